@@ -1,0 +1,168 @@
+// Package traces is the vocabulary of a run: ids, time, the header and the
+// events that say what happened on a cluster, measured or simulated alike.
+//
+// A run is a Header and a sequence of Events ordered by (T, position). The file
+// they are kept in is package tracefile's; FORMAT.md describes its bytes. This
+// package computes nothing but the digests that tell two runs apart, and knows
+// neither Hadoop's wire formats nor any scheduler.
+package traces
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Time is nanoseconds since the run's start (Header.StartUnixNs).
+type Time int64
+
+// Milliseconds is t in whole milliseconds, rounded down.
+func (t Time) Milliseconds() int64 { return int64(t) / 1e6 }
+
+// JobID is the job's name as the cluster prints it, "job_1795236380513_0001".
+type JobID string
+
+// Node is a node's host name, the one that Hadoop uses for NodeManager,
+// DataNode and split hosts alike.
+type Node string
+
+// Block is an HDFS block id, without generation stamp. In synthetic traces it
+// is any number that is unique in the run.
+type Block uint64
+
+// TaskKind tells maps from reduces.
+type TaskKind uint8
+
+// Kinds of task.
+const (
+	Map TaskKind = iota
+	Reduce
+)
+
+// Letter is the kind as Hadoop's ids write it, "m" or "r".
+func (k TaskKind) Letter() string {
+	if k == Reduce {
+		return "r"
+	}
+	return "m"
+}
+
+func (k TaskKind) String() string {
+	if k == Reduce {
+		return "reduce"
+	}
+	return "map"
+}
+
+// Task is one map or reduce of a job. Index counts from 0 within its kind; for
+// a map it is the position of its split in job.splitmetainfo.
+type Task struct {
+	Job   JobID
+	Kind  TaskKind
+	Index int32
+}
+
+// String is Hadoop's id of the task, "task_1795236380513_0001_m_000003".
+func (t Task) String() string { return "task_" + t.suffix() }
+
+func (t Task) suffix() string {
+	return fmt.Sprintf("%s_%s_%06d", strings.TrimPrefix(string(t.Job), "job_"), t.Kind.Letter(), t.Index)
+}
+
+// Attempt is one try at a task. Number counts from 0 as Hadoop counts; a
+// second ApplicationMaster starts at 1000.
+type Attempt struct {
+	Task
+	Number int32
+}
+
+// String is Hadoop's id of the attempt, "attempt_1795236380513_0001_m_000003_0".
+func (a Attempt) String() string { return "attempt_" + a.suffix() + "_" + strconv.Itoa(int(a.Number)) }
+
+// ParseTask reads Hadoop's id of a task.
+func ParseTask(id string) (Task, error) {
+	rest, ok := strings.CutPrefix(id, "task_")
+	parts := strings.Split(rest, "_")
+	if !ok || len(parts) != 4 {
+		return Task{}, fmt.Errorf("parse task id %q: want task_TIMESTAMP_JOB_m|r_INDEX", id)
+	}
+	return parseTask("task id", id, parts)
+}
+
+// ParseAttempt reads Hadoop's id of an attempt.
+func ParseAttempt(id string) (Attempt, error) {
+	rest, ok := strings.CutPrefix(id, "attempt_")
+	parts := strings.Split(rest, "_")
+	if !ok || len(parts) != 5 {
+		return Attempt{}, fmt.Errorf("parse attempt id %q: want attempt_TIMESTAMP_JOB_m|r_INDEX_NUMBER", id)
+	}
+	task, err := parseTask("attempt id", id, parts[:4])
+	if err != nil {
+		return Attempt{}, err
+	}
+	number, err := strconv.ParseInt(parts[4], 10, 32)
+	if err != nil || number < 0 {
+		return Attempt{}, fmt.Errorf("parse attempt id %q: bad attempt number %q", id, parts[4])
+	}
+	return Attempt{Task: task, Number: int32(number)}, nil
+}
+
+// parseTask reads TIMESTAMP, JOB, LETTER, INDEX.
+func parseTask(what, id string, parts []string) (Task, error) {
+	t := Task{Job: JobID("job_" + parts[0] + "_" + parts[1])}
+	switch parts[2] {
+	case "m":
+		t.Kind = Map
+	case "r":
+		t.Kind = Reduce
+	default:
+		return Task{}, fmt.Errorf("parse %s %q: task type %q is neither m nor r", what, id, parts[2])
+	}
+	index, err := strconv.ParseInt(parts[3], 10, 32)
+	if err != nil || index < 0 {
+		return Task{}, fmt.Errorf("parse %s %q: bad task number %q", what, id, parts[3])
+	}
+	t.Index = int32(index)
+	return t, nil
+}
+
+// Level is how near an attempt ran to its data.
+type Level uint8
+
+// Levels, nearest first after LevelUnknown. Split locality has no LevelCache.
+const (
+	LevelUnknown Level = iota
+	LevelCache
+	LevelNode
+	LevelRack
+	LevelOff
+)
+
+var levelNames = [...]string{"unknown", "cache", "node", "rack", "off"}
+
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return "level(" + strconv.Itoa(int(l)) + ")"
+}
+
+// Outcome is how a job, task or attempt ended.
+type Outcome uint8
+
+// Outcomes. Unfinished is what a run that was cut off leaves behind.
+const (
+	Unfinished Outcome = iota
+	Succeeded
+	Failed
+	Killed
+)
+
+var outcomeNames = [...]string{"unfinished", "succeeded", "failed", "killed"}
+
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return "outcome(" + strconv.Itoa(int(o)) + ")"
+}
