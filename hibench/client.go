@@ -1,0 +1,178 @@
+package hibench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// client is one process that submits work to the cluster: the hadoop command
+// or a script of HiBench. It gets a process group of its own, so that all of
+// it can be stopped, and only the environment that is given.
+type client struct {
+	argv []string
+	vars []string // KEY=VALUE
+	dir  string   // working folder
+	log  string   // file that gets stdout and stderr
+	tag  string   // of its jobs
+
+	start, end time.Time
+	code       int // exit status; -1: none
+}
+
+// ClientError says how a client ended that did not do its work.
+type ClientError struct {
+	Command string   // the program and its step, without arguments
+	Code    int      // exit status; -1: it was stopped by a signal
+	Tag     string   // of the jobs it may have submitted
+	Log     string   // file with its output
+	Tail    []string // last lines of the output, stack frames left out
+	Cause   error    // why it was stopped (context.Canceled and so on); nil: it ended by itself
+}
+
+func (e *ClientError) Error() string {
+	var b strings.Builder
+	if e.Cause != nil {
+		fmt.Fprintf(&b, "%s was stopped: %v; its application may go on: kill those with tag %s", e.Command, e.Cause, e.Tag)
+	} else if e.Code < 0 {
+		fmt.Fprintf(&b, "%s was killed; its application may go on: kill those with tag %s", e.Command, e.Tag)
+	} else {
+		fmt.Fprintf(&b, "%s ended with status %d", e.Command, e.Code)
+	}
+	fmt.Fprintf(&b, "; output in %s", e.Log)
+	for _, line := range e.Tail {
+		b.WriteString("\n    " + line)
+	}
+	return b.String()
+}
+
+func (e *ClientError) Unwrap() error { return e.Cause }
+
+// ClientVars picks from an environment what a Hadoop client needs: a client
+// gets no variable that it has no use for, so none with a secret in it.
+func ClientVars(environ []string) []string {
+	var vars []string
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		switch name {
+		case "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME",
+			"HADOOP_OPTS", "HADOOP_CLIENT_OPTS", "HADOOP_CLASSPATH", "KRB5CCNAME", "KRB5_CONFIG":
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+// stopGrace is how long a client has between SIGTERM and SIGKILL.
+const stopGrace = 5 * time.Second
+
+// run starts the client and waits for its end; when ctx ends first, it stops
+// the client. No process of its group is left in either case.
+func (c *client) run(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: not started: %w", c.name(), context.Cause(ctx))
+	}
+	log, err := os.Create(c.log)
+	if err != nil {
+		return fmt.Errorf("log of %s: %w", c.name(), err)
+	}
+	defer log.Close()
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.vars, c.dir, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.start = time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", c.name(), err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	var cause error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		cause = context.Cause(ctx)
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		err = awaitStop(done, cmd.Process.Pid)
+	}
+	c.end = time.Now()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a script left behind
+	if cmd.ProcessState != nil {
+		c.code = cmd.ProcessState.ExitCode()
+	}
+	var exit *exec.ExitError
+	switch {
+	case cause == nil && err == nil:
+		return nil
+	case cause == nil && !errors.As(err, &exit):
+		return fmt.Errorf("wait for %s: %w", c.name(), err)
+	}
+	return &ClientError{Command: c.name(), Code: c.code, Tag: c.tag, Log: c.log, Tail: lastLines(c.log, 12), Cause: cause}
+}
+
+// awaitStop waits until a terminated process group is empty, and kills it if
+// that takes too long.
+func awaitStop(done <-chan error, pgid int) (err error) {
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	ended := false
+	for {
+		select {
+		case err = <-done:
+			ended, done = true, nil
+		case <-poll.C:
+			if ended && syscall.Kill(-pgid, 0) != nil {
+				return err
+			}
+		case <-grace.C:
+			syscall.Kill(-pgid, syscall.SIGKILL)
+			if !ended {
+				err = <-done
+			}
+			return err
+		}
+	}
+}
+
+// name says what runs in few words: "hadoop jar wordcount", "run.sh".
+func (c *client) name() string {
+	words := []string{filepath.Base(c.argv[0])}
+	if i := slices.Index(c.argv, "jar"); i > 0 && i+2 < len(c.argv) {
+		words = append(words, "jar", c.argv[i+2])
+	}
+	return strings.Join(words, " ")
+}
+
+// lastLines returns the last n lines of a log that tell something.
+func lastLines(name string, n int) []string {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const window = 16 << 10
+	if size, err := f.Seek(0, io.SeekEnd); err == nil {
+		f.Seek(max(0, size-window), io.SeekStart)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, window))
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, " \r\n")
+		if line != "" && !strings.HasPrefix(line, "\tat ") && !strings.HasPrefix(line, "\t...") {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-n):]
+}

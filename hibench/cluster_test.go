@@ -1,0 +1,114 @@
+package hibench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// clusterEnv is the Env of a real cluster, named by the environment:
+// HADOOP_HOME, HADOOP_CONF_DIR, and HEDDLE_TEST_NAMENODE (host:port).
+func clusterEnv(t *testing.T) Env {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs a Hadoop cluster")
+	}
+	home, conf, nn := os.Getenv("HADOOP_HOME"), os.Getenv("HADOOP_CONF_DIR"), os.Getenv("HEDDLE_TEST_NAMENODE")
+	if home == "" || conf == "" || nn == "" {
+		t.Skip("no cluster: set HADOOP_HOME, HADOOP_CONF_DIR, HEDDLE_TEST_NAMENODE (host:port) and HEDDLE_TEST_RM (URL)")
+	}
+	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{nn}, User: "root"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return Env{
+		HadoopHome: home, ConfDir: conf, User: "root", FS: HDFS(client), RunDir: t.TempDir(),
+		DataDir: fmt.Sprintf("/heddle-test/hibench-%d", os.Getpid()),
+		Master:  "master", Workers: []string{"r1n1", "r1n2", "r2n1", "r2n2"},
+	}
+}
+
+// On a real cluster: every workload gives valid output and jobs under its tag.
+func TestCluster(t *testing.T) {
+	env := clusterEnv(t)
+	t.Run("examples", func(t *testing.T) { testOnCluster(t, env) })
+	t.Run("checkout", func(t *testing.T) {
+		env := env
+		if env.Checkout = os.Getenv("HEDDLE_HIBENCH"); env.Checkout == "" {
+			t.Skip("no HiBench checkout: set HEDDLE_HIBENCH")
+		}
+		testOnCluster(t, env)
+	})
+}
+
+func testOnCluster(t *testing.T, env Env) {
+	for _, name := range Workloads() {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			env := env
+			env.DataDir += "/" + t.Name()
+			r, err := New(env, Spec{
+				Workload: name, SizeBytes: 16 << 20, Maps: 4, Reduces: 2,
+				Settings: []Setting{{"dfs.blocksize", "4194304"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.env.FS.RemoveAll(env.DataDir)
+			tag := fmt.Sprintf("heddle-%d-%s", os.Getpid(), name)
+			data, err := r.Prepare(ctx, tag)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := r.Prepare(ctx, tag+"-again"); err != nil || !again.Reused || again.Bytes != data.Bytes {
+				t.Errorf("second Prepare: %+v, %v; want the data of the first, %+v", again, err, data)
+			}
+			res, err := r.Run(ctx, tag)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.InputBytes != data.Bytes || res.ExitCode != 0 {
+				t.Errorf("result %+v; want %d bytes of input and status 0", res, data.Bytes)
+			}
+			check, err := r.Check(ctx, tag, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			t.Logf("%s: %+v, client %s, %+v", r.spec, data, res.End.Sub(res.Start), check)
+			if (res.Report != nil) != (env.Checkout != "") {
+				t.Errorf("report %+v; want one with a checkout only", res.Report)
+			}
+			for tag, n := range map[string]int{data.Tag: 1, tag: 1, tag + "-again-prep": 0} {
+				if apps := succeeded(t, tag); apps != n {
+					t.Errorf("%d applications succeeded under tag %s, want %d", apps, tag, n)
+				}
+			}
+			if err := r.Remove(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// succeeded counts the applications under a tag that YARN says succeeded.
+func succeeded(t *testing.T, tag string) int {
+	t.Helper()
+	res, err := http.Get(os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps?finalStatus=SUCCEEDED&applicationTags=" + tag)
+	if err != nil {
+		t.Fatalf("ask the ResourceManager at HEDDLE_TEST_RM: %v", err)
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Apps struct{ App []json.RawMessage }
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return len(answer.Apps.App)
+}

@@ -1,0 +1,161 @@
+package hibench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// FileSystem is what the package needs of HDFS; HDFS makes one of a client.
+// Errors about missing files are fs.ErrNotExist.
+type FileSystem interface {
+	Stat(name string) (os.FileInfo, error)
+	ReadDir(name string) ([]os.FileInfo, error)
+	Open(name string) (io.ReadCloser, error)
+	Create(name string) (io.WriteCloser, error) // the file must not exist
+	RemoveAll(name string) error
+}
+
+// HDFS gives a client the shape of a FileSystem.
+func HDFS(c *hdfs.Client) FileSystem { return hdfsClient{c} }
+
+type hdfsClient struct{ *hdfs.Client }
+
+func (c hdfsClient) Open(name string) (io.ReadCloser, error)    { return c.Client.Open(name) }
+func (c hdfsClient) Create(name string) (io.WriteCloser, error) { return c.Client.Create(name) }
+
+// marker is the file beside an input that says what the input is.
+type marker struct {
+	Format    int       `json:"format"`
+	Workload  string    `json:"workload"`
+	Profile   string    `json:"profile,omitempty"`
+	SizeBytes int64     `json:"sizeBytes"` // as asked for
+	Maps      int       `json:"maps"`
+	Settings  []Setting `json:"settings,omitempty"` // those that shape the data
+
+	// What was found after it had been made.
+	Bytes     int64  `json:"bytes"`
+	Files     int    `json:"files"`
+	Tag       string `json:"tag"`
+	Generator string `json:"generator"` // the examples jar
+}
+
+const markerFormat = 1
+
+// parameters is the marker of the input that the spec asks for, as far as
+// that is known before it is made.
+func (s Spec) parameters() marker {
+	return marker{
+		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
+		SizeBytes: s.bytes(), Maps: s.Maps, Settings: s.shapingSettings(),
+	}
+}
+
+// existingData returns the input if it is there as the spec wants it, which
+// its marker and its length must both say; else a Data that is not Reused.
+func (r *Runner) existingData() (Data, error) {
+	m, err := readMarker(r.env.FS, r.markerPath())
+	if err != nil {
+		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
+	}
+	want := r.spec.parameters()
+	want.Bytes, want.Files, want.Tag, want.Generator = m.Bytes, m.Files, m.Tag, m.Generator
+	if !reflect.DeepEqual(m, want) {
+		return Data{}, nil
+	}
+	bytes, files, err := folderSize(r.env.FS, r.inputPath())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
+	}
+	same := err == nil && bytes == m.Bytes && files == m.Files
+	return Data{Tag: m.Tag, Path: r.inputPath(), Bytes: bytes, Files: files, Reused: same}, nil
+}
+
+// markData measures the input just made and writes its marker.
+func (r *Runner) markData(tag string) (Data, error) {
+	bytes, files, err := folderSize(r.env.FS, r.inputPath())
+	if err != nil {
+		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
+	}
+	// Writers stop after the record that reaches the size, so less is an error.
+	if bytes < r.spec.bytes() {
+		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
+			r.spec, r.inputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
+	}
+	m := r.spec.parameters()
+	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, path.Base(r.jar)
+	if err := writeMarker(r.env.FS, r.markerPath(), m); err != nil {
+		return Data{}, fmt.Errorf("hibench: prepare %s: write %s: %w", r.spec, r.markerPath(), err)
+	}
+	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
+}
+
+// readMarker returns an empty marker if there is none, or a cut-off one.
+func readMarker(fsys FileSystem, name string) (marker, error) {
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return marker{}, nil
+	}
+	if err != nil {
+		return marker{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return marker{}, err
+	}
+	var m marker
+	if json.Unmarshal(text, &m) != nil {
+		return marker{}, nil
+	}
+	return m, nil
+}
+
+func writeMarker(fsys FileSystem, name string, m marker) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(text, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// folderSize returns length and number of the data files in a folder. Files
+// that Hadoop takes for hidden (_SUCCESS) are not counted.
+func folderSize(fsys FileSystem, dir string) (bytes int64, files int, err error) {
+	list, err := dataFiles(fsys, dir)
+	for _, info := range list {
+		bytes += info.Size()
+	}
+	return bytes, len(list), err
+}
+
+func dataFiles(fsys FileSystem, dir string) ([]os.FileInfo, error) {
+	list, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []os.FileInfo
+	for _, info := range list {
+		if !info.IsDir() && !strings.HasPrefix(info.Name(), "_") && !strings.HasPrefix(info.Name(), ".") {
+			files = append(files, info)
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,62 @@
+package hibench
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Report is one line of a hibench.report. It is kept beside a run's results
+// and is never their source: a line is no proof that a job succeeded, and its
+// duration is the client's wall clock.
+type Report struct {
+	Line            string    // as it was written
+	Type            string    // such as HadoopWordcount
+	End             time.Time // when the line was written: whole seconds, local time
+	InputBytes      int64
+	Duration        time.Duration // to the millisecond
+	BytesPerSec     int64         // InputBytes / Duration, whole
+	NodeBytesPerSec int64         // BytesPerSec / number of workers
+}
+
+// ParseReportLine reads one line of a hibench.report. Columns are padded with
+// blanks and may be wider than the format says, so blanks part them.
+func ParseReportLine(line string) (Report, error) {
+	f := strings.Fields(line)
+	if len(f) != 7 {
+		return Report{}, fmt.Errorf("hibench: report line %q: %d columns, want 7", line, len(f))
+	}
+	r := Report{Line: strings.TrimRight(line, "\r\n"), Type: f[0]}
+	var err error
+	if r.End, err = time.ParseInLocation("2006-01-02 15:04:05", f[1]+" "+f[2], time.Local); err != nil {
+		return Report{}, fmt.Errorf("hibench: report line %q: %w", line, err)
+	}
+	seconds, err := strconv.ParseFloat(f[4], 64)
+	if err != nil || !(seconds >= 0 && seconds < 1e9) {
+		return Report{}, fmt.Errorf("hibench: report line %q: duration %q is no number of seconds", line, f[4])
+	}
+	r.Duration = time.Duration(math.Round(seconds*1000)) * time.Millisecond
+	for i, n := range map[int]*int64{3: &r.InputBytes, 5: &r.BytesPerSec, 6: &r.NodeBytesPerSec} {
+		if *n, err = strconv.ParseInt(f[i], 10, 64); err != nil || *n < 0 {
+			return Report{}, fmt.Errorf("hibench: report line %q: column %d, %q, is no whole number", line, i+1, f[i])
+		}
+	}
+	return r, nil
+}
+
+// readReport returns the last line of a report file.
+func readReport(name string) (*Report, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read HiBench's report: %w", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	r, err := ParseReportLine(lines[len(lines)-1])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &r, nil
+}

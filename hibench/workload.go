@@ -1,0 +1,214 @@
+package hibench
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Spec says what to run: a workload, its size and its parallelism.
+type Spec struct {
+	Workload  string    // wordcount, sort or terasort
+	Profile   string    // a size of HiBench's, tiny to bigdata; empty: SizeBytes
+	SizeBytes int64     // a size of one's own; 0: Profile. terasort rounds it down to rows of 100 bytes
+	Maps      int       // NUM_MAPS of HiBench: tasks that write the input; 0: 8, as HiBench
+	Reduces   int       // NUM_REDS of HiBench; 0: 8, as HiBench
+	Settings  []Setting // properties of all its jobs. They end up in files and in YARN: no secrets
+}
+
+// Setting is one Hadoop property.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Settings turns a map of properties into settings in the order of their names.
+func Settings(properties map[string]string) []Setting {
+	var s []Setting
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		s = append(s, Setting{name, properties[name]})
+	}
+	return s
+}
+
+// Workloads returns the names of the known workloads, in order.
+func Workloads() []string { return slices.Sorted(maps.Keys(workloads)) }
+
+// Profiles returns HiBench's size profiles, smallest first.
+func Profiles() []string {
+	return []string{"tiny", "small", "large", "huge", "gigantic", "bigdata"}
+}
+
+const (
+	defaultParallelism = 8
+	terasortRowBytes   = 100
+)
+
+// workload is what HiBench's conf file says about one workload.
+type workload struct {
+	folder    string  // name below the data folder, and in the report: Hadoop<folder>
+	sizes     []int64 // DATASIZE a profile, in the order of Profiles
+	unitBytes int64   // bytes that DATASIZE counts in
+}
+
+var workloads = map[string]workload{
+	"wordcount": {"Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1},
+	"sort":      {"Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1},
+	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes},
+}
+
+// prepareArgs is what HiBench's prepare.sh puts behind the examples jar.
+func (s Spec) prepareArgs(input string) []string {
+	if s.Workload == "terasort" {
+		return slices.Concat([]string{"teragen"}, s.parallelismArgs(), []string{decimal(s.dataSize()), input})
+	}
+	return slices.Concat([]string{"randomtextwriter"}, defines(
+		"mapreduce.randomtextwriter.totalbytes", decimal(s.dataSize()),
+		"mapreduce.randomtextwriter.bytespermap", decimal(s.dataSize()/int64(s.Maps))),
+		s.parallelismArgs(), []string{input})
+}
+
+// runArgs is what HiBench's hadoop/run.sh puts behind the examples jar.
+func (s Spec) runArgs(input, output string) []string {
+	reduces := strconv.Itoa(s.Reduces)
+	switch s.Workload {
+	case "sort":
+		const text = "org.apache.hadoop.io.Text"
+		return []string{"sort", "-outKey", text, "-outValue", text, "-r", reduces, input, output}
+	case "terasort":
+		return slices.Concat([]string{"terasort"}, defines("mapreduce.job.reduces", reduces), []string{input, output})
+	}
+	const lib = "org.apache.hadoop.mapreduce.lib."
+	const in, out = lib + "input.SequenceFileInputFormat", lib + "output.SequenceFileOutputFormat"
+	return slices.Concat([]string{"wordcount"}, s.parallelismArgs(), defines(
+		"mapreduce.inputformat.class", in, "mapreduce.outputformat.class", out,
+		"mapreduce.job.inputformat.class", in, "mapreduce.job.outputformat.class", out),
+		[]string{input, output})
+}
+
+func (s Spec) parallelismArgs() []string {
+	return defines("mapreduce.job.maps", strconv.Itoa(s.Maps), "mapreduce.job.reduces", strconv.Itoa(s.Reduces))
+}
+
+// defines writes names and values, in turn, as the options of a Hadoop tool.
+func defines(nameValue ...string) []string {
+	var args []string
+	for i := 0; i < len(nameValue); i += 2 {
+		args = append(args, "-D", nameValue[i]+"="+nameValue[i+1])
+	}
+	return args
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Validate says whether the spec can be run, and what would be right if not.
+func (s Spec) Validate() error {
+	w, ok := workloads[s.Workload]
+	if !ok {
+		return fmt.Errorf("hibench: unknown workload %q: want %s", s.Workload, strings.Join(Workloads(), ", "))
+	}
+	switch {
+	case s.Profile != "" && s.SizeBytes != 0:
+		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes): give one", s.Workload, s.Profile, s.SizeBytes)
+	case s.Profile == "" && s.SizeBytes == 0:
+		return fmt.Errorf("hibench: %s: no size: give a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
+	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
+		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
+	case s.Maps < 0 || s.Reduces < 0:
+		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more (0: %d)", s.Workload, s.Maps, s.Reduces, defaultParallelism)
+	}
+	// Less than a unit a map would make RandomTextWriter divide by zero.
+	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
+		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
+	}
+	return s.checkSettings(s.Settings)
+}
+
+// reserved are the properties that a workload or a run sets itself, and what
+// to say instead.
+var reserved = map[string]string{
+	"mapreduce.job.tags":                     "the tag of a run is an argument of Run",
+	"mapreduce.job.maps":                     "set the number of maps of the workload",
+	"mapreduce.job.reduces":                  "set the number of reduces of the workload",
+	"mapreduce.inputformat.class":            "it is part of the workload",
+	"mapreduce.outputformat.class":           "it is part of the workload",
+	"mapreduce.job.inputformat.class":        "it is part of the workload",
+	"mapreduce.job.outputformat.class":       "it is part of the workload",
+	"mapreduce.randomtextwriter.totalbytes":  "set the size of the workload",
+	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
+}
+
+func (s Spec) checkSettings(settings []Setting) error {
+	for _, p := range settings {
+		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
+			return fmt.Errorf("hibench: %s: setting %q: not a property name", s.Workload, p.Name)
+		}
+		if instead, ok := reserved[p.Name]; ok {
+			return fmt.Errorf("hibench: %s: setting %s cannot be given: %s", s.Workload, p.Name, instead)
+		}
+	}
+	return nil
+}
+
+func (s Spec) withDefaults() Spec {
+	if s.Maps == 0 {
+		s.Maps = defaultParallelism
+	}
+	if s.Reduces == 0 {
+		s.Reduces = defaultParallelism
+	}
+	return s
+}
+
+// dataSize is HiBench's DATASIZE: bytes, or rows of terasort.
+func (s Spec) dataSize() int64 {
+	w := workloads[s.Workload]
+	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
+		return w.sizes[i]
+	}
+	return s.SizeBytes / w.unitBytes
+}
+
+func (s Spec) bytes() int64 { return s.dataSize() * workloads[s.Workload].unitBytes }
+
+// String names the spec in messages: "wordcount small", "sort of 1000 bytes".
+func (s Spec) String() string {
+	if s.Profile != "" {
+		return s.Workload + " " + s.Profile
+	}
+	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
+}
+
+// dataName names the folder of all data of this shape.
+func (s Spec) dataName() string {
+	size := s.Profile
+	if size == "" {
+		size = decimal(s.bytes())
+	}
+	name := fmt.Sprintf("%s-%dmaps", size, s.Maps)
+	if shaping := s.shapingSettings(); len(shaping) > 0 {
+		h := sha256.New()
+		for _, p := range shaping {
+			fmt.Fprintf(h, "%s=%s\n", p.Name, p.Value)
+		}
+		name += fmt.Sprintf("-%x", h.Sum(nil)[:4])
+	}
+	return name
+}
+
+// shapingSettings are the settings that change what the input looks like on
+// disk, sorted by name; the last of two equal names counts.
+func (s Spec) shapingSettings() []Setting {
+	shaping := map[string]string{}
+	for _, p := range s.Settings {
+		for _, prefix := range []string{"dfs.", "io.", "mapreduce.output.", "mapreduce.randomtextwriter."} {
+			if strings.HasPrefix(p.Name, prefix) {
+				shaping[p.Name] = p.Value
+			}
+		}
+	}
+	return Settings(shaping)
+}
