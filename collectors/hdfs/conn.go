@@ -1,0 +1,304 @@
+package hdfs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+const (
+	clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+	// maxFrameBytes is Hadoop's own limit, ipc.maximum.response.length.
+	maxFrameBytes = 128 << 20
+	// trustedBytes is what a frame may make us allocate before its bytes come.
+	trustedBytes = 1 << 20
+
+	contextCallID = -3
+	noRetryCount  = -1
+)
+
+// conn is one connection to one NameNode. Calls share it; their replies may
+// come in any order.
+type conn struct {
+	address string
+	c       net.Conn
+	writing chan struct{} // held while a frame is written
+
+	mu      sync.Mutex
+	pending map[int32]chan reply
+	err     error         // why the connection ended
+	done    chan struct{} // closed when it has
+}
+
+// reply is what answers a call: a header, and after success a message.
+type reply struct {
+	header *hdfspb.ResponseHeader
+	body   []byte
+}
+
+// lostError says that a connection ended while a call was under way; whether
+// the NameNode carried the call out is not known.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return "connection lost: " + e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// protocolError says that the other side does not speak Hadoop IPC.
+type protocolError struct{ what string }
+
+func (e *protocolError) Error() string {
+	return e.what + "; is this the NameNode's RPC address (dfs.namenode.rpc-address, usually port 8020)?"
+}
+
+// open connects to a NameNode and introduces user. It does not wait for an
+// answer, since IPC has none before the first call.
+func (c *Client) open(ctx context.Context, address string) (*conn, error) {
+	nc, err := c.options.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	cn := &conn{
+		address: address, c: nc,
+		writing: make(chan struct{}, 1),
+		pending: make(map[int32]chan reply),
+		done:    make(chan struct{}),
+	}
+	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // version, service class, no SASL
+	hello, err = appendFrame(hello,
+		requestHeader(contextCallID, noRetryCount, c.clientID[:]),
+		&hdfspb.ConnectionContext{
+			UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String(c.options.User)},
+			Protocol: proto.String(clientProtocol),
+		})
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	go cn.read()
+	if err := cn.write(ctx, hello); err != nil {
+		cn.close(err)
+		return nil, err
+	}
+	return cn, nil
+}
+
+// call sends one request and waits for its reply, the context or the end of
+// the connection.
+func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, method string, req proto.Message) (reply, error) {
+	frame, err := appendFrame(nil,
+		requestHeader(id, retry, clientID),
+		&hdfspb.MethodHeader{
+			MethodName:      proto.String(method),
+			Protocol:        proto.String(clientProtocol),
+			ProtocolVersion: proto.Uint64(1),
+		}, req)
+	if err != nil {
+		return reply{}, err
+	}
+	answer := make(chan reply, 1)
+	cn.mu.Lock()
+	if cn.err != nil {
+		cn.mu.Unlock()
+		return reply{}, cn.err
+	}
+	cn.pending[id] = answer
+	cn.mu.Unlock()
+	defer cn.forget(id)
+
+	if err := cn.write(ctx, frame); err != nil {
+		return reply{}, err
+	}
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	case <-cn.done:
+		select {
+		case r := <-answer: // came just before the end
+			return r, nil
+		default:
+			return reply{}, cn.err
+		}
+	}
+}
+
+func (cn *conn) forget(id int32) {
+	cn.mu.Lock()
+	delete(cn.pending, id)
+	cn.mu.Unlock()
+}
+
+// write sends frame whole or ends the connection.
+func (cn *conn) write(ctx context.Context, frame []byte) error {
+	select {
+	case cn.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-cn.done:
+		return cn.err
+	}
+	defer func() { <-cn.writing }()
+	stop := context.AfterFunc(ctx, func() { cn.c.SetWriteDeadline(time.Unix(1, 0)) })
+	n, err := cn.c.Write(frame)
+	if !stop() && err == nil {
+		// The deadline may hit the next frame: this connection is done for.
+		err = ctx.Err()
+	}
+	if err == nil {
+		return nil
+	}
+	cn.close(&lostError{fmt.Errorf("write %d of %d bytes: %w", n, len(frame), err)})
+	return cn.err
+}
+
+// read hands replies to their calls until the connection ends.
+func (cn *conn) read() {
+	r := bufio.NewReaderSize(cn.c, 64<<10)
+	for answered := false; ; answered = true {
+		frame, err := readFrame(r)
+		if err != nil {
+			if !answered && errors.Is(err, io.EOF) {
+				err = &lostError{&protocolError{"closed before any answer"}}
+			} else if pe := (*protocolError)(nil); !errors.As(err, &pe) {
+				err = &lostError{err}
+			}
+			cn.close(err)
+			return
+		}
+		header, body, err := parseReply(frame)
+		if err != nil {
+			cn.close(&protocolError{"answer not understood: " + err.Error()})
+			return
+		}
+		cn.deliver(reply{header, body})
+	}
+}
+
+func (cn *conn) deliver(r reply) {
+	id := int32(r.header.GetCallId())
+	cn.mu.Lock()
+	answer := cn.pending[id]
+	delete(cn.pending, id)
+	cn.mu.Unlock()
+	if answer != nil {
+		answer <- r
+		return
+	}
+	// A refusal of the connection itself answers no call but ends them all; a
+	// reply to a call that was given up is dropped.
+	if id < 0 && r.header.GetStatus() == hdfspb.ResponseHeader_FATAL {
+		cn.close(remoteError("connect", cn.address, r.header))
+	}
+}
+
+// close ends the connection with the error that pending calls get; only the
+// first reason counts.
+func (cn *conn) close(err error) {
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	if cn.err != nil {
+		return
+	}
+	cn.err = err
+	cn.c.Close()
+	close(cn.done)
+}
+
+func requestHeader(id, retry int32, clientID []byte) *hdfspb.RequestHeader {
+	return &hdfspb.RequestHeader{
+		RpcKind:    proto.Int32(2),
+		RpcOp:      proto.Int32(0),
+		CallId:     proto.Int32(id),
+		ClientId:   clientID,
+		RetryCount: proto.Int32(retry),
+	}
+}
+
+// appendFrame appends the length of the messages to b and the messages, each
+// behind its own.
+func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0)
+	for _, m := range messages {
+		o := proto.MarshalOptions{}
+		b = protowire.AppendVarint(b, uint64(o.Size(m)))
+		var err error
+		if b, err = o.MarshalAppend(b, m); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+		}
+	}
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b, nil
+}
+
+// readFrame reads one frame without its length. io.EOF means that the stream
+// ended between frames.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	head, err := r.Peek(4)
+	if err != nil {
+		if len(head) > 0 && err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size == 0 || size > maxFrameBytes {
+		if string(head) == "HTTP" {
+			return nil, &protocolError{"answered in HTTP"}
+		}
+		text, _ := r.Peek(min(r.Buffered(), 40))
+		return nil, &protocolError{fmt.Sprintf("answered %q, which is not Hadoop IPC", text)}
+	}
+	r.Discard(4)
+	if size <= trustedBytes {
+		frame := make([]byte, size)
+		_, err = io.ReadFull(r, frame)
+		return frame, unexpected(err)
+	}
+	var frame bytes.Buffer
+	_, err = io.CopyN(&frame, r, int64(size))
+	return frame.Bytes(), unexpected(err)
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// parseReply splits a frame into its header and, after success, the message.
+func parseReply(frame []byte) (*hdfspb.ResponseHeader, []byte, error) {
+	head, n := protowire.ConsumeBytes(frame)
+	if n < 0 {
+		return nil, nil, fmt.Errorf("response header: %w", protowire.ParseError(n))
+	}
+	h := &hdfspb.ResponseHeader{}
+	if err := proto.Unmarshal(head, h); err != nil {
+		return nil, nil, fmt.Errorf("response header: %w", err)
+	}
+	if h.CallId == nil || h.Status == nil {
+		return nil, nil, errors.New("response header: no call id or no status")
+	}
+	if h.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+		return h, nil, nil
+	}
+	body, m := protowire.ConsumeBytes(frame[n:])
+	if m < 0 {
+		return nil, nil, fmt.Errorf("response message: %w", protowire.ParseError(m))
+	}
+	return h, body, nil
+}

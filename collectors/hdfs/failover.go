@@ -1,0 +1,205 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// call makes one call on the active NameNode and decodes its answer into resp.
+// It is tried again as [Options].RetryFor says, under the same call id and a
+// rising retry count, by which a NameNode knows a call that it has already
+// carried out and repeats the answer: every call here may be sent twice.
+func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
+	id := c.nextCallID()
+	giveUp := time.Now().Add(c.options.RetryFor)
+	for attempt := int32(0); ; attempt++ {
+		err := c.attempt(ctx, id, attempt, method, req, resp)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !c.worthRetry(err) {
+			return err
+		}
+		wait := backoff(attempt)
+		if time.Now().Add(wait).After(giveUp) {
+			return fmt.Errorf("%w (gave up after %d tries)", err, attempt+1)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, id, retry int32, method string, req, resp proto.Message) error {
+	limited, cancel := context.WithTimeoutCause(ctx, c.options.CallTimeout,
+		fmt.Errorf("%w within %v", errSlow, c.options.CallTimeout))
+	defer cancel()
+	cn, err := c.connect(limited)
+	if err != nil {
+		return err
+	}
+	err = c.roundTrip(limited, cn, id, retry, method, req, resp)
+	var remote *RemoteError
+	switch {
+	case err == nil:
+	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
+	case ctx.Err() != nil: // the caller's doing, not the connection's
+	default:
+		c.leave(cn, err)
+	}
+	return err
+}
+
+var errSlow = errors.New("no answer")
+
+// roundTrip is one call on one connection.
+func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
+	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if remote := (*RemoteError)(nil); errors.As(err, &remote) {
+			return err
+		}
+		return fmt.Errorf("NameNode %s: %w", cn.address, err)
+	}
+	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+		return remoteError(method, cn.address, r.header)
+	}
+	c.answered.Store(true)
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(r.body, resp); err != nil {
+		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.address, method, err)
+	}
+	return nil
+}
+
+// worthRetry says whether the same call may succeed a little later.
+func (c *Client) worthRetry(err error) bool {
+	if errors.Is(err, net.ErrClosed) && c.isClosed() {
+		return false
+	}
+	if remote := (*RemoteError)(nil); errors.As(err, &remote) {
+		return remote.standby() || remote.later()
+	}
+	var lost *lostError
+	waiting := errors.Is(err, errSlow) || errors.As(err, &lost) || errors.Is(err, ErrUnreachable)
+	return waiting && c.answered.Load()
+}
+
+// connect returns the connection to the active NameNode, going through the
+// list once if there is none.
+func (c *Client) connect(ctx context.Context) (*conn, error) {
+	select {
+	case c.link <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-c.link }()
+	if c.closed {
+		return nil, fmt.Errorf("hdfs: client: %w", net.ErrClosed)
+	}
+	if c.nameNode != nil {
+		select {
+		case <-c.nameNode.done:
+			c.nameNode = nil // ended while nobody used it
+		default:
+			return c.nameNode, nil
+		}
+	}
+	var failures []error
+	for range c.options.NameNodes {
+		address := c.options.NameNodes[c.next]
+		cn, err := c.openActive(ctx, address)
+		if err == nil {
+			c.nameNode = cn
+			return cn, nil
+		}
+		failures = append(failures, err)
+		c.next = (c.next + 1) % len(c.options.NameNodes)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(failures...))
+}
+
+// openActive connects to one NameNode and asks whether it is the active one:
+// an observer would answer reads with old news, and a port that is no
+// NameNode's shows here.
+func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
+	cn, err := c.open(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("NameNode %s: %w", address, err)
+	}
+	resp := &hdfspb.GetHAServiceStateResponse{}
+	err = c.roundTrip(ctx, cn, c.nextCallID(), 0, "getHAServiceState", &hdfspb.GetHAServiceStateRequest{}, resp)
+	var remote *RemoteError
+	if errors.As(err, &remote) && remote.noHA() {
+		c.answered.Store(true)
+		return cn, nil
+	}
+	if err == nil && resp.GetState() != hdfspb.GetHAServiceStateResponse_ACTIVE {
+		err = &RemoteError{
+			Method: "getHAServiceState", NameNode: address,
+			Class: "org.apache.hadoop.ipc.StandbyException", Message: "state is " + resp.GetState().String(),
+		}
+	}
+	if err != nil {
+		cn.close(net.ErrClosed)
+		return nil, err
+	}
+	return cn, nil
+}
+
+// leave ends cn; the next call goes through the list from the one after it.
+func (c *Client) leave(cn *conn, why error) {
+	cn.close(&lostError{why})
+	c.link <- struct{}{}
+	defer func() { <-c.link }()
+	if c.nameNode == cn {
+		c.nameNode = nil
+		c.next = (c.next + 1) % len(c.options.NameNodes)
+	}
+}
+
+func (c *Client) isClosed() bool {
+	c.link <- struct{}{}
+	defer func() { <-c.link }()
+	return c.closed
+}
+
+// nextCallID counts up from 1 and stays positive.
+func (c *Client) nextCallID() int32 {
+	return int32(c.lastCall.Add(1) & 0x7fffffff)
+}
+
+// backoff is nothing before the second try, since another NameNode may be
+// active already, then 100 ms doubling up to 3.2 s.
+func backoff(attempt int32) time.Duration {
+	if attempt == 0 {
+		return 0
+	}
+	return 50 * time.Millisecond << min(attempt, 6)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

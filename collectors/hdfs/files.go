@@ -1,0 +1,164 @@
+package hdfs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"path"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+)
+
+// Files returns a client for contents and names of files: read, write, list,
+// rename, remove. It asks the same NameNodes as the same user through the same
+// dial function, is shared by all callers and ends with c. Its times are cut to
+// seconds (use [Client.Stat] and [Client.SetTimes]), and a writer is closed by
+// [CloseWriter].
+func (c *Client) Files() (*colinmarc.Client, error) {
+	c.filesMu.Lock()
+	defer c.filesMu.Unlock()
+	if c.files != nil {
+		return c.files, nil
+	}
+	files, err := colinmarc.NewClient(colinmarc.ClientOptions{
+		Addresses:        c.options.NameNodes,
+		User:             c.options.User,
+		NamenodeDialFunc: c.dialFiles,
+		DatanodeDialFunc: c.options.DialContext,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
+	}
+	// It keeps the server's defaults without a lock: fetched here, they are only
+	// read from then on.
+	if _, err := files.ServerDefaults(); err != nil {
+		files.Close()
+		return nil, fmt.Errorf("hdfs files: %w", err)
+	}
+	c.files = files
+	return files, nil
+}
+
+// dialFiles limits each wait for a NameNode's answer, which colinmarc/hdfs
+// would wait for for ever.
+func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
+	defer cancel()
+	nc, err := c.options.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &limitedConn{nc, c.options.CallTimeout}, nil
+}
+
+type limitedConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (l *limitedConn) Read(b []byte) (int, error) {
+	l.SetReadDeadline(time.Now().Add(l.limit))
+	return l.Conn.Read(b)
+}
+
+func (l *limitedConn) Write(b []byte) (int, error) {
+	l.SetWriteDeadline(time.Now().Add(l.limit))
+	return l.Conn.Write(b)
+}
+
+// WriteOptions are of the file that WriteFile makes; zero values are the
+// cluster's defaults.
+type WriteOptions struct {
+	Replication int
+	BlockSize   int64       // bytes
+	Mode        fs.FileMode // zero: 0644
+}
+
+// WriteFile writes all of r to name: nobody sees a part of it, and a file that
+// was there is replaced. Folders above it are made.
+func (c *Client) WriteFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
+	if err := c.writeFile(ctx, name, r, o); err != nil {
+		return fmt.Errorf("write hdfs %s: %w", name, err)
+	}
+	return nil
+}
+
+func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
+	files, err := c.Files()
+	if err != nil {
+		return err
+	}
+	defaults, err := files.ServerDefaults()
+	if err != nil {
+		return err
+	}
+	if o.Replication == 0 {
+		o.Replication = defaults.Replication
+	}
+	if o.BlockSize == 0 {
+		o.BlockSize = defaults.BlockSize
+	}
+	if o.Mode == 0 {
+		o.Mode = 0o644
+	}
+	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	part := fmt.Sprintf("%s/._%s.%x", path.Dir(name), path.Base(name), c.nextCallID())
+	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
+	if err != nil {
+		return err
+	}
+	if err := c.fill(ctx, w, r); err != nil {
+		w.Close()
+		files.Remove(part)
+		return err
+	}
+	if err := files.Rename(part, name); err != nil {
+		files.Remove(part)
+		return err
+	}
+	return nil
+}
+
+// fill writes r to w and closes it; each piece has CallTimeout to get through.
+func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader) error {
+	piece := make([]byte, 256<<10)
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, readErr := io.ReadFull(r, piece)
+		if err := w.SetDeadline(time.Now().Add(c.options.CallTimeout)); err != nil {
+			return err
+		}
+		if n > 0 {
+			if _, err := w.Write(piece[:n]); err != nil {
+				return err
+			}
+		}
+		if readErr == io.EOF || readErr == io.ErrUnexpectedEOF {
+			return CloseWriter(ctx, w)
+		}
+		if readErr != nil {
+			return readErr
+		}
+	}
+}
+
+// CloseWriter closes a writer of [Client.Files] and waits until the NameNode
+// has heard of all blocks from their DataNodes, or ctx ends.
+func CloseWriter(ctx context.Context, w *colinmarc.FileWriter) error {
+	for attempt := int32(0); ; attempt++ {
+		err := w.Close()
+		if !colinmarc.IsErrReplicating(err) {
+			return err
+		}
+		if waitErr := sleep(ctx, backoff(attempt)); waitErr != nil {
+			return fmt.Errorf("%w: %w", waitErr, err)
+		}
+	}
+}

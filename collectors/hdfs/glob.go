@@ -1,0 +1,174 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// maxAlternatives bounds what the braces of one pattern expand to.
+const maxAlternatives = 10_000
+
+// expand returns the paths that pattern matches, in order, each once. A
+// pattern without special characters is its own match, there or not; one that
+// has some and matches nothing is fs.ErrNotExist.
+func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
+	pattern = barePath(pattern)
+	if !strings.HasPrefix(pattern, "/") {
+		return nil, fmt.Errorf("path is not absolute: %w", fs.ErrInvalid)
+	}
+	alternatives, err := braces(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if len(alternatives) == 1 && !special(alternatives[0]) {
+		return []string{path.Clean(unescape(alternatives[0]))}, nil
+	}
+	var found []string
+	for _, a := range alternatives {
+		matches, err := c.match(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, matches...)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("nothing matches: %w", fs.ErrNotExist)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// match goes down a pattern without braces, one element at a time, and lists
+// only the folders whose names are not given.
+func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
+	here := []string{"/"}
+	for element := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+		var below []string
+		for _, dir := range here {
+			if !special(element) {
+				below = append(below, path.Join(dir, unescape(element)))
+				continue
+			}
+			names, err := c.matchNames(ctx, dir, element)
+			if err != nil {
+				return nil, err
+			}
+			below = append(below, names...)
+		}
+		here = below
+	}
+	if special(pattern[strings.LastIndexByte(pattern, '/')+1:]) {
+		return here, nil
+	}
+	// The last elements were given, so nothing says yet that they are there.
+	return slices.DeleteFunc(here, func(p string) bool {
+		if ctx.Err() != nil {
+			return false
+		}
+		_, err := c.Stat(ctx, p)
+		return errors.Is(err, fs.ErrNotExist)
+	}), ctx.Err()
+}
+
+func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string, error) {
+	var matches []string
+	for page, err := range c.pages(ctx, dir, false) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a given name below a glob
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		for _, s := range page {
+			if len(s.Path) == 0 { // dir is a file
+				continue
+			}
+			ok, err := path.Match(element, string(s.Path))
+			if err != nil {
+				return nil, fmt.Errorf("pattern %q: %w", element, err)
+			}
+			if ok && s.FileType != hdfspb.FileStatus_SYMLINK {
+				matches = append(matches, path.Join(dir, string(s.Path)))
+			}
+		}
+	}
+	return matches, nil
+}
+
+// braces expands every {a,b} of pattern, which may hold slashes and further
+// braces.
+func braces(pattern string) ([]string, error) {
+	open, parts, end := -1, []int(nil), -1
+	depth, quoted := 0, false
+	for i := 0; i < len(pattern) && end < 0; i++ {
+		switch c := pattern[i]; {
+		case quoted:
+			quoted = false
+		case c == '\\':
+			quoted = true
+		case c == '{':
+			if depth++; depth == 1 {
+				open = i
+			}
+		case c == ',' && depth == 1:
+			parts = append(parts, i)
+		case c == '}' && depth > 0:
+			if depth--; depth == 0 {
+				end = i
+			}
+		}
+	}
+	if open < 0 {
+		return []string{pattern}, nil
+	}
+	if end < 0 {
+		return nil, fmt.Errorf("pattern %q: { without }: %w", pattern, path.ErrBadPattern)
+	}
+	var all []string
+	from := open + 1
+	for _, to := range append(parts, end) {
+		more, err := braces(pattern[:open] + pattern[from:to] + pattern[end+1:])
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, more...); len(all) > maxAlternatives {
+			return nil, fmt.Errorf("pattern %.40q: braces make more than %d paths: %w", pattern, maxAlternatives, path.ErrBadPattern)
+		}
+		from = to + 1
+	}
+	return all, nil
+}
+
+// special says whether an element or a path without braces has to be matched.
+func special(p string) bool {
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
+}
+
+func unescape(p string) string {
+	if !strings.Contains(p, `\`) {
+		return p
+	}
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '\\' && i+1 < len(p) {
+			i++
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,150 @@
+package jobsplit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// source is what a decoder reads from.
+type source interface {
+	io.Reader
+	io.ByteReader
+}
+
+// decoder reads Hadoop's Writable encodings. After the first error everything
+// reads as zero and err stays.
+type decoder struct {
+	r   source
+	n   int64 // bytes read
+	err error
+}
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (d *decoder) byte() byte {
+	if d.err != nil {
+		return 0
+	}
+	b, err := d.r.ReadByte()
+	if err != nil {
+		d.err = unexpected(err)
+		return 0
+	}
+	d.n++
+	return b
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	b := make([]byte, n)
+	got, err := io.ReadFull(d.r, b)
+	d.n += int64(got)
+	if err != nil {
+		d.err = unexpected(err)
+		return nil
+	}
+	return b
+}
+
+// vlong reads a variable-length integer: one byte from -112 to 127 stands for
+// itself; below that the byte says sign and length of what follows, big-endian,
+// a negative number as its complement.
+func (d *decoder) vlong() int64 {
+	first := int8(d.byte())
+	if first >= -112 {
+		return int64(first)
+	}
+	n, negative := -112-int(first), false
+	if first < -120 {
+		n, negative = -120-int(first), true
+	}
+	var v uint64
+	for range n {
+		v = v<<8 | uint64(d.byte())
+	}
+	if negative {
+		v = ^v
+	}
+	return int64(v)
+}
+
+func (d *decoder) long() int64 {
+	b := d.bytes(8)
+	if b == nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
+func (d *decoder) count(what string, limit int64) int64 {
+	n := d.vlong()
+	if d.err == nil && (n < 0 || n > limit) {
+		d.fail("%d %s", n, what)
+	}
+	if d.err != nil {
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) text() string {
+	b := d.bytes(int(d.count("bytes of text", maxText)))
+	if d.err == nil && !utf8.Valid(b) {
+		d.fail("text %.40q is not UTF-8", b)
+	}
+	return string(b)
+}
+
+func (d *decoder) magic(want string) {
+	if got := d.bytes(len(want)); d.err == nil && string(got) != want {
+		d.fail("starts with %q, not %q", got, want)
+	}
+}
+
+func (d *decoder) end() {
+	if d.err != nil {
+		return
+	}
+	if _, err := d.r.ReadByte(); err != io.EOF {
+		d.fail("more bytes after the last map")
+	}
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func appendVlong(b []byte, v int64) []byte {
+	if v >= -112 && v <= 127 {
+		return append(b, byte(v))
+	}
+	tag, u := -112, uint64(v)
+	if v < 0 {
+		tag, u = -120, ^u
+	}
+	n := 0
+	for x := u; x != 0; x >>= 8 {
+		n++
+	}
+	b = append(b, byte(tag-n))
+	for i := n - 1; i >= 0; i-- {
+		b = append(b, byte(u>>(8*i)))
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	b = appendVlong(b, int64(len(s)))
+	return append(b, s...)
+}

@@ -1,0 +1,217 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/jobsplit"
+)
+
+// callsAtOnce is how many calls of one task are under way together; a NameNode
+// has ten handlers by default.
+const callsAtOnce = 8
+
+// Locations yields the files that pattern names, each with all its blocks: a
+// file, all files in and below a folder, or a glob of those with * ? [] {} and
+// backslash as Hadoop has them. Folders are gone through in the order of their
+// names, page by page: memory does not grow with the number of files. A folder
+// that is removed meanwhile is passed over. The first error ends it.
+func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		roots, err := c.expand(ctx, pattern)
+		if err != nil {
+			yield(File{}, fmt.Errorf("block locations of hdfs %s: %w", pattern, err))
+			return
+		}
+		for _, root := range roots {
+			err := c.walk(ctx, root, func(f File) bool { return yield(f, nil) })
+			if errors.Is(err, errStop) {
+				return
+			}
+			if err != nil {
+				yield(File{}, fmt.Errorf("block locations of hdfs %s: %w", root, err))
+				return
+			}
+		}
+	}
+}
+
+var errStop = errors.New("stopped by the caller")
+
+// walk visits the file at root, or those in and below the folder.
+func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) error {
+	for page, err := range c.pages(ctx, root, true) {
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			p := joinName(root, s.Path)
+			switch s.FileType {
+			case hdfspb.FileStatus_FILE:
+				if !visit(fileOf(p, s)) {
+					return errStop
+				}
+			case hdfspb.FileStatus_DIR:
+				if err := c.walk(ctx, p, visit); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pages lists a folder (or one file), asking for the next page while the last
+// one is used. The NameNode ends a page after 1000 entries or about as many
+// replicas (dfs.ls.limit).
+func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq2[[]*hdfspb.FileStatus, error] {
+	type answer struct {
+		list *hdfspb.DirectoryListing
+		err  error
+	}
+	return func(yield func([]*hdfspb.FileStatus, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ask := func(after []byte) <-chan answer {
+			ch := make(chan answer, 1)
+			go func() {
+				list, err := c.list(ctx, dir, after, locations)
+				ch <- answer{list, err}
+			}()
+			return ch
+		}
+		for coming := ask([]byte{}); coming != nil; {
+			a := <-coming
+			coming = nil
+			if a.err != nil {
+				yield(nil, a.err)
+				return
+			}
+			entries := a.list.PartialListing
+			if n := len(entries); n > 0 && a.list.RemainingEntries > 0 {
+				coming = ask(slices.Clone(entries[n-1].Path))
+			}
+			if !yield(entries, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Client) list(ctx context.Context, dir string, after []byte, locations bool) (*hdfspb.DirectoryListing, error) {
+	resp := &hdfspb.GetListingResponse{}
+	err := c.call(ctx, "getListing", &hdfspb.GetListingRequest{
+		Src: proto.String(dir), StartAfter: after, NeedLocation: proto.Bool(locations),
+	}, resp)
+	if err != nil {
+		return nil, err
+	}
+	if resp.DirList == nil {
+		return nil, fs.ErrNotExist
+	}
+	return resp.DirList, nil
+}
+
+// joinName is the path of an entry of dir; a file listed by itself has no name.
+func joinName(dir string, name []byte) string {
+	if len(name) == 0 {
+		return dir
+	}
+	return path.Join(dir, string(name))
+}
+
+// SplitLocations returns for each split the blocks that it touches, in order of
+// offset: what a map of it may find cached, on its node or in its rack. Each
+// file is asked about once. Paths may be full, "hdfs://host:port/path": the
+// part before the path is not looked at.
+func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]Block, error) {
+	files := make(map[string][]int) // splits of each file
+	for i, s := range splits {
+		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
+			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d", s.Path, s.Offset, s.Length)
+		}
+		p := barePath(s.Path)
+		files[p] = append(files[p], i)
+	}
+	located := make([][]Block, len(splits))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(callsAtOnce)
+	for p, of := range files {
+		group.Go(func() error {
+			from, to := int64(math.MaxInt64), int64(0)
+			for _, i := range of {
+				from, to = min(from, splits[i].Offset), max(to, splits[i].Offset+splits[i].Length)
+			}
+			blocks, err := c.blocks(ctx, p, from, to-from)
+			if err != nil {
+				return fmt.Errorf("block locations of hdfs %s: %w", p, err)
+			}
+			for _, i := range of {
+				located[i] = overlapping(blocks, splits[i].Offset, splits[i].Length)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return located, nil
+}
+
+// blocks asks for the blocks of one file that touch length bytes from offset.
+func (c *Client) blocks(ctx context.Context, path string, offset, length int64) ([]Block, error) {
+	resp := &hdfspb.GetBlockLocationsResponse{}
+	err := c.call(ctx, "getBlockLocations", &hdfspb.GetBlockLocationsRequest{
+		Src: proto.String(path), Offset: proto.Uint64(uint64(offset)), Length: proto.Uint64(uint64(length)),
+	}, resp)
+	if err == nil && resp.Locations == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return blocksOf(resp.Locations), nil
+}
+
+// overlapping is the part of blocks, which are in order, that touches length
+// bytes from offset.
+func overlapping(blocks []Block, offset, length int64) []Block {
+	if length == 0 {
+		return nil
+	}
+	first, _ := slices.BinarySearchFunc(blocks, offset, func(b Block, offset int64) int {
+		if b.Offset+b.Length <= offset {
+			return -1
+		}
+		return 1
+	})
+	last := first
+	for last < len(blocks) && blocks[last].Offset < offset+length {
+		last++
+	}
+	return slices.Clip(blocks[first:last])
+}
+
+// barePath cuts scheme and authority off; Hadoop writes paths without percent
+// encoding, so this is no URL.
+func barePath(p string) string {
+	_, rest, ok := strings.Cut(p, "://")
+	if !ok {
+		return p
+	}
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return rest[i:]
+	}
+	return "/"
+}

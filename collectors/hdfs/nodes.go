@@ -1,0 +1,77 @@
+package hdfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// DataNode is a DataNode as the NameNode sees it.
+type DataNode struct {
+	// UUID names it for good; Host, IP, Rack and Port (of data transfer) say
+	// where it is.
+	UUID, Host, IP, Rack string
+	Port                 int
+	// Live is false once heartbeats have been missing for too long.
+	Live bool
+	// State is NORMAL, DECOMMISSION_INPROGRESS, DECOMMISSIONED,
+	// ENTERING_MAINTENANCE or IN_MAINTENANCE.
+	State string
+	// Capacity, Used and Remaining are bytes on disks.
+	Capacity, Used, Remaining int64
+	// CacheCapacity and CacheUsed are bytes of the DataNode's cache.
+	CacheCapacity, CacheUsed int64
+	// Blocks is the number of replicas it holds.
+	Blocks int
+	// Updated is its last heartbeat.
+	Updated time.Time
+}
+
+// DataNodes reports all DataNodes, in order of host. The NameNode tells only
+// superusers: errors.Is(err, fs.ErrPermission) otherwise.
+func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
+	var all []DataNode
+	// Dead ones last: one that dies in between is then in both, live first.
+	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
+		resp := &hdfspb.GetDatanodeReportResponse{}
+		err := c.call(ctx, "getDatanodeReport", &hdfspb.GetDatanodeReportRequest{Type: &kind}, resp)
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("user %s has to be in dfs.permissions.superusergroup: %w", c.options.User, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("datanode report: %w", err)
+		}
+		for _, n := range resp.Nodes {
+			all = append(all, dataNodeOf(n, kind == hdfspb.GetDatanodeReportRequest_LIVE))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b DataNode) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port), cmp.Compare(a.UUID, b.UUID))
+	})
+	return slices.CompactFunc(all, func(a, b DataNode) bool { return a.UUID == b.UUID }), nil
+}
+
+func dataNodeOf(n *hdfspb.DatanodeInfo, live bool) DataNode {
+	return DataNode{
+		UUID:          n.GetId().GetDatanodeUuid(),
+		Host:          n.GetId().GetHostName(),
+		IP:            n.GetId().GetIpAddr(),
+		Rack:          n.Location,
+		Port:          int(n.GetId().GetXferPort()),
+		Live:          live,
+		State:         n.AdminState.String(),
+		Capacity:      int64(n.Capacity),
+		Used:          int64(n.DfsUsed),
+		Remaining:     int64(n.Remaining),
+		CacheCapacity: int64(n.CacheCapacity),
+		CacheUsed:     int64(n.CacheUsed),
+		Blocks:        int(n.NumBlocks),
+		Updated:       time.UnixMilli(int64(n.LastUpdate)),
+	}
+}
