@@ -1,8 +1,186 @@
 package hibench
 
-import "errors"
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
 
-func (r *Runner) checkCheckout() error { return errors.New("todo") }
+// A checkout stays as it is. Each step gets a folder that looks like one: the
+// scripts are links, the three Python programs among them are replaced, and
+// reports land beside it. Its configuration is the checkout's own conf files
+// and one more, which is read after them.
+
+// replaced are the files of bin/functions that a link farm has of its own.
+// monitor.py must print the id of a process that can be killed; HiBench's own
+// would open connections to all workers.
+const monitorScript = "#!/bin/sh\nsleep 86400 >/dev/null 2>&1 </dev/null &\necho $!\n"
+
+// debianPackage says where the programs come from that the scripts need.
+var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils"}
+
+// HiBench's scripts do not quote.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
+
+// script returns the path of a step's script below HiBench's root.
+func (r *Runner) script(s step) string {
+	name := filepath.Join("hadoop", "run.sh")
+	if s == stepPrepare {
+		name = filepath.Join("prepare", "prepare.sh")
+	}
+	return filepath.Join("bin", "workloads", "micro", r.spec.Workload, name)
+}
+
+func (r *Runner) workloadConf() string {
+	return filepath.Join("conf", "workloads", "micro", r.spec.Workload+".conf")
+}
+
+// checkCheckout looks for everything that a run with the checkout needs.
+func (r *Runner) checkCheckout() error {
+	for _, p := range []string{r.env.Checkout, r.env.RunDir, r.env.HadoopHome, r.env.DataDir} {
+		if !plainPath.MatchString(p) {
+			return fmt.Errorf("hibench: path %q: HiBench's scripts cannot take blanks and special characters", p)
+		}
+	}
+	for _, name := range []string{"conf/hibench.conf", r.workloadConf(), r.script(stepPrepare), r.script(stepRun),
+		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh"} {
+		if _, err := os.Stat(filepath.Join(r.env.Checkout, name)); err != nil {
+			return fmt.Errorf("hibench: %s is no HiBench checkout: %w", r.env.Checkout, err)
+		}
+	}
+	searchPath := ""
+	for _, v := range r.env.Vars {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			searchPath = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(debianPackage)) {
+		if _, err := findProgram(name, searchPath); err != nil {
+			return fmt.Errorf("hibench: HiBench's scripts need %s: %w; on Debian: apt install %s", name, err, debianPackage[name])
+		}
+	}
+	return nil
+}
+
+// hibenchCommand makes the client run a step's script in a farm of its own.
 func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
-	return errors.New("todo")
+	farm := filepath.Join(c.dir, "hibench")
+	if err := r.linkFarm(farm, s); err != nil {
+		return fmt.Errorf("folder for HiBench: %w", err)
+	}
+	confDir := filepath.Join(c.dir, "hibench-conf")
+	if err := r.writeConf(confDir, c.dir, conf); err != nil {
+		return fmt.Errorf("configuration for HiBench: %w", err)
+	}
+	script := filepath.Join(farm, r.script(s))
+	req := confRequest{
+		home: farm, confDir: confDir, vars: c.vars, folder: filepath.Dir(script),
+		workloadConf: filepath.Join(r.env.Checkout, r.workloadConf()),
+	}
+	if output != "" {
+		req.patch = []Setting{{"hibench.workload.output", output}}
+	}
+	vars, file, err := loadConf(req)
+	if err != nil {
+		return err
+	}
+	if vars["INPUT_HDFS"] != r.inputPath() || vars["DATASIZE"] != decimal(r.spec.dataSize()) {
+		return fmt.Errorf("HiBench checkout %s: %s of %s at %s, want %s at %s: its files are not those of commit 53ac935",
+			r.env.Checkout, r.spec, vars["DATASIZE"], vars["INPUT_HDFS"], decimal(r.spec.dataSize()), r.inputPath())
+	}
+	if err := writeShellVars(file, vars); err != nil {
+		return fmt.Errorf("configuration for HiBench: %w", err)
+	}
+	loader := filepath.Join(farm, "bin", "functions", "load_config.py")
+	if err := os.WriteFile(loader, []byte("#!/bin/sh\necho "+file+"\n"), 0o755); err != nil {
+		return fmt.Errorf("folder for HiBench: %w", err)
+	}
+	c.argv = []string{script}
+	c.vars = append(slices.Clone(c.vars), "HIBENCH_CONF_FOLDER="+confDir)
+	return nil
+}
+
+// linkFarm makes a folder with the part of the checkout that a step uses. The
+// script's folders are real ones, since it finds its functions by going up.
+func (r *Runner) linkFarm(farm string, s step) error {
+	if err := os.RemoveAll(farm); err != nil {
+		return err
+	}
+	functions, script := filepath.Join("bin", "functions"), r.script(s)
+	for _, dir := range []string{functions, filepath.Dir(script)} {
+		if err := os.MkdirAll(filepath.Join(farm, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	links := []string{"conf", script}
+	entries, err := os.ReadDir(filepath.Join(r.env.Checkout, functions))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != "load_config.py" && e.Name() != "monitor.py" {
+			links = append(links, filepath.Join(functions, e.Name()))
+		}
+	}
+	for _, name := range links {
+		if err := os.Symlink(filepath.Join(r.env.Checkout, name), filepath.Join(farm, name)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o755)
+}
+
+// writeConf makes HiBench's configuration folder: links to the checkout's
+// files, and what this run wants in a file whose name comes last.
+func (r *Runner) writeConf(confDir, tagDir, hadoopConf string) error {
+	if err := os.RemoveAll(confDir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(confDir, 0o755); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(r.env.Checkout, "conf", "*.conf"))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if err := os.Symlink(name, filepath.Join(confDir, filepath.Base(name))); err != nil {
+			return err
+		}
+	}
+	profile, size := r.spec.Profile, ""
+	if profile == "" {
+		profile, size = "custom", decimal(r.spec.dataSize())
+	}
+	master := r.env.Master
+	if master == "" {
+		master = "localhost"
+	}
+	var b strings.Builder
+	for _, p := range []Setting{
+		{"hibench.scale.profile", profile},
+		{"hibench." + r.spec.Workload + ".custom.datasize", size},
+		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
+		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
+		{"hibench.hdfs.master", ""}, // paths without a scheme: the file system is the configuration's
+		{"hibench.hdfs.data.dir", r.dataDir()},
+		{"hibench.report.dir", filepath.Join(tagDir, "report")},
+		{"hibench.hadoop.home", r.env.HadoopHome},
+		{"hibench.hadoop.executable", filepath.Join(r.env.HadoopHome, "bin", "hadoop")},
+		{"hibench.hadoop.configure.dir", hadoopConf},
+		{"hibench.hadoop.release", "apache"},
+		{"hibench.hadoop.examples.jar", r.jar},
+		{"hibench.hadoop.examples.test.jar", "/none"}, // not used, but must not be empty
+		{"hibench.sleep.job.jar", "/none"},
+		{"hibench.masters.hostnames", master},
+		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
+	} {
+		fmt.Fprintf(&b, "%-36s %s\n", p.Name, p.Value)
+	}
+	return os.WriteFile(filepath.Join(confDir, "zz-heddle.conf"), []byte(b.String()), 0o644)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 )
@@ -30,8 +31,25 @@ func HDFS(c *hdfs.Client) FileSystem { return hdfsClient{c} }
 
 type hdfsClient struct{ *hdfs.Client }
 
-func (c hdfsClient) Open(name string) (io.ReadCloser, error)    { return c.Client.Open(name) }
-func (c hdfsClient) Create(name string) (io.WriteCloser, error) { return c.Client.Create(name) }
+func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
+
+func (c hdfsClient) Create(name string) (io.WriteCloser, error) {
+	f, err := c.Client.Create(name)
+	return hdfsWriter{f}, err
+}
+
+type hdfsWriter struct{ *hdfs.FileWriter }
+
+// Close waits, as Hadoop's own client does, for the NameNode to hear of the
+// last block: until then it answers that the file cannot be closed yet.
+func (w hdfsWriter) Close() error {
+	err := w.FileWriter.Close()
+	for wait := 20 * time.Millisecond; hdfs.IsErrReplicating(err) && wait < 10*time.Second; wait *= 2 {
+		<-time.After(wait)
+		err = w.FileWriter.Close()
+	}
+	return err
+}
 
 // marker is the file beside an input that says what the input is.
 type marker struct {

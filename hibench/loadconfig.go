@@ -1,0 +1,298 @@
+package hibench
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// HiBench's scripts get their variables from bin/functions/load_config.py,
+// which needs Python 2. This file does the same work: it reads conf files,
+// resolves references between properties, and writes a file of shell
+// variables. Left out: the probes for what is always given here (Hadoop
+// release, jars, host names), for Spark, and for the Java options of DFSIO;
+// and the two files for Spark.
+
+// confLoader is the state of one load.
+type confLoader struct {
+	vars       map[string]string // environment
+	mandatory  map[string]string // shell variable -> property
+	optional   map[string]string
+	properties map[string]string
+	source     map[string]string // property -> file, for messages
+}
+
+// confRequest says what to load: the arguments of load_config.py.
+type confRequest struct {
+	home         string    // HiBench's root, a link farm or a checkout
+	confDir      string    // its *.conf are read in the order of their names, a later line wins
+	workloadConf string    // read after those
+	folder       string    // of the script that asks: .../wordcount/prepare
+	patch        []Setting // win over all files
+	vars         []string  // environment, KEY=VALUE
+}
+
+// loadConf returns the shell variables for one script, and the name of the
+// file in which the script expects them.
+func loadConf(req confRequest) (vars map[string]string, file string, err error) {
+	l := confLoader{vars: map[string]string{}, properties: map[string]string{}, source: map[string]string{}}
+	for _, v := range req.vars {
+		name, value, _ := strings.Cut(v, "=")
+		l.vars[name] = value
+	}
+	mapping, err := os.ReadFile(filepath.Join(req.home, "bin", "functions", "hibench_prop_env_mapping.py"))
+	if err != nil {
+		return nil, "", fmt.Errorf("HiBench's list of variables: %w", err)
+	}
+	if l.mandatory, l.optional, err = parseMapping(string(mapping)); err != nil {
+		return nil, "", err
+	}
+	files, err := filepath.Glob(filepath.Join(req.confDir, "*.conf"))
+	if err != nil {
+		return nil, "", fmt.Errorf("HiBench's configuration: %w", err)
+	}
+	for _, name := range append(files, req.workloadConf) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, "", fmt.Errorf("HiBench's configuration: %w", err)
+		}
+		l.parse(string(text), name)
+	}
+	l.takeEnvironment()
+	for _, p := range req.patch {
+		l.set(p.Name, p.Value, "the command")
+	}
+	if err := l.resolveAll(req.home); err != nil {
+		return nil, "", err
+	}
+	return l.shellVars(req)
+}
+
+var mappingLine = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"([^"]*)"`)
+
+// parseMapping reads HiBench's two tables of shell variables, Python calls of
+// dict() with one argument a line.
+func parseMapping(text string) (mandatory, optional map[string]string, err error) {
+	mandatory, optional = map[string]string{}, map[string]string{}
+	var table map[string]string
+	for line := range strings.Lines(text) {
+		switch compact := strings.ReplaceAll(strings.TrimSpace(line), " ", ""); {
+		case compact == "HiBenchEnvPropMappingMandatory=dict(":
+			table = mandatory
+		case compact == "HiBenchEnvPropMapping=dict(":
+			table = optional
+		case compact == ")":
+			table = nil
+		case table != nil:
+			if m := mappingLine.FindStringSubmatch(line); m != nil {
+				table[m[1]] = m[2]
+			}
+		}
+	}
+	if len(mandatory) == 0 || len(optional) == 0 {
+		return nil, nil, errors.New("HiBench's hibench_prop_env_mapping.py has not the two tables of commit 53ac935: use that commit")
+	}
+	return mandatory, optional, nil
+}
+
+func (l *confLoader) set(name, value, source string) {
+	l.properties[name], l.source[name] = strings.TrimSpace(value), source
+}
+
+// parse reads lines of a property and its value, parted by white space.
+func (l *confLoader) parse(text, file string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value := line, ""
+		if i := strings.IndexAny(line, " \t\v\f\r"); i > 0 {
+			name, value = line[:i], line[i:]
+		}
+		l.set(name, value, file)
+	}
+}
+
+// takeEnvironment gives properties without a value that of their variable.
+func (l *confLoader) takeEnvironment() {
+	for _, table := range []map[string]string{l.mandatory, l.optional} {
+		for name, property := range table {
+			value, ok := l.vars[name]
+			if old := l.properties[property]; ok && (old == "" || old == "$"+name) {
+				l.set(property, value, "environment variable "+name)
+				l.properties[property] = value
+			}
+		}
+	}
+}
+
+// resolveAll resolves what the files alone can, adds what depends on the
+// place, and resolves the rest.
+func (l *confLoader) resolveAll(home string) error {
+	if err := l.resolve(false); err != nil {
+		return err
+	}
+	l.set("hibench.home", home, "the checkout")
+	if l.properties["java.bin"] == "" {
+		java, err := findJava(l.vars)
+		if err != nil {
+			return err
+		}
+		l.set("java.bin", java, "JAVA_HOME or PATH")
+	}
+	for name, value := range map[string]string{
+		"hibench.hadoop.mapper.name":  "mapreduce.job.maps",
+		"hibench.hadoop.reducer.name": "mapreduce.job.reduces",
+	} {
+		if l.properties[name] == "" {
+			l.set(name, value, "default")
+		}
+	}
+	for _, name := range []string{"hibench.masters.hostnames", "hibench.slaves.hostnames"} {
+		l.properties[name] = "'" + strings.Join(strings.Fields(l.properties[name]), " ") + "'"
+	}
+	if err := l.resolve(true); err != nil {
+		return err
+	}
+	for _, property := range l.mandatory {
+		if _, ok := l.properties[property]; !ok {
+			return fmt.Errorf("HiBench's configuration: %s is not set", property)
+		}
+	}
+	return nil
+}
+
+// reference is ${name}, with nothing in it that would be another reference.
+var reference = regexp.MustCompile(`\$\{\s*[^\s^$}]+\s*\}`)
+
+// Limits of resolve: HiBench's own files need 4 rounds and 200 bytes.
+const (
+	maxRounds     = 50
+	maxValueBytes = 64 << 10
+)
+
+// unset marks a value that has a reference ${name:_}, which removes it.
+const unset = "\x00unset\x00"
+
+// resolve replaces references until none is left to replace. Only at last are
+// those without a value replaced as well, by their default or by nothing.
+func (l *confLoader) resolve(last bool) error {
+	for range maxRounds {
+		changed := false
+		for _, name := range slices.Sorted(maps.Keys(l.properties)) {
+			value := l.properties[name]
+			newName, newValue := l.replace(name, last), l.replace(value, last)
+			if newName == name && newValue == value {
+				continue
+			}
+			if len(newName) > maxValueBytes || len(newValue) > maxValueBytes {
+				return fmt.Errorf("%s: %s refers to itself", l.source[name], name)
+			}
+			changed = true
+			if newName != name {
+				l.properties[newName], l.source[newName] = value, l.source[name]
+				delete(l.properties, name)
+			} else {
+				l.properties[name] = newValue
+			}
+		}
+		if changed {
+			continue
+		}
+		for name, value := range l.properties {
+			if strings.Contains(name, "*") {
+				return fmt.Errorf("%s: %s: rules with * are not supported", l.source[name], name)
+			}
+			if strings.Contains(value, unset) {
+				delete(l.properties, name)
+			}
+		}
+		return nil
+	}
+	return errors.New("HiBench's configuration: references go round in a circle")
+}
+
+// replace resolves the references in a text once.
+func (l *confLoader) replace(text string, last bool) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		name := strings.TrimSpace(ref[2 : len(ref)-1])
+		i := strings.Index(name, ":-")
+		if j := strings.Index(name, ":_"); j >= 0 && (i < 0 || j < i) {
+			i = j
+		}
+		fallback, splitter := "", ""
+		if i >= 0 {
+			name, splitter, fallback = name[:i], name[i:i+2], name[i+2:]
+		}
+		value, ok := l.properties[name]
+		switch {
+		case !last && value == "":
+			return ref
+		case !last || ok && !(splitter == ":_" && fallback == ""):
+			return value
+		case splitter == ":_" && fallback == "":
+			return unset
+		}
+		return fallback
+	})
+}
+
+// shellVars gives the variables their values.
+func (l *confLoader) shellVars(req confRequest) (map[string]string, string, error) {
+	vars := map[string]string{}
+	for _, table := range []map[string]string{l.mandatory, l.optional} {
+		for name, property := range table {
+			vars[name] = l.properties[property]
+			if strings.Contains(vars[name], "${") {
+				return nil, "", fmt.Errorf("%s: %s: value %q has a reference to nothing", l.source[property], property, vars[name])
+			}
+		}
+	}
+	framework, workload := filepath.Base(req.folder), filepath.Base(filepath.Dir(req.folder))
+	dir := filepath.Join(vars["HIBENCH_REPORT"], workload, framework, "conf")
+	file := filepath.Join(dir, workload+".conf")
+	vars["SPARKBENCH_PROPERTIES_FILES"] = filepath.Join(dir, "sparkbench", "sparkbench.conf")
+	vars["SPARK_PROP_CONF"] = filepath.Join(dir, "sparkbench", "spark.conf")
+	vars["WORKLOAD_RESULT_FOLDER"] = dir + "/.."
+	vars["HIBENCH_WORKLOAD_CONF"] = file
+	return vars, file, nil
+}
+
+// writeShellVars writes variables as the scripts read them: as they are, since
+// HiBench's values bring their own quotes.
+func writeShellVars(file string, vars map[string]string) error {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		fmt.Fprintf(&b, "%s=%s\n", name, vars[name])
+	}
+	b.WriteString("export HADOOP_EXECUTABLE\nexport HADOOP_CONF_DIR\n")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o644)
+}
+
+// findJava looks where HiBench looks.
+func findJava(vars map[string]string) (string, error) {
+	if home := vars["JAVA_HOME"]; home != "" {
+		return filepath.Join(home, "bin", "java"), nil
+	}
+	return findProgram("java", vars["PATH"])
+}
+
+// findProgram returns the path of a program as a client with that PATH finds it.
+func findProgram(name, searchPath string) (string, error) {
+	for _, dir := range filepath.SplitList(searchPath) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in the client's PATH (%s)", name, searchPath)
+}

@@ -1,0 +1,175 @@
+package hibench
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// seqReader reads the records of an uncompressed Hadoop SequenceFile, version
+// 6, which is what the workloads read and write.
+type seqReader struct {
+	r                    *bufio.Reader
+	keyClass, valueClass string
+	sync                 [16]byte
+	record               []byte
+}
+
+// A record of RandomTextWriter has 1.3 KB; the rest only guards the memory.
+const (
+	maxRecordBytes = 16 << 20
+	maxStringBytes = 64 << 10
+)
+
+const syncEscape = -1 // in place of a record's length: a sync marker follows
+
+func newSeqReader(r io.Reader) (*seqReader, error) {
+	s := &seqReader{r: bufio.NewReaderSize(r, 256<<10)}
+	if err := s.readHeader(); err != nil {
+		return nil, fmt.Errorf("header of SequenceFile: %w", whole(err))
+	}
+	return s, nil
+}
+
+func (s *seqReader) readHeader() error {
+	var magic [4]byte
+	if _, err := io.ReadFull(s.r, magic[:]); err != nil {
+		return err
+	}
+	if string(magic[:]) != "SEQ\x06" {
+		return fmt.Errorf("starts with %q, not with SEQ and version 6", magic[:])
+	}
+	var err error
+	if s.keyClass, err = s.readString(); err != nil {
+		return err
+	}
+	if s.valueClass, err = s.readString(); err != nil {
+		return err
+	}
+	var compression [2]byte // of records, of blocks
+	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
+		return err
+	}
+	if compression != [2]byte{} {
+		return errors.New("it is compressed, which cannot be read here: leave mapreduce.output.fileoutputformat.compress off")
+	}
+	var pairs int32
+	if err := binary.Read(s.r, binary.BigEndian, &pairs); err != nil {
+		return err
+	}
+	for range 2 * int64(pairs) {
+		if _, err := s.readString(); err != nil {
+			return err
+		}
+	}
+	_, err = io.ReadFull(s.r, s.sync[:])
+	return err
+}
+
+// next returns the serialized key and value of the next record, valid until
+// the call after, or io.EOF.
+func (s *seqReader) next() (key, value []byte, err error) {
+	length, err := s.readInt()
+	if err != nil {
+		return nil, nil, err // io.EOF between records is the end
+	}
+	if length == syncEscape {
+		var sync [16]byte
+		if _, err := io.ReadFull(s.r, sync[:]); err != nil {
+			return nil, nil, whole(err)
+		}
+		if sync != s.sync {
+			return nil, nil, errors.New("SequenceFile: wrong sync marker")
+		}
+		if length, err = s.readInt(); err != nil {
+			return nil, nil, err
+		}
+	}
+	keyLength, err := s.readInt()
+	if err != nil {
+		return nil, nil, whole(err)
+	}
+	if length < 0 || length > maxRecordBytes || keyLength < 0 || keyLength > length {
+		return nil, nil, fmt.Errorf("SequenceFile: record of %d bytes with a key of %d", length, keyLength)
+	}
+	if int(length) > cap(s.record) {
+		s.record = make([]byte, length)
+	}
+	s.record = s.record[:length]
+	if _, err := io.ReadFull(s.r, s.record); err != nil {
+		return nil, nil, whole(err)
+	}
+	return s.record[:keyLength], s.record[keyLength:], nil
+}
+
+func (s *seqReader) readInt() (int32, error) {
+	var b [4]byte
+	_, err := io.ReadFull(s.r, b[:])
+	return int32(binary.BigEndian.Uint32(b[:])), err
+}
+
+func (s *seqReader) readString() (string, error) {
+	n, err := readVLong(s.r)
+	if err != nil {
+		return "", err
+	}
+	if n < 0 || n > maxStringBytes {
+		return "", fmt.Errorf("string of %d bytes", n)
+	}
+	b := make([]byte, n)
+	_, err = io.ReadFull(s.r, b)
+	return string(b), err
+}
+
+// text returns the characters of a serialized org.apache.hadoop.io.Text.
+func text(b []byte) ([]byte, error) {
+	r := bytes.NewReader(b)
+	n, err := readVLong(r)
+	if err != nil {
+		return nil, fmt.Errorf("text: %w", whole(err))
+	}
+	if n != int64(r.Len()) {
+		return nil, fmt.Errorf("text: says %d bytes, has %d", n, r.Len())
+	}
+	return b[len(b)-r.Len():], nil
+}
+
+// readVLong reads Hadoop's variable-length integer: one byte from -112 to 127
+// is the value; less tells the number of bytes that follow, and the sign.
+func readVLong(r io.ByteReader) (int64, error) {
+	first, err := r.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	b := int8(first)
+	if b >= -112 {
+		return int64(b), nil
+	}
+	n, negative := -112-int(b), false
+	if b < -120 {
+		n, negative = -120-int(b), true
+	}
+	var v int64
+	for range n {
+		c, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		v = v<<8 | int64(c)
+	}
+	if negative {
+		v = ^v
+	}
+	return v, nil
+}
+
+// whole says that an end inside something that should be whole is no clean end.
+func whole(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
