@@ -53,7 +53,9 @@ func newApp() *cli.App {
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return withCode(exitUsage, err)
 		},
-		Commands: []*cli.Command{},
+		Commands: []*cli.Command{
+			agentCommand(),
+		},
 	}
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/collectors/node"
+	"heddle/collectors/node/agent"
+)
+
+func agentCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "agent",
+		Usage: "serve this node's metrics over HTTP",
+		Description: `Samples CPU, load, memory, disks and network once a second and serves them to
+whoever has the token: /metrics for Prometheus, /samples and /info as JSON.
+
+   heddle agent --token-file /etc/heddle/agent.token --node worker1
+
+Without --token-file a token is made in the user's state directory, and the
+file's path printed.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Usage: "`ADDR` to serve on, host:port", Value: ":" + strconv.Itoa(agent.DefaultPort)},
+			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token, mode 0600"},
+			&cli.StringFlag{Name: "cgroup", Usage: "measure the control group `PATH` and this network namespace, not the host"},
+			&cli.StringFlag{Name: "node", Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
+			&cli.DurationFlag{Name: "interval", Usage: "`TIME` between samples", Value: time.Second},
+			&cli.DurationFlag{Name: "keep", Usage: "how long samples stay in memory", Value: time.Hour},
+			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE`; serves HTTPS"},
+			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE`"},
+			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads"},
+		},
+		Action: runAgent,
+	}
+}
+
+func runAgent(c *cli.Context) error {
+	if c.Args().Present() {
+		return withCode(exitUsage, fmt.Errorf("agent takes no arguments, found %q", c.Args().First()))
+	}
+	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	tokenFile := c.String("token-file")
+	if tokenFile == "" {
+		var err error
+		if tokenFile, err = ownTokenFile(); err != nil {
+			return withCode(exitUsage, fmt.Errorf("%w; give one with --token-file", err))
+		}
+		log.Info("token", "file", tokenFile)
+	}
+	a, err := agent.New(agent.Options{
+		Listen:          c.String("listen"),
+		TokenFile:       tokenFile,
+		Node:            c.String("node"),
+		Interval:        c.Duration("interval"),
+		Keep:            c.Duration("keep"),
+		TLSCert:         c.String("tls-cert"),
+		TLSKey:          c.String("tls-key"),
+		AllowDropCaches: c.Bool("allow-drop-caches"),
+		Version:         buildVersion(),
+		Sample:          node.Options{Cgroup: c.String("cgroup")},
+		Log:             log,
+	})
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	return a.Run(c.Context)
+}
+
+// ownTokenFile is this user's agent token, made when there is none.
+func ownTokenFile() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", errors.New("no token file, and no home directory to make one in")
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	path := filepath.Join(state, "heddle", "agent.token")
+	_, err := agent.CreateToken(path)
+	return path, err
+}
+
+// buildVersion is the module's version, or the commit it was built from.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,250 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// cgroup reads one control group and those below it.
+type cgroup struct {
+	host    *host
+	path    string
+	version int // 1 or 2
+	// dirs is the group's folder under each controller that has it. Version 2
+	// has one folder, under "".
+	dirs map[string]string
+
+	limitCores  float64 // as of the last readQuota; 0 without a limit
+	memoryTotal uint64  // of the machine
+
+	// What became of earlier readings.
+	idleSec  float64
+	busySec  float64
+	idleMono int64
+	load     Load
+	loadMono int64
+	stat     []byte // buffer for taskState
+}
+
+var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
+
+// findCgroup looks for path under root, or where it is usually mounted.
+func findCgroup(root, path string, h *host) (*cgroup, error) {
+	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
+	}
+	roots := []string{root}
+	if root == "" {
+		roots = []string{"/sys/fs/cgroup", "/proc/1/root/sys/fs/cgroup"}
+	}
+	c := &cgroup{host: h, path: path, dirs: map[string]string{}, stat: make([]byte, 512)}
+	for _, root := range roots {
+		if isFile(filepath.Join(root, "cgroup.controllers")) && isDir(filepath.Join(root, path)) {
+			c.version = 2
+			c.dirs[""] = filepath.Join(root, path)
+		} else {
+			for _, controller := range v1Controllers {
+				if dir := filepath.Join(root, controller, path); isDir(dir) {
+					c.version = 1
+					c.dirs[controller] = dir
+				}
+			}
+		}
+		if c.version != 0 {
+			break
+		}
+	}
+	if c.version == 0 {
+		return nil, fmt.Errorf("control group %q: %w under %s; make it before the agent starts, and see that the agent may look there",
+			path, fs.ErrNotExist, strings.Join(roots, " and "))
+	}
+	var r Reading
+	if err := guard(h.readMemory, &r); err == nil {
+		c.memoryTotal = r.Memory.TotalBytes
+	} else {
+		c.memoryTotal = math.MaxUint64
+	}
+	return c, nil
+}
+
+// groups lists what to read; the quota comes first, readCPU takes the limit.
+func (c *cgroup) groups() []group {
+	if c.version == 2 {
+		return []group{
+			{"quota", c.readQuotaV2},
+			{"cpu", c.readCPUV2},
+			{"load", c.readLoad},
+			{"memory", c.readMemoryV2},
+			{"disk", c.readDisksV2},
+		}
+	}
+	return []group{
+		{"quota", c.readQuotaV1},
+		{"cpu", c.readCPUV1},
+		{"load", c.readLoad},
+		{"memory", c.readMemoryV1},
+		{"disk", c.readDisksV1},
+	}
+}
+
+// dir is the group's folder under a controller of version 1, or an error that
+// says what lacks.
+func (c *cgroup) dir(controller string) (string, error) {
+	dir, ok := c.dirs[controller]
+	if !ok {
+		return "", fmt.Errorf("the group is not under the controller %s", controller)
+	}
+	return dir, nil
+}
+
+// idle sums up what the limit, or else the machine, left of each interval.
+func (c *cgroup) idle(r *Reading) *float64 {
+	busySec := r.CPU.UserSec + r.CPU.SystemSec
+	if c.idleMono != 0 {
+		cores := float64(runtime.NumCPU())
+		if c.limitCores > 0 {
+			cores = min(cores, c.limitCores)
+		}
+		sec := float64(r.MonoNs-c.idleMono) / 1e9
+		c.idleSec += max(0, cores*sec-grown(busySec, c.busySec))
+	}
+	c.busySec, c.idleMono = busySec, r.MonoNs
+	idle := c.idleSec
+	return &idle
+}
+
+// readLoad averages the number of tasks as the kernel averages the machine's:
+// load := load·e + tasks·(1-e) with e = exp(-interval/window), from 0.
+func (c *cgroup) readLoad(r *Reading) error {
+	tasks, err := c.activeTasks()
+	if err != nil {
+		return err
+	}
+	if c.loadMono != 0 {
+		sec := float64(r.MonoNs-c.loadMono) / 1e9
+		for _, avg := range []struct {
+			load      *float64
+			windowSec float64
+		}{{&c.load.Load1, 60}, {&c.load.Load5, 300}, {&c.load.Load15, 900}} {
+			e := math.Exp(-sec / avg.windowSec)
+			*avg.load = *avg.load*e + float64(tasks)*(1-e)
+		}
+	}
+	c.loadMono = r.MonoNs
+	load := c.load
+	load.Tasks = &tasks
+	r.Load = &load
+	return nil
+}
+
+// activeTasks counts the threads that run, wait for a CPU or wait for a disk.
+// This process is left out: it always runs while it counts.
+func (c *cgroup) activeTasks() (int, error) {
+	file, top := "cgroup.threads", c.dirs[""]
+	if c.version == 1 {
+		file = "tasks"
+		for _, controller := range v1Controllers {
+			if dir, ok := c.dirs[controller]; ok {
+				top = dir
+				break
+			}
+		}
+	}
+	self := map[string]bool{}
+	if own, err := os.ReadDir(filepath.Join(c.host.procRoot, "self/task")); err == nil {
+		for _, task := range own {
+			self[task.Name()] = true
+		}
+	}
+	active := 0
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if path != top && errors.Is(err, fs.ErrNotExist) {
+				return nil // a group below ended meanwhile
+			}
+			return err
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		tids, err := os.ReadFile(filepath.Join(path, file))
+		if err != nil && path == top {
+			return err
+		}
+		for _, tid := range strings.Fields(string(tids)) {
+			if self[tid] {
+				continue
+			}
+			if s := c.host.taskState(tid, c.stat); s == 'R' || s == 'D' {
+				active++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count tasks: %w", err)
+	}
+	return active, nil
+}
+
+// keyed reads lines of "key value"; what is not a number is left out.
+func keyed(path string) (map[string]uint64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]uint64{}
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if v, err := strconv.ParseUint(value, 10, 64); err == nil {
+			values[key] = v
+		}
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("read %s: %w", path, errEmpty)
+	}
+	return values, nil
+}
+
+// need is values[key], or an error that names the file.
+func need(values map[string]uint64, key, path string) (uint64, error) {
+	v, ok := values[key]
+	if !ok {
+		return 0, fmt.Errorf("read %s: no line %q", path, key)
+	}
+	return v, nil
+}
+
+// number reads a file that holds one number; "max" is the largest.
+func number(path string) (uint64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	text := strings.TrimSpace(string(data))
+	if text == "max" {
+		return math.MaxUint64, nil
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: want a number, found %.40q", path, text)
+	}
+	return v, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}

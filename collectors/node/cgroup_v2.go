@@ -1,0 +1,110 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func (c *cgroup) readQuotaV2(r *Reading) error {
+	c.limitCores = 0
+	path := filepath.Join(c.dirs[""], "cpu.stat")
+	stat, err := keyed(path)
+	if err != nil {
+		return err
+	}
+	// These lines are there only while the cpu controller is enabled.
+	periods, err := need(stat, "nr_periods", path)
+	if err != nil {
+		return err
+	}
+	r.Quota = &Quota{
+		Periods:          periods,
+		ThrottledPeriods: stat["nr_throttled"],
+		ThrottledNs:      stat["throttled_usec"] * 1000,
+	}
+	limit, err := os.ReadFile(filepath.Join(c.dirs[""], "cpu.max"))
+	if err != nil {
+		return err
+	}
+	quota, period, _ := strings.Cut(strings.TrimSpace(string(limit)), " ")
+	quotaUs, err := strconv.ParseUint(quota, 10, 64) // "max" without a limit
+	periodUs, err2 := strconv.ParseUint(period, 10, 64)
+	if err == nil && err2 == nil && periodUs > 0 {
+		c.limit(r, quotaUs, periodUs)
+	}
+	return nil
+}
+
+// readCPUV2 leaves the cores out: version 2 does not keep them apart.
+func (c *cgroup) readCPUV2(r *Reading) error {
+	path := filepath.Join(c.dirs[""], "cpu.stat")
+	stat, err := keyed(path)
+	if err != nil {
+		return err
+	}
+	userUs, err := need(stat, "user_usec", path)
+	if err != nil {
+		return err
+	}
+	systemUs, err := need(stat, "system_usec", path)
+	if err != nil {
+		return err
+	}
+	r.CPU = &CPUTimes{UserSec: float64(userUs) / 1e6, SystemSec: float64(systemUs) / 1e6}
+	r.CPU.IdleSec = c.idle(r)
+	return nil
+}
+
+func (c *cgroup) readMemoryV2(r *Reading) error {
+	dir := c.dirs[""]
+	used, err := number(filepath.Join(dir, "memory.current"))
+	if err != nil {
+		return err
+	}
+	limit, err := number(filepath.Join(dir, "memory.max"))
+	if err != nil {
+		return err
+	}
+	stat, err := keyed(filepath.Join(dir, "memory.stat"))
+	if err != nil {
+		return err
+	}
+	r.Memory = cgroupMemory(min(limit, c.memoryTotal), used, cgroupFiles{
+		cached: stat["file"], shmem: stat["shmem"], dirty: stat["file_dirty"],
+		listed: stat["inactive_file"] + stat["active_file"],
+	})
+	return nil
+}
+
+// readDisksV2 reads lines of "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
+func (c *cgroup) readDisksV2(r *Reading) error {
+	path := filepath.Join(c.dirs[""], "io.stat")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) < 2 { // a device that was only looked at
+			continue
+		}
+		d := DiskCounters{Device: c.host.deviceName(f[0])}
+		for _, field := range f[1:] {
+			key, value, _ := strings.Cut(field, "=")
+			into, ok := map[string]*uint64{
+				"rbytes": &d.ReadBytes, "wbytes": &d.WriteBytes, "rios": &d.Reads, "wios": &d.Writes,
+			}[key]
+			if !ok {
+				continue
+			}
+			if *into, err = strconv.ParseUint(value, 10, 64); err != nil {
+				return fmt.Errorf("read %s: %w", path, err)
+			}
+		}
+		r.Disks = append(r.Disks, d)
+	}
+	return nil
+}

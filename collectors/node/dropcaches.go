@@ -1,0 +1,105 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Dropped says what DropCaches did.
+type Dropped struct {
+	// Scope is "cgroup" or "host"; How is the kernel file that did it.
+	Scope string `json:"scope"`
+	How   string `json:"how"`
+	// The page cache of that scope, before and after.
+	BeforeBytes uint64 `json:"beforeBytes"`
+	AfterBytes  uint64 `json:"afterBytes"`
+}
+
+// DropCaches writes dirty pages out and empties the page cache: the control
+// group's own, or, when that cannot be done, the whole machine's. Pages that
+// another group read first are charged to that one and stay. Where there is
+// swap, version 1 may swap out processes of the group as well. DropCaches may
+// run beside Read.
+func (s *Sampler) DropCaches() (Dropped, error) {
+	syncDisks() // dirty pages cannot be dropped
+	if s.cgroup != nil {
+		d, err := s.cgroup.dropCaches()
+		if err == nil {
+			return d, nil
+		}
+		host, hostErr := s.host.dropCaches()
+		if hostErr != nil {
+			return host, errors.Join(err, hostErr)
+		}
+		return host, nil
+	}
+	return s.host.dropCaches()
+}
+
+func (h *host) dropCaches() (Dropped, error) {
+	path := filepath.Join(h.procRoot, "sys/vm/drop_caches")
+	return dropping("host", "vm.drop_caches", h.readMemory, func(uint64) error {
+		return writeExisting(path, "3\n")
+	})
+}
+
+func (c *cgroup) dropCaches() (Dropped, error) {
+	if c.version == 2 {
+		path := filepath.Join(c.dirs[""], "memory.reclaim")
+		return dropping("cgroup", "memory.reclaim", c.readMemoryV2, func(cached uint64) error {
+			if cached == 0 {
+				return nil
+			}
+			// Linux before 6.7 does not know the option that spares processes.
+			amount := strconv.FormatUint(cached, 10)
+			err := writeExisting(path, amount+" swappiness=0\n")
+			if errors.Is(err, syscall.EINVAL) {
+				err = writeExisting(path, amount+"\n")
+			}
+			if errors.Is(err, syscall.EAGAIN) {
+				return nil // some pages are in use; AfterBytes tells
+			}
+			return err
+		})
+	}
+	dir, err := c.dir("memory")
+	if err != nil {
+		return Dropped{}, fmt.Errorf("drop caches: %w", err)
+	}
+	return dropping("cgroup", "memory.force_empty", c.readMemoryV1, func(uint64) error {
+		return writeExisting(filepath.Join(dir, "memory.force_empty"), "0\n")
+	})
+}
+
+// dropping calls drop, with the page cache's size, between two looks at it.
+func dropping(scope, how string, read func(*Reading) error, drop func(cachedBytes uint64) error) (Dropped, error) {
+	d := Dropped{Scope: scope, How: how}
+	var before, after Reading
+	err := guard(read, &before)
+	if err == nil {
+		d.BeforeBytes = before.Memory.PageCacheBytes
+		err = drop(d.BeforeBytes)
+	}
+	if err == nil {
+		err = guard(read, &after)
+	}
+	if err != nil {
+		return d, fmt.Errorf("drop caches of the %s: %w", scope, err)
+	}
+	d.AfterBytes = after.Memory.PageCacheBytes
+	return d, nil
+}
+
+// writeExisting writes to a file of the kernel's, and makes none.
+func writeExisting(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

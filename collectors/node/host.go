@@ -1,0 +1,186 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/shirou/gopsutil/v3/common"
+	"github.com/shirou/gopsutil/v3/cpu"
+	"github.com/shirou/gopsutil/v3/disk"
+	"github.com/shirou/gopsutil/v3/load"
+	"github.com/shirou/gopsutil/v3/mem"
+	"github.com/shirou/gopsutil/v3/net"
+)
+
+// host reads the whole machine, but for the network: that is the namespace of
+// this process.
+type host struct {
+	procRoot string
+	sysRoot  string
+	ctx      context.Context // carries the roots to gopsutil
+	isPart   map[string]bool // device: is it a partition?
+}
+
+func newHost(procRoot, sysRoot string) *host {
+	return &host{
+		procRoot: procRoot,
+		sysRoot:  sysRoot,
+		ctx: context.WithValue(context.Background(), common.EnvKey, common.EnvMap{
+			common.HostProcEnvKey: procRoot,
+			common.HostSysEnvKey:  sysRoot,
+		}),
+		isPart: map[string]bool{},
+	}
+}
+
+func (h *host) readCPU(r *Reading) error {
+	// Times hides its errors behind an empty list.
+	all, err := cpu.TimesWithContext(h.ctx, false)
+	if err == nil && len(all) == 0 {
+		err = errEmpty
+	}
+	if err != nil {
+		return fmt.Errorf("read %s/stat: %w", h.procRoot, err)
+	}
+	cores, err := cpu.TimesWithContext(h.ctx, true)
+	if err != nil {
+		return fmt.Errorf("read %s/stat: %w", h.procRoot, err)
+	}
+	total := hostTimes(all[0])
+	r.CPU = &total
+	for _, c := range cores {
+		r.Cores = append(r.Cores, hostTimes(c))
+	}
+	return nil
+}
+
+// hostTimes leaves guests out: the kernel counts them under user and nice.
+func hostTimes(t cpu.TimesStat) CPUTimes {
+	return CPUTimes{
+		UserSec:   t.User + t.Nice,
+		SystemSec: t.System + t.Irq + t.Softirq,
+		IdleSec:   &t.Idle,
+		IowaitSec: &t.Iowait,
+		StealSec:  &t.Steal,
+	}
+}
+
+func (h *host) readLoad(r *Reading) error {
+	avg, err := load.AvgWithContext(h.ctx)
+	if err != nil {
+		return fmt.Errorf("read %s/loadavg: %w", h.procRoot, err)
+	}
+	r.Load = &Load{Load1: avg.Load1, Load5: avg.Load5, Load15: avg.Load15}
+	return nil
+}
+
+func (h *host) readMemory(r *Reading) error {
+	m, err := mem.VirtualMemoryWithContext(h.ctx)
+	if err == nil && m.Total == 0 {
+		err = errEmpty
+	}
+	if err != nil {
+		return fmt.Errorf("read %s/meminfo: %w", h.procRoot, err)
+	}
+	// gopsutil adds reclaimable slabs to Cached; the kernel's own field is
+	// what other tools show.
+	cached := grown(m.Cached, m.Sreclaimable)
+	r.Memory = &Memory{
+		TotalBytes:     m.Total,
+		FreeBytes:      m.Free,
+		AvailableBytes: m.Available,
+		BuffersBytes:   &m.Buffers,
+		CachedBytes:    cached,
+		ShmemBytes:     m.Shared,
+		DirtyBytes:     m.Dirty,
+		PageCacheBytes: grown(cached+m.Buffers, m.Shared),
+	}
+	return nil
+}
+
+func (h *host) readDisks(r *Reading) error {
+	disks, err := disk.IOCountersWithContext(h.ctx)
+	if err != nil {
+		return fmt.Errorf("read %s/diskstats: %w", h.procRoot, err)
+	}
+	for name, d := range disks {
+		if h.isPartition(name) {
+			continue
+		}
+		r.Disks = append(r.Disks, DiskCounters{
+			Device:     name,
+			ReadBytes:  d.ReadBytes,
+			WriteBytes: d.WriteBytes,
+			Reads:      d.ReadCount,
+			Writes:     d.WriteCount,
+			InFlight:   &d.IopsInProgress,
+			QueueMs:    &d.WeightedIO,
+			BusyMs:     &d.IoTime,
+		})
+	}
+	sort.Slice(r.Disks, func(i, j int) bool { return r.Disks[i].Device < r.Disks[j].Device })
+	return nil
+}
+
+func (h *host) isPartition(device string) bool {
+	part, known := h.isPart[device]
+	if !known {
+		_, err := os.Stat(filepath.Join(h.sysRoot, "class/block", device, "partition"))
+		part = err == nil
+		h.isPart[device] = part
+	}
+	return part
+}
+
+func (h *host) readNetworks(r *Reading) error {
+	nics, err := net.IOCountersWithContext(h.ctx, true)
+	if err != nil {
+		return fmt.Errorf("read %s/net/dev: %w", h.procRoot, err)
+	}
+	for _, n := range nics {
+		r.Networks = append(r.Networks, NetworkCounters{
+			Interface:       n.Name,
+			ReceiveBytes:    n.BytesRecv,
+			TransmitBytes:   n.BytesSent,
+			ReceivePackets:  n.PacketsRecv,
+			TransmitPackets: n.PacketsSent,
+			ReceiveErrors:   n.Errin,
+			TransmitErrors:  n.Errout,
+			ReceiveDrops:    n.Dropin,
+			TransmitDrops:   n.Dropout,
+		})
+	}
+	return nil
+}
+
+// deviceName turns "254:0" into "vda", and into itself when sysfs does not say.
+func (h *host) deviceName(majorMinor string) string {
+	target, err := os.Readlink(filepath.Join(h.sysRoot, "dev/block", majorMinor))
+	if err != nil {
+		return majorMinor
+	}
+	return filepath.Base(target)
+}
+
+// taskState is the letter that /proc gives for a thread: R, S, D and so on; 0
+// when the thread has ended.
+func (h *host) taskState(tid string, buf []byte) byte {
+	// Through task/: the folder of the process sums up all its threads.
+	f, err := os.Open(h.procRoot + "/" + tid + "/task/" + tid + "/stat")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	n, _ := f.Read(buf)
+	// "123 (name, which may hold anything) R …"
+	line := string(buf[:n])
+	end := strings.LastIndexByte(line, ')')
+	if end < 0 || end+2 >= len(line) {
+		return 0
+	}
+	return line[end+2]
+}
