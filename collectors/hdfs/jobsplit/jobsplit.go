@@ -11,7 +11,6 @@ package jobsplit
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -47,9 +46,10 @@ func (e *UnknownClassError) Error() string {
 }
 
 const (
-	metaMagic  = "META-SPL"
-	splitMagic = "SPL"
-	version    = 1
+	metaMagic   = "META-SPL"
+	metaVersion = 1
+	// splitHead is magic and version of job.split, the latter as a plain int32.
+	splitHead = "SPL\x00\x00\x00\x01"
 	// maxEntries is above any job that an ApplicationMaster can hold.
 	maxEntries = 10_000_000
 	maxHosts   = 10_000
@@ -59,9 +59,8 @@ const (
 // fileSplits are the classes that Hadoop serialises as Text path, long offset,
 // long length.
 var fileSplits = map[string]bool{
-	"org.apache.hadoop.mapreduce.lib.input.FileSplit":                   true,
-	"org.apache.hadoop.mapred.FileSplit":                                true,
-	"org.apache.hadoop.examples.terasort.TeraInputFormat$TeraFileSplit": true,
+	"org.apache.hadoop.mapreduce.lib.input.FileSplit": true,
+	"org.apache.hadoop.mapred.FileSplit":              true,
 }
 
 // ParseMeta reads a whole job.splitmetainfo.
@@ -76,8 +75,8 @@ func ParseMeta(r io.Reader) ([]Meta, error) {
 
 func (d *decoder) metas() []Meta {
 	d.magic(metaMagic)
-	if v := d.vlong(); d.err == nil && v != version {
-		d.fail("version %d, know only %d", v, version)
+	if v := d.vlong(); d.err == nil && v != metaVersion {
+		d.fail("version %d, know only %d", v, metaVersion)
 	}
 	n := d.count("maps", maxEntries)
 	// Grown, not made to size: n is not to be trusted before its bytes are there.
@@ -103,7 +102,7 @@ func (d *decoder) metas() []Meta {
 // AppendMeta appends a job.splitmetainfo that holds metas to b.
 func AppendMeta(b []byte, metas []Meta) []byte {
 	b = append(b, metaMagic...)
-	b = appendVlong(b, version)
+	b = appendVlong(b, metaVersion)
 	b = appendVlong(b, int64(len(metas)))
 	for _, m := range metas {
 		b = appendVlong(b, int64(len(m.Hosts)))
@@ -118,8 +117,8 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 
 // Parse reads the splits that metas point to in data, a whole job.split.
 func Parse(data []byte, metas []Meta) ([]Split, error) {
-	if !bytes.HasPrefix(data, []byte(splitMagic)) {
-		return nil, fmt.Errorf("job.split: starts with %.8q, not %q", data[:min(len(data), 8)], splitMagic)
+	if !bytes.HasPrefix(data, []byte(splitHead)) {
+		return nil, fmt.Errorf("job.split: starts with %q, not %q", data[:min(len(data), len(splitHead))], splitHead)
 	}
 	splits := make([]Split, 0, len(metas))
 	for i, m := range metas {
@@ -133,7 +132,7 @@ func Parse(data []byte, metas []Meta) ([]Split, error) {
 }
 
 func parseOne(data []byte, i int, m Meta) (Split, error) {
-	if m.Offset < int64(len(splitMagic)) || m.Offset >= int64(len(data)) {
+	if m.Offset < int64(len(splitHead)) || m.Offset >= int64(len(data)) {
 		return Split{}, fmt.Errorf("job.split: map %d starts at byte %d of %d", i, m.Offset, len(data))
 	}
 	d := &decoder{r: bytes.NewReader(data[m.Offset:])}
@@ -144,9 +143,6 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 	s := Split{Path: d.text(), Offset: d.long(), Length: d.long()}
 	if d.err == nil && (s.Offset < 0 || s.Length < 0) {
 		d.fail("offset %d, length %d", s.Offset, s.Length)
-	}
-	if errors.Is(d.err, io.EOF) {
-		d.err = io.ErrUnexpectedEOF
 	}
 	if d.err != nil {
 		return Split{}, fmt.Errorf("job.split: map %d at byte %d: %w", i, m.Offset+d.n, d.err)
