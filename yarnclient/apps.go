@@ -1,0 +1,217 @@
+package yarnclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// App is an application as the ResourceManager knows it. A caller without the
+// right to view it gets the first few fields only.
+type App struct {
+	ID            string  `wire:"id"`
+	User          string  `wire:"user"`
+	Name          string  `wire:"name"`
+	Queue         string  `wire:"queue"`
+	State         string  `wire:"state"`       // NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus   string  `wire:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Type          string  `wire:"applicationType"`
+	Tags          string  `wire:"applicationTags"` // comma-separated, lower case
+	Priority      int     `wire:"priority"`
+	ClusterID     int64   `wire:"clusterId"` // the epoch it was submitted in
+	Diagnostics   string  `wire:"diagnostics"`
+	TrackingURL   string  `wire:"trackingUrl"`
+	TrackingUI    string  `wire:"trackingUI"` // UNASSIGNED, ApplicationMaster, History
+	AMHost        string  `wire:"amHostHttpAddress"`
+	AMNode        string  `wire:"masterNodeId"`
+	AMLabel       string  `wire:"amNodeLabelExpression"`
+	Label         string  `wire:"appNodeLabelExpression"`
+	AMLogs        string  `wire:"amContainerLogs"`
+	StartedMs     int64   `wire:"startedTime"` // submitted
+	LaunchedMs    int64   `wire:"launchTime"`  // first ApplicationMaster launched
+	FinishedMs    int64   `wire:"finishedTime"`
+	ElapsedMs     int64   `wire:"elapsedTime"`
+	ProgressPct   float64 `wire:"progress"`
+	AllocatedMB   int64   `wire:"allocatedMB"` // -1 when ended
+	VCores        int     `wire:"allocatedVCores"`
+	Containers    int     `wire:"runningContainers"`
+	MemoryMBSec   int64   `wire:"memorySeconds"`
+	VCoreSec      int64   `wire:"vcoreSeconds"`
+	PreemptedAMs  int     `wire:"numAMContainerPreempted"`
+	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
+	// Requests is the live table of what the application waits for.
+	Requests []ResourceRequest `wire:"resourceRequests"`
+	// Usage is by partition.
+	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
+}
+
+// Ended says whether the application is in a final state.
+func (a *App) Ended() bool {
+	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
+}
+
+// Request priorities of the MapReduce ApplicationMaster, which tell the role of
+// a request or container.
+const (
+	PriorityAM        = 0
+	PriorityFailedMap = 5 // a map that runs again after a failure; asked without hosts
+	PriorityReduce    = 10
+	PriorityMap       = 20
+)
+
+// ResourceRequest is one row of an application's pending table: so many
+// containers on a host, in a rack, or anywhere ("*"). The rows overlap; the
+// "*" row of a priority has the total.
+type ResourceRequest struct {
+	Priority   int      `wire:"priority"`
+	Name       string   `wire:"resourceName"` // host, "/rack" or "*"
+	Containers int      `wire:"numContainers"`
+	Capability Resource `wire:"capability"`
+	Relax      bool     `wire:"relaxLocality"`
+	Label      string   `wire:"nodeLabelExpression"`
+}
+
+// PartitionUsage is what is used and waited for in one partition; "" is the
+// default one.
+type PartitionUsage struct {
+	Partition string   `wire:"partitionName"`
+	Used      Resource `wire:"used"`
+	Reserved  Resource `wire:"reserved"`
+	Pending   Resource `wire:"pending"`
+	AMUsed    Resource `wire:"amUsed"`
+	AMLimit   Resource `wire:"amLimit"`
+}
+
+// AppFilter selects applications; zero fields do not select.
+type AppFilter struct {
+	States      []string // YARN states, such as RUNNING
+	FinalStatus string
+	User        string
+	Queue       string // Hadoop applies it to unfinished applications only
+	Types       []string
+	Tags        []string // any of them
+	Name        string
+	Limit       int
+	// Windows in Unix milliseconds, both ends included.
+	StartedFromMs, StartedToMs   int64
+	FinishedFromMs, FinishedToMs int64
+	// Without leaves parts out of the answers, which makes them much smaller:
+	// "resourceRequests", "timeouts", "appNodeLabelExpression",
+	// "amNodeLabelExpression", "resourceInfo".
+	Without []string
+}
+
+func (f *AppFilter) values() url.Values {
+	v := url.Values{}
+	list := func(key string, values []string) {
+		if len(values) > 0 {
+			v.Set(key, strings.Join(values, ","))
+		}
+	}
+	text := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	number := func(key string, n int64) {
+		if n > 0 {
+			v.Set(key, strconv.FormatInt(n, 10))
+		}
+	}
+	list("states", f.States)
+	list("applicationTypes", f.Types)
+	list("applicationTags", f.Tags)
+	list("deSelects", f.Without)
+	text("finalStatus", f.FinalStatus)
+	text("user", f.User)
+	text("queue", f.Queue)
+	text("name", f.Name)
+	number("limit", int64(f.Limit))
+	number("startedTimeBegin", f.StartedFromMs)
+	number("startedTimeEnd", f.StartedToMs)
+	number("finishedTimeBegin", f.FinishedFromMs)
+	number("finishedTimeEnd", f.FinishedToMs)
+	return v
+}
+
+// Apps lists the applications that f selects.
+func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
+	var apps []App
+	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/apps", query: f.values()}, &apps, "apps", "app")
+	return apps, err
+}
+
+// App returns one application, its pending requests included.
+func (rm *RM) App(ctx context.Context, id string) (App, error) {
+	var a App
+	err := rm.c.get(ctx, request{path: appPath(id)}, &a, "app")
+	return a, err
+}
+
+// AppState returns the state inside the ResourceManager, which has more steps
+// than App.State (FINAL_SAVING, KILLING, FINISHING).
+func (rm *RM) AppState(ctx context.Context, id string) (string, error) {
+	v, err := rm.attribute(ctx, id, "state", nil)
+	return v.State, err
+}
+
+// KillApp asks for the end of an application. It returns when that is
+// accepted; the application may go on for a moment. To kill an ended one does
+// nothing.
+func (rm *RM) KillApp(ctx context.Context, id string) error {
+	_, err := rm.attribute(ctx, id, "state", "KILLED")
+	return err
+}
+
+// AppPriority returns an application's priority; more is more urgent.
+func (rm *RM) AppPriority(ctx context.Context, id string) (int, error) {
+	v, err := rm.attribute(ctx, id, "priority", nil)
+	return v.Priority, err
+}
+
+// SetAppPriority changes a priority and returns the one in effect, which
+// yarn.cluster.max-application-priority (default 0) caps.
+func (rm *RM) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
+	v, err := rm.attribute(ctx, id, "priority", priority)
+	return v.Priority, err
+}
+
+// AppQueue returns the queue an application is in.
+func (rm *RM) AppQueue(ctx context.Context, id string) (string, error) {
+	v, err := rm.attribute(ctx, id, "queue", nil)
+	return v.Queue, err
+}
+
+// SetAppQueue moves an application to another leaf queue, which must have
+// access to every label the application ever asked for.
+func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
+	_, err := rm.attribute(ctx, id, "queue", queue)
+	return err
+}
+
+// attributes holds the answer to a read or a change of one of them.
+type attributes struct {
+	State    string `wire:"state"`
+	Queue    string `wire:"queue"`
+	Priority int    `wire:"priority"`
+}
+
+func (rm *RM) attribute(ctx context.Context, id, name string, set any) (attributes, error) {
+	r := request{path: appPath(id) + "/" + name}
+	if set != nil {
+		body, err := json.Marshal(map[string]any{name: set})
+		if err != nil {
+			return attributes{}, fmt.Errorf("yarn: %s of %s: %w", name, id, err)
+		}
+		r.method, r.body, r.bodyType = http.MethodPut, string(body), asJSON
+	}
+	var v attributes
+	err := rm.c.get(ctx, r, &v, "app"+name)
+	return v, err
+}
+
+func appPath(id string) string { return "/ws/v1/cluster/apps/" + url.PathEscape(id) }

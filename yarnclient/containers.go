@@ -1,0 +1,85 @@
+package yarnclient
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// AppAttempt is one run of an application's master.
+type AppAttempt struct {
+	Number           int    `wire:"id"`
+	ID               string `wire:"appAttemptId"`
+	State            string `wire:"appAttemptState"` // Hadoop 3.4
+	ContainerID      string `wire:"containerId"`
+	NodeID           string `wire:"nodeId"`
+	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
+	LogsURL          string `wire:"logsLink"`
+	BlacklistedNodes string `wire:"blacklistedNodes"` // comma-separated hosts, by the application
+	StartedMs        int64  `wire:"startTime"`
+	FinishedMs       int64  `wire:"finishedTime"`
+}
+
+// Attempts lists an application's attempts, the latest last.
+func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) {
+	var list []AppAttempt
+	err := rm.c.get(ctx, request{path: appPath(appID) + "/appattempts"}, &list, "appAttempts", "appAttempt")
+	return list, err
+}
+
+// Container is a live container of an application.
+type Container struct {
+	ID              string `wire:"containerId"`
+	NodeID          string `wire:"assignedNodeId"`
+	NodeHTTPAddress string `wire:"nodeHttpAddress"`
+	Priority        int    `wire:"priority"` // of the request it answers; see PriorityMap
+	AllocatedMB     int64  `wire:"allocatedMB"`
+	VCores          int    `wire:"allocatedVCores"`
+	State           string `wire:"containerState"` // RUNNING, COMPLETE
+	ExitStatus      int    `wire:"containerExitStatus"`
+	Diagnostics     string `wire:"diagnosticsInfo"`
+	LogURL          string `wire:"logUrl"`
+	StartedMs       int64  `wire:"startedTime"` // allocated
+	FinishedMs      int64  `wire:"finishedTime"`
+	ElapsedMs       int64  `wire:"elapsedTime"`
+}
+
+// Containers lists the live containers of an attempt, the master's included, in
+// no particular order; ended ones are gone from it.
+func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, error) {
+	appID, err := appOfAttempt(attemptID)
+	if err != nil {
+		return nil, err
+	}
+	var list []Container
+	path := appPath(appID) + "/appattempts/" + url.PathEscape(attemptID) + "/containers"
+	err = rm.c.get(ctx, request{path: path}, &list, "containers", "container")
+	return list, err
+}
+
+// Signals for a container.
+const (
+	SignalThreadDump = "OUTPUT_THREAD_DUMP"
+	SignalGraceful   = "GRACEFUL_SHUTDOWN"
+	SignalForceful   = "FORCEFUL_SHUTDOWN"
+)
+
+// SignalContainer sends a signal, delivered with the node's next heartbeat.
+func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) error {
+	_, err := rm.c.do(ctx, request{
+		method: http.MethodPost, bodyType: asJSON,
+		path: "/ws/v1/cluster/containers/" + url.PathEscape(containerID) + "/signal/" + url.PathEscape(signal),
+	})
+	return err
+}
+
+// appOfAttempt turns appattempt_1_0002_000003 into application_1_0002.
+func appOfAttempt(attemptID string) (string, error) {
+	parts := strings.Split(attemptID, "_")
+	if len(parts) != 4 || parts[0] != "appattempt" {
+		return "", fmt.Errorf("yarn: %q is no application attempt; it should read appattempt_<cluster>_<number>_<attempt>", attemptID)
+	}
+	return "application_" + parts[1] + "_" + parts[2], nil
+}

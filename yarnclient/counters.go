@@ -1,0 +1,73 @@
+package yarnclient
+
+import (
+	"context"
+	"strings"
+)
+
+// Counter is one counter. Of a job it has all three sums; of a task or attempt
+// only Total.
+type Counter struct {
+	Group  string // full name: "org.apache.hadoop.mapreduce.TaskCounter"
+	Name   string
+	Total  int64
+	Map    int64
+	Reduce int64
+}
+
+// Counters are in the order that Hadoop gives them.
+type Counters []Counter
+
+// Get returns a counter by the group's full or simple name
+// ("FileSystemCounter", "HDFS_BYTES_READ"). Hadoop leaves out counters that
+// nothing was added to.
+func (cs Counters) Get(group, name string) (Counter, bool) {
+	for _, c := range cs {
+		if c.Name == name && (c.Group == group || strings.HasSuffix(c.Group, "."+group) || strings.HasSuffix(c.Group, "$"+group)) {
+			return c, true
+		}
+	}
+	return Counter{}, false
+}
+
+// Counters returns the job's counters.
+func (j *JobReader) Counters(ctx context.Context) (Counters, error) {
+	return j.counters(ctx, "/counters", "jobCounters", "counterGroup")
+}
+
+// TaskCounters returns a task's counters.
+func (j *JobReader) TaskCounters(ctx context.Context, taskID string) (Counters, error) {
+	return j.counters(ctx, taskPath(taskID)+"/counters", "jobTaskCounters", "taskCounterGroup")
+}
+
+// AttemptCounters returns an attempt's counters.
+func (j *JobReader) AttemptCounters(ctx context.Context, attemptID string) (Counters, error) {
+	path, err := attemptPath(attemptID)
+	if err != nil {
+		return nil, err
+	}
+	return j.counters(ctx, path+"/counters", "jobTaskAttemptCounters", "taskAttemptCounterGroup")
+}
+
+func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Counters, error) {
+	var groups []struct {
+		Name     string `wire:"counterGroupName"`
+		Counters []struct {
+			Name   string `wire:"name"`
+			Value  int64  `wire:"value"` // of a task or attempt
+			Total  int64  `wire:"totalCounterValue"`
+			Map    int64  `wire:"mapCounterValue"`
+			Reduce int64  `wire:"reduceCounterValue"`
+		} `wire:"counter"`
+	}
+	if err := j.get(ctx, path, nil, &groups, in...); err != nil {
+		return nil, err
+	}
+	var out Counters
+	for _, g := range groups {
+		for _, c := range g.Counters {
+			out = append(out, Counter{Group: g.Name, Name: c.Name, Total: c.Total + c.Value, Map: c.Map, Reduce: c.Reduce})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,178 @@
+package yarnclient
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// What went wrong with a call, for errors.Is. Every failed call returns a
+// *RequestError that wraps one or two of these; refusals that Hadoop explained
+// also hold a *RemoteError, for errors.As.
+var (
+	// ErrUnreachable: no answer. If the connection was not made at all, the
+	// call was not carried out; otherwise a write may have been.
+	ErrUnreachable = errors.New("not reachable")
+	// ErrUnauthorized: 401 or 403.
+	ErrUnauthorized = errors.New("not allowed")
+	// ErrNotFound: 404; the application, job, node or endpoint is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrStandby: none of the addresses is the active ResourceManager.
+	ErrStandby = errors.New("no active ResourceManager")
+	// ErrUnavailable: 502, 503 or 504 without an explanation; try later.
+	ErrUnavailable = errors.New("not available now")
+	// ErrNotRest: what answered does not speak this REST interface.
+	ErrNotRest = errors.New("not Hadoop's REST interface")
+	// ErrBadAnswer: an answer that cannot be understood, cut off or too long.
+	ErrBadAnswer = errors.New("answer not understood")
+	// ErrJobEnded: the ApplicationMaster is gone for good; ask the history
+	// server.
+	ErrJobEnded = errors.New("job has ended")
+	// ErrNoMaster: the application has no running ApplicationMaster (yet).
+	ErrNoMaster = errors.New("no ApplicationMaster running")
+)
+
+// RequestError says which call failed, why, and what to do next.
+type RequestError struct {
+	Method string
+	URL    string // without user, password and token
+	Status int    // HTTP status, 0 without an answer
+	Err    error  // the cause; wraps the sentinels above
+	Next   string // what to do next; may be empty
+	Unsent bool   // no connection was made: certainly not carried out
+}
+
+func (e *RequestError) Error() string {
+	s := "yarn: " + e.Method + " " + e.URL + ": "
+	if e.Status != 0 {
+		s += fmt.Sprintf("status %d: ", e.Status)
+	}
+	s += e.Err.Error()
+	if e.Next != "" {
+		s += "; " + e.Next
+	}
+	return s
+}
+
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// RemoteError is Hadoop's own explanation of a refusal.
+type RemoteError struct {
+	Status    int
+	Exception string `wire:"exception"` // simple class name; empty when Hadoop sent plain text
+	JavaClass string `wire:"javaClassName"`
+	Message   string `wire:"message"`
+}
+
+func (e *RemoteError) Error() string {
+	message := strings.Join(strings.Fields(e.Message), " ")
+	if e.Exception == "" {
+		return message
+	}
+	if message == "" {
+		message = "(no message)"
+	}
+	return e.Exception + ": " + message
+}
+
+// kindError adds sentinels to a cause without printing them twice.
+type kindError struct {
+	cause error
+	kinds []error
+}
+
+func (e *kindError) Error() string   { return e.cause.Error() }
+func (e *kindError) Unwrap() []error { return append([]error{e.cause}, e.kinds...) }
+
+func withKind(cause error, kinds ...error) error { return &kindError{cause, kinds} }
+
+// refusal turns an answer other than 2xx into cause and advice.
+func refusal(status int, body []byte, service string) (cause error, next string) {
+	var kinds []error
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		kinds = append(kinds, ErrUnauthorized)
+		next = "check the user; label and queue changes need an administrator (yarn.admin.acl)"
+		if status == http.StatusUnauthorized {
+			next = "check the user and whether the cluster needs Kerberos; changes need an administrator (yarn.admin.acl)"
+		}
+	case http.StatusNotFound:
+		kinds = append(kinds, ErrNotFound)
+	}
+	if remote := parseRemote(status, body); remote != nil {
+		if status == http.StatusServiceUnavailable && remote.Message == "" {
+			next = "the request was refused without a reason; the ResourceManager's log has it"
+		}
+		return withKind(remote, kinds...), next
+	}
+	text := firstWords(body)
+	switch {
+	case len(kinds) > 0 && kinds[0] == ErrUnauthorized:
+		return withKind(textError(text, "not allowed"), kinds...), next
+	case isHTML(body), strings.Contains(text, "IPC port"), strings.Contains(text, "HTTPS server"):
+		kinds = append([]error{ErrNotRest}, kinds...)
+		return withKind(fmt.Errorf("not a REST answer but %q", text), kinds...), notRestAdvice(service)
+	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
+		return withKind(textError(text, "not available now"), ErrUnavailable), "try again later"
+	case status >= 300 && status < 400:
+		return withKind(errors.New("redirected elsewhere"), ErrNotRest), notRestAdvice(service)
+	}
+	return withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...), next
+}
+
+func notRestAdvice(service string) string {
+	return "is this the " + service + "'s web address?"
+}
+
+func textError(text, otherwise string) error {
+	if text == "" {
+		text = otherwise
+	}
+	return errors.New(text)
+}
+
+// parseRemote reads a RemoteException, nil if the body is none.
+func parseRemote(status int, body []byte) *RemoteError {
+	if isHTML(body) {
+		return nil
+	}
+	e := &RemoteError{Status: status}
+	if decode(body, e, "RemoteException") != nil || e.Exception == "" {
+		return nil
+	}
+	return e
+}
+
+// isHTML tells a web page from XML.
+func isHTML(body []byte) bool {
+	if !isXML(body) {
+		return false
+	}
+	head := strings.ToLower(string(body[:min(len(body), 200)]))
+	return strings.Contains(head, "<html") || strings.Contains(head, "<!doctype html") || strings.Contains(head, "<head")
+}
+
+// firstWords is the start of a page or text without tags, for a message.
+func firstWords(body []byte) string {
+	s := string(body[:min(len(body), 4096)])
+	var b strings.Builder
+	for s != "" && b.Len() < 400 {
+		i := strings.IndexByte(s, '<')
+		if i < 0 {
+			b.WriteString(s)
+			break
+		}
+		b.WriteString(s[:i] + " ")
+		end := strings.IndexByte(s[i:], '>')
+		if end < 0 {
+			break
+		}
+		s = s[i+end+1:]
+	}
+	words := strings.ToValidUTF8(strings.Join(strings.Fields(b.String()), " "), "?")
+	if r := []rune(words); len(r) > 160 {
+		words = string(r[:160]) + "…"
+	}
+	return words
+}

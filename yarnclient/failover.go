@@ -1,0 +1,121 @@
+package yarnclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// send carries out r at the active daemon. A standby (307) or a daemon that
+// takes no connection has certainly not carried it out, so then even a write
+// goes to another address: the one that the standby names, else the one that
+// says it is active.
+func (c *client) send(ctx context.Context, r request) (answer, error) {
+	base, err := c.base(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := c.exchange(ctx, base, r)
+	if len(c.addresses) > 1 && elsewhere(a, err) || a.status == http.StatusTemporaryRedirect {
+		a, err = c.failover(ctx, base, r, a, err)
+	}
+	if err != nil || a.status < 300 || r.proxied {
+		return a, err
+	}
+	cause, next := refusal(a.status, a.body, c.service)
+	return a, c.errorOf(a.base, r, a.status, cause, next)
+}
+
+func (c *client) base(ctx context.Context) (string, error) {
+	if p := c.current.Load(); p != nil {
+		return *p, nil
+	}
+	return c.findActive(ctx)
+}
+
+// elsewhere says whether another address should be asked.
+func elsewhere(a answer, err error) bool {
+	var e *RequestError
+	return a.status == http.StatusTemporaryRedirect || errors.As(err, &e) && e.Unsent
+}
+
+func (c *client) failover(ctx context.Context, tried string, r request, a answer, err error) (answer, error) {
+	if u, perr := url.Parse(a.location); perr == nil && u.Host != "" && !strings.EqualFold(u.Scheme+"://"+u.Host, tried) {
+		named := u.Scheme + "://" + u.Host
+		b, berr := c.exchange(ctx, named, r)
+		if !elsewhere(b, berr) {
+			c.current.Store(&named)
+			return b, berr
+		}
+	}
+	if err == nil {
+		cause := withKind(errors.New("this ResourceManager is in standby"), ErrStandby)
+		err = c.errorOf(tried, r, a.status, cause, "name the other ResourceManagers too, or try again later")
+	}
+	if len(c.addresses) == 1 {
+		return a, err
+	}
+	active, ferr := c.findActive(ctx)
+	if ferr != nil {
+		return a, ferr
+	}
+	if active == tried && errors.Is(err, ErrUnreachable) {
+		return a, err
+	}
+	b, berr := c.exchange(ctx, active, r)
+	if berr == nil && b.status == http.StatusTemporaryRedirect {
+		return b, err // it stepped down just now
+	}
+	return b, berr
+}
+
+// findActive asks all addresses at once for their state and takes the first
+// that is active.
+func (c *client) findActive(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		base, state string
+		err         error
+	}
+	results := make(chan result, len(c.addresses))
+	probe := request{path: "/ws/v1/cluster/info"}
+	for _, base := range c.addresses {
+		go func() {
+			var info ClusterInfo
+			a, err := c.exchange(ctx, base, probe)
+			if err == nil {
+				err = c.understood(probe, a, &info, "clusterInfo")
+			}
+			results <- result{base, info.HAState, err}
+		}()
+	}
+	var states []string
+	var errs []error
+	for range c.addresses {
+		r := <-results
+		if r.err == nil && r.state == HAActive {
+			c.current.Store(&r.base)
+			return r.base, nil
+		}
+		if r.err != nil {
+			errs = append(errs, r.err)
+		} else {
+			states = append(states, r.base+" is "+r.state)
+		}
+	}
+	if len(states) == 0 {
+		if err := context.Cause(ctx); err != nil {
+			return "", c.errorOf(c.addresses[0], probe, 0, err, "")
+		}
+		return "", errors.Join(errs...)
+	}
+	cause := fmt.Errorf("no active ResourceManager: %s", strings.Join(states, ", "))
+	if len(errs) > 0 {
+		cause = fmt.Errorf("%w; %w", cause, errors.Join(errs...))
+	}
+	return "", c.errorOf(c.addresses[0], probe, 0, withKind(cause, ErrStandby), "try again later; rmadmin -getAllServiceState shows the states")
+}

@@ -1,0 +1,84 @@
+package yarnclient
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+)
+
+// History is a JobHistory server.
+type History struct{ c *client }
+
+// NewHistory prepares a client; it connects with the first call.
+func NewHistory(o Options) (*History, error) {
+	c, err := newClient("JobHistory server", o)
+	if err != nil {
+		return nil, err
+	}
+	return &History{c}, nil
+}
+
+// Close drops idle connections.
+func (h *History) Close() { h.c.close() }
+
+// HistoryInfo says what a history server is.
+type HistoryInfo struct {
+	StartedMs     int64  `wire:"startedOn"`
+	HadoopVersion string `wire:"hadoopVersion"`
+}
+
+// Info asks the server what it is.
+func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
+	var info HistoryInfo
+	err := h.c.get(ctx, request{path: "/ws/v1/history/info"}, &info, "historyInfo")
+	return info, err
+}
+
+// JobFilter selects jobs; zero fields do not select.
+type JobFilter struct {
+	User  string
+	State string // SUCCEEDED, FAILED, KILLED
+	Queue string
+	Limit int
+	// Windows in Unix milliseconds, both ends included.
+	StartedFromMs, StartedToMs   int64
+	FinishedFromMs, FinishedToMs int64
+}
+
+func (f *JobFilter) values() url.Values {
+	v := url.Values{}
+	for key, text := range map[string]string{"user": f.User, "state": f.State, "queue": f.Queue} {
+		if text != "" {
+			v.Set(key, text)
+		}
+	}
+	for key, n := range map[string]int64{
+		"limit": int64(f.Limit), "startedTimeBegin": f.StartedFromMs, "startedTimeEnd": f.StartedToMs,
+		"finishedTimeBegin": f.FinishedFromMs, "finishedTimeEnd": f.FinishedToMs,
+	} {
+		if n > 0 {
+			v.Set(key, strconv.FormatInt(n, 10))
+		}
+	}
+	return v
+}
+
+// Jobs lists the ended jobs that f selects. A job appears here up to
+// mapreduce.jobhistory.move.interval-ms (3 min) after its end; Job finds it at
+// once.
+func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
+	var jobs []Job
+	err := h.c.get(ctx, request{path: "/ws/v1/history/mapreduce/jobs", query: f.values()}, &jobs, "jobs", "job")
+	return jobs, err
+}
+
+// Job returns a reader of one job, "job_1_0002"; it connects with the first
+// call.
+func (h *History) Job(id string) *JobReader {
+	return &JobReader{c: h.c, path: "/ws/v1/history/mapreduce/jobs/" + url.PathEscape(id)}
+}
+
+// Conf returns a property's value as the daemon has it; ErrNotFound if unset.
+func (h *History) Conf(ctx context.Context, name string) (string, error) {
+	return h.c.conf(ctx, name)
+}

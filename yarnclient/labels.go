@@ -1,0 +1,141 @@
+package yarnclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// DefaultPartition is the name that RMNodeLabels gives the nodes without label.
+const DefaultPartition = "<DEFAULT_PARTITION>"
+
+// NodeLabel is a label and what its nodes offer.
+type NodeLabel struct {
+	Name      string   `wire:"name"`
+	Exclusive bool     `wire:"exclusivity"`
+	ActiveNMs int      `wire:"activeNMs"` // RMNodeLabels only
+	Available Resource `wire:"partitionInfo>resourceAvailable"`
+}
+
+// NodeLabels lists the labels of the cluster.
+func (rm *RM) NodeLabels(ctx context.Context) ([]NodeLabel, error) {
+	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-node-labels")
+}
+
+// RMNodeLabels lists the labels with their active nodes, the default partition
+// included. Hadoop 3.4; ErrNotFound before.
+func (rm *RM) RMNodeLabels(ctx context.Context) ([]NodeLabel, error) {
+	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-rm-node-labels")
+}
+
+// LabelsOfNode lists the labels of one node, "host:port".
+func (rm *RM) LabelsOfNode(ctx context.Context, id string) ([]NodeLabel, error) {
+	return rm.nodeLabels(ctx, nodePath(id)+"/get-labels")
+}
+
+// The label answers are read as XML, whose shape is the same in all versions.
+func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) {
+	var list []NodeLabel
+	err := rm.c.get(ctx, request{path: path, accept: asXML}, &list, "nodeLabelsInfo", "nodeLabelInfo")
+	return list, err
+}
+
+// NodesToLabels returns the labels of every labelled node, by "host:port". It
+// also has nodes that were labelled but never existed, and "host:0" for labels
+// set without a port.
+func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
+	var entries []struct {
+		Node   string `wire:"key"`
+		Labels []struct {
+			Name string `wire:"name"`
+		} `wire:"value>nodeLabelInfo"`
+	}
+	r := request{path: "/ws/v1/cluster/get-node-to-labels", accept: asXML}
+	if err := rm.c.get(ctx, r, &entries, "nodeToLabelsInfo", "nodeToLabels", "entry"); err != nil {
+		return nil, err
+	}
+	m := make(map[string][]string, len(entries))
+	for _, e := range entries {
+		for _, l := range e.Labels {
+			m[e.Node] = append(m[e.Node], l.Name)
+		}
+	}
+	return m, nil
+}
+
+// LabelsToNodes returns the nodes, "host:port", of the labels given, of all
+// without. Labels that no node has are missing.
+func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][]string, error) {
+	var entries []struct {
+		Label string   `wire:"key>name"`
+		Nodes []string `wire:"value>nodes"`
+	}
+	r := request{path: "/ws/v1/cluster/label-mappings", accept: asXML}
+	if len(labels) > 0 {
+		r.query = url.Values{"labels": labels}
+	}
+	if err := rm.c.get(ctx, r, &entries, "labelsToNodesInfo", "labelsToNodes", "entry"); err != nil {
+		return nil, err
+	}
+	m := make(map[string][]string, len(entries))
+	for _, e := range entries {
+		m[e.Label] = append(m[e.Label], e.Nodes...)
+	}
+	return m, nil
+}
+
+// AddLabels makes labels known to the cluster. One that is there already is
+// left alone; if it is so with the other exclusivity, the call is refused.
+func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
+	type label struct {
+		Name      string `json:"name"`
+		Exclusive bool   `json:"exclusivity"`
+	}
+	list := make([]label, len(names))
+	for i, name := range names {
+		list[i] = label{name, exclusive}
+	}
+	return rm.postJSON(ctx, "/ws/v1/cluster/add-node-labels", map[string]any{"nodeLabelInfo": list})
+}
+
+// RemoveLabels removes labels, also from their nodes. It is refused while a
+// queue names one of them.
+func (rm *RM) RemoveLabels(ctx context.Context, names ...string) error {
+	_, err := rm.c.do(ctx, request{
+		method: http.MethodPost, path: "/ws/v1/cluster/remove-node-labels",
+		query: url.Values{"labels": names}, bodyType: asJSON,
+	})
+	return err
+}
+
+// ReplaceLabels gives each node, "host:port" as Nodes prints it, the label; ""
+// takes it back to the default partition. All nodes move in one step or none.
+// Hadoop takes any node name for good and stores it: read back with Nodes.
+func (rm *RM) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
+	type move struct {
+		Node   string   `json:"nodeId"`
+		Labels []string `json:"labels"`
+	}
+	moves := make([]move, 0, len(labelOf))
+	for _, node := range slices.Sorted(maps.Keys(labelOf)) {
+		m := move{node, []string{}}
+		if label := labelOf[node]; label != "" {
+			m.Labels = append(m.Labels, label)
+		}
+		moves = append(moves, m)
+	}
+	return rm.postJSON(ctx, "/ws/v1/cluster/replace-node-to-labels", map[string]any{"nodeToLabels": moves})
+}
+
+func (rm *RM) postJSON(ctx context.Context, path string, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("yarn: POST %s: %w", path, err)
+	}
+	_, err = rm.c.do(ctx, request{method: http.MethodPost, path: path, bodyType: asJSON, body: string(body)})
+	return err
+}

@@ -1,0 +1,191 @@
+package yarnclient
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// JobReader reads one MapReduce job, from its ApplicationMaster while it runs
+// (RM.AM) or from the history server afterwards (History.Job).
+type JobReader struct {
+	c    *client
+	path string // of the job
+	// gone explains a redirect of the ResourceManager's proxy; nil for the
+	// history server.
+	gone func(ctx context.Context, r request, a answer) error
+}
+
+// Job is a MapReduce job.
+type Job struct {
+	ID                string  `wire:"id"`
+	Name              string  `wire:"name"`
+	User              string  `wire:"user"`
+	Queue             string  `wire:"queue"`
+	State             string  `wire:"state"`      // NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
+	SubmittedMs       int64   `wire:"submitTime"` // history only
+	StartedMs         int64   `wire:"startTime"`
+	FinishedMs        int64   `wire:"finishTime"`
+	Diagnostics       string  `wire:"diagnostics"`
+	Uberized          bool    `wire:"uberized"`
+	Maps              int     `wire:"mapsTotal"`
+	MapsCompleted     int     `wire:"mapsCompleted"`
+	Reduces           int     `wire:"reducesTotal"`
+	ReducesCompleted  int     `wire:"reducesCompleted"`
+	MapsPending       int     `wire:"mapsPending"` // running jobs only, as are the next five
+	MapsRunning       int     `wire:"mapsRunning"`
+	ReducesPending    int     `wire:"reducesPending"`
+	ReducesRunning    int     `wire:"reducesRunning"`
+	MapProgressPct    float64 `wire:"mapProgress"`
+	ReduceProgressPct float64 `wire:"reduceProgress"`
+	// Attempts by what became of them; new ones have not started.
+	NewMapAttempts           int `wire:"newMapAttempts"`
+	RunningMapAttempts       int `wire:"runningMapAttempts"`
+	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`
+	FailedMapAttempts        int `wire:"failedMapAttempts"`
+	KilledMapAttempts        int `wire:"killedMapAttempts"`
+	NewReduceAttempts        int `wire:"newReduceAttempts"`
+	RunningReduceAttempts    int `wire:"runningReduceAttempts"`
+	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
+	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
+	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
+	// Means over successful attempts; history only.
+	AvgMapMs     int64 `wire:"avgMapTime"`
+	AvgShuffleMs int64 `wire:"avgShuffleTime"`
+	AvgMergeMs   int64 `wire:"avgMergeTime"`
+	AvgReduceMs  int64 `wire:"avgReduceTime"`
+}
+
+// Task is a map or a reduce of a job.
+type Task struct {
+	ID                string  `wire:"id"`
+	Type              string  `wire:"type"`  // MAP, REDUCE
+	State             string  `wire:"state"` // NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	ProgressPct       float64 `wire:"progress"`
+	SuccessfulAttempt string  `wire:"successfulAttempt"`
+	StartedMs         int64   `wire:"startTime"`
+	FinishedMs        int64   `wire:"finishTime"`
+	ElapsedMs         int64   `wire:"elapsedTime"`
+}
+
+// TaskAttempt is one run of a task. Map attempts have no shuffle and merge.
+type TaskAttempt struct {
+	ID                string  `wire:"id"`
+	Type              string  `wire:"type"`                // MAP, REDUCE
+	State             string  `wire:"state"`               // NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	ContainerID       string  `wire:"assignedContainerId"` // empty while it waits for one
+	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
+	Rack              string  `wire:"rack"`
+	ProgressPct       float64 `wire:"progress"`
+	Status            string  `wire:"status"`
+	Diagnostics       string  `wire:"diagnostics"`
+	StartedMs         int64   `wire:"startTime"`
+	FinishedMs        int64   `wire:"finishTime"`
+	ElapsedMs         int64   `wire:"elapsedTime"`
+	ShuffleFinishedMs int64   `wire:"shuffleFinishTime"`
+	MergeFinishedMs   int64   `wire:"mergeFinishTime"`
+	ShuffleMs         int64   `wire:"elapsedShuffleTime"`
+	MergeMs           int64   `wire:"elapsedMergeTime"`
+	ReduceMs          int64   `wire:"elapsedReduceTime"`
+}
+
+// Master is one attempt of the job's ApplicationMaster.
+type Master struct {
+	Number          int    `wire:"id"`
+	NodeID          string `wire:"nodeId"`
+	NodeHTTPAddress string `wire:"nodeHttpAddress"`
+	ContainerID     string `wire:"containerId"`
+	LogsURL         string `wire:"logsLink"`
+	StartedMs       int64  `wire:"startTime"`
+}
+
+// Kinds of tasks, for Tasks.
+const (
+	AllTasks = ""
+	Maps     = "m"
+	Reduces  = "r"
+)
+
+// Job returns the job itself.
+func (j *JobReader) Job(ctx context.Context) (Job, error) {
+	var out Job
+	err := j.get(ctx, "", nil, &out, "job")
+	return out, err
+}
+
+// Tasks lists the tasks of a kind.
+func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
+	var query url.Values
+	if kind != AllTasks {
+		query = url.Values{"type": {kind}}
+	}
+	var out []Task
+	err := j.get(ctx, "/tasks", query, &out, "tasks", "task")
+	return out, err
+}
+
+// Task returns one task.
+func (j *JobReader) Task(ctx context.Context, taskID string) (Task, error) {
+	var out Task
+	err := j.get(ctx, taskPath(taskID), nil, &out, "task")
+	return out, err
+}
+
+// Attempts lists the attempts of a task.
+func (j *JobReader) Attempts(ctx context.Context, taskID string) ([]TaskAttempt, error) {
+	var out []TaskAttempt
+	err := j.get(ctx, taskPath(taskID)+"/attempts", nil, &out, "taskAttempts", "taskAttempt")
+	return out, err
+}
+
+// Attempt returns one attempt.
+func (j *JobReader) Attempt(ctx context.Context, attemptID string) (TaskAttempt, error) {
+	path, err := attemptPath(attemptID)
+	if err != nil {
+		return TaskAttempt{}, err
+	}
+	var out TaskAttempt
+	err = j.get(ctx, path, nil, &out, "taskAttempt")
+	return out, err
+}
+
+// Masters lists the attempts of the job's ApplicationMaster.
+func (j *JobReader) Masters(ctx context.Context) ([]Master, error) {
+	var out []Master
+	err := j.get(ctx, "/jobattempts", nil, &out, "jobAttempts", "jobAttempt")
+	return out, err
+}
+
+// Conf returns the job's settings: what job.xml says, defaults included.
+func (j *JobReader) Conf(ctx context.Context) (map[string]string, error) {
+	var list []property
+	if err := j.get(ctx, "/conf", nil, &list, "conf", "property"); err != nil {
+		return nil, err
+	}
+	return propertyMap(list), nil
+}
+
+func (j *JobReader) get(ctx context.Context, path string, query url.Values, v any, in ...string) error {
+	r := request{path: j.path + path, query: query, proxied: j.gone != nil}
+	a, err := j.c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if a.status >= 300 {
+		return j.gone(ctx, r, a)
+	}
+	return j.c.understood(r, a, v, in...)
+}
+
+func taskPath(taskID string) string { return "/tasks/" + url.PathEscape(taskID) }
+
+// attemptPath leads from the job to attempt_1_0002_m_000003_0.
+func attemptPath(attemptID string) (string, error) {
+	task, ok := strings.CutPrefix(attemptID, "attempt_")
+	end := strings.LastIndexByte(task, '_')
+	if !ok || strings.Count(task, "_") != 4 || end < 0 {
+		return "", fmt.Errorf("yarn: %q is no task attempt; it should read attempt_<cluster>_<job>_<m or r>_<task>_<attempt>", attemptID)
+	}
+	return taskPath("task_"+task[:end]) + "/attempts/" + url.PathEscape(attemptID), nil
+}

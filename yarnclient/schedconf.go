@@ -1,0 +1,94 @@
+package yarnclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// SchedulerConf returns the Capacity scheduler's settings as they are in use,
+// by full name. It needs yarn.scheduler.configuration.store.class to be other
+// than "file".
+func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
+	var list []property
+	r := request{path: "/ws/v1/cluster/scheduler-conf", accept: asXML}
+	if err := rm.c.get(ctx, r, &list, "configuration", "property"); err != nil {
+		return nil, err
+	}
+	return propertyMap(list), nil
+}
+
+// SchedulerChange is a change of the Capacity scheduler's settings, carried
+// out as a whole or not at all, in the order of the fields.
+type SchedulerChange struct {
+	Remove []string // queue paths; they must be stopped and empty
+	Add    []QueueSettings
+	Update []QueueSettings
+	// Global are full names; an empty value unsets.
+	Global map[string]string
+}
+
+// QueueSettings are settings of one queue.
+type QueueSettings struct {
+	Queue string // path
+	// Settings by the name that follows yarn.scheduler.capacity.<queue>.; an
+	// empty value unsets.
+	Settings map[string]string
+}
+
+// SetSchedulerConf changes settings while the cluster runs. With the memory
+// store a restart of the ResourceManager undoes it.
+func (rm *RM) SetSchedulerConf(ctx context.Context, change SchedulerChange) error {
+	_, err := rm.c.do(ctx, request{
+		method: http.MethodPut, path: "/ws/v1/cluster/scheduler-conf",
+		bodyType: asXML, body: change.xml(),
+	})
+	return err
+}
+
+func (c *SchedulerChange) xml() string {
+	var b bytes.Buffer
+	b.WriteString("<sched-conf>")
+	for _, q := range c.Remove {
+		element(&b, "remove-queue", q)
+	}
+	for _, q := range c.Add {
+		q.xml(&b, "add-queue")
+	}
+	for _, q := range c.Update {
+		q.xml(&b, "update-queue")
+	}
+	if len(c.Global) > 0 {
+		b.WriteString("<global-updates>")
+		entries(&b, c.Global)
+		b.WriteString("</global-updates>")
+	}
+	b.WriteString("</sched-conf>")
+	return b.String()
+}
+
+func (q *QueueSettings) xml(b *bytes.Buffer, name string) {
+	b.WriteString("<" + name + ">")
+	element(b, "queue-name", q.Queue)
+	b.WriteString("<params>")
+	entries(b, q.Settings)
+	b.WriteString("</params></" + name + ">")
+}
+
+func entries(b *bytes.Buffer, m map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		b.WriteString("<entry>")
+		element(b, "key", key)
+		element(b, "value", m[key])
+		b.WriteString("</entry>")
+	}
+}
+
+func element(b *bytes.Buffer, name, text string) {
+	b.WriteString("<" + name + ">")
+	xml.EscapeText(b, []byte(text)) // a buffer takes everything
+	b.WriteString("</" + name + ">")
+}

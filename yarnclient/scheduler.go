@@ -1,0 +1,114 @@
+package yarnclient
+
+import (
+	"context"
+	"strings"
+)
+
+// Scheduler is the scheduler's kind and its queues.
+type Scheduler struct {
+	Type string // "capacityScheduler", "fairScheduler", "fifoScheduler"
+	// Queues are all queues, parents before their children, root first.
+	Queues []Queue
+}
+
+// Queue is one queue of a Capacity or Fair scheduler. Capacities in percent;
+// those of the Capacity scheduler's plain fields are of the default partition.
+type Queue struct {
+	Path   string `wire:"queuePath"` // "root.a"
+	Name   string `wire:"queueName"`
+	Parent string // path, empty for root
+	Leaf   bool
+	State  string `wire:"state"` // RUNNING, STOPPED; Capacity scheduler only
+
+	// Capacity scheduler.
+	CapacityPct     float64          `wire:"capacity"`
+	MaxCapacityPct  float64          `wire:"maxCapacity"`
+	UsedCapacityPct float64          `wire:"usedCapacity"`
+	Labels          []string         `wire:"nodeLabels"` // accessible ones, or "*"
+	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
+	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
+	UserLimitPct    float64          `wire:"userLimit"`
+	UserLimitFactor float64          `wire:"userLimitFactor"`
+	Ordering        string           `wire:"orderingPolicyInfo"` // fifo, fair
+	Allocated       int              `wire:"allocatedContainers"`
+
+	// Fair scheduler.
+	Policy string   `wire:"schedulingPolicy"` // DRF, fair, fifo
+	Used   Resource `wire:"usedResources"`
+	Min    Resource `wire:"minResources"`
+	Max    Resource `wire:"maxResources"`
+	Fair   Resource `wire:"fairResources"`
+	Steady Resource `wire:"steadyFairResources"`
+
+	// Both.
+	ActiveApps        int `wire:"numActiveApplications"` // leaf queues
+	PendingApps       int `wire:"numPendingApplications"`
+	PendingContainers int `wire:"pendingContainers"`
+}
+
+// QueuePartition is a queue's share of one partition; "" is the default one.
+type QueuePartition struct {
+	Partition      string  `wire:"partitionName"`
+	CapacityPct    float64 `wire:"capacity"`
+	MaxCapacityPct float64 `wire:"maxCapacity"`
+	UsedPct        float64 `wire:"usedCapacity"`
+	AbsolutePct    float64 `wire:"absoluteCapacity"`
+	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
+}
+
+// wireQueue is a queue with its children, which the two schedulers name
+// differently.
+type wireQueue struct {
+	Queue
+	Capacity []wireQueue `wire:"queues>queue"`
+	Fair     []wireQueue `wire:"childQueues>queue"`
+}
+
+// Scheduler returns the scheduler's kind and its queues, flattened. A FIFO
+// scheduler has none.
+func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
+	var w struct {
+		Type string `wire:"type"`
+		wireQueue
+		FairRoot []wireQueue `wire:"rootQueue"`
+	}
+	if err := rm.c.get(ctx, request{path: "/ws/v1/cluster/scheduler"}, &w, "scheduler", "schedulerInfo"); err != nil {
+		return Scheduler{}, err
+	}
+	s := Scheduler{Type: w.Type}
+	roots := w.FairRoot
+	if w.Name != "" { // the Capacity scheduler is its own root queue
+		roots = []wireQueue{w.wireQueue}
+	}
+	for _, root := range roots {
+		s.add(root, "")
+	}
+	return s, nil
+}
+
+func (s *Scheduler) add(w wireQueue, parent string) {
+	q, children := w.Queue, append(w.Capacity, w.Fair...)
+	q.Parent, q.Leaf = parent, len(children) == 0
+	if q.Path == "" { // Hadoop 3.3, where the Fair scheduler's names are paths
+		q.Path = q.Name
+		if parent != "" && !strings.HasPrefix(q.Name, parent+".") {
+			q.Path = parent + "." + q.Name
+		}
+	}
+	q.Name = q.Path[strings.LastIndexByte(q.Path, '.')+1:]
+	s.Queues = append(s.Queues, q)
+	for _, child := range children {
+		s.add(child, q.Path)
+	}
+}
+
+// Queue returns the queue of that path, nil if there is none.
+func (s *Scheduler) Queue(path string) *Queue {
+	for i := range s.Queues {
+		if s.Queues[i].Path == path {
+			return &s.Queues[i]
+		}
+	}
+	return nil
+}
