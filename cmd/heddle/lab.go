@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/lab"
+)
+
+var labNameFlag = &cli.StringFlag{Name: "name", Value: "lab", Usage: "which lab; several can run side by side"}
+
+func labCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "lab",
+		Usage: "a real Hadoop cluster on this machine",
+		Description: `Starts unmodified Hadoop with one network namespace a node, shaped links and
+limited disks. Needs Linux and root. For example:
+
+   heddle lab up --nodes 4 --racks 2
+   eval "$(heddle lab env)"; hadoop fs -ls /
+   heddle lab set --node r1n1 --cpus 0.4
+   heddle lab down`,
+		Subcommands: []*cli.Command{
+			labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
+		},
+	}
+}
+
+// labFlags are the flags that say what a lab looks like.
+func labFlags(c *lab.Config) []cli.Flag {
+	generic := func(name, usage, def string, v cli.Generic) cli.Flag {
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: def}
+	}
+	return []cli.Flag{
+		labNameFlag,
+		&cli.IntFlag{Name: "nodes", Value: c.Nodes, Destination: &c.Nodes, Usage: "workers in all"},
+		&cli.IntFlag{Name: "racks", Value: c.Racks, Destination: &c.Racks, Usage: "racks they are in"},
+		&cli.IntFlag{Name: "slots", Value: c.Slots, Destination: &c.Slots, Usage: "containers a node"},
+		generic("container", "memory a container", "512MiB", &c.Container),
+		generic("cpus", "cores a node; a list makes nodes differ; 0 is no limit", "0", &c.CPUs),
+		generic("memory", "memory a node, page cache included; 0 is no limit, auto is what slots, daemons and cache need", "auto", &c.Memory),
+		generic("disk", "rate at which a node reads its disk; 0 is no limit", "80MB/s", &c.Disk),
+		generic("link", "rate of a node's link; 0 is no limit", "200Mbit", &c.Link),
+		generic("uplink", "rate of a rack's uplink; 0 is no limit", "60Mbit", &c.Uplink),
+		generic("cache", "HDFS cache a DataNode; 0 is none", "64MiB", &c.Cache),
+		generic("block-size", "HDFS block size of new files", "16MiB", &c.BlockSize),
+		&cli.IntFlag{Name: "replication", Value: c.Replication, Destination: &c.Replication, Usage: "replicas of new files"},
+		generic("nm-heartbeat", "interval of NodeManagers", "200ms", &c.NMHeartbeat),
+		generic("am-heartbeat", "interval of ApplicationMasters", "200ms", &c.AMHeartbeat),
+		&cli.StringFlag{Name: "scheduler", Value: c.Scheduler, Destination: &c.Scheduler, Usage: "capacity, with node labels, or fair, without"},
+		&cli.BoolFlag{Name: "async", Value: c.Async, Destination: &c.Async, Usage: "allocate without waiting for heartbeats"},
+		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},
+		&cli.StringFlag{Name: "hadoop-home", Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
+	}
+}
+
+func labUp() *cli.Command {
+	conf := lab.Default()
+	return &cli.Command{
+		Name:  "up",
+		Usage: "start the lab; returns at once when it is up",
+		Description: `Flags that are not given keep what the lab was last started with. What is in its
+HDFS comes back, unless 'down --purge' has removed it. For example:
+
+   heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
+		Flags: labFlags(&conf),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return withCode(exitUsage, fmt.Errorf("lab up takes no argument, got %q", c.Args().First()))
+			}
+			conf.Name = c.String("name")
+			conf, err := keepSettings(c, conf)
+			if err != nil {
+				return withCode(exitUsage, err)
+			}
+			if err := conf.Validate(); err != nil {
+				return withCode(exitUsage, err)
+			}
+			if conf.Executable, err = os.Executable(); err != nil {
+				return err
+			}
+			began := time.Now()
+			l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(os.Stderr, e) })
+			if err != nil {
+				return labError(err)
+			}
+			fmt.Fprintf(os.Stderr, "lab %s is up, %.1f s\n", l.Name, time.Since(began).Seconds())
+			fmt.Println(l.ClusterFile())
+			return nil
+		},
+	}
+}
+
+// keepSettings is what the lab was last started with, overridden by the flags
+// that were given.
+func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
+	l, err := lab.Open(given.Name)
+	if errors.Is(err, lab.ErrNotFound) {
+		return given, nil
+	}
+	if err != nil {
+		return given, err
+	}
+	kept := l.Config()
+	for _, flag := range labFlags(&kept) {
+		for _, name := range flag.Names() {
+			if !c.IsSet(name) || name == "name" {
+				continue
+			}
+			switch f := flag.(type) {
+			case *cli.IntFlag:
+				*f.Destination = c.Int(name)
+			case *cli.StringFlag:
+				*f.Destination = c.String(name)
+			case *cli.BoolFlag:
+				*f.Destination = c.Bool(name)
+			case *cli.GenericFlag:
+				if err := f.Value.Set(fmt.Sprint(c.Generic(name))); err != nil {
+					return given, err
+				}
+			}
+		}
+	}
+	kept.Name = given.Name
+	return kept, nil
+}
+
+// labError gives errors of the lab the exit codes of commands.
+func labError(err error) error {
+	var missing *lab.MissingError
+	if errors.As(err, &missing) || errors.Is(err, lab.ErrNotFound) {
+		return withCode(exitCluster, err)
+	}
+	return withCode(exitFailed, err)
+}
+
+func labDown() *cli.Command {
+	return &cli.Command{
+		Name:        "down",
+		Usage:       "stop the lab and remove all but its HDFS data",
+		Description: "Works on half-started labs too. For example:\n\n   heddle lab down --purge",
+		Flags: []cli.Flag{
+			labNameFlag,
+			&cli.BoolFlag{Name: "purge", Usage: "remove HDFS data, logs and settings too"},
+			&cli.IntFlag{Name: "when-gone", Hidden: true, Usage: "wait until the process `PID` has ended, and until no other waits for the lab"},
+		},
+		Action: func(c *cli.Context) error {
+			if pid := c.Int("when-gone"); pid != 0 {
+				return labError(lab.DownWhenGone(c.Context, c.String("name"), pid))
+			}
+			began := time.Now()
+			if err := lab.Down(c.Context, c.String("name"), c.Bool("purge")); err != nil {
+				return labError(err)
+			}
+			fmt.Fprintf(os.Stderr, "lab %s is down, %.1f s\n", c.String("name"), time.Since(began).Seconds())
+			return nil
+		},
+	}
+}
+
+func labStatus() *cli.Command {
+	return &cli.Command{
+		Name:        "status",
+		Usage:       "what runs, and what the cluster says of itself",
+		Description: "For example:\n\n   heddle lab status --json",
+		Flags:       []cli.Flag{labNameFlag, &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Action: func(c *cli.Context) error {
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			status := l.Status(c.Context)
+			if c.Bool("json") {
+				out := json.NewEncoder(os.Stdout)
+				out.SetIndent("", "  ")
+				return out.Encode(status)
+			}
+			_, err = fmt.Print(status)
+			return err
+		},
+	}
+}
+
+func labExec() *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run a command on a node",
+		ArgsUsage: "NODE COMMAND [ARGUMENTS]",
+		Description: `The command has the node's network, host name and limits, and Hadoop's commands
+on its PATH. For example:
+
+   heddle lab exec master hadoop fs -ls /
+   heddle lab exec --name other r1n1 ip addr`,
+		Flags: []cli.Flag{labNameFlag},
+		Action: func(c *cli.Context) error {
+			if c.NArg() < 2 {
+				return withCode(exitUsage, errors.New("lab exec: want a node and a command"))
+			}
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			// ctrl-C reaches the command by itself; this process waits for it.
+			signal.Ignore(os.Interrupt)
+			cmd := l.Command(context.WithoutCancel(c.Context), c.Args().First(), c.Args().Tail()...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			err = cmd.Run()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && exit.Exited() {
+				return withCode(exit.ExitCode(), fmt.Errorf("%s: %w", c.Args().Get(1), err))
+			}
+			return err
+		},
+	}
+}
+
+func labEnv() *cli.Command {
+	return &cli.Command{
+		Name:        "env",
+		Usage:       "print what a shell needs to use Hadoop's commands against the lab",
+		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
+		Flags:       []cli.Flag{labNameFlag},
+		Action: func(c *cli.Context) error {
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			for _, e := range l.Env() {
+				name, value, _ := strings.Cut(e, "=")
+				fmt.Printf("export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+			}
+			return nil
+		},
+	}
+}
+
+func labSet() *cli.Command {
+	var to lab.Config // only to hold the flags
+	return &cli.Command{
+		Name:  "set",
+		Usage: "change links, disks and CPU shares of a lab that runs, until it is started anew",
+		Description: `For example:
+
+   heddle lab set --node r1n1 --disk 20MB/s --link 100Mbit --cpus 0.4
+   heddle lab set --rack 1 --uplink 30Mbit`,
+		Flags: []cli.Flag{
+			labNameFlag,
+			&cli.StringSliceFlag{Name: "node", Usage: "which `NODE`; several, or all workers when neither node nor rack is given"},
+			&cli.IntFlag{Name: "rack", Usage: "which `RACK`'s uplink, or which rack's nodes"},
+			&cli.GenericFlag{Name: "disk", Value: &to.Disk, DefaultText: "as it is", Usage: "rate at which the node reads its disk; 0 is no limit"},
+			&cli.GenericFlag{Name: "link", Value: &to.Link, DefaultText: "as it is", Usage: "rate of the node's link; 0 is no limit"},
+			&cli.GenericFlag{Name: "uplink", Value: &to.Uplink, DefaultText: "as it is", Usage: "rate of the rack's uplink; 0 is no limit"},
+			&cli.Float64Flag{Name: "cpus", DefaultText: "as it is", Usage: "cores of the node; 0 is no limit"},
+		},
+		Action: func(c *cli.Context) error {
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			change := lab.Change{Nodes: c.StringSlice("node"), Rack: c.Int("rack")}
+			if c.IsSet("disk") {
+				change.Disk = &to.Disk
+			}
+			if c.IsSet("link") {
+				change.Link = &to.Link
+			}
+			if c.IsSet("uplink") {
+				change.Uplink = &to.Uplink
+			}
+			if c.IsSet("cpus") {
+				cores := c.Float64("cpus")
+				change.CPUs = &cores
+			}
+			return labError(l.Set(change))
+		},
+	}
+}
+
+func labKill() *cli.Command {
+	return &cli.Command{
+		Name:        "kill",
+		Usage:       "kill one daemon, to see what a failure does",
+		ArgsUsage:   "NODE DAEMON",
+		Description: "For example:\n\n   heddle lab kill r1n1 nodemanager",
+		Flags: []cli.Flag{
+			labNameFlag,
+			&cli.StringFlag{Name: "signal", Value: "KILL", Usage: "`NAME` of the signal"},
+		},
+		Action: func(c *cli.Context) error {
+			signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(c.String("signal")), "SIG"))
+			if signal == 0 || c.NArg() != 2 {
+				return withCode(exitUsage, fmt.Errorf("lab kill: want a node, a daemon and a signal's name, got %q and %s", c.Args().Slice(), c.String("signal")))
+			}
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			return labError(l.Kill(c.Context, c.Args().Get(0), c.Args().Get(1), signal))
+		},
+	}
+}
+
+func labStart() *cli.Command {
+	return &cli.Command{
+		Name:        "start",
+		Usage:       "start one daemon that was killed",
+		ArgsUsage:   "NODE DAEMON",
+		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
+		Flags:       []cli.Flag{labNameFlag},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 2 {
+				return withCode(exitUsage, fmt.Errorf("lab start: want a node and a daemon, got %q", c.Args().Slice()))
+			}
+			l, err := lab.Open(c.String("name"))
+			if err != nil {
+				return labError(err)
+			}
+			return labError(l.Start(c.Context, c.Args().Get(0), c.Args().Get(1)))
+		},
+	}
+}

@@ -1,0 +1,109 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+
+	"heddle/harness/internal/units"
+)
+
+// Change is what to change of a running lab; nil is left as it is, 0 lifts a
+// limit. It lasts until the lab is started anew.
+type Change struct {
+	Nodes  []string // empty is every worker, or every one of Rack
+	Rack   int      // 0 is every rack
+	CPUs   *float64
+	Disk   *units.Rate
+	Link   *units.Rate
+	Uplink *units.Rate
+}
+
+// Set changes links, disks and CPU shares while the lab runs; it acts at once.
+func (l *Lab) Set(c Change) error {
+	if c.CPUs == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
+		return errors.New("change lab: nothing to change; give cpus, disk, link or uplink")
+	}
+	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
+		return fmt.Errorf("change lab: no rack %d, it has 1 to %d", c.Rack, l.Cfg.Racks)
+	}
+	check := l.Cfg // the same limits as at the start
+	check.Name = l.Name
+	if c.CPUs != nil {
+		check.CPUs = CPUs{*c.CPUs}
+	}
+	for from, to := range map[*units.Rate]*units.Rate{c.Disk: &check.Disk, c.Link: &check.Link, c.Uplink: &check.Uplink} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	if err := check.Validate(); err != nil {
+		return fmt.Errorf("change lab: %w", err)
+	}
+	nodes, err := l.changed(c)
+	if err != nil {
+		return fmt.Errorf("change lab: %w", err)
+	}
+	if err := l.apply(c, nodes); err != nil {
+		return fmt.Errorf("change lab %s; is it up?: %w", l.Name, err)
+	}
+	return nil
+}
+
+// changed are the workers that a change is for.
+func (l *Lab) changed(c Change) ([]node, error) {
+	var nodes []node
+	for _, name := range c.Nodes {
+		n, err := l.node(name)
+		if err != nil {
+			return nil, err
+		}
+		if n.rack == 0 {
+			return nil, fmt.Errorf("%s has no limits; workers have", name)
+		}
+		nodes = append(nodes, n)
+	}
+	if len(c.Nodes) > 0 {
+		return nodes, nil
+	}
+	for _, n := range l.workers() {
+		if c.Rack == 0 || n.rack == c.Rack {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, nil
+}
+
+func (l *Lab) apply(c Change, nodes []node) error {
+	for _, n := range nodes {
+		if c.CPUs != nil {
+			if err := l.cgroups.limitCPU(l.cgroup(n.name), *c.CPUs); err != nil {
+				return err
+			}
+		}
+		if c.Disk != nil {
+			disk, err := diskOf(l.root)
+			if err != nil {
+				return err
+			}
+			if err := l.cgroups.limitReads(l.cgroup(n.name), disk, *c.Disk); err != nil {
+				return err
+			}
+		}
+		if c.Link != nil {
+			if err := l.shapeLink(n, *c.Link); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Uplink == nil {
+		return nil
+	}
+	for rack := 1; rack <= l.Cfg.Racks; rack++ {
+		if c.Rack == 0 || c.Rack == rack {
+			if err := l.shapeUplink(rack, *c.Uplink); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/internal/units"
+)
+
+// daemon is one kind of process that a lab keeps running on a node.
+type daemon string
+
+// The daemons, by the names that commands take and print.
+const (
+	nameNode        daemon = "namenode"
+	dataNode        daemon = "datanode"
+	resourceManager daemon = "resourcemanager"
+	nodeManager     daemon = "nodemanager"
+	historyServer   daemon = "historyserver"
+	agent           daemon = "agent"
+)
+
+// jvms are the Hadoop daemons: main class and heap.
+var jvms = map[daemon]struct {
+	main   string
+	heapMB int
+}{
+	nameNode:        {"org.apache.hadoop.hdfs.server.namenode.NameNode", 256},
+	dataNode:        {"org.apache.hadoop.hdfs.server.datanode.DataNode", 160},
+	resourceManager: {"org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", 384},
+	nodeManager:     {"org.apache.hadoop.yarn.server.nodemanager.NodeManager", 160},
+	historyServer:   {"org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 192},
+}
+
+// The master's NodeManager: room for eight ApplicationMasters.
+const (
+	amNodeMB     = 4096
+	amNodeVCores = 16
+)
+
+// jvmFlags make JVMs small and quick to start; a dozen share two cores here.
+var jvmFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"}
+
+// javaOpens is what Hadoop reaches into on Java 17.
+var javaOpens = func() []string {
+	var flags []string
+	for p := range strings.FieldsSeq("java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util java.util.concurrent " +
+		"java.util.zip sun.nio.ch sun.security.util sun.security.x509 sun.net.dns sun.net.util") {
+		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return flags
+}()
+
+// enterScript is a node's door: what runs through it has the node's control
+// groups, network, hosts file and name. Every step replaces the one before, so
+// the process keeps its id.
+func (l *Lab) enterScript(n node) []byte {
+	var join strings.Builder
+	for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
+		fmt.Fprintf(&join, " %s", dir)
+	}
+	return fmt.Appendf(nil, `#!/bin/sh
+# Runs a command on node %[1]s of the lab %[2]s.
+for group in%[3]s; do echo $$ >$group/cgroup.procs || exit 125; done
+exec nsenter --net=%[4]s/%[5]s unshare --mount --uts --propagation slave sh -c '
+	mount --bind %[6]s/hosts /etc/hosts && mount --bind %[6]s/nsswitch.conf /etc/nsswitch.conf || exit 125
+	echo %[1]s >/proc/sys/kernel/hostname
+	exec "$@"' sh "$@"
+`, n.name, l.Name, join.String(), namespaceFolder, l.namespace(n.name), l.root)
+}
+
+// Command is a command on a node, as if logged in there: its network, host
+// name, hosts file and limits, and Hadoop's commands on the PATH.
+func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, l.nodePath(node, "enter"), argv...)
+	cmd.Env = append(os.Environ(), l.Env()...)
+	if _, err := l.node(node); err != nil {
+		cmd.Err = err
+	}
+	return cmd
+}
+
+// Env is what a shell needs to use Hadoop's commands against the lab, as
+// "NAME=value".
+func (l *Lab) Env() []string {
+	return []string{
+		"HADOOP_HOME=" + l.path("home"),
+		"HADOOP_CONF_DIR=" + l.path("conf"),
+		"HADOOP_USER_NAME=" + hadoopUser,
+		"JAVA_HOME=" + l.Java,
+		"PATH=" + l.path("home", "bin") + ":" + os.Getenv("PATH"),
+	}
+}
+
+// argv is the command line of a daemon. Its mark tells a daemon from a process
+// that got its id after a crash.
+func (l *Lab) argv(n node, d daemon) []string {
+	if d == agent {
+		return []string{
+			l.path("bin", "heddle"), "agent",
+			"--listen", fmt.Sprintf("%s:%d", n.ip, portAgent),
+			"--token-file", l.path("agent.token"),
+			"--cgroup", l.cgroup(n.name), "--allow-drop-caches",
+		}
+	}
+	mb, vcores := int(l.Cfg.Container/units.MiB)*l.Cfg.Slots, l.Cfg.Slots
+	if n.rack == 0 {
+		mb, vcores = amNodeMB, amNodeVCores
+	}
+	jvm := jvms[d]
+	argv := append([]string{filepath.Join(l.Java, "bin", "java"), l.mark(n, d), fmt.Sprintf("-Xmx%dm", jvm.heapMB)}, jvmFlags...)
+	argv = append(argv, l.archiveFlags()...)
+	argv = append(argv, javaOpens...)
+	return append(argv,
+		"-Djava.net.preferIPv4Stack=true",
+		"-Djava.io.tmpdir="+l.nodePath(n.name, "tmp"),
+		"-Dlab.node="+n.name, fmt.Sprintf("-Dlab.nm.mb=%d", mb), fmt.Sprintf("-Dlab.nm.vcores=%d", vcores),
+		"-Dhadoop.home.dir="+l.path("home"), "-Dhadoop.log.dir="+l.nodePath(n.name, "log"), "-Dyarn.log.dir="+l.nodePath(n.name, "log"),
+		"-cp", l.Classpath+":"+l.path("conf"), jvm.main)
+}
+
+func (l *Lab) mark(n node, d daemon) string {
+	if d == agent {
+		return l.cgroup(n.name)
+	}
+	return fmt.Sprintf("-Dheddle.daemon=%s/%s/%s", l.Name, n.name, d)
+}
+
+// startDaemon starts a daemon and returns at once.
+func (l *Lab) startDaemon(n node, d daemon) error {
+	log, err := os.OpenFile(l.logFile(n, d), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(l.nodePath(n.name, "enter"), l.argv(n, d)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	// A session of its own: ctrl-C at the terminal is not for the daemons. And
+	// an environment of its own: what the user's shell holds is not either.
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+	cmd.Dir = l.nodePath(n.name)
+	cmd.Env = []string{
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+		"HOME=" + l.nodePath(n.name), "HADOOP_CONF_DIR=" + l.path("conf"), "HADOOP_USER_NAME=" + hadoopUser,
+		"JAVA_HOME=" + l.containerJava(),
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s on %s: %w", d, n.name, err)
+	}
+	go cmd.Wait() // where this process lives on, its dead daemons must not stay as zombies
+	return writeFile(l.pidFile(n, d), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
+}
+
+func (l *Lab) pidFile(n node, d daemon) string { return l.nodePath(n.name, "run", string(d)+".pid") }
+func (l *Lab) logFile(n node, d daemon) string { return l.nodePath(n.name, "log", string(d)+".log") }
+
+// pid is a running daemon's process id, 0 where it does not run.
+func (l *Lab) pid(n node, d daemon) int {
+	text, err := os.ReadFile(l.pidFile(n, d))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 0 {
+		return 0
+	}
+	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !bytes.Contains(cmdline, []byte(l.mark(n, d)+"\x00")) {
+		return 0
+	}
+	return pid
+}
+
+// Start starts a daemon that is not running; it is not waited for.
+func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
+	n, d, err := l.find(nodeName, daemonName)
+	if err != nil {
+		return err
+	}
+	if l.pid(n, d) != 0 {
+		return nil
+	}
+	return l.startDaemon(n, d)
+}
+
+// Kill sends a running daemon a signal, and after SIGKILL and SIGTERM waits
+// until it is gone.
+func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix.Signal) error {
+	n, d, err := l.find(nodeName, daemonName)
+	if err != nil {
+		return err
+	}
+	pid := l.pid(n, d)
+	if pid == 0 {
+		return fmt.Errorf("kill %s on %s: it is not running", d, n.name)
+	}
+	if err := unix.Kill(pid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill %s on %s: %w", d, n.name, err)
+	}
+	if signal != unix.SIGKILL && signal != unix.SIGTERM {
+		return nil
+	}
+	err = poll(ctx, func() (bool, error) { return l.pid(n, d) != pid, nil })
+	if err != nil {
+		return fmt.Errorf("wait for %s on %s to end: %w", d, n.name, err)
+	}
+	return nil
+}
+
+func (l *Lab) find(nodeName, daemonName string) (node, daemon, error) {
+	n, err := l.node(nodeName)
+	if err != nil {
+		return node{}, "", err
+	}
+	var names []string
+	for _, d := range l.daemonsOf(n) {
+		if string(d) == daemonName {
+			return n, d, nil
+		}
+		names = append(names, string(d))
+	}
+	return node{}, "", fmt.Errorf("node %s has no daemon %q; it has %s", n.name, daemonName, strings.Join(names, ", "))
+}
+
+// daemonsOf are a node's daemons, its agent included.
+func (l *Lab) daemonsOf(n node) []daemon {
+	if l.hasAgents() {
+		return append([]daemon{agent}, n.daemons...)
+	}
+	return n.daemons
+}
+
+// hasAgents says whether the lab's nodes run agents: whether Up has found a
+// binary that can.
+func (l *Lab) hasAgents() bool {
+	_, err := os.Stat(l.path("agent.token"))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// poll asks until the answer is yes, with a pause in between, and gives up
+// with the context.
+func poll(ctx context.Context, done func() (bool, error)) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

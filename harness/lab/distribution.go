@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// hadoopVersion is what comes from Maven Central; later 3.4 releases are
+// incomplete there.
+const hadoopVersion = "3.4.2"
+
+// distribution is a Hadoop that JVMs can run from.
+type distribution struct {
+	classpath string // java's wildcards, jars only: "DIR/*:DIR/*"
+	examples  string // hadoop-mapreduce-examples-VERSION.jar
+	cache     string // folder for what is derived from it
+}
+
+// findDistribution takes Hadoop from an unpacked distribution, from the user's
+// cache, or from Maven Central into the cache.
+func findDistribution(ctx context.Context, c Config, say func(Event)) (distribution, error) {
+	cache, err := cacheFolder()
+	if err != nil {
+		return distribution{}, err
+	}
+	if c.HadoopHome != "" {
+		return unpacked(c.HadoopHome, cache)
+	}
+	d := distribution{cache: filepath.Join(cache, "hadoop-"+hadoopVersion)}
+	jars := filepath.Join(d.cache, "jars")
+	d.classpath = jars + "/*"
+	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
+	if _, err := os.Stat(jars); err == nil {
+		return d, nil
+	}
+	say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven"})
+	return d, fetchJars(ctx, jars)
+}
+
+// fetchJars has Maven resolve the embedded pom. The folder appears whole or
+// not at all.
+func fetchJars(ctx context.Context, jars string) error {
+	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(jars), ".jars-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	pom, err := hadoopFiles.ReadFile("hadoop/pom.xml")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
+		return err
+	}
+	out := filepath.Join(tmp, "jars")
+	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-f", filepath.Join(tmp, "pom.xml"),
+		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("fetch Hadoop %s with Maven: %w; is Maven Central reachable?\n%s", hadoopVersion, err, lastLines(log.Bytes(), 10))
+	}
+	if found, _ := filepath.Glob(filepath.Join(out, "hadoop-mapreduce-examples-*.jar")); len(found) == 0 {
+		return fmt.Errorf("fetch Hadoop %s with Maven: no hadoop-mapreduce-examples among the jars", hadoopVersion)
+	}
+	if err := os.Chmod(out, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(out, jars); err != nil {
+		if _, statErr := os.Stat(jars); statErr == nil {
+			return nil // another up was faster
+		}
+		return err
+	}
+	return nil
+}
+
+// unpacked is a distribution as Apache packs it.
+func unpacked(home, cache string) (distribution, error) {
+	home, err := filepath.Abs(home)
+	if err != nil {
+		return distribution{}, err
+	}
+	if !safePath.MatchString(home) {
+		return distribution{}, fmt.Errorf("--hadoop-home %q: want a path of letters, digits and ._+@-", home)
+	}
+	share := filepath.Join(home, "share", "hadoop")
+	var entries []string
+	for _, part := range []string{"common", "hdfs", "yarn", "mapreduce"} {
+		for _, dir := range []string{filepath.Join(share, part, "lib"), filepath.Join(share, part)} {
+			if found, _ := filepath.Glob(filepath.Join(dir, "*.jar")); len(found) > 0 {
+				entries = append(entries, dir+"/*")
+			}
+		}
+	}
+	found, _ := filepath.Glob(filepath.Join(share, "mapreduce", "hadoop-mapreduce-examples-*.jar"))
+	if len(entries) == 0 || len(found) == 0 {
+		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an unpacked Hadoop?", home)
+	}
+	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "hadoop-mapreduce-examples-"), ".jar")
+	return distribution{
+		classpath: strings.Join(entries, ":"),
+		examples:  found[0],
+		cache:     filepath.Join(cache, "hadoop-"+version+"-local"),
+	}, nil
+}
+
+// javaHome finds the Java to run Hadoop with; its version is checked, since
+// Hadoop 3.4 fails in odd ways on one that is too old or too new.
+func javaHome() (string, error) {
+	home := os.Getenv("JAVA_HOME")
+	if home == "" {
+		java, err := exec.LookPath("java")
+		if err != nil {
+			return "", errors.New("no java on the PATH and no JAVA_HOME")
+		}
+		if java, err = filepath.EvalSymlinks(java); err != nil {
+			return "", err
+		}
+		home = filepath.Dir(filepath.Dir(java))
+	}
+	if !safePath.MatchString(home) {
+		return "", fmt.Errorf("JAVA_HOME %q: want a path of letters, digits and ._+@-", home)
+	}
+	if _, err := os.Stat(filepath.Join(home, "bin", "java")); err != nil {
+		return "", fmt.Errorf("JAVA_HOME: %w", err)
+	}
+	release, _ := os.ReadFile(filepath.Join(home, "release"))
+	_, version, ok := strings.Cut(string(release), `JAVA_VERSION="`)
+	var major int
+	if _, err := fmt.Sscanf(version, "%d", &major); ok && err == nil && (major < 11 || major > 23) {
+		return "", fmt.Errorf("%s is Java %d; Hadoop 3.4 runs on 11 to 23, best on 17", home, major)
+	}
+	return home, nil
+}
+
+// lastLines is the end of a log.
+func lastLines(log []byte, n int) string {
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,111 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// grace is how long daemons may take to end by themselves; a NodeManager that
+// has run many jobs would take 17 s.
+const grace = 1500 * time.Millisecond
+
+// Down ends the lab's processes and removes its network, mounts and control
+// groups; what is in HDFS stays, unless purge removes the state folder too. It
+// works on what a killed Up or a reboot has left.
+func Down(ctx context.Context, name string, purge bool) error {
+	unlock, err := lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	root, err := stateFolder(name)
+	if err != nil {
+		return err
+	}
+	// The name is enough: the plan may be missing or broken.
+	l, err := open(root, savedPlan{Cfg: Config{Name: name, Racks: 1}})
+	if err != nil {
+		return err
+	}
+	if err := l.down(ctx, purge); err != nil {
+		return fmt.Errorf("take lab %s down: %w", name, err)
+	}
+	return nil
+}
+
+// Down takes this lab down; see the function.
+func (l *Lab) Down(ctx context.Context, purge bool) error { return Down(ctx, l.Name, purge) }
+
+func (l *Lab) down(ctx context.Context, purge bool) error {
+	os.Remove(l.ClusterFile())
+	errs := []error{l.endProcesses(ctx), l.unmount(), removeNetwork(l.Name), l.removeCgroups(ctx)}
+	if purge {
+		errs = append(errs, os.RemoveAll(l.root))
+	}
+	return errors.Join(errs...)
+}
+
+// endProcesses ends everything in the lab's control groups, daemons, their
+// containers and commands alike: first kindly, then not.
+func (l *Lab) endProcesses(ctx context.Context) error {
+	signal := func(s unix.Signal) (left int) {
+		for _, pid := range l.cgroups.processes(cgroupOf(l.Name)) {
+			if pid != os.Getpid() && unix.Kill(pid, s) == nil {
+				left++
+			}
+		}
+		return left
+	}
+	if signal(unix.SIGTERM) == 0 {
+		return nil
+	}
+	kind, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if poll(kind, func() (bool, error) { return signal(0) == 0, nil }) == nil {
+		return nil
+	}
+	// A process may start another between the list and the kill: until none is left.
+	err := poll(ctx, func() (bool, error) { return signal(unix.SIGKILL) == 0, nil })
+	if err != nil {
+		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
+	}
+	return nil
+}
+
+// unmount takes away every mount below the state folder.
+func (l *Lab) unmount() error {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var errs []error
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) > 4 && strings.HasPrefix(fields[4], l.root+"/") {
+			if err := unix.Unmount(fields[4], unix.MNT_DETACH); err != nil {
+				errs = append(errs, &os.PathError{Op: "unmount", Path: fields[4], Err: err})
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeCgroups waits a moment for the kernel to let go of dead processes.
+func (l *Lab) removeCgroups(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	var err error
+	if poll(ctx, func() (bool, error) { err = l.cgroups.remove(cgroupOf(l.Name)); return err == nil, nil }) != nil {
+		return err
+	}
+	l.cgroups.removeEmptyParent()
+	return nil
+}

@@ -1,0 +1,170 @@
+package lab
+
+import (
+	"bytes"
+	"embed"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"heddle/harness/internal/units"
+)
+
+// One configuration folder serves all nodes: what differs between them,
+// ${lab.node} and the like, is a system property of each daemon.
+
+//go:embed hadoop
+var hadoopFiles embed.FS
+
+// Label triples: one for each submission that is steered at a time. A label is
+// for ApplicationMasters (a00), maps (m00) or reduces (r00).
+const labelTriples = 16
+
+const (
+	amLabel   = "am"   // the node that ApplicationMasters run on
+	idleLabel = "idle" // parks nodes: nothing asks for it
+)
+
+// queueLabels are the labels that jobs may ask for.
+func queueLabels() []string {
+	labels := []string{amLabel}
+	for _, role := range "amr" {
+		for i := range labelTriples {
+			labels = append(labels, fmt.Sprintf("%c%02d", role, i))
+		}
+	}
+	return labels
+}
+
+// hadoopConf renders the configuration folder: file name to content.
+func (p *plan) hadoopConf() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	names := []string{"core-site", "hdfs-site", "yarn-site", "mapred-site"}
+	if p.labels() {
+		names = append(names, "capacity-scheduler")
+	} else {
+		files["fair-scheduler.xml"], _ = hadoopFiles.ReadFile("hadoop/fair-scheduler.xml")
+	}
+	for _, name := range names {
+		text, err := hadoopFiles.ReadFile("hadoop/" + name + ".props")
+		if err != nil {
+			return nil, err
+		}
+		tmpl, err := template.New(name).Parse(string(text))
+		if err != nil {
+			return nil, err
+		}
+		var props bytes.Buffer
+		if err := tmpl.Execute(&props, p.settings()); err != nil {
+			return nil, fmt.Errorf("render %s: %w", name, err)
+		}
+		files[name+".xml"] = propertiesXML(props.String())
+	}
+	files["log4j.properties"], _ = hadoopFiles.ReadFile("hadoop/log4j.properties")
+	var table strings.Builder
+	for _, n := range p.nodes {
+		fmt.Fprintf(&table, "%s %s\n", n.ip, rackPath(n.rack))
+	}
+	files["topology.table"] = []byte(table.String())
+	return files, nil
+}
+
+// settings are what the templates in hadoop/ refer to.
+func (p *plan) settings() any {
+	c := p.Cfg
+	containerMB := int(c.Container / units.MiB)
+	heapMB := containerMB * 2 / 5
+	return struct {
+		Cfg                                         Config
+		Root, User, JVM, ClasspathList, QueueLabels string
+		QueueLabelList                              []string
+		Labels                                      bool
+		PortNN, PortNNHTTP, PortHistory, PortNM     int
+		BlockSize, NMHeartbeatMs, AMHeartbeatMs     int64
+		ContainerMB, TaskHeapMB, SortMB             int
+		MaxContainerMB, MaxContainerVCores          int
+	}{
+		Cfg: c, Root: p.root, User: hadoopUser, JVM: strings.Join(jvmFlags, " "),
+		ClasspathList: strings.ReplaceAll(p.Classpath, ":", ","),
+		QueueLabels:   strings.Join(queueLabels(), ","), QueueLabelList: queueLabels(), Labels: p.labels(),
+		PortNN: portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
+		BlockSize:     int64(c.BlockSize),
+		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
+		// A JVM takes about as much again beside its heap.
+		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
+		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
+	}
+}
+
+// propertiesXML turns key=value lines into a Hadoop configuration file; lines
+// with # are comments.
+func propertiesXML(props string) []byte {
+	var out bytes.Buffer
+	out.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
+	for line := range strings.Lines(props) {
+		line = strings.TrimRight(line, "\n")
+		key, value, ok := strings.Cut(line, "=")
+		if strings.HasPrefix(line, "#") || !ok {
+			continue
+		}
+		out.WriteString("  <property><name>")
+		xml.EscapeText(&out, []byte(key))
+		out.WriteString("</name><value>")
+		xml.EscapeText(&out, []byte(value))
+		out.WriteString("</value></property>\n")
+	}
+	out.WriteString("</configuration>\n")
+	return out.Bytes()
+}
+
+// writeHadoopConf writes the configuration folder anew.
+func (l *Lab) writeHadoopConf() error {
+	files, err := l.hadoopConf()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(l.path("conf")); err != nil {
+		return err
+	}
+	// Maven's hadoop-hdfs.jar lacks the web pages that NameNode and DataNode
+	// look for; empty folders do.
+	for _, app := range []string{"hdfs", "datanode", "static"} {
+		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, data := range files {
+		if err := writeFile(l.path("conf", name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes through a second name, so that no reader and no crash sees
+// half a file.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	for _, step := range []func() error{
+		func() error { return tmp.Chmod(mode) },
+		tmp.Close,
+		func() error { return os.Rename(tmp.Name(), path) },
+	} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err != nil {
+		tmp.Close()
+		os.Remove(tmp.Name())
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+// writeHome makes the folder that serves as HADOOP_HOME: commands that work
+// from this machine and from within a node, and the examples jar where tools
+// look for it.
+func (l *Lab) writeHome(d distribution) error {
+	home := l.path("home")
+	if err := os.RemoveAll(home); err != nil {
+		return err
+	}
+	mapreduce := filepath.Join(home, "share", "hadoop", "mapreduce")
+	for _, dir := range []string{filepath.Join(home, "bin"), mapreduce} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink(d.examples, filepath.Join(mapreduce, filepath.Base(d.examples))); err != nil {
+		return err
+	}
+	for _, name := range []string{"hdfs", "yarn", "mapred"} {
+		if err := os.Symlink("hadoop", filepath.Join(home, "bin", name)); err != nil {
+			return err
+		}
+	}
+	script, err := l.script("hadoop.sh")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(home, "bin", "hadoop"), script, 0o755); err != nil {
+		return err
+	}
+	return l.writeContainerJava()
+}
+
+// script renders one of the shell scripts in hadoop/.
+func (l *Lab) script(name string) ([]byte, error) {
+	text, err := hadoopFiles.ReadFile("hadoop/" + name)
+	if err != nil {
+		return nil, err
+	}
+	tmpl, err := template.New(name).Delims("<<", ">>").Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var nodes []string
+	for _, n := range l.nodes {
+		nodes = append(nodes, n.name)
+	}
+	var out bytes.Buffer
+	err = tmpl.Execute(&out, map[string]any{
+		"Lab": l.Name, "Root": l.root, "Java": l.Java, "Classpath": l.Classpath, "User": hadoopUser,
+		"Nodes": strings.Join(nodes, " "), "Namespaces": filepath.Join(namespaceFolder, namespacePrefix(l.Name)),
+		"JVM": strings.Join(append(jvmFlags, append(l.archiveFlags(), javaOpens...)...), " "),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,165 @@
+// Package lab runs a real, unmodified Hadoop cluster on this one Linux machine:
+// NameNode, ResourceManager and JobHistoryServer on a master, DataNode and
+// NodeManager on every worker, each node in a network namespace of its own with
+// its own address, host name, link, disk rate, CPU share and memory. What it
+// hands out is a config.Cluster like that of a physical cluster: nothing
+// outside this package may know that it is the lab.
+//
+// A lab has a name, a state folder ("heddle/labs/NAME" under the user's state
+// directory) and a network 10.N.0.0/16; several run side by side. The state
+// folder alone is enough to come back after a reboot, and the name alone is
+// enough to remove everything that a killed Up has left.
+//
+// Hadoop itself comes from Maven Central or from an unpacked distribution
+// (distribution.go). The lab needs root, and cgroup v1 or v2.
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/config"
+)
+
+// Lab is one cluster on this machine, running or not.
+type Lab struct {
+	plan
+	cgroups cgroups
+}
+
+// ErrNotFound is Open's answer for a name that has no state folder.
+var ErrNotFound = errors.New("no such lab")
+
+// Open finds a lab that Up has made before, running or not.
+func Open(name string) (*Lab, error) {
+	root, err := stateFolder(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(root, "lab.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open lab %s: %w; start it with 'heddle lab up --name %s'", name, ErrNotFound, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open lab %s: %w", name, err)
+	}
+	var saved savedPlan
+	if err := json.Unmarshal(data, &saved); err != nil {
+		return nil, fmt.Errorf("open lab %s: read %s: %w; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), err, name)
+	}
+	saved.Cfg.Name = name
+	return open(root, saved)
+}
+
+func open(root string, saved savedPlan) (*Lab, error) {
+	cg, err := findCgroups("/")
+	if err != nil {
+		return nil, err
+	}
+	return &Lab{plan: newPlan(root, saved), cgroups: cg}, nil
+}
+
+// savedPlan is the file lab.json: all that a plan is computed from.
+type savedPlan struct {
+	Cfg     Config `json:"config"`
+	Network int    `json:"network"` // N of 10.N.0.0/16
+	// Classpath and Archive are those of the Hadoop that the lab was last
+	// started with, see distribution.
+	Classpath string `json:"classpath,omitempty"`
+	Archive   string `json:"archive,omitempty"`
+	Java      string `json:"java,omitempty"` // JAVA_HOME of the daemons
+}
+
+func (l *Lab) save() error {
+	data, err := json.MarshalIndent(l.savedPlan, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(l.path("lab.json"), append(data, '\n'), 0o644)
+}
+
+// Config is what the lab was last started with.
+func (l *Lab) Config() Config { return l.Cfg }
+
+// ClassDataSharing says whether the lab's JVMs start from a class-data archive.
+func (l *Lab) ClassDataSharing() bool { return l.Archive != "" }
+
+// ClusterFile is the path of the cluster file that Up has written.
+func (l *Lab) ClusterFile() string { return l.path("cluster.yaml") }
+
+// Cluster says how to reach the lab; the same as its cluster file.
+func (l *Lab) Cluster() config.Cluster {
+	master := l.nodes[0].ip
+	c := config.Cluster{
+		Name:             l.Name,
+		ResourceManagers: []string{fmt.Sprintf("http://%s:%d", master, portRM)},
+		NameNodes:        []string{fmt.Sprintf("%s:%d", master, portNN)},
+		HistoryServer:    fmt.Sprintf("http://%s:%d", master, portHistory),
+		User:             hadoopUser,
+		Hosts:            map[string]string{},
+		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
+	}
+	for _, n := range l.nodes {
+		c.Hosts[n.name] = n.ip.String()
+		if l.hasAgents() {
+			c.Agents = append(c.Agents, config.Agent{
+				Node:      n.name,
+				URL:       fmt.Sprintf("http://%s:%d", n.ip, portAgent),
+				TokenFile: l.path("agent.token"),
+			})
+		}
+	}
+	return c
+}
+
+func (l *Lab) writeClusterFile() error {
+	data, err := yaml.Marshal(l.Cluster())
+	if err != nil {
+		return err
+	}
+	return writeFile(l.ClusterFile(), data, 0o644)
+}
+
+// lock keeps two ups and downs of one lab apart; it waits. The lock file is
+// beside the lab's folder, which a purge removes.
+func lock(ctx context.Context, name string) (unlock func(), err error) {
+	root, err := stateFolder(name)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err = lockFile(ctx, filepath.Join(filepath.Dir(root), "."+name+".lock"))
+	if err != nil {
+		return nil, fmt.Errorf("lock lab %s, which another command is bringing up or down: %w", name, err)
+	}
+	return unlock, nil
+}
+
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = poll(ctx, func() (bool, error) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,332 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/internal/units"
+)
+
+// The lab's network is one Ethernet segment, 10.N.0.0/16: a bridge for the
+// core, where the master and this machine are, a bridge for every rack's
+// switch, a pair of devices between the two that is the rack's uplink, and a
+// pair between every node's namespace and its bridge. Links are shaped at both
+// ends, so that a rate holds in each direction.
+
+const namespaceFolder = "/run/netns"
+
+// buildNetwork makes bridges, namespaces and links; none of it may exist.
+func (l *Lab) buildNetwork() error {
+	core, err := l.addBridge("core")
+	if err != nil {
+		return err
+	}
+	if err := netlink.AddrAdd(core, address(l.hostIP())); err != nil {
+		return fmt.Errorf("give this machine %s on %s: %w", l.hostIP(), core.Name, err)
+	}
+	bridges := []*netlink.Bridge{core}
+	for rack := 1; rack <= l.Cfg.Racks; rack++ {
+		tor, err := l.addBridge(fmt.Sprintf("tor%d", rack))
+		if err != nil {
+			return err
+		}
+		bridges = append(bridges, tor)
+		up, down := l.device(fmt.Sprintf("up%d", rack)), l.device(fmt.Sprintf("dn%d", rack))
+		if err := l.addPair(up, down, -1, tor, core); err != nil {
+			return err
+		}
+		if err := l.shapeUplink(rack, l.Cfg.Uplink); err != nil {
+			return err
+		}
+	}
+	for _, n := range l.nodes {
+		if err := l.addNode(n, bridges[n.rack]); err != nil {
+			return fmt.Errorf("make the network of %s: %w", n.name, err)
+		}
+		if n.rack > 0 {
+			if err := l.shapeLink(n, l.Cfg.Link); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Lab) addBridge(what string) (*netlink.Bridge, error) {
+	b := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: l.device(what), Alias: alias(l.Name)}}
+	if err := netlink.LinkAdd(b); err != nil {
+		return nil, fmt.Errorf("add bridge %s: %w", b.Name, err)
+	}
+	return b, errors.Join(netlink.LinkSetAlias(b, alias(l.Name)), netlink.LinkSetUp(b))
+}
+
+// addPair joins two bridges, or a bridge and the namespace peerNS, in which
+// the far end is called eth0.
+func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBridge *netlink.Bridge) error {
+	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far}
+	if peerNS >= 0 {
+		pair.PeerNamespace = netlink.NsFd(peerNS)
+	}
+	if err := netlink.LinkAdd(pair); err != nil {
+		return fmt.Errorf("add link %s: %w", near, err)
+	}
+	if err := errors.Join(netlink.LinkSetAlias(pair, alias(l.Name)), netlink.LinkSetMaster(pair, nearBridge), netlink.LinkSetUp(pair)); err != nil {
+		return fmt.Errorf("join link %s to %s: %w", near, nearBridge.Name, err)
+	}
+	if farBridge == nil {
+		return nil
+	}
+	peer, err := netlink.LinkByName(far)
+	if err != nil {
+		return fmt.Errorf("find link %s: %w", far, err)
+	}
+	return errors.Join(netlink.LinkSetAlias(peer, alias(l.Name)), netlink.LinkSetMaster(peer, farBridge), netlink.LinkSetUp(peer))
+}
+
+// addNode makes a node's namespace and its link.
+func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
+	ns, err := newNamespace(l.namespace(n.name))
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	if err := l.addPair(l.device(n.name), "eth0", ns, bridge, nil); err != nil {
+		return err
+	}
+	inside, err := netlink.NewHandleAt(ns)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	for _, name := range []string{"lo", "eth0"} {
+		dev, err := inside.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		if name == "eth0" {
+			if err := inside.AddrAdd(dev, address(n.ip)); err != nil {
+				return err
+			}
+		}
+		if err := inside.LinkSetUp(dev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newNamespace makes a named namespace without moving the caller into it: the
+// thread that made it is thrown away.
+func newNamespace(name string) (ns netns.NsHandle, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		ns, err = netns.NewNamed(name)
+	}()
+	<-done
+	if err != nil {
+		return -1, fmt.Errorf("make network namespace %s: %w", name, err)
+	}
+	return ns, nil
+}
+
+// shapeLink sets the rate of a node's link, both ways.
+func (l *Lab) shapeLink(n node, rate units.Rate) error {
+	near, err := netlink.LinkByName(l.device(n.name))
+	if err != nil {
+		return fmt.Errorf("find the link of %s: %w", n.name, err)
+	}
+	if err := shape(&netlink.Handle{}, near, rate); err != nil {
+		return err
+	}
+	ns, err := netns.GetFromName(l.namespace(n.name))
+	if err != nil {
+		return fmt.Errorf("enter network namespace of %s: %w", n.name, err)
+	}
+	defer ns.Close()
+	inside, err := netlink.NewHandleAt(ns)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	far, err := inside.LinkByName("eth0")
+	if err != nil {
+		return fmt.Errorf("find the link of %s: %w", n.name, err)
+	}
+	return shape(inside, far, rate)
+}
+
+// shapeUplink sets the rate of a rack's uplink, both ways.
+func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
+	for _, end := range []string{"up", "dn"} {
+		dev, err := netlink.LinkByName(l.device(fmt.Sprintf("%s%d", end, rack)))
+		if err != nil {
+			return fmt.Errorf("find the uplink of rack %d: %w", rack, err)
+		}
+		if err := shape(&netlink.Handle{}, dev, rate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shape puts a token bucket on what a device sends, with fair queues inside so
+// that heartbeats are not stuck behind bulk data; rate 0 takes it away.
+func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
+	root := netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
+	if rate == 0 {
+		err := h.QdiscDel(&netlink.GenericQdisc{QdiscAttrs: root, QdiscType: "tbf"})
+		if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("lift the rate of %s: %w", dev.Attrs().Name, err)
+		}
+		return nil
+	}
+	const burst = 128 << 10 // more than the largest segment that a veth passes on
+	bucket := &netlink.Tbf{
+		QdiscAttrs: root,
+		Rate:       uint64(rate),
+		Limit:      uint32(int64(rate)/25 + burst), // 40 ms of queue
+		Buffer:     netlink.Xmittime(uint64(rate), burst),
+	}
+	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
+	if err := h.QdiscReplace(bucket); err != nil {
+		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
+	}
+	// Not every kernel has fair queues; the lab does without.
+	if err := h.QdiscReplace(inner); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("set the queue of %s: %w", dev.Attrs().Name, err)
+	}
+	return nil
+}
+
+// removeNetwork deletes all devices and namespaces of a lab, found by their
+// marks and names alone.
+func removeNetwork(lab string) error {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return fmt.Errorf("list network devices: %w", err)
+	}
+	var errs []error
+	for _, dev := range links {
+		if dev.Attrs().Alias != alias(lab) {
+			continue
+		}
+		// One end of a pair takes the other with it.
+		if err := netlink.LinkDel(dev); err != nil && !errors.Is(err, unix.ENODEV) {
+			errs = append(errs, fmt.Errorf("delete %s: %w", dev.Attrs().Name, err))
+		}
+	}
+	for _, name := range namespaces(lab) {
+		// What a killed Up left may be a plain file without a namespace.
+		path := filepath.Join(namespaceFolder, name)
+		for unix.Unmount(path, unix.MNT_DETACH) == nil {
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("delete network namespace: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// namespaces are the names of a lab's network namespaces.
+func namespaces(lab string) []string {
+	entries, _ := os.ReadDir(namespaceFolder)
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), namespacePrefix(lab)) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// freeNetwork picks an N for 10.N.0.0/16 that no other lab has taken and that is
+// on no route of this machine; had, unless 0, is tried first.
+func freeNetwork(had int, taken []int) (int, error) {
+	routes, err := netlink.RouteList(nil, unix.AF_INET)
+	if err != nil {
+		return 0, fmt.Errorf("list routes: %w", err)
+	}
+	var used []netip.Prefix
+	for _, r := range routes {
+		if r.Dst == nil {
+			continue
+		}
+		ones, _ := r.Dst.Mask.Size()
+		if ip, ok := netip.AddrFromSlice(r.Dst.IP.To4()); ok && ones > 0 {
+			used = append(used, netip.PrefixFrom(ip, ones))
+		}
+	}
+	free := func(n int) bool {
+		ours := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n), 0, 0}), 16)
+		return !slices.Contains(taken, n) && !slices.ContainsFunc(used, ours.Overlaps)
+	}
+	if had >= firstNet && had <= lastNet && free(had) {
+		return had, nil
+	}
+	for n := firstNet; n <= lastNet; n++ {
+		if free(n) {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("no free network from 10.%d.0.0/16 to 10.%d.0.0/16: take another lab down with --purge", firstNet, lastNet)
+}
+
+func address(ip netip.Addr) *netlink.Addr {
+	return &netlink.Addr{IPNet: &net.IPNet{IP: ip.AsSlice(), Mask: net.CIDRMask(16, 32)}}
+}
+
+// Dial gives a dial function whose connections begin on a node, as those of a
+// process there do. It takes the lab's node names and addresses.
+func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+		from, err := l.node(node)
+		if err != nil {
+			return nil, err
+		}
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		if to, err := l.node(host); err == nil {
+			host = to.ip.String()
+		}
+		if _, err := netip.ParseAddr(host); err != nil {
+			return nil, fmt.Errorf("dial %s from %s: %q is neither a node nor an address of lab %s", addr, node, host, l.Name)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			// The thread stays in the namespace, so it is not given back.
+			runtime.LockOSThread()
+			ns, nsErr := netns.GetFromName(l.namespace(from.name))
+			if nsErr != nil {
+				err = fmt.Errorf("dial %s from %s: lab %s is not up: %w", addr, node, l.Name, nsErr)
+				return
+			}
+			defer ns.Close()
+			if err = netns.Set(ns); err != nil {
+				err = fmt.Errorf("dial %s: enter network namespace of %s: %w", addr, node, err)
+				return
+			}
+			var dialer net.Dialer
+			conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(host, port))
+		}()
+		<-done
+		return conn, err
+	}
+}

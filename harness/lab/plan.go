@@ -1,0 +1,139 @@
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+)
+
+// plan is all that follows from a lab's configuration: nodes, names, addresses
+// and paths. It is computed, never stored.
+type plan struct {
+	savedPlan
+	Name  string
+	root  string // the state folder
+	nodes []node // the master, then the workers by rack
+}
+
+// node is one machine of the cluster.
+type node struct {
+	name    string // "master", "r1n2": its host name, and its name in Hadoop
+	rack    int    // 0 is the core, where the master is
+	ip      netip.Addr
+	cores   float64 // 0 is no limit
+	daemons []daemon
+}
+
+// Ports are Hadoop's own; every node has its own address.
+const (
+	portNN      = 8020
+	portNNHTTP  = 9870
+	portRM      = 8088
+	portHistory = 19888
+	portNM      = 45454
+	portAgent   = 9177
+)
+
+const (
+	// hadoopUser runs the daemons and owns what the lab makes in HDFS.
+	hadoopUser = "root"
+	// hostIP is this machine's own place in a lab's network.
+	hostPlace   = 254
+	masterPlace = 1
+	firstNet    = 100 // of the 10.N.0.0/16 that labs take
+	lastNet     = 199
+)
+
+func newPlan(root string, saved savedPlan) plan {
+	c := saved.Cfg
+	p := plan{savedPlan: saved, Name: c.Name, root: root}
+	addr := func(rack, n int) netip.Addr {
+		return netip.AddrFrom4([4]byte{10, byte(saved.Network), byte(rack), byte(n)})
+	}
+	master := node{name: "master", ip: addr(0, masterPlace), daemons: []daemon{nameNode, resourceManager, historyServer}}
+	if c.Scheduler == Capacity {
+		// ApplicationMasters run here, so that workers can be moved freely
+		// between labels.
+		master.daemons = append(master.daemons, nodeManager)
+	}
+	p.nodes = append(p.nodes, master)
+	inRack := 0
+	for i := range c.Nodes {
+		rack := rackOf(i, c.Nodes, c.Racks)
+		if i > 0 && rack != rackOf(i-1, c.Nodes, c.Racks) {
+			inRack = 0
+		}
+		inRack++
+		n := node{name: fmt.Sprintf("r%dn%d", rack, inRack), rack: rack, ip: addr(rack, inRack), daemons: []daemon{dataNode, nodeManager}}
+		if len(c.CPUs) > 0 {
+			n.cores = c.CPUs[i%len(c.CPUs)]
+		}
+		p.nodes = append(p.nodes, n)
+	}
+	return p
+}
+
+// rackOf spreads nodes over racks in order, the first racks one more.
+func rackOf(i, nodes, racks int) int {
+	each, more := nodes/racks, nodes%racks
+	if i < more*(each+1) {
+		return i/(each+1) + 1
+	}
+	return (i-more*(each+1))/each + more + 1
+}
+
+func (p *plan) path(parts ...string) string {
+	return filepath.Join(append([]string{p.root}, parts...)...)
+}
+
+func (p *plan) nodePath(node string, parts ...string) string {
+	return p.path(append([]string{"nodes", node}, parts...)...)
+}
+
+func (p *plan) master() node    { return p.nodes[0] }
+func (p *plan) workers() []node { return p.nodes[1:] }
+
+// labels says whether the scheduler knows node labels.
+func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity }
+
+// node finds a node by name.
+func (p *plan) node(name string) (node, error) {
+	var names []string
+	for _, n := range p.nodes {
+		if n.name == name {
+			return n, nil
+		}
+		names = append(names, n.name)
+	}
+	return node{}, fmt.Errorf("lab %s has no node %q; it has %s", p.Name, name, strings.Join(names, ", "))
+}
+
+// namespace is the name of a node's network namespace. Lab names have no dot,
+// so the prefix of one lab is never that of another.
+func (p *plan) namespace(node string) string { return namespacePrefix(p.Name) + node }
+
+func namespacePrefix(lab string) string { return "heddle." + lab + "." }
+
+// device is the name of one of the lab's network devices on this machine; with
+// the longest node name it has 12 of the 15 characters that Linux allows.
+func (p *plan) device(what string) string { return fmt.Sprintf("h%d-%s", p.Network, what) }
+
+// alias marks every device of a lab, so that they are found by name alone.
+func alias(lab string) string { return "heddle lab " + lab }
+
+// cgroup is a node's control group below each controller's mount.
+func (p *plan) cgroup(node string) string { return filepath.Join(cgroupOf(p.Name), node) }
+
+func cgroupOf(lab string) string { return filepath.Join("heddle", lab) }
+
+func (p *plan) hostIP() netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(p.Network), 0, hostPlace})
+}
+
+func rackPath(rack int) string {
+	if rack == 0 {
+		return "/core"
+	}
+	return fmt.Sprintf("/rack%d", rack)
+}

@@ -1,0 +1,294 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DaemonError says that a daemon died when it was started.
+type DaemonError struct {
+	Node, Daemon string
+	Log          string // path
+	Last         string // its last lines
+}
+
+func (e *DaemonError) Error() string {
+	return fmt.Sprintf("%s on %s died; the end of %s:\n%s", e.Daemon, e.Node, e.Log, e.Last)
+}
+
+// startMissing starts the daemons that do not run and waits until the cluster
+// can take jobs. Daemons start all at once and find each other; only the
+// history server waits for HDFS, since it looks again only every 10 s.
+func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
+	ctx, cancel := context.WithTimeout(ctx, upLimit)
+	defer cancel()
+	if err := l.format(ctx); err != nil {
+		return err
+	}
+	// pending holds what has not been seen ready, and whether it was started
+	// here; late is to be started once HDFS can be written to.
+	type key struct {
+		node string
+		d    daemon
+	}
+	pending := map[key]bool{}
+	late := func(d daemon) bool { return d == historyServer }
+	for _, first := range []bool{true, false} { // masters first: the others wait for them
+		for _, n := range l.nodes {
+			for _, d := range l.daemonsOf(n) {
+				if first != (d == nameNode || d == resourceManager) {
+					continue
+				}
+				started := l.pid(n, d) == 0
+				pending[key{n.name, d}] = started
+				if started && !late(d) {
+					if err := l.startDaemon(n, d); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	labelled := false
+	waited := map[key]bool{} // late ones that run by now
+	err := poll(ctx, func() (bool, error) {
+		seen := l.observe(ctx)
+		if seen.rmActive && !labelled {
+			if err := l.makeLabels(ctx, pending[key{"master", resourceManager}]); err != nil {
+				return false, err
+			}
+			labelled = true
+		}
+		for _, n := range l.nodes {
+			for _, d := range l.daemonsOf(n) {
+				k := key{n.name, d}
+				started, open := pending[k]
+				switch {
+				case !open:
+				case started && late(d) && !waited[k]:
+					if seen.hdfsWritable {
+						waited[k] = true
+						if err := l.startDaemon(n, d); err != nil {
+							return false, err
+						}
+					}
+				case seen.ready(n, d):
+					delete(pending, k)
+					if started {
+						say(Event{Node: n.name, Daemon: string(d), What: "ready"})
+					}
+				case l.pid(n, d) == 0:
+					return false, l.died(n, d)
+				}
+			}
+		}
+		return len(pending) == 0, nil
+	})
+	if err != nil && ctx.Err() != nil {
+		var names []string
+		for k := range pending {
+			names = append(names, k.node+" "+string(k.d))
+		}
+		slices.Sort(names)
+		return fmt.Errorf("wait for %s: %w; logs are in %s", strings.Join(names, ", "), err, l.path("nodes", "*", "log"))
+	}
+	return err
+}
+
+func (l *Lab) died(n node, d daemon) error {
+	log, _ := os.ReadFile(l.logFile(n, d))
+	return &DaemonError{Node: n.name, Daemon: string(d), Log: l.logFile(n, d), Last: lastLines(log, 12)}
+}
+
+// observed is what the cluster says of itself at one moment.
+type observed struct {
+	hdfsWritable bool            // NameNode up and out of safe mode
+	dataNodes    map[string]bool // live, by name
+	rmActive     bool
+	nodeManagers map[string]bool // running, by name
+	history      bool
+	agents       map[string]bool
+}
+
+func (o observed) ready(n node, d daemon) bool {
+	switch d {
+	case nameNode:
+		return o.hdfsWritable
+	case dataNode:
+		return o.dataNodes[n.name]
+	case resourceManager:
+		return o.rmActive
+	case nodeManager:
+		return o.nodeManagers[n.name]
+	case historyServer:
+		return o.history
+	default:
+		return o.agents[n.name]
+	}
+}
+
+// observe asks the masters; one that does not answer is not up.
+func (l *Lab) observe(ctx context.Context) observed {
+	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}, agents: map[string]bool{}}
+	master := l.master().ip.String()
+	var hdfs struct {
+		Beans []struct {
+			Safemode  string
+			LiveNodes string
+		}
+	}
+	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
+		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
+		var live map[string]any
+		json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live)
+		for name := range live {
+			host, _, _ := strings.Cut(name, ":")
+			o.dataNodes[host] = true
+		}
+	}
+	var info struct {
+		ClusterInfo struct{ HAState string }
+	}
+	// Right after its start the ResourceManager serves wrong answers, with 200,
+	// until it is ACTIVE.
+	o.rmActive = get(ctx, master, portRM, "/ws/v1/cluster/info", &info) && info.ClusterInfo.HAState == "ACTIVE"
+	if o.rmActive {
+		var nodes struct {
+			Nodes struct {
+				Node []struct{ NodeHostName string }
+			}
+		}
+		get(ctx, master, portRM, "/ws/v1/cluster/nodes?states=RUNNING", &nodes)
+		for _, n := range nodes.Nodes.Node {
+			o.nodeManagers[n.NodeHostName] = true
+		}
+	}
+	o.history = get(ctx, master, portHistory, "/ws/v1/history/info", &struct{}{})
+	if l.hasAgents() {
+		for _, n := range l.nodes {
+			o.agents[n.name] = listens(ctx, n.ip.String(), portAgent)
+		}
+	}
+	return o
+}
+
+var client = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+
+// get reads JSON, which the daemons serve from their first minute.
+func get(ctx context.Context, host string, port int, path string, into any) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK && json.NewDecoder(resp.Body).Decode(into) == nil
+}
+
+func listens(ctx context.Context, host string, port int) bool {
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("%s:%d", host, port))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// makeLabels adds the label pool and puts the master's NodeManager, which
+// ApplicationMasters run on, into its own label. Where the ResourceManager has
+// just started, all workers leave the labels that an earlier steering left them
+// in. Nodes need not have registered yet.
+func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
+	if !l.labels() {
+		return nil
+	}
+	type label struct {
+		Name        string `json:"name"`
+		Exclusivity bool   `json:"exclusivity"`
+	}
+	pool := []label{{idleLabel, true}}
+	for _, name := range queueLabels() {
+		pool = append(pool, label{name, true})
+	}
+	if err := l.post(ctx, "add-node-labels", map[string]any{"nodeLabelInfo": pool}); err != nil {
+		return err
+	}
+	type placed struct {
+		NodeID string   `json:"nodeId"`
+		Labels []string `json:"labels"`
+	}
+	places := []placed{{fmt.Sprintf("%s:%d", l.master().name, portNM), []string{amLabel}}}
+	if fresh {
+		for _, n := range l.workers() {
+			places = append(places, placed{fmt.Sprintf("%s:%d", n.name, portNM), []string{}})
+		}
+	}
+	return l.post(ctx, "replace-node-to-labels", map[string]any{"nodeToLabels": places})
+}
+
+func (l *Lab) post(ctx context.Context, call string, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("http://%s:%d/ws/v1/cluster/%s?user.name=%s", l.master().ip, portRM, call, hadoopUser)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("make labels: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		var answer bytes.Buffer
+		answer.ReadFrom(resp.Body)
+		return fmt.Errorf("make labels: %s answered %s: %s", url, resp.Status, lastLines(answer.Bytes(), 3))
+	}
+	return nil
+}
+
+// format makes an empty HDFS where there is none.
+func (l *Lab) format(ctx context.Context) error {
+	if l.hasData() {
+		return nil
+	}
+	argv := append(l.argv(l.master(), nameNode), "-format", "-nonInteractive", "-force")
+	argv = slices.DeleteFunc(argv, func(arg string) bool { return arg == l.mark(l.master(), nameNode) })
+	cmd := exec.CommandContext(ctx, l.nodePath("master", "enter"), argv...)
+	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+hadoopUser, "HADOOP_CONF_DIR="+l.path("conf"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		os.RemoveAll(l.nodePath("master", "name"))
+		return fmt.Errorf("format HDFS: %w\n%s", err, lastLines(out, 12))
+	}
+	return nil
+}
+
+func sortedKeys[V any](list ...map[string]V) []string {
+	var keys []string
+	for _, m := range list {
+		keys = slices.AppendSeq(keys, maps.Keys(m))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+var _ = filepath.Join

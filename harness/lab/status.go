@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Status is what runs of a lab and what its cluster says of itself.
+type Status struct {
+	Name string `json:"name"`
+	// State is "up", "down", or "partial" where something is missing.
+	State       string         `json:"state"`
+	Network     string         `json:"network"`
+	Folder      string         `json:"folder"`
+	ClusterFile string         `json:"clusterFile"`
+	RSSBytes    int64          `json:"rssBytes"`
+	Daemons     []DaemonStatus `json:"daemons"`
+}
+
+// DaemonStatus is one daemon.
+type DaemonStatus struct {
+	Node    string `json:"node"`
+	Address string `json:"address"`
+	Daemon  string `json:"daemon"`
+	PID     int    `json:"pid,omitempty"` // 0 is not running
+	// Ready says whether it serves: for DataNodes and NodeManagers, whether
+	// their master counts them.
+	Ready    bool  `json:"ready"`
+	RSSBytes int64 `json:"rssBytes,omitempty"`
+}
+
+// Status looks at processes and asks the masters.
+func (l *Lab) Status(ctx context.Context) Status {
+	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
+	running, ready := 0, 0
+	var seen observed
+	if l.running() {
+		seen = l.observe(ctx)
+	}
+	for _, n := range l.nodes {
+		for _, d := range l.daemonsOf(n) {
+			one := DaemonStatus{Node: n.name, Address: n.ip.String(), Daemon: string(d), PID: l.pid(n, d)}
+			if one.PID != 0 {
+				running++
+				one.Ready = seen.ready(n, d)
+				one.RSSBytes = rss(one.PID)
+			}
+			if one.Ready {
+				ready++
+			}
+			s.RSSBytes += one.RSSBytes
+			s.Daemons = append(s.Daemons, one)
+		}
+	}
+	switch {
+	case ready == len(s.Daemons):
+		s.State = "up"
+	case running == 0 && len(namespaces(l.Name)) == 0:
+		s.State = "down"
+	default:
+		s.State = "partial"
+	}
+	return s
+}
+
+// String is the status as a table.
+func (s Status) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "lab %s: %s, network %s, state in %s\n", s.Name, s.State, s.Network, s.Folder)
+	for _, d := range s.Daemons {
+		state := "down"
+		switch {
+		case d.Ready:
+			state = "ready"
+		case d.PID != 0:
+			state = "not ready"
+		}
+		fmt.Fprintf(&out, "%-8s %-13s %-16s %-10s", d.Node, d.Address, d.Daemon, state)
+		if d.PID != 0 {
+			fmt.Fprintf(&out, " pid %-8d %4d MiB", d.PID, d.RSSBytes>>20)
+		}
+		out.WriteByte('\n')
+	}
+	if s.RSSBytes > 0 {
+		fmt.Fprintf(&out, "daemons use %d MiB\n", s.RSSBytes>>20)
+	}
+	return out.String()
+}
+
+func rss(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var size, pages int64
+	fmt.Sscan(string(text), &size, &pages)
+	return pages * int64(os.Getpagesize())
+}

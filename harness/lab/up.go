@@ -1,0 +1,339 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Event is one step of Up or Down, for people.
+type Event struct {
+	Node   string        // empty where it concerns the whole lab
+	Daemon string        // empty where it is no daemon's
+	What   string        // "ready", "class-data archive built"
+	After  time.Duration // since Up or Down began
+}
+
+// String is the event as one line.
+func (e Event) String() string {
+	who := strings.TrimSpace(e.Node + " " + e.Daemon)
+	if who != "" {
+		who = fmt.Sprintf("%-22s ", who)
+	}
+	return fmt.Sprintf("%5.1fs  %s%s", e.After.Seconds(), who, e.What)
+}
+
+// upLimit is how long Up waits for daemons; they take 5 to 15 s on two idle
+// cores.
+const upLimit = 4 * time.Minute
+
+// Up brings a lab up and returns when it can take jobs: DataNodes and
+// NodeManagers registered, safe mode off, labels made. On a lab that is up it
+// returns at once; what is half up it completes or builds anew. When ctx ends
+// or a daemon dies, what Up has started is taken down again. The error is a
+// *MissingError where this machine cannot run a lab, and a *DaemonError where a
+// daemon died. progress may be nil.
+func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("bring lab up: %w", err)
+	}
+	if err := Preflight(c); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	say := func(e Event) {
+		if e.After = time.Since(began); progress != nil {
+			progress(e)
+		}
+	}
+	unlock, err := lock(ctx, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	l, err := Open(c.Name)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return nil, err
+	case l.running() && !sameConfig(l.Cfg, c):
+		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
+	case l.whole() && sameConfig(l.Cfg, c):
+		// The network and the control groups are there; at most daemons are not.
+		if err := l.startMissing(ctx, say); err != nil {
+			return nil, err
+		}
+		return l, nil
+	case c.Nodes < l.Cfg.Nodes && l.hasData():
+		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it", c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
+	}
+
+	l, err = prepare(ctx, c, say)
+	if err != nil {
+		return nil, fmt.Errorf("bring lab %s up: %w", c.Name, err)
+	}
+	if err := l.build(ctx, c, say); err != nil {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		return nil, fmt.Errorf("bring lab %s up: %w", c.Name, errors.Join(err, l.down(clean, false)))
+	}
+	return l, nil
+}
+
+// prepare does what leaves nothing running: it finds Hadoop, Java and a free
+// network, and writes the plan down.
+func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
+	dist, err := findDistribution(ctx, c, say)
+	if err != nil {
+		return nil, err
+	}
+	java, err := javaHome()
+	if err != nil {
+		return nil, err
+	}
+	root, err := stateFolder(c.Name)
+	if err != nil {
+		return nil, err
+	}
+	saved := savedPlan{Cfg: c, Classpath: dist.classpath, Java: java}
+	if c.CDS {
+		saved.Archive = classArchive(ctx, dist, java, say)
+	}
+	unlock, err := lockFile(ctx, filepath.Join(filepath.Dir(root), ".lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if saved.Network, err = pickNetwork(root); err != nil {
+		return nil, err
+	}
+	l, err := open(root, saved)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, err
+	}
+	if err := l.save(); err != nil {
+		return nil, err
+	}
+	return l, l.writeHome(dist)
+}
+
+// pickNetwork keeps the network that a lab had, unless this machine has come to
+// use it for something else, and never takes that of another lab.
+func pickNetwork(root string) (int, error) {
+	// What a killed Up has left would make its own network look taken.
+	if err := removeNetwork(filepath.Base(root)); err != nil {
+		return 0, err
+	}
+	var taken []int
+	plans, _ := filepath.Glob(filepath.Join(filepath.Dir(root), "*", "lab.json"))
+	had := 0
+	for _, path := range plans {
+		var saved savedPlan
+		data, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(data, &saved) != nil {
+			continue
+		}
+		if filepath.Dir(path) == root {
+			had = saved.Network
+		} else {
+			taken = append(taken, saved.Network)
+		}
+	}
+	return freeNetwork(had, taken)
+}
+
+// build makes the lab's machines and starts Hadoop on them.
+func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
+	if err := l.down(ctx, false); err != nil {
+		return fmt.Errorf("clear what is left of it: %w", err)
+	}
+	if err := l.writeFiles(c); err != nil {
+		return err
+	}
+	if err := l.buildNetwork(); err != nil {
+		return err
+	}
+	for _, n := range l.nodes {
+		if err := l.cgroups.create(l.cgroup(n.name)); err != nil {
+			return err
+		}
+	}
+	if err := l.applyLimits(say); err != nil {
+		return err
+	}
+	if l.Cfg.Cache > 0 {
+		for _, n := range l.workers() {
+			if err := unix.Mount("heddle", l.nodePath(n.name, "cache"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", l.Cfg.Cache)); err != nil {
+				return fmt.Errorf("mount the cache of %s: %w", n.name, err)
+			}
+		}
+	}
+	say(Event{What: fmt.Sprintf("%d nodes in %d racks, network 10.%d.0.0/16, state in %s", l.Cfg.Nodes, l.Cfg.Racks, l.Network, l.root)})
+	if err := l.startMissing(ctx, say); err != nil {
+		return err
+	}
+	return l.writeClusterFile()
+}
+
+// applyLimits sets what each worker may use of cores, memory and disk.
+func (l *Lab) applyLimits(say func(Event)) error {
+	disk, diskErr := diskOf(l.root)
+	if diskErr != nil && l.Cfg.Disk > 0 {
+		say(Event{What: fmt.Sprintf("warning: --disk has no effect: %v", diskErr)})
+	}
+	for _, n := range l.workers() {
+		errs := []error{
+			l.cgroups.limitCPU(l.cgroup(n.name), n.cores),
+			l.cgroups.limitMemory(l.cgroup(n.name), l.Cfg.memory()),
+		}
+		if diskErr == nil {
+			errs = append(errs, l.cgroups.limitReads(l.cgroup(n.name), disk, l.Cfg.Disk))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("set the limits of %s: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+// writeFiles writes the state folder's files except Hadoop's data.
+func (l *Lab) writeFiles(c Config) error {
+	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())
+	for _, n := range l.nodes {
+		hosts += fmt.Sprintf("%s %s\n", n.ip, n.name)
+		for _, dir := range []string{"tmp", "data", "cache", "nm-local", "nm-logs", "log", "run"} {
+			if err := os.MkdirAll(l.nodePath(n.name, dir), 0o755); err != nil {
+				return err
+			}
+		}
+		if err := writeFile(l.nodePath(n.name, "enter"), l.enterScript(n), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(
+		writeFile(l.path("hosts"), []byte(hosts), 0o644),
+		writeFile(l.path("nsswitch.conf"), []byte("passwd: files\ngroup: files\nhosts: files\n"), 0o644),
+		l.writeHadoopConf(),
+		l.installAgent(c.Executable),
+	); err != nil {
+		return err
+	}
+	// Nodes put their own over these, which a very small system lacks.
+	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// installAgent copies the binary, which may be one that 'go run' deletes, and
+// makes the token that agents ask for. A binary that has no agent is left out.
+func (l *Lab) installAgent(executable string) error {
+	os.Remove(l.path("agent.token"))
+	if executable == "" {
+		return nil
+	}
+	help, err := exec.Command(executable, "agent", "--help").CombinedOutput()
+	if err != nil || !strings.Contains(string(help), "--cgroup") {
+		return nil
+	}
+	if err := os.MkdirAll(l.path("bin"), 0o755); err != nil {
+		return err
+	}
+	from, err := os.Open(executable)
+	if err != nil {
+		return fmt.Errorf("copy the agent: %w", err)
+	}
+	defer from.Close()
+	os.Remove(l.path("bin", "heddle")) // one that runs cannot be written to
+	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return fmt.Errorf("copy the agent: %w", err)
+	}
+	_, err = io.Copy(to, from)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return fmt.Errorf("copy the agent: %w", err)
+	}
+	token := make([]byte, 24)
+	rand.Read(token)
+	return writeFile(l.path("agent.token"), []byte(hex.EncodeToString(token)+"\n"), 0o600)
+}
+
+// running says whether any of the lab's daemons runs.
+func (l *Lab) running() bool {
+	for _, n := range l.nodes {
+		for _, d := range l.daemonsOf(n) {
+			if l.pid(n, d) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whole says whether the lab's machines are there, so that starting daemons is
+// all it takes. The cluster file is written last of all.
+func (l *Lab) whole() bool {
+	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
+		return false
+	}
+	for _, n := range l.nodes {
+		for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
+			if _, err := os.Stat(dir); err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasData says whether HDFS has been formatted.
+func (l *Lab) hasData() bool {
+	_, err := os.Stat(l.nodePath("master", "name", "current"))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func sameConfig(a, b Config) bool { return differences(a, b) == "" }
+
+// differences names the settings that differ, as the state file has them.
+func differences(a, b Config) string {
+	fields := func(c Config) (m map[string]json.RawMessage) {
+		data, _ := json.Marshal(c)
+		json.Unmarshal(data, &m)
+		return m
+	}
+	of, to := fields(a), fields(b)
+	var list []string
+	for _, name := range sortedKeys(of, to) {
+		if string(of[name]) != string(to[name]) {
+			list = append(list, fmt.Sprintf("%s %s, not %s", name, orNone(of[name]), orNone(to[name])))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+func orNone(text json.RawMessage) string {
+	if len(text) == 0 {
+		return "none"
+	}
+	return string(text)
+}
