@@ -24,7 +24,7 @@ type cgroup struct {
 	limitCores  float64 // as of the last readQuota; 0 without a limit
 	memoryTotal uint64  // of the machine
 
-	// What became of earlier readings.
+	// What became of earlier readings; the times are -1 before the first.
 	idleSec  float64
 	busySec  float64
 	idleMono int64
@@ -35,35 +35,25 @@ type cgroup struct {
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
 
-// findCgroup looks for path under root, or where it is usually mounted.
+// findCgroup looks for path below the mounts under root.
 func findCgroup(root, path string, h *host) (*cgroup, error) {
 	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
 	}
-	roots := []string{root}
-	if root == "" {
-		roots = []string{"/sys/fs/cgroup", "/proc/1/root/sys/fs/cgroup"}
+	c := &cgroup{host: h, path: path, dirs: map[string]string{}, idleMono: -1, loadMono: -1, stat: make([]byte, 512)}
+	if dir := filepath.Join(root, path); isFile(filepath.Join(root, "cgroup.controllers")) && isDir(dir) {
+		c.version = 2
+		c.dirs[""] = dir
 	}
-	c := &cgroup{host: h, path: path, dirs: map[string]string{}, stat: make([]byte, 512)}
-	for _, root := range roots {
-		if isFile(filepath.Join(root, "cgroup.controllers")) && isDir(filepath.Join(root, path)) {
-			c.version = 2
-			c.dirs[""] = filepath.Join(root, path)
-		} else {
-			for _, controller := range v1Controllers {
-				if dir := filepath.Join(root, controller, path); isDir(dir) {
-					c.version = 1
-					c.dirs[controller] = dir
-				}
-			}
-		}
-		if c.version != 0 {
-			break
+	for _, controller := range v1Controllers {
+		if dir := filepath.Join(root, controller, path); c.version != 2 && isDir(dir) {
+			c.version = 1
+			c.dirs[controller] = dir
 		}
 	}
 	if c.version == 0 {
-		return nil, fmt.Errorf("control group %q: %w under %s; make it before the agent starts, and see that the agent may look there",
-			path, fs.ErrNotExist, strings.Join(roots, " and "))
+		return nil, fmt.Errorf("control group %q: %w under %s: make it before the agent starts, and start the agent"+
+			" where it is seen (`ip netns exec` hides /sys/fs/cgroup, `nsenter --net` does not)", path, fs.ErrNotExist, root)
 	}
 	var r Reading
 	if err := guard(h.readMemory, &r); err == nil {
@@ -107,7 +97,7 @@ func (c *cgroup) dir(controller string) (string, error) {
 // idle sums up what the limit, or else the machine, left of each interval.
 func (c *cgroup) idle(r *Reading) *float64 {
 	busySec := r.CPU.UserSec + r.CPU.SystemSec
-	if c.idleMono != 0 {
+	if c.idleMono >= 0 {
 		cores := float64(runtime.NumCPU())
 		if c.limitCores > 0 {
 			cores = min(cores, c.limitCores)
@@ -127,7 +117,7 @@ func (c *cgroup) readLoad(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	if c.loadMono != 0 {
+	if c.loadMono >= 0 {
 		sec := float64(r.MonoNs-c.loadMono) / 1e9
 		for _, avg := range []struct {
 			load      *float64

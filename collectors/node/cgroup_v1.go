@@ -135,8 +135,13 @@ func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
 	}
 }
 
-// readDisksV1 reads what passed the throttling layer, which counts a device
-// once any group has a limit on it.
+// errNotCounted is for a group without any device: nothing tells whether it
+// was idle or not counted.
+var errNotCounted = errors.New("no device counted: the group did no input or output yet," +
+	" or no group ever had a blkio.throttle limit on the device, before which the kernel does not count")
+
+// readDisksV1 reads what passed the throttling layer. Reads, direct and
+// synchronous writes are the group's; what the kernel writes out later is not.
 func (c *cgroup) readDisksV1(r *Reading) error {
 	dir, err := c.dir("blkio")
 	if err != nil {
@@ -162,6 +167,9 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 		}
 	}); err != nil {
 		return err
+	}
+	if len(disks.disks) == 0 {
+		return errNotCounted
 	}
 	r.Disks = disks.disks
 	return nil

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,7 @@ type Options struct {
 	// environment's HOST_PROC and HOST_SYS, and those failing, the real ones.
 	ProcRoot string
 	SysRoot  string
-	// CgroupRoot stands for /sys/fs/cgroup. Empty looks there, and where init
-	// sees it: `ip netns exec` hides it from the processes it starts.
+	// CgroupRoot stands for /sys/fs/cgroup; empty takes that.
 	CgroupRoot string
 }
 
@@ -45,7 +45,10 @@ type group struct {
 // NewSampler fails when the control group named does not exist under any
 // controller; single controllers that lack it only make numbers absent.
 func NewSampler(o Options) (*Sampler, error) {
-	h := newHost(orEnv(o.ProcRoot, "HOST_PROC", "/proc"), orEnv(o.SysRoot, "HOST_SYS", "/sys"))
+	h := newHost(
+		cmp.Or(o.ProcRoot, os.Getenv("HOST_PROC"), "/proc"),
+		cmp.Or(o.SysRoot, os.Getenv("HOST_SYS"), "/sys"),
+	)
 	s := &Sampler{host: h, start: time.Now()}
 	if o.Cgroup == "" {
 		s.groups = []group{
@@ -57,7 +60,7 @@ func NewSampler(o Options) (*Sampler, error) {
 		}
 		return s, nil
 	}
-	c, err := findCgroup(o.CgroupRoot, o.Cgroup, h)
+	c, err := findCgroup(cmp.Or(o.CgroupRoot, "/sys/fs/cgroup"), o.Cgroup, h)
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +116,6 @@ func guard(read func(*Reading) error, r *Reading) (err error) {
 		}
 	}()
 	return read(r)
-}
-
-func orEnv(path, env, fallback string) string {
-	if path != "" {
-		return path
-	}
-	if p := os.Getenv(env); p != "" {
-		return p
-	}
-	return fallback
 }
 
 var errEmpty = errors.New("empty")
