@@ -1,8 +1,21 @@
 // Package config holds the files that a user writes: the cluster file, which
 // says where a Hadoop cluster is, and the experiment file, which says what to
 // run on it. It loads them strictly, with line numbers in errors, fills in
-// defaults and validates. It opens no connection.
+// defaults and validates. It opens no connection of its own: DialContext gives
+// others the way to a cluster's nodes.
 package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // Cluster says how to reach one Hadoop cluster. The lab writes such a file for
 // itself; for a physical cluster it is made by hand or from an inventory.
@@ -15,8 +28,12 @@ type Cluster struct {
 	NameNodes []string `yaml:"nameNodes"`
 	// HistoryServer is a web address, "http://host:19888".
 	HistoryServer string `yaml:"historyServer"`
-	// User is the Hadoop user that jobs and writes run as.
+	// User is the Hadoop user that jobs and writes run as; by default the user
+	// of this process.
 	User string `yaml:"user"`
+	// Security is how the cluster knows its users: SecuritySimple, the default,
+	// or SecurityKerberos, which Supported refuses.
+	Security string `yaml:"security,omitempty"`
 	// Hosts maps node names to addresses where this machine does not resolve
 	// the names that Hadoop answers with.
 	Hosts map[string]string `yaml:"hosts,omitempty"`
@@ -48,4 +65,140 @@ type Agent struct {
 	TokenFile string `yaml:"tokenFile"`
 	// CAFile verifies an agent that serves TLS with a private certificate.
 	CAFile string `yaml:"caFile,omitempty"`
+}
+
+// Values of Cluster.Security.
+const (
+	SecuritySimple   = "simple"
+	SecurityKerberos = "kerberos"
+)
+
+// IsClusterFile says whether text names a cluster file, and not a lab: it has
+// a path separator or ends in .yaml or .yml.
+func IsClusterFile(text string) bool {
+	return strings.ContainsRune(text, filepath.Separator) || strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")
+}
+
+// LoadCluster reads and checks a cluster file. Paths in it are relative to its
+// folder. All that is wrong with it is in the error, an *Error.
+func LoadCluster(file string) (*Cluster, error) {
+	data, err := read("cluster", file)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCluster(file, data)
+}
+
+// ParseCluster is LoadCluster of a file's content; file is its name.
+func ParseCluster(file string, data []byte) (*Cluster, error) {
+	c := &Cluster{}
+	if err := decode(file, data, c, func() problems { c.fill(file); return c.problems() }); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// fill sets defaults and makes paths absolute.
+func (c *Cluster) fill(file string) {
+	if c.Name == "" {
+		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	if c.User == "" {
+		if u, err := user.Current(); err == nil {
+			c.User = u.Username
+		}
+	}
+	if c.Security == "" {
+		c.Security = SecuritySimple
+	}
+	paths := []*string{&c.Hadoop.Home, &c.Hadoop.Conf, &c.HiBench}
+	for i := range c.Agents {
+		paths = append(paths, &c.Agents[i].TokenFile, &c.Agents[i].CAFile)
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(filepath.Dir(file), *p)
+		}
+	}
+}
+
+// Validate says what is wrong with c, all of it, as an *Error.
+func (c *Cluster) Validate() error { return c.problems().err("") }
+
+func (c *Cluster) problems() problems {
+	var p problems
+	if len(c.ResourceManagers) == 0 {
+		p.addf("resourceManagers", "want at least one web address, such as http://rm:8088")
+	}
+	for i, a := range c.ResourceManagers {
+		webAddress(&p, fmt.Sprintf("resourceManagers[%d]", i), a, "http://rm:8088")
+	}
+	if len(c.NameNodes) == 0 {
+		p.addf("nameNodes", "want at least one RPC address, such as namenode:8020")
+	}
+	for i, a := range c.NameNodes {
+		if !isHostPort(a) {
+			p.addf(fmt.Sprintf("nameNodes[%d]", i), "%q: want the RPC address host:port, such as namenode:8020", blot(a))
+		}
+	}
+	if c.HistoryServer == "" {
+		p.addf("historyServer", "want its web address, such as http://history:19888")
+	} else {
+		webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
+	}
+	if c.User == "" {
+		p.addf("user", "want the Hadoop user to work as")
+	}
+	if c.Security != "" {
+		oneOf(&p, "security", c.Security, SecuritySimple, SecurityKerberos)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Hosts)) {
+		address := c.Hosts[name]
+		if address == "" || strings.ContainsAny(address, "/ ") {
+			p.addf("hosts."+name, "%q: want an address without port, such as 10.0.0.7", address)
+		}
+	}
+	nodes := map[string]bool{}
+	for i, a := range c.Agents {
+		path := fmt.Sprintf("agents[%d]", i)
+		if a.Node == "" {
+			p.addf(path, "no node; want its name as Hadoop prints it")
+		} else if nodes[a.Node] {
+			p.addf(path+".node", "two agents for node %s", a.Node)
+		}
+		nodes[a.Node] = true
+		webAddress(&p, path+".url", a.URL, "http://node:9177")
+		if a.TokenFile == "" {
+			p.addf(path, "no tokenFile; agents answer nobody without their token")
+		}
+		if a.CAFile != "" && !strings.HasPrefix(a.URL, "https:") {
+			p.addf(path+".caFile", "is of no use with a URL that is not https")
+		}
+	}
+	return p
+}
+
+func webAddress(p *problems, path, address, example string) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		p.addf(path, "%q: want a web address, such as %s", blot(address), example)
+	case u.User != nil:
+		p.addf(path, "%q: want it without user and password", blot(address))
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		p.addf(path, "%q: want it without a path, such as %s", blot(address), example)
+	}
+}
+
+func isHostPort(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(text, "/@ ")
+}
+
+// Supported says whether this version can work with c.
+func (c *Cluster) Supported() error {
+	if c.Security == SecurityKerberos {
+		return errors.New("cluster " + c.Name + ": security: kerberos is not available yet in this version; only clusters with simple authentication can be used")
+	}
+	return nil
 }

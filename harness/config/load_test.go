@@ -1,0 +1,190 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/internal/units"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// parse reads a file as what its name says it is.
+func parse(file string, data []byte) (any, error) {
+	if strings.HasPrefix(filepath.Base(file), "cluster") || filepath.Base(file) == "physical.yaml" {
+		c, err := ParseCluster(file, data)
+		return c, err
+	}
+	e, err := ParseExperiment(file, data)
+	return e, err
+}
+
+// Every file in testdata/bad is refused with the message in its .golden.
+func TestErrors(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files to test with: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = parse(filepath.Base(file), data)
+			if err == nil {
+				t.Fatalf("%s was accepted", file)
+			}
+			got, golden := err.Error()+"\n", strings.TrimSuffix(file, ".yaml")+".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("message (-want +got, -update accepts it):\n%s", diff)
+			}
+		})
+	}
+}
+
+// No message may hold what looks like a secret in a file.
+func TestErrorsKeepSecrets(t *testing.T) {
+	const secret = "c2VjcmV0"
+	for _, content := range []string{
+		"agents:\n- token: " + secret,
+		"agents: [{token: " + secret + ", node: [}]",
+		"token: " + secret,
+		"password: \"" + secret,
+		"{\"secret\": \"" + secret + "\"}",
+		"resourceManagers: [\"http://u:" + secret + "@rm:8088\"]",
+		"nameNodes: [\"u:" + secret + "@nn:8020\"]",
+		"historyServer: ftp://u:" + secret + "@h",
+		"token: " + secret + "\n  x: [",
+	} {
+		_, err := ParseCluster("c.yaml", []byte(content))
+		if err == nil {
+			t.Errorf("%q was accepted", content)
+		} else if strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: the message tells the secret: %v", content, err)
+		}
+	}
+}
+
+func TestExamples(t *testing.T) {
+	first, err := LoadExperiment("testdata/first.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Experiment{
+		Name: "first", Cluster: "lab",
+		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
+		Models:    []string{"yarn"}, Repeats: 3, Seed: 1, Actuator: "none", Splits: "asSubmitted",
+		Cache: Cache{Seed: 1}, ColdReads: true,
+		Sampling: Sampling{
+			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
+		},
+		Timeout: units.Duration(time.Hour),
+	}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("first.yaml (-want +got):\n%s", diff)
+	}
+
+	cache, err := LoadExperiment("testdata/cache.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Cache{Fraction: 0.5, Replicas: 1, Seed: 7}, cache.Cache); diff != "" {
+		t.Errorf("cache.yaml, cache (-want +got):\n%s", diff)
+	}
+	// A decimal that YAML knows as a number reaches Hadoop as it was written.
+	if got := cache.Workloads[0].Settings["mapreduce.job.reduce.slowstart.completedmaps"]; got != "1.0" {
+		t.Errorf("cache.yaml, slowstart setting = %q, want 1.0", got)
+	}
+	if got := cache.Workloads[1].Jobs; got != 2 {
+		t.Errorf("cache.yaml, jobs of terasort = %d, want 2", got)
+	}
+	for _, e := range []*Experiment{first, cache} {
+		if err := e.Supported(); err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+
+	blue, err := LoadCluster("testdata/physical.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := blue.Agents[1].TokenFile, "testdata/agent.token"; got != want {
+		t.Errorf("physical.yaml, token file = %q, want %q: relative to the file", got, want)
+	}
+	if err := blue.Supported(); err != nil {
+		t.Errorf("physical.yaml: %v", err)
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	_, err := LoadExperiment("testdata/none.yaml")
+	if err == nil || !strings.Contains(err.Error(), "testdata/none.yaml") {
+		t.Errorf("error %v, want one that names the file", err)
+	}
+}
+
+func TestSupported(t *testing.T) {
+	for content, want := range map[string]string{
+		"models: [yarn, delay]": `model "delay"`,
+		"actuator: labels":      `actuator "labels"`,
+		"splits: plan":          `splits "plan"`,
+	} {
+		e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\n"+content))
+		if err != nil {
+			t.Errorf("%s: %v; want it to be valid", content, err)
+			continue
+		}
+		if err := e.Supported(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "not available yet") {
+			t.Errorf("%s: error %v, want one that says that %s is not available yet", content, err, want)
+		}
+	}
+	c := Cluster{Name: "x", Security: SecurityKerberos}
+	if err := c.Supported(); err == nil || !strings.Contains(err.Error(), "kerberos") {
+		t.Errorf("a Kerberos cluster: error %v, want one that says kerberos", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if e, err := ParseExperiment("e.yaml", data); err == nil {
+			if err := e.Validate(); err != nil {
+				t.Errorf("read without error, but not valid: %v", err)
+			}
+		} else {
+			_ = err.Error()
+		}
+		if c, err := ParseCluster("c.yaml", data); err == nil {
+			if err := c.Validate(); err != nil {
+				t.Errorf("read without error, but not valid: %v", err)
+			}
+		} else {
+			_ = err.Error()
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTrialNames(t *testing.T) {
+	e := Experiment{
+		Workloads: []Workload{{Name: "wordcount", Label: "wordcount"}, {Name: "sort", Label: "small-sort"}},
+		Models:    []string{"yarn"}, Repeats: 2,
+	}
+	var names []string
+	for _, trial := range e.Trials() {
+		names = append(names, trial.Name)
+	}
+	want := "r01-wordcount-yarn r01-small-sort-yarn r02-wordcount-yarn r02-small-sort-yarn"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("trials %s, want %s", got, want)
+	}
+}
+
+func TestTrialsProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := Experiment{Repeats: rapid.IntRange(1, 12).Draw(t, "repeats"), Seed: rapid.Uint64().Draw(t, "seed")}
+		for i := range rapid.IntRange(1, 4).Draw(t, "workloads") {
+			e.Workloads = append(e.Workloads, Workload{Label: fmt.Sprint("w", i)})
+		}
+		for i := range rapid.IntRange(1, 5).Draw(t, "models") {
+			e.Models = append(e.Models, fmt.Sprint("m", i))
+		}
+		trials := e.Trials()
+		w, m := len(e.Workloads), len(e.Models)
+		if len(trials) != e.Repeats*w*m {
+			t.Fatalf("%d trials, want %d x %d x %d", len(trials), e.Repeats, w, m)
+		}
+		names := map[string]bool{}
+		first := map[string]int{} // of "workload model", how often it goes first
+		for i, trial := range trials {
+			names[trial.Name] = true
+			// Repeat by repeat, then workload by workload.
+			if trial.Repeat != i/(w*m)+1 || trial.Workload.Label != e.Workloads[i/m%w].Label {
+				t.Fatalf("trial %d is %s, out of order", i, trial.Name)
+			}
+			if i%m == 0 {
+				first[trial.Workload.Label+" "+trial.Model]++
+			}
+		}
+		if len(names) != len(trials) {
+			t.Fatalf("%d names for %d trials", len(names), len(trials))
+		}
+		for _, workload := range e.Workloads {
+			for _, model := range e.Models {
+				n := first[workload.Label+" "+model]
+				if low, high := e.Repeats/m, (e.Repeats+m-1)/m; n < low || n > high {
+					t.Fatalf("model %s goes first %d times of %d in %s, want %d to %d", model, n, e.Repeats, workload.Label, low, high)
+				}
+			}
+		}
+		// A longer experiment begins like a shorter one.
+		longer := e
+		longer.Repeats++
+		if !slices.EqualFunc(trials, longer.Trials()[:len(trials)], func(a, b Trial) bool { return a.Name == b.Name }) {
+			t.Fatalf("one repeat more changes the order of the first %d", e.Repeats)
+		}
+	})
+}
+
+// Some seed orders models differently: the order is not the file's.
+func TestTrialsDependOnTheSeed(t *testing.T) {
+	orders := map[string]bool{}
+	for seed := range uint64(20) {
+		e := Experiment{Workloads: []Workload{{Label: "w"}}, Models: []string{"a", "b", "c"}, Repeats: 1, Seed: seed}
+		order := ""
+		for _, trial := range e.Trials() {
+			order += trial.Model
+		}
+		orders[order] = true
+	}
+	if len(orders) < 2 {
+		t.Errorf("20 seeds give the one order %v", orders)
+	}
+}
