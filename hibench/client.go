@@ -24,6 +24,8 @@ type client struct {
 	log  string   // file that gets stdout and stderr
 	tag  string   // of its jobs
 
+	grace time.Duration // between SIGTERM and SIGKILL
+
 	start, end time.Time
 	code       int // exit status; -1: none
 }
@@ -71,7 +73,7 @@ func ClientVars(environ []string) []string {
 	return vars
 }
 
-// stopGrace is how long a client has between SIGTERM and SIGKILL.
+// stopGrace is enough for a client's JVM to remove its temporary files.
 const stopGrace = 5 * time.Second
 
 // run starts the client and waits for its end; when ctx ends first, it stops
@@ -100,7 +102,7 @@ func (c *client) run(ctx context.Context) error {
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-		err = awaitStop(done, cmd.Process.Pid)
+		err = awaitStop(done, cmd.Process.Pid, c.grace)
 	}
 	c.end = time.Now()
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a script left behind
@@ -119,9 +121,9 @@ func (c *client) run(ctx context.Context) error {
 
 // awaitStop waits until a terminated process group is empty, and kills it if
 // that takes too long.
-func awaitStop(done <-chan error, pgid int) (err error) {
-	grace := time.NewTimer(stopGrace)
-	defer grace.Stop()
+func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
+	timeout := time.NewTimer(grace)
+	defer timeout.Stop()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	ended := false
@@ -133,7 +135,7 @@ func awaitStop(done <-chan error, pgid int) (err error) {
 			if ended && syscall.Kill(-pgid, 0) != nil {
 				return err
 			}
-		case <-grace.C:
+		case <-timeout.C:
 			syscall.Kill(-pgid, syscall.SIGKILL)
 			if !ended {
 				err = <-done

@@ -61,7 +61,11 @@ func testOnCluster(t *testing.T, env Env) {
 				t.Fatal(err)
 			}
 			defer r.env.FS.RemoveAll(env.DataDir)
-			tag := fmt.Sprintf("heddle-%d-%s", os.Getpid(), name)
+			way := "jar"
+			if env.Checkout != "" {
+				way = "checkout"
+			}
+			tag := fmt.Sprintf("heddle-%d-%s-%s", os.Getpid(), way, name)
 			data, err := r.Prepare(ctx, tag)
 			if err != nil {
 				t.Fatal(err)
@@ -81,8 +85,12 @@ func testOnCluster(t *testing.T, env Env) {
 				t.Error(err)
 			}
 			t.Logf("%s: %+v, client %s, %+v", r.spec, data, res.End.Sub(res.Start), check)
-			if (res.Report != nil) != (env.Checkout != "") {
-				t.Errorf("report %+v; want one with a checkout only", res.Report)
+			if env.Checkout == "" {
+				if res.Report != nil {
+					t.Errorf("report %+v without a checkout", res.Report)
+				}
+			} else if rep := res.Report; rep.InputBytes != data.Bytes || rep.Duration > res.End.Sub(res.Start) {
+				t.Errorf("report %+v; want %d bytes and no more than the client's %s", rep, data.Bytes, res.End.Sub(res.Start))
 			}
 			for tag, n := range map[string]int{data.Tag: 1, tag: 1, tag + "-again-prep": 0} {
 				if apps := succeeded(t, tag); apps != n {

@@ -198,7 +198,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 	if err := writeOverlay(conf, r.env.ConfDir, settings); err != nil {
 		return client{code: -1}, err
 	}
-	c := client{log: filepath.Join(dir, "client.log"), dir: dir, vars: r.env.Vars, tag: tag, code: -1}
+	c := client{log: filepath.Join(dir, "client.log"), dir: dir, vars: r.env.Vars, tag: tag, grace: stopGrace, code: -1}
 	if r.env.Checkout != "" && s != stepCheck {
 		if err := r.hibenchCommand(&c, s, conf, output); err != nil {
 			return c, err

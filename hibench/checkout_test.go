@@ -1,0 +1,174 @@
+package hibench
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// hibenchCheckout is the real one, for tests that compare with it.
+func hibenchCheckout(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("HEDDLE_HIBENCH")
+	if dir == "" {
+		t.Skip("no HiBench checkout: set HEDDLE_HIBENCH to one of commit 53ac935")
+	}
+	return dir
+}
+
+// A real checkout's scripts start the same jobs as the examples jar alone.
+func TestCheckoutCommands(t *testing.T) {
+	checkout := hibenchCheckout(t)
+	h := newFakeHadoop(t)
+	for _, spec := range allSpecs() {
+		env := h.env(t)
+		want := commands(t, h, env, spec)
+		env.Checkout = checkout
+		got := commands(t, h, env, spec)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: jobs (-examples jar +checkout):\n%s", spec, diff)
+		}
+	}
+}
+
+// fakeScript is a workload's script of a checkout, in small.
+const fakeScript = `#!/bin/bash
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../../../../..
+conf=$("$root/bin/functions/load_config.py" "$HIBENCH_CONF_FOLDER" "$root/conf/workloads/micro/sort.conf" "$here")
+. "$conf"
+. "$root/bin/functions/workload_functions.sh"
+monitor=$("$root/bin/functions/monitor.py" &)
+kill -0 "$monitor" || exit 9
+$HADOOP_EXECUTABLE --config $HADOOP_CONF_DIR jar $HADOOP_EXAMPLES_JAR fake $MAPS_GIVEN $DATASIZE %s || exit $?
+kill "$monitor"
+report %s
+`
+
+const fakeMapping = `HiBenchEnvPropMappingMandatory=dict(
+    HADOOP_EXAMPLES_JAR="hibench.hadoop.examples.jar",
+    HADOOP_EXECUTABLE="hibench.hadoop.executable",
+    HADOOP_CONF_DIR="hibench.hadoop.configure.dir",
+    MAPS_GIVEN="hibench.default.map.parallelism",
+    INPUT_HDFS="hibench.workload.input",
+    OUTPUT_HDFS="hibench.workload.output",
+    SLAVES="hibench.slaves.hostnames",
+)
+HiBenchEnvPropMapping=dict(
+    HIBENCH_REPORT="hibench.report.dir",
+    DATASIZE="hibench.workload.datasize",
+)
+`
+
+func newFakeCheckout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	workload := filepath.Join(dir, "bin", "workloads", "micro", "sort")
+	functions := filepath.Join(dir, "bin", "functions")
+	script := func(job, report string) string {
+		return strings.Replace(strings.Replace(fakeScript, "%s", job, 1), "%s", report, 1)
+	}
+	write(t, filepath.Join(workload, "prepare", "prepare.sh"), script("$INPUT_HDFS", ""), 0o755)
+	write(t, filepath.Join(workload, "hadoop", "run.sh"), script("$INPUT_HDFS $OUTPUT_HDFS", "HadoopSort"), 0o755)
+	write(t, filepath.Join(functions, "load_config.py"), "#!/bin/false\n", 0o755)
+	write(t, filepath.Join(functions, "monitor.py"), "#!/bin/false\n", 0o755)
+	write(t, filepath.Join(functions, "hibench_prop_env_mapping.py"), fakeMapping, 0o644)
+	write(t, filepath.Join(functions, "workload_functions.sh"),
+		`report() { [ -z "$1" ] || echo "$1 2026-11-21 05:39:16 65166232 17.545 3714233 1857116" >> "$HIBENCH_REPORT/hibench.report"; }`, 0o644)
+	write(t, filepath.Join(dir, "conf", "hibench.conf"), "hibench.scale.profile tiny\nhibench.slaves.hostnames\n", 0o644)
+	write(t, filepath.Join(dir, "conf", "workloads", "micro", "sort.conf"), `hibench.sort.tiny.datasize 32000
+hibench.sort.small.datasize 1
+hibench.workload.datasize ${hibench.sort.${hibench.scale.profile}.datasize}
+hibench.workload.input  ${hibench.hdfs.data.dir}/Sort/Input
+hibench.workload.output ${hibench.hdfs.data.dir}/Sort/Output
+`, 0o644)
+	return dir
+}
+
+func TestCheckoutRun(t *testing.T) {
+	h := newFakeHadoop(t)
+	env := h.env(t)
+	env.Vars = append(env.Vars, "FAKE_BYTES=2000")
+	env.Checkout = newFakeCheckout(t)
+	before := listing(t, env.Checkout)
+	r := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000, Maps: 3})
+	d, err := r.Prepare(context.Background(), "t1")
+	if err != nil || d.Bytes != 2000 {
+		t.Fatalf("Prepare: %+v, %v; want 2000 bytes", d, err)
+	}
+	res, err := r.Run(context.Background(), "t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Report == nil || res.Report.Type != "HadoopSort" || res.Report.InputBytes != 65166232 {
+		t.Errorf("report %+v; want the script's line", res.Report)
+	}
+	jar := "$HADOOP/share/hadoop/mapreduce/hadoop-mapreduce-examples-3.4.2.jar"
+	want := [][]string{
+		{"--config", "$RUN/t1-prep/conf", "jar", jar, "fake", "3", "1000", d.Path},
+		{"--config", "$RUN/t1/conf", "jar", jar, "fake", "3", "1000", d.Path, res.OutputPath},
+	}
+	if diff := cmp.Diff(want, h.jobs(t, env)); diff != "" {
+		t.Errorf("jobs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, listing(t, env.Checkout)); diff != "" {
+		t.Errorf("the checkout has changed (-before +after):\n%s", diff)
+	}
+}
+
+// listing is every file of a folder with its length.
+func listing(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	files := map[string]int64{}
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		files[name] = info.Size()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestCheckoutRefuses(t *testing.T) {
+	bin := t.TempDir()
+	for _, name := range []string{"bash", "which", "expr", "sleep"} {
+		write(t, filepath.Join(bin, name), "", 0o755)
+	}
+	tests := map[string]struct {
+		spec   Spec
+		change func(*Env)
+		want   string
+	}{
+		"no bc":             {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.Vars = []string{"PATH=" + bin} }, "need bc: bc is not in the client's PATH (" + bin + "); on Debian: apt install bc"},
+		"no PATH":           {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.Vars = []string{} }, "apt install bash"},
+		"blank in a path":   {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.RunDir = "/my runs" }, `path "/my runs"`},
+		"script missing":    {Spec{Workload: "terasort", Profile: "tiny"}, func(*Env) {}, "is no HiBench checkout"},
+		"edited file":       {Spec{Workload: "sort", Profile: "small"}, func(*Env) {}, "sort small of 1 at"},
+		"profile not there": {Spec{Workload: "sort", Profile: "huge"}, func(*Env) {}, "not those of commit 53ac935"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			env := h.env(t)
+			env.Checkout = newFakeCheckout(t)
+			tt.change(&env)
+			r, err := New(env, tt.spec)
+			if err == nil {
+				_, err = r.Prepare(context.Background(), "t1")
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v; want one with %q", err, tt.want)
+			}
+		})
+	}
+}
