@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -153,14 +154,20 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	defer func() { <-cn.writing }()
 	stop := context.AfterFunc(ctx, func() { cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
-	if !stop() && err == nil {
-		// The deadline may hit the next frame: this connection is done for.
-		err = ctx.Err()
+	if !stop() {
+		// The frame is cut, or the deadline hits the next one.
+		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
+		return ctx.Err()
 	}
 	if err == nil {
 		return nil
 	}
-	cn.close(&lostError{fmt.Errorf("write %d of %d bytes: %w", n, len(frame), err)})
+	// What the other side said before it went away tells more than this does.
+	cn.c.SetReadDeadline(time.Now().Add(time.Second))
+	<-cn.done
+	if errors.Is(cn.err, os.ErrDeadlineExceeded) {
+		return &lostError{fmt.Errorf("write %d of %d bytes: %w", n, len(frame), err)}
+	}
 	return cn.err
 }
 

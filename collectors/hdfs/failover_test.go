@@ -1,0 +1,384 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+const (
+	standbyClass   = "org.apache.hadoop.ipc.StandbyException"
+	retriableClass = "org.apache.hadoop.ipc.RetriableException"
+	safeModeClass  = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
+)
+
+// file answers every call with a file of length bytes.
+func file(length uint64) func(fakeCall) fakeReply {
+	return func(fakeCall) fakeReply { return fileReply(length) }
+}
+
+func fileReply(length uint64) fakeReply {
+	return fakeReply{message: &hdfspb.GetFileInfoResponse{Fs: &hdfspb.FileStatus{Length: length}}}
+}
+
+// firstly answers the first calls as it lists, the others with a file of 1 byte.
+func firstly(replies ...fakeReply) func(fakeCall) fakeReply {
+	return func(c fakeCall) fakeReply {
+		if c.nth < len(replies) {
+			return replies[c.nth]
+		}
+		return fileReply(1)
+	}
+}
+
+func TestFailover(t *testing.T) {
+	const (
+		observer = hdfspb.GetHAServiceStateResponse_OBSERVER
+		standby  = hdfspb.GetHAServiceStateResponse_STANDBY
+	)
+	refusing := func(fakeCall) fakeReply { return exception(standbyClass) }
+	for name, c := range map[string]struct {
+		nodes fakeCluster // a:1 is asked first, then b:1
+		// Calls that a:1 and b:1 must have seen, by retry count.
+		a, b string
+		// tookMs is time that passed for the client, virtual.
+		tookMs int64
+		err    string // in the error; empty: the call succeeds
+	}{
+		"one, no HA": {
+			nodes: fakeCluster{"a:1": {ha: noHA, answer: file(1)}},
+			a:     "0",
+		},
+		"first is standby": {
+			nodes: fakeCluster{"a:1": inState(standby, refusing), "b:1": active(file(1))},
+			b:     "0",
+		},
+		"observer is not asked": {
+			nodes: fakeCluster{"a:1": inState(observer, file(2)), "b:1": active(file(1))},
+			b:     "0",
+		},
+		"first is down": {
+			nodes: fakeCluster{"a:1": {down: true}, "b:1": active(file(1))},
+			b:     "0",
+		},
+		"becomes standby": {
+			nodes: fakeCluster{"a:1": active(refusing), "b:1": active(file(1))},
+			a:     "0", b: "1",
+		},
+		"cut during the call": {
+			nodes: fakeCluster{"a:1": active(firstly(fakeReply{cut: true}))},
+			a:     "0 1",
+		},
+		"retry later": {
+			nodes: fakeCluster{"a:1": active(firstly(exception(retriableClass), exception(safeModeClass)))},
+			a:     "0 1 2", tookMs: 100,
+		},
+		"hangs": {
+			nodes: fakeCluster{"a:1": active(firstly(fakeReply{never: true})), "b:1": active(file(1))},
+			a:     "0", b: "1", tookMs: 10_000,
+		},
+		"safe mode for long": {
+			nodes: fakeCluster{"a:1": active(func(fakeCall) fakeReply { return exception(safeModeClass) })},
+			a:     "0 1 2 3 4 5 6 7 8 9 10 11", tookMs: 19_100,
+			err: "because (SafeModeException) (gave up after 12 tries)",
+		},
+		"all are standby": {
+			nodes:  fakeCluster{"a:1": inState(standby, refusing), "b:1": inState(standby, refusing)},
+			tookMs: 19_100,
+			err:    "no NameNode reached: NameNode a:1: state is STANDBY",
+		},
+		"not retried": {
+			nodes: fakeCluster{"a:1": active(func(fakeCall) fakeReply { return exception("java.io.IOException") }), "b:1": active(file(1))},
+			a:     "0",
+			err:   "stat hdfs /f: NameNode a:1: because (IOException)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				addresses := []string{"a:1", "b:1"}[:len(c.nodes)]
+				client := c.nodes.client(t, addresses...)
+				start := time.Now()
+				f, err := client.Stat(t.Context(), "/f")
+				if c.err == "" && (err != nil || f.Length != 1) {
+					t.Errorf("got %v, %v; want the file of 1 byte", f, err)
+				}
+				if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+					t.Errorf("error %v, want one with %q", err, c.err)
+				}
+				if got := time.Since(start).Milliseconds(); got != c.tookMs {
+					t.Errorf("took %d ms, want %d", got, c.tookMs)
+				}
+				var all []fakeCall
+				for i, want := range []string{c.a, c.b}[:len(c.nodes)] {
+					calls := c.nodes[addresses[i]].seen()
+					if got := retries(calls); got != want {
+						t.Errorf("%s was asked with retry counts %q, want %q", addresses[i], got, want)
+					}
+					all = append(all, calls...)
+				}
+				for _, call := range all {
+					if call.id != all[0].id || call.clientID != all[0].clientID || call.user != "me" {
+						t.Errorf("tries differ: %+v and %+v", all[0], call)
+					}
+				}
+			})
+		})
+	}
+}
+
+func retries(calls []fakeCall) string {
+	var s []string
+	for _, c := range calls {
+		s = append(s, fmt.Sprint(c.retry))
+	}
+	return strings.Join(s, " ")
+}
+
+// A call whose answer is lost is carried out once.
+func TestRetryCacheAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		done := map[string]int64{}
+		var mu sync.Mutex
+		nn := active(func(c fakeCall) fakeReply {
+			mu.Lock()
+			defer mu.Unlock()
+			key := fmt.Sprint(c.clientID, c.id)
+			if done[key] == 0 {
+				done[key] = int64(len(done) + 1)
+				return fakeReply{cut: true}
+			}
+			return fakeReply{message: &hdfspb.AddCacheDirectiveResponse{Id: done[key]}}
+		})
+		c := fakeCluster{"a:1": nn}.client(t, "a:1")
+		for want := int64(1); want <= 2; want++ {
+			id, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: "/f", Pool: "p"})
+			if err != nil || id != want {
+				t.Errorf("got id %d, %v; want %d", id, err, want)
+			}
+		}
+		if len(done) != 2 {
+			t.Errorf("the NameNode carried out %d calls, want 2", len(done))
+		}
+	})
+}
+
+// Replies come in any order, and calls do not wait for each other.
+func TestCallsShareOneConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := active(func(c fakeCall) fakeReply {
+			req := &hdfspb.GetFileInfoRequest{}
+			c.decode(req)
+			var n int
+			fmt.Sscanf(req.GetSrc(), "/f%d", &n)
+			r := fileReply(uint64(n))
+			r.after = time.Duration(10-n) * 100 * time.Millisecond
+			return r
+		})
+		c := fakeCluster{"a:1": nn}.client(t, "a:1")
+		start := time.Now()
+		var group sync.WaitGroup
+		for n := range 10 {
+			group.Go(func() {
+				f, err := c.Stat(t.Context(), fmt.Sprintf("/f%d", n))
+				if err != nil || f.Length != int64(n) {
+					t.Errorf("/f%d: got %d bytes, %v", n, f.Length, err)
+				}
+			})
+		}
+		group.Wait()
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("ten calls of at most 1 s took %v", took)
+		}
+	})
+}
+
+// A caller that gives up leaves the connection to the others.
+func TestCancelOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := active(func(fakeCall) fakeReply { r := fileReply(1); r.after = time.Second; return r })
+		c := fakeCluster{"a:1": nn}.client(t, "a:1")
+		impatient, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := c.Stat(impatient, "/f"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v, want the context's", err)
+			}
+		})
+		group.Go(func() {
+			if _, err := c.Stat(t.Context(), "/f"); err != nil {
+				t.Error(err)
+			}
+		})
+		group.Wait()
+		for _, call := range nn.seen() {
+			if call.retry != 0 {
+				t.Errorf("sent again: %+v", call)
+			}
+		}
+	})
+}
+
+// What once was a NameNode's address is worth waiting for; what never was is not.
+func TestWaitsOnlyForKnownNameNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := active(file(1))
+		nn.down = true
+		c := fakeCluster{"a:1": nn}.client(t, "a:1")
+		start := time.Now()
+		_, err := c.Stat(t.Context(), "/f")
+		if !errors.Is(err, ErrUnreachable) || time.Since(start) != 0 {
+			t.Errorf("after %v: %v; want ErrUnreachable at once", time.Since(start), err)
+		}
+		nn.setDown(false)
+		if _, err := c.Stat(t.Context(), "/f"); err != nil {
+			t.Fatal(err)
+		}
+		c.nameNode.close(errors.New("restarted"))
+		nn.setDown(true)
+		time.AfterFunc(5*time.Second, func() { nn.setDown(false) })
+		if _, err := c.Stat(t.Context(), "/f"); err != nil {
+			t.Errorf("NameNode was away for 5 s: %v", err)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := active(func(fakeCall) fakeReply { return fakeReply{never: true} })
+		c := fakeCluster{"a:1": nn}.client(t, "a:1")
+		var group sync.WaitGroup
+		group.Go(func() {
+			if _, err := c.Stat(t.Context(), "/f"); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("call under way: error %v, want net.ErrClosed", err)
+			}
+		})
+		synctest.Wait()
+		c.Close()
+		group.Wait()
+		if _, err := c.Stat(t.Context(), "/f"); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("call afterwards: error %v, want net.ErrClosed", err)
+		}
+	})
+}
+
+// Whatever else may listen at the address, the error says so and what to do.
+func TestNotANameNode(t *testing.T) {
+	const nextStep = "is this the NameNode's RPC address (dfs.namenode.rpc-address, usually port 8020)?"
+	say := func(s string) *fakeNameNode {
+		return &fakeNameNode{raw: func(c net.Conn) {
+			go io.Copy(io.Discard, c)
+			io.WriteString(c, s)
+		}}
+	}
+	refuse := func(r fakeReply) *fakeNameNode {
+		return &fakeNameNode{raw: func(c net.Conn) {
+			go io.Copy(io.Discard, c)
+			c.Write(r.frame())
+		}}
+	}
+	for name, c := range map[string]struct {
+		nn   *fakeNameNode
+		is   error
+		want []string
+	}{
+		"web server":  {say("HTTP/1.1 400 Bad Request\r\n\r\n"), ErrUnreachable, []string{"a:1: answered in HTTP; " + nextStep}},
+		"ssh":         {say("SSH-2.0-OpenSSH_9.2\r\n"), ErrUnreachable, []string{`answered "SSH-2.0-OpenSSH_9.2\r\n", which is not Hadoop IPC`, nextStep}},
+		"closes":      {say(""), ErrUnreachable, []string{"closed before any answer", nextStep}},
+		"zero length": {say("\x00\x00\x00\x00"), ErrUnreachable, []string{`answered "\x00\x00\x00\x00", which is not Hadoop IPC`, nextStep}},
+		"cut frame":   {say("\x00\x00\x00\x10ab"), ErrUnreachable, []string{"unexpected EOF"}},
+		"no header":   {say("\x00\x00\x00\x02\x7fa"), ErrUnreachable, []string{"answer not understood: response header", nextStep}},
+		"secure": {refuse(fakeReply{
+			id: -1, fatal: true, class: "org.apache.hadoop.security.AccessControlException",
+			text: "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]", detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED,
+		}), ErrSecure, []string{"demands Kerberos", "hadoop.security.authentication=simple"}},
+		"ResourceManager": {&fakeNameNode{ha: fakeReply{
+			class: "org.apache.hadoop.ipc.RpcNoSuchProtocolException", fatal: true,
+			text: "Unknown protocol: " + clientProtocol, detail: hdfspb.ResponseHeader_ERROR_NO_SUCH_PROTOCOL,
+		}}, ErrUnreachable, []string{"a:1 speaks Hadoop IPC but is no NameNode", "Unknown protocol", "is this dfs.namenode.rpc-address?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fakeCluster{"a:1": c.nn}.client(t, "a:1")
+				start := time.Now()
+				_, err := client.Stat(t.Context(), "/f")
+				if !errors.Is(err, c.is) {
+					t.Fatalf("error %v, want %v in it", err, c.is)
+				}
+				for _, want := range c.want {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("error %q lacks %q", err, want)
+					}
+				}
+				if time.Since(start) != 0 {
+					t.Errorf("took %v, want an error at once", time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// Something that listens and says nothing costs one CallTimeout.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := &fakeNameNode{raw: func(c net.Conn) { io.Copy(io.Discard, c) }}
+		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Stat(t.Context(), "/f")
+		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "a:1: no answer within 10s") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestRemoteErrors(t *testing.T) {
+	for class, want := range map[string]error{
+		"java.io.FileNotFoundException":                     fs.ErrNotExist,
+		"org.apache.hadoop.security.AccessControlException": fs.ErrPermission,
+		"org.apache.hadoop.fs.FileAlreadyExistsException":   fs.ErrExist,
+		"org.apache.hadoop.fs.InvalidRequestException":      fs.ErrInvalid,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			nn := active(func(fakeCall) fakeReply { return exception(class) })
+			_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Stat(t.Context(), "/f")
+			var remote *RemoteError
+			if !errors.Is(err, want) || !errors.As(err, &remote) || remote.Class != class || remote.Message != "because" {
+				t.Errorf("%s: got %v (%+v), want %v", class, err, remote, want)
+			}
+		})
+	}
+}
+
+func TestAnswerNotUnderstood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nn := active(func(fakeCall) fakeReply { return fakeReply{garbage: true} })
+		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Stat(t.Context(), "/f")
+		if err == nil || !strings.Contains(err.Error(), "answer to getFileInfo not understood") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes []string
+		want  string
+	}{
+		"none":    {nil, "no NameNode given"},
+		"no port": {[]string{"nn"}, `NameNode "nn" is not "host:port"`},
+		"URL":     {[]string{"nn:8020", "http://nn:9870"}, `NameNode "http://nn:9870" is not "host:port"`},
+		"no host": {[]string{":8020"}, `is not "host:port"`},
+	} {
+		if _, err := New(Options{NameNodes: c.nodes}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
