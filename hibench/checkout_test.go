@@ -14,6 +14,9 @@ import (
 // hibenchCheckout is the real one, for tests that compare with it.
 func hibenchCheckout(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: starts many processes")
+	}
 	dir := os.Getenv("HEDDLE_HIBENCH")
 	if dir == "" {
 		t.Skip("no HiBench checkout: set HEDDLE_HIBENCH to one of commit 53ac935")

@@ -1,6 +1,7 @@
 package hibench
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	Create(name string) (io.WriteCloser, error) // the file must not exist
+	WriteFile(ctx context.Context, name string, content []byte) error // the file must not exist
 	RemoveAll(name string) error
 }
 
@@ -33,20 +34,24 @@ type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
 
-func (c hdfsClient) Create(name string) (io.WriteCloser, error) {
+// WriteFile waits, as Hadoop's own client does, for the NameNode to hear of
+// the last block: until then it answers that the file cannot be closed yet.
+func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
 	f, err := c.Client.Create(name)
-	return hdfsWriter{f}, err
-}
-
-type hdfsWriter struct{ *hdfs.FileWriter }
-
-// Close waits, as Hadoop's own client does, for the NameNode to hear of the
-// last block: until then it answers that the file cannot be closed yet.
-func (w hdfsWriter) Close() error {
-	err := w.FileWriter.Close()
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
 	for wait := 20 * time.Millisecond; hdfs.IsErrReplicating(err) && wait < 10*time.Second; wait *= 2 {
-		<-time.After(wait)
-		err = w.FileWriter.Close()
+		select {
+		case <-time.After(wait):
+			err = f.Close()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	return err
 }
@@ -99,7 +104,7 @@ func (r *Runner) existingData() (Data, error) {
 }
 
 // markData measures the input just made and writes its marker.
-func (r *Runner) markData(tag string) (Data, error) {
+func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	bytes, files, err := folderSize(r.env.FS, r.inputPath())
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
@@ -111,7 +116,11 @@ func (r *Runner) markData(tag string) (Data, error) {
 	}
 	m := r.spec.parameters()
 	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, path.Base(r.jar)
-	if err := writeMarker(r.env.FS, r.markerPath(), m); err != nil {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = r.env.FS.WriteFile(ctx, r.markerPath(), append(text, '\n'))
+	}
+	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: write %s: %w", r.spec, r.markerPath(), err)
 	}
 	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
@@ -136,22 +145,6 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 		return marker{}, nil
 	}
 	return m, nil
-}
-
-func writeMarker(fsys FileSystem, name string, m marker) error {
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := fsys.Create(name)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // folderSize returns length and number of the data files in a folder. Files

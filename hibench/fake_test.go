@@ -1,7 +1,9 @@
 package hibench
 
 import (
+	"context"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +18,12 @@ func (d dirFS) path(name string) string                 { return filepath.Join(s
 func (d dirFS) Stat(name string) (os.FileInfo, error)   { return os.Stat(d.path(name)) }
 func (d dirFS) Open(name string) (io.ReadCloser, error) { return os.Open(d.path(name)) }
 func (d dirFS) RemoveAll(name string) error             { return os.RemoveAll(d.path(name)) }
-func (d dirFS) Create(name string) (io.WriteCloser, error) {
-	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+
+func (d dirFS) WriteFile(_ context.Context, name string, content []byte) error {
+	if _, err := d.Stat(name); err == nil {
+		return fs.ErrExist
+	}
+	return os.WriteFile(d.path(name), content, 0o644)
 }
 
 func (d dirFS) ReadDir(name string) ([]os.FileInfo, error) {

@@ -130,7 +130,7 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if _, err := r.start(ctx, stepPrepare, tag, ""); err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
-	return r.markData(tag)
+	return r.markData(ctx, tag)
 }
 
 // Run runs the workload once; its job carries the tag, and settings besides

@@ -1,0 +1,128 @@
+package hibench
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strings"
+	"testing"
+)
+
+const hadoopIO = "org.apache.hadoop.io."
+
+// texts is a SequenceFile of pairs of Text.
+func texts(keyValue ...string) string {
+	var records [][2][]byte
+	for i := 0; i < len(keyValue); i += 2 {
+		records = append(records, [2][]byte{hadoopText(keyValue[i]), hadoopText(keyValue[i+1])})
+	}
+	return string(seqFile(hadoopIO+"Text", hadoopIO+"Text", records...))
+}
+
+// counts is a SequenceFile of words and their counts.
+func counts(wordCount ...any) string {
+	var records [][2][]byte
+	for i := 0; i < len(wordCount); i += 2 {
+		records = append(records, [2][]byte{
+			hadoopText(wordCount[i].(string)),
+			binary.BigEndian.AppendUint32(nil, uint32(wordCount[i+1].(int))),
+		})
+	}
+	return string(seqFile(hadoopIO+"Text", hadoopIO+"IntWritable", records...))
+}
+
+func TestCheck(t *testing.T) {
+	row := func(c string) string { return strings.Repeat(c, 100) }
+	sum := fmt.Sprintf("%x", uint64(crc32.ChecksumIEEE([]byte(row("a"))))+uint64(crc32.ChecksumIEEE([]byte(row("b")))))
+	words := []string{texts("key", "a b  a", "not counted", "c\ta\n"), texts("k", "b")}
+	pairs := []string{texts("b", "1", "a", "2"), texts("c", "3", "a", "4")}
+	tests := []struct {
+		name          string
+		workload      string
+		input, output []string // files
+		counters      *Counters
+		validate      string // what TeraValidate writes
+		records       int64
+		want          string // in an error; "": none
+	}{
+		{"counts right", "wordcount", words, []string{counts("a", 3), counts("b", 2, "c", 1)}, nil, "", 3, ""},
+		{"counters right", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1)}, &Counters{MapOutputRecords: 6}, "", 3, ""},
+		{"counters differ", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1)}, &Counters{MapOutputRecords: 7}, "", 0, "sum of counts and words mapped (counters): 6, want 7"},
+		{"count wrong", "wordcount", words, []string{counts("a", 3, "b", 3, "c", 1)}, nil, "", 0, `word "b": 3, want 2`},
+		{"word missing", "wordcount", words, []string{counts("a", 3, "b", 2)}, nil, "", 0, `word "c": 0, want 1`},
+		{"word too many", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1, "d", 1)}, nil, "", 0, "counts of all words"},
+		{"word twice", "wordcount", words, []string{counts("a", 3, "b", 2), counts("b", 2, "c", 1)}, nil, "", 0, `word "b" is there twice`},
+
+		{"sorted", "sort", pairs, []string{texts("a", "4", "a", "2", "c", "3"), texts("b", "1")}, nil, "", 4, ""},
+		{"not sorted", "sort", pairs, []string{texts("b", "1", "a", "2", "a", "4", "c", "3")}, nil, "", 0, `key "a" after "b"`},
+		{"record lost", "sort", pairs, []string{texts("a", "2", "a", "4", "c", "3")}, nil, "", 0, "records of output and input"},
+		{"record changed", "sort", pairs, []string{texts("a", "2", "a", "4", "b", "1", "c", "4")}, nil, "", 0, "records of output and input"},
+		{"value moved to another key", "sort", pairs, []string{texts("a", "4", "a", "2", "b", "3", "c", "1")}, nil, "", 0, "records of output and input"},
+		{"sort counters differ", "sort", pairs, []string{texts()}, &Counters{MapInputRecords: 4, ReduceOutputRecords: 3}, "", 0, "records written and read (counters): 3, want 4"},
+
+		{"rows right", "terasort", []string{row("b"), row("a")}, []string{row("a") + row("b")}, nil, "checksum\t" + sum, 2, ""},
+		{"rows not in order", "terasort", []string{row("b"), row("a")}, []string{row("b") + row("a")}, nil, "error\tmisorder in part\nchecksum\t" + sum, 0, "TeraValidate: error\tmisorder in part"},
+		{"row changed", "terasort", []string{row("b"), row("a")}, []string{row("a") + row("c")}, nil, "checksum\tffff", 0, "checksum of rows in output and input: ffff, want " + sum},
+		{"row lost", "terasort", []string{row("b"), row("a")}, []string{row("a")}, nil, "", 0, "bytes of output and input: 100, want 200"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			r := newRunner(t, h.env(t), Spec{Workload: tt.workload, Profile: "tiny"})
+			for i, file := range tt.input {
+				write(t, h.fs.path(fmt.Sprintf("%s/part-m-%05d", r.inputPath(), i)), file, 0o644)
+			}
+			for i, file := range tt.output {
+				write(t, h.fs.path(fmt.Sprintf("%s/part-r-%05d", r.outputPath("t1"), i)), file, 0o644)
+			}
+			write(t, h.fs.path(r.outputPath("t1")+"/_SUCCESS"), "", 0o644)
+			if tt.workload == "terasort" {
+				dir := h.fs.path(r.checkPath("t1"))
+				h.does(t, "mkdir -p "+dir+"; printf '"+tt.validate+"\\n' > "+dir+"/part-r-00000; exit 0")
+			}
+			k, err := r.Check(context.Background(), "t1", tt.counters)
+			if tt.want == "" {
+				if err != nil || k.Records != tt.records || k.Bytes == 0 || len(k.Compared) == 0 {
+					t.Errorf("%+v, %v; want %d records and no error", k, err, tt.records)
+				}
+				return
+			}
+			if !errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v; want ErrInvalidOutput with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckCannotSay(t *testing.T) {
+	h := newFakeHadoop(t)
+	r := newRunner(t, h.env(t), Spec{Workload: "sort", Profile: "tiny"})
+	in, out := h.fs.path(r.inputPath()+"/part-m-00000"), h.fs.path(r.outputPath("t1"))
+	check := func(c *Counters, want string) {
+		t.Helper()
+		_, err := r.Check(context.Background(), "t1", c)
+		if want == "" && err != nil || want != "" && (err == nil || errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("error %v; want one with %q", err, want)
+		}
+	}
+	check(nil, "no such file")
+	write(t, in, "", 0o644)
+	write(t, out+"/part-r-00000", texts("a", "b"), 0o644)
+	check(nil, "_SUCCESS")
+	write(t, out+"/_SUCCESS", "", 0o644)
+	check(nil, "SequenceFile")
+	if err := os.Truncate(in, readLimitBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	check(nil, "give the job's counters")
+	check(&Counters{MapInputRecords: 5, ReduceOutputRecords: 5}, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	write(t, in, texts("a", "b"), 0o644)
+	if _, err := r.Check(ctx, "t1", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v; want context.Canceled", err)
+	}
+}
