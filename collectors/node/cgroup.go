@@ -25,8 +25,8 @@ type cgroup struct {
 	memoryTotal uint64  // of the machine
 
 	// What became of earlier readings; the times are -1 before the first.
-	idleSec  float64
-	busySec  float64
+	idleNs   uint64
+	busyNs   uint64
 	idleMono int64
 	load     Load
 	loadMono int64
@@ -95,18 +95,18 @@ func (c *cgroup) dir(controller string) (string, error) {
 }
 
 // idle sums up what the limit, or else the machine, left of each interval.
-func (c *cgroup) idle(r *Reading) *float64 {
-	busySec := r.CPU.UserSec + r.CPU.SystemSec
+func (c *cgroup) idle(r *Reading) *uint64 {
+	busyNs := r.CPU.UserNs + r.CPU.SystemNs
 	if c.idleMono >= 0 {
 		cores := float64(runtime.NumCPU())
 		if c.limitCores > 0 {
 			cores = min(cores, c.limitCores)
 		}
-		sec := float64(r.MonoNs-c.idleMono) / 1e9
-		c.idleSec += max(0, cores*sec-grown(busySec, c.busySec))
+		room := uint64(cores * float64(r.MonoNs-c.idleMono))
+		c.idleNs += grown(room, grown(busyNs, c.busyNs))
 	}
-	c.busySec, c.idleMono = busySec, r.MonoNs
-	idle := c.idleSec
+	c.busyNs, c.idleMono = busyNs, r.MonoNs
+	idle := c.idleNs
 	return &idle
 }
 
@@ -184,23 +184,29 @@ func (c *cgroup) activeTasks() (int, error) {
 	return active, nil
 }
 
-// keyed reads lines of "key value"; what is not a number is left out.
+// keyed reads a file of lines "key value".
 func keyed(path string) (map[string]uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	values := parseKeyed(string(data))
+	if len(values) == 0 {
+		return nil, fmt.Errorf("read %s: %w", path, errEmpty)
+	}
+	return values, nil
+}
+
+// parseKeyed leaves out what is not a number.
+func parseKeyed(text string) map[string]uint64 {
 	values := map[string]uint64{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if v, err := strconv.ParseUint(value, 10, 64); err == nil {
 			values[key] = v
 		}
 	}
-	if len(values) == 0 {
-		return nil, fmt.Errorf("read %s: %w", path, errEmpty)
-	}
-	return values, nil
+	return values
 }
 
 // need is values[key], or an error that names the file.

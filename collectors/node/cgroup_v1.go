@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ticksPerSec is USER_HZ, 100 on every platform of Linux that runs Hadoop.
-const ticksPerSec = 100
+// tickNs is 1/USER_HZ, the same on every platform of Linux that runs Hadoop.
+const tickNs = 10_000_000
 
 func (c *cgroup) readQuotaV1(r *Reading) error {
 	c.limitCores = 0
@@ -61,23 +61,26 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	r.CPU = &CPUTimes{UserSec: float64(user) / ticksPerSec, SystemSec: float64(system) / ticksPerSec}
-	r.CPU.IdleSec = c.idle(r)
-	r.Cores, err = readUsageAll(filepath.Join(dir, "cpuacct.usage_all"))
-	return err
-}
-
-// readUsageAll reads lines of "core userNs systemNs" under a heading.
-func readUsageAll(path string) ([]CPUTimes, error) {
-	data, err := os.ReadFile(path)
+	r.CPU = &CPUTimes{UserNs: user * tickNs, SystemNs: system * tickNs}
+	r.CPU.IdleNs = c.idle(r)
+	cores := filepath.Join(dir, "cpuacct.usage_all")
+	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // Linux before 4.8
+		return nil // Linux before 4.8
+	}
+	if err == nil {
+		r.Cores, err = parseUsageAll(string(data))
 	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read %s: %w", cores, err)
 	}
+	return nil
+}
+
+// parseUsageAll takes lines of "core userNs systemNs" under a heading.
+func parseUsageAll(text string) ([]CPUTimes, error) {
 	var cores []CPUTimes
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) != 3 || f[0] == "cpu" {
 			continue
@@ -85,9 +88,9 @@ func readUsageAll(path string) ([]CPUTimes, error) {
 		user, err1 := strconv.ParseUint(f[1], 10, 64)
 		system, err2 := strconv.ParseUint(f[2], 10, 64)
 		if err := errors.Join(err1, err2); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, err
 		}
-		cores = append(cores, CPUTimes{UserSec: float64(user) / 1e9, SystemSec: float64(system) / 1e9})
+		cores = append(cores, CPUTimes{UserNs: user, SystemNs: system})
 	}
 	return cores, nil
 }
@@ -147,67 +150,63 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	disks := diskList{host: c.host}
-	if err := disks.readV1(filepath.Join(dir, "blkio.throttle.io_service_bytes_recursive"), func(d *DiskCounters, op string, v uint64) {
-		switch op {
-		case "Read":
-			d.ReadBytes = v
-		case "Write":
-			d.WriteBytes = v
+	disks := blkioDisks{}
+	for _, file := range []struct {
+		name        string
+		read, write func(*DiskCounters) *uint64
+	}{
+		{"io_service_bytes", func(d *DiskCounters) *uint64 { return &d.ReadBytes }, func(d *DiskCounters) *uint64 { return &d.WriteBytes }},
+		{"io_serviced", func(d *DiskCounters) *uint64 { return &d.Reads }, func(d *DiskCounters) *uint64 { return &d.Writes }},
+	} {
+		path := filepath.Join(dir, "blkio.throttle."+file.name+"_recursive")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
 		}
-	}); err != nil {
-		return err
-	}
-	if err := disks.readV1(filepath.Join(dir, "blkio.throttle.io_serviced_recursive"), func(d *DiskCounters, op string, v uint64) {
-		switch op {
-		case "Read":
-			d.Reads = v
-		case "Write":
-			d.Writes = v
+		if err := disks.parse(string(data), file.read, file.write); err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
 		}
-	}); err != nil {
-		return err
 	}
-	if len(disks.disks) == 0 {
+	for i := range disks {
+		disks[i].Device = c.host.deviceName(disks[i].Device)
+	}
+	r.Disks = disks
+	if len(disks) == 0 {
 		return errNotCounted
 	}
-	r.Disks = disks.disks
 	return nil
 }
 
-// diskList collects counters by device, in the order of the file.
-type diskList struct {
-	host  *host
-	disks []DiskCounters
-}
+// blkioDisks collects counters by device, "254:0", in the order of the files.
+type blkioDisks []DiskCounters
 
-func (l *diskList) disk(majorMinor string) *DiskCounters {
-	name := l.host.deviceName(majorMinor)
-	for i := range l.disks {
-		if l.disks[i].Device == name {
-			return &l.disks[i]
-		}
-	}
-	l.disks = append(l.disks, DiskCounters{Device: name})
-	return &l.disks[len(l.disks)-1]
-}
-
-// readV1 reads lines of "254:0 Read 4096"; a last line "Total 4096" is not one.
-func (l *diskList) readV1(path string, set func(d *DiskCounters, op string, v uint64)) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(data)) {
+// parse takes lines of "254:0 Read 4096" and sets what read and write point
+// at. Other operations, and a last line "Total 4096", are left out.
+func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64) error {
+	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) != 3 {
+		if len(f) != 3 || f[1] != "Read" && f[1] != "Write" {
 			continue
 		}
 		v, err := strconv.ParseUint(f[2], 10, 64)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
+			return err
 		}
-		set(l.disk(f[0]), f[1], v)
+		if f[1] == "Read" {
+			*read(l.disk(f[0])) = v
+		} else {
+			*write(l.disk(f[0])) = v
+		}
 	}
 	return nil
+}
+
+func (l *blkioDisks) disk(device string) *DiskCounters {
+	for i := range *l {
+		if (*l)[i].Device == device {
+			return &(*l)[i]
+		}
+	}
+	*l = append(*l, DiskCounters{Device: device})
+	return &(*l)[len(*l)-1]
 }

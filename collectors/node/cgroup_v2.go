@@ -53,8 +53,8 @@ func (c *cgroup) readCPUV2(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	r.CPU = &CPUTimes{UserSec: float64(userUs) / 1e6, SystemSec: float64(systemUs) / 1e6}
-	r.CPU.IdleSec = c.idle(r)
+	r.CPU = &CPUTimes{UserNs: userUs * 1000, SystemNs: systemUs * 1000}
+	r.CPU.IdleNs = c.idle(r)
 	return nil
 }
 
@@ -79,19 +79,30 @@ func (c *cgroup) readMemoryV2(r *Reading) error {
 	return nil
 }
 
-// readDisksV2 reads lines of "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
 func (c *cgroup) readDisksV2(r *Reading) error {
 	path := filepath.Join(c.dirs[""], "io.stat")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(data)) {
+	if r.Disks, err = parseIOStat(string(data)); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for i := range r.Disks {
+		r.Disks[i].Device = c.host.deviceName(r.Disks[i].Device)
+	}
+	return nil
+}
+
+// parseIOStat takes lines of "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
+func parseIOStat(text string) ([]DiskCounters, error) {
+	disks := []DiskCounters{}
+	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) < 2 { // a device that was only looked at
 			continue
 		}
-		d := DiskCounters{Device: c.host.deviceName(f[0])}
+		d := DiskCounters{Device: f[0]}
 		for _, field := range f[1:] {
 			key, value, _ := strings.Cut(field, "=")
 			into, ok := map[string]*uint64{
@@ -100,11 +111,13 @@ func (c *cgroup) readDisksV2(r *Reading) error {
 			if !ok {
 				continue
 			}
-			if *into, err = strconv.ParseUint(value, 10, 64); err != nil {
-				return fmt.Errorf("read %s: %w", path, err)
+			v, err := strconv.ParseUint(value, 10, 64)
+			if err != nil {
+				return nil, err
 			}
+			*into = v
 		}
-		r.Disks = append(r.Disks, d)
+		disks = append(disks, d)
 	}
-	return nil
+	return disks, nil
 }

@@ -13,18 +13,18 @@ type Reading struct {
 	Quota    *Quota // since the control group was made
 	Load     *Load
 	Memory   *Memory
-	Disks    []DiskCounters
+	Disks    []DiskCounters // that were ever used; nil when absent
 	Networks []NetworkCounters
 	Absent   map[string]string
 }
 
-// CPUTimes are seconds since boot, or since the control group was made.
+// CPUTimes count since boot, or since the control group was made.
 type CPUTimes struct {
-	UserSec   float64
-	SystemSec float64
-	IdleSec   *float64
-	IowaitSec *float64
-	StealSec  *float64
+	UserNs   uint64
+	SystemNs uint64
+	IdleNs   *uint64
+	IowaitNs *uint64
+	StealNs  *uint64
 }
 
 // DiskCounters count since boot, or since the control group was made.
@@ -53,7 +53,7 @@ type NetworkCounters struct {
 }
 
 // Since returns what happened from prev, an earlier reading of the same
-// Sampler, to r. Devices that only one of them has are left out.
+// Sampler, to r. Interfaces that only one of them has are left out.
 func (r *Reading) Since(prev *Reading) Sample {
 	s := Sample{
 		WallNs:     r.WallNs,
@@ -76,19 +76,17 @@ func (r *Reading) Since(prev *Reading) Sample {
 		}
 	}
 	if r.CPU != nil && prev.CPU != nil {
-		cpu := r.CPU.since(prev.CPU, sec)
+		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
 	if len(r.Cores) == len(prev.Cores) { // else a core went on or off line
 		for i := range r.Cores {
-			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], sec))
+			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}
 	}
 	for _, d := range r.Disks {
-		for _, p := range prev.Disks {
-			if d.Device == p.Device {
-				s.Disks = append(s.Disks, d.since(&p, sec))
-			}
+		if p, ok := prev.disk(d.Device); ok {
+			s.Disks = append(s.Disks, d.since(&p, sec))
 		}
 	}
 	for _, n := range r.Networks {
@@ -101,13 +99,25 @@ func (r *Reading) Since(prev *Reading) Sample {
 	return s
 }
 
-func (t *CPUTimes) since(p *CPUTimes, sec float64) CPU {
+// disk is the counters of a device. One that is not listed was not used yet,
+// unless the list itself is missing.
+func (r *Reading) disk(device string) (counters DiskCounters, ok bool) {
+	for _, d := range r.Disks {
+		if d.Device == device {
+			return d, true
+		}
+	}
+	var zero uint64
+	return DiskCounters{QueueMs: &zero, BusyMs: &zero}, r.Disks != nil
+}
+
+func (t *CPUTimes) since(p *CPUTimes, intervalNs int64) CPU {
 	return CPU{
-		UserCores:   grown(t.UserSec, p.UserSec) / sec,
-		SystemCores: grown(t.SystemSec, p.SystemSec) / sec,
-		IdleCores:   rate(t.IdleSec, p.IdleSec, sec),
-		IowaitCores: rate(t.IowaitSec, p.IowaitSec, sec),
-		StealCores:  rate(t.StealSec, p.StealSec, sec),
+		UserCores:   float64(grown(t.UserNs, p.UserNs)) / float64(intervalNs),
+		SystemCores: float64(grown(t.SystemNs, p.SystemNs)) / float64(intervalNs),
+		IdleCores:   rate(t.IdleNs, p.IdleNs, float64(intervalNs)),
+		IowaitCores: rate(t.IowaitNs, p.IowaitNs, float64(intervalNs)),
+		StealCores:  rate(t.StealNs, p.StealNs, float64(intervalNs)),
 	}
 }
 
@@ -140,14 +150,14 @@ func (n *NetworkCounters) since(p *NetworkCounters, sec float64) Network {
 
 // grown is now-before, and 0 for a counter that started again. The kernel's
 // iowait may go back too.
-func grown[T uint64 | float64](now, before T) T {
+func grown(now, before uint64) uint64 {
 	if now < before {
 		return 0
 	}
 	return now - before
 }
 
-func rate[T uint64 | float64](now, before *T, per float64) *float64 {
+func rate(now, before *uint64, per float64) *float64 {
 	if now == nil || before == nil {
 		return nil
 	}

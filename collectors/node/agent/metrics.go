@@ -177,11 +177,12 @@ func collectCPU(r *node.Reading, gauge, count send) {
 }
 
 func eachMode(t *node.CPUTimes, do func(mode string, sec float64)) {
-	do("user", t.UserSec)
-	do("system", t.SystemSec)
-	for mode, sec := range map[string]*float64{"idle": t.IdleSec, "iowait": t.IowaitSec, "steal": t.StealSec} {
-		if sec != nil {
-			do(mode, *sec)
+	for _, m := range []struct {
+		mode string
+		ns   *uint64
+	}{{"user", &t.UserNs}, {"system", &t.SystemNs}, {"idle", t.IdleNs}, {"iowait", t.IowaitNs}, {"steal", t.StealNs}} {
+		if m.ns != nil {
+			do(m.mode, float64(*m.ns)/1e9)
 		}
 	}
 }
