@@ -1,0 +1,61 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockFile = ".lock"
+
+// lock is the kernel's on a file: it ends with the process, however that ends,
+// and is not handed on to programs that the process starts.
+type lock struct{ file *os.File }
+
+// acquire makes this process the run's owner; ErrRunning if another one is.
+func (r *Run) acquire() error {
+	path := filepath.Join(r.Dir, lockFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
+	}
+	// isLocked of another process holds the lock too, for a moment.
+	for range 5 {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		f.Close()
+		who := r.manifest.Owner
+		return fmt.Errorf("%w: process %d on %s works on %s; wait for it, or stop it", ErrRunning, who.PID, who.Host, r.Dir)
+	} else if err != nil {
+		f.Close()
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	r.lock = &lock{f}
+	return nil
+}
+
+// release gives the run up; r.mu is held, or nobody else has r yet.
+func (r *Run) release() {
+	if r.lock != nil {
+		r.lock.file.Close()
+		r.lock = nil
+	}
+}
+
+// isLocked says whether a process works on the run in dir.
+func isLocked(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,0 +1,386 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+var plan = Manifest{
+	Command:  []string{"heddle", "run", "first.yaml", "--token", "c2VjcmV0", "--user=bench"},
+	Seed:     7,
+	Versions: map[string]string{"hadoop": "3.4.2", "kernel": "Linux 6.1"},
+	Settings: map[string]string{"classDataSharing": "on"},
+	Trials:   []Trial{{Name: "r01-wordcount-yarn"}, {Name: "r01-sort-yarn"}},
+}
+
+func create(t *testing.T, root string) *Run {
+	t.Helper()
+	r, err := Create(root, "first", plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// do carries out a trial that writes one file.
+func do(t *testing.T, r *Run, name string) {
+	t.Helper()
+	trial, err := r.Begin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.WriteFile("jobs/job_1_0001/job.xml", []byte("<configuration/>")); err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.Done(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, dir string) *Run {
+	t.Helper()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func wantState(t *testing.T, dir string, want State) Manifest {
+	t.Helper()
+	m := open(t, dir).Manifest()
+	if m.State != want {
+		t.Fatalf("state of %s is %s (%s), want %s", filepath.Base(dir), m.State, m.Error, want)
+	}
+	return m
+}
+
+func TestWholeRun(t *testing.T) {
+	r := create(t, t.TempDir())
+	wantState(t, r.Dir, Running)
+	if err := r.WriteFile("experiment.yaml", []byte("workloads: []\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Update(func(m *Manifest) { m.Versions["java"] = "17.0.15" }); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, "r01-wordcount-yarn")
+	if diff := cmp.Diff([]string{"r01-sort-yarn"}, r.Todo()); diff != "" {
+		t.Errorf("todo (-want +got):\n%s", diff)
+	}
+	do(t, r, "r01-sort-yarn")
+	if err := r.End(nil); err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, r.Dir, Finished)
+	if faults, err := Check(r.Dir); err != nil || len(faults) > 0 {
+		t.Errorf("check: %v, error %v; want no faults", faults, err)
+	}
+	golden(t, r.Dir)
+}
+
+// golden compares the manifest, without what differs from day to day, with
+// the one in testdata: other programs read these keys.
+func golden(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	owner, build := thisProcess(), thisBuild()
+	for _, r := range [][2]string{
+		{`"[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"`, `"TIME"`},
+		{`"pid": [0-9]+`, `"pid": 1`},
+		{regexp.QuoteMeta(owner.Host), "HOST"},
+		{`"heddle": \{[^}]*\}`, `"heddle": {BUILD}`},
+	} {
+		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
+	}
+	if build.Go == "" || build.Version == "" {
+		t.Errorf("build %+v: want a version and Go's", build)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/manifest.golden", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/manifest.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("manifest (-want +got, -update accepts it):\n%s", diff)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	root := t.TempDir()
+	r := create(t, root)
+	expect := func(what string, m Manifest, want error, next string) {
+		t.Helper()
+		_, err := Create(root, "first", m)
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), next) {
+			t.Errorf("%s: error %v, want %v with %q", what, err, want, next)
+		}
+	}
+	expect("while it is under way", plan, ErrRunning, "wait for it")
+	do(t, r, "r01-wordcount-yarn")
+	if err := r.End(context.Canceled); err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, r.Dir, Interrupted)
+	other := plan
+	other.Trials = plan.Trials[:1]
+	expect("another plan", other, ErrExists, "choose another name")
+
+	same, err := Create(root, "first", plan)
+	if err != nil {
+		t.Fatalf("the same plan on an interrupted run: %v, want it continued", err)
+	}
+	if diff := cmp.Diff([]string{"r01-sort-yarn"}, same.Todo()); diff != "" {
+		t.Errorf("todo of the continued run (-want +got):\n%s", diff)
+	}
+	do(t, same, "r01-sort-yarn")
+	if err := same.End(nil); err != nil {
+		t.Fatal(err)
+	}
+	expect("a finished run", plan, ErrExists, "finished run")
+	if _, err := open(t, same.Dir).Resume(); !errors.Is(err, ErrExists) {
+		t.Errorf("resume of a finished run: %v, want ErrExists", err)
+	}
+
+	if err := os.Mkdir(filepath.Join(root, "photos"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "photos", "cat.jpg"), []byte("cat"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(root, "photos", plan); !errors.Is(err, ErrExists) {
+		t.Errorf("create over a folder that is not ours: %v, want ErrExists", err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "plain"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(root, "plain", plan); err == nil {
+		t.Error("create over a plain file: no error")
+	}
+	for _, name := range []string{"", "..", "a/b", ".hidden"} {
+		if _, err := Create(root, name, plan); err == nil {
+			t.Errorf("create %q: no error", name)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "empty", "trials"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Create(root, "empty", plan); err != nil {
+		t.Errorf("create in an empty folder: %v", err)
+	} else {
+		r.Close()
+	}
+}
+
+func TestStates(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*Run) error
+		want State
+	}{
+		{"no end", func(r *Run) error { r.Close(); return nil }, Interrupted},
+		{"ctrl-C", func(r *Run) error { return r.End(context.Canceled) }, Interrupted},
+		{"a failure", func(r *Run) error { return r.End(errors.New("no room")) }, Failed},
+		{"success with trials left", func(r *Run) error { return r.End(nil) }, Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := create(t, t.TempDir())
+			if err := c.end(r); err != nil {
+				t.Fatal(err)
+			}
+			wantState(t, r.Dir, c.want)
+			// Whoever still has it may not write any more.
+			if _, err := r.Begin("r01-sort-yarn"); err == nil {
+				t.Error("begin after the end: no error")
+			}
+			if err := r.WriteFile("summary.json", nil); err == nil {
+				t.Error("write after the end: no error")
+			}
+		})
+	}
+}
+
+func TestFailedTrialIsStillToDo(t *testing.T) {
+	r := create(t, t.TempDir())
+	trial, err := r.Begin("r01-sort-yarn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.Failed(errors.New("job killed")); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(r.Todo(), "r01-sort-yarn") {
+		t.Errorf("todo %v, want the failed trial in it", r.Todo())
+	}
+	if got := r.Manifest().Trials[1]; got.State != TrialFailed || got.Error != "job killed" {
+		t.Errorf("record %+v, want failed and why", got)
+	}
+}
+
+// A process may end after a trial's folder got its name and before the
+// manifest says so.
+func TestTrialFolderIsTheTruth(t *testing.T) {
+	r := create(t, t.TempDir())
+	before, err := os.ReadFile(filepath.Join(r.Dir, manifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, "r01-wordcount-yarn")
+	r.Close()
+	if err := os.WriteFile(filepath.Join(r.Dir, manifestFile), before, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, r.Dir)
+	if diff := cmp.Diff([]string{"r01-sort-yarn"}, again.Todo()); diff != "" {
+		t.Errorf("todo (-want +got):\n%s", diff)
+	}
+	if got := again.Manifest().Trials[0].Files; len(got) != 1 {
+		t.Errorf("files of the trial: %v, want one", got)
+	}
+}
+
+func TestCheckFindsChanges(t *testing.T) {
+	r := create(t, t.TempDir())
+	if err := r.WriteFile("cluster.yaml", []byte("name: lab\n")); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, "r01-wordcount-yarn")
+	do(t, r, "r01-sort-yarn")
+	if err := r.End(nil); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(r.Dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("cluster.yaml", "name: lob\n")
+	write("trials/r01-wordcount-yarn/jobs/job_1_0001/job.xml", "<configuration>")
+	write("trials/r01-wordcount-yarn/notes.txt", "later")
+	if err := os.RemoveAll(r.TrialDir("r01-sort-yarn")); err != nil {
+		t.Fatal(err)
+	}
+	faults, err := Check(r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Fault{
+		{"cluster.yaml", "changed: same length, other SHA-256"},
+		{"trials/r01-wordcount-yarn/jobs/job_1_0001/job.xml", "changed: 15 bytes, was 16"},
+		{"trials/r01-wordcount-yarn/notes.txt", "not there when the trial was completed"},
+		{"trials/r01-sort-yarn", "missing: the trial was done"},
+	}
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestPathStaysInTheTrial(t *testing.T) {
+	r := create(t, t.TempDir())
+	trial, err := r.Begin("r01-sort-yarn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, elem := range [][]string{{"../x"}, {"jobs", "..", "..", "x"}, {"/etc/passwd"}, {""}} {
+		if path, err := trial.Path(elem...); err == nil {
+			t.Errorf("path of %q is %s, want an error", elem, path)
+		}
+	}
+}
+
+func TestBrokenManifests(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"cut": `{"format":1,"sta`, "empty": "", "list": "[]", "new": `{"format":99}`, "none": `{}`,
+		"escape": `{"format":1,"trials":[{"name":"../../etc"}]}`,
+	} {
+		dir := filepath.Join(root, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, manifestFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, manifestFile)) {
+			t.Errorf("%s: error %v, want one that names the file", name, err)
+		}
+		if _, err := Create(root, name, plan); err == nil {
+			t.Errorf("%s: create over it gave no error", name)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	root := t.TempDir()
+	create(t, root)
+	if err := os.Mkdir(filepath.Join(root, "other"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	list, err := List(root)
+	if err != nil || len(list) != 1 || list[0].Manifest().Name != "first" {
+		t.Errorf("list %v, error %v; want the one run", list, err)
+	}
+	if list, err := List(filepath.Join(root, "none")); err != nil || len(list) != 0 {
+		t.Errorf("list of no folder: %v, %v; want nothing", list, err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "other", manifestFile), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := List(root); err == nil || len(list) != 1 {
+		t.Errorf("list with a broken run: %d runs, error %v; want the good one and an error", len(list), err)
+	}
+}
+
+func TestBlotSecrets(t *testing.T) {
+	got := blotSecrets([]string{"heddle", "--token", "x", "--rm-password=y", "--token-file", "f", "http://u:p@h/", "-Dfs.secret=z"})
+	want := []string{"heddle", "--token", "***", "--rm-password=***", "--token-file", "f", "http://***@h/", "-Dfs.secret=***"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("command (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaultRoot(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/srv/state")
+	if got, err := DefaultRoot(); err != nil || got != "/srv/state/heddle/runs" {
+		t.Errorf("root %s, error %v", got, err)
+	}
+	t.Setenv("XDG_STATE_HOME", "relative")
+	t.Setenv("HOME", "/home/u")
+	if got, err := DefaultRoot(); err != nil || got != "/home/u/.local/state/heddle/runs" {
+		t.Errorf("root %s, error %v", got, err)
+	}
+}
+
+func TestName(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if got := Name(at, "first"); got != "20260102-030405-first" || !plainName.MatchString(got) {
+		t.Errorf("name %q", got)
+	}
+}
