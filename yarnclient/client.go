@@ -321,7 +321,11 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 		return c.errorOf(a.base, r, a.status, withKind(cause, ErrNotRest), notRestAdvice(c.service))
 	}
 	if err := decode(a.body, v, path...); err != nil {
-		cause := fmt.Errorf("answer not understood: %w (it begins %q)", err, firstWords(a.body[:min(len(a.body), 200)]))
+		text := firstWords(a.body[:min(len(a.body), 200)])
+		if strings.Contains(text, "no active RM") { // a standby says so with status 200 in the end
+			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
+		}
+		cause := fmt.Errorf("answer not understood: %w (it begins %q)", err, text)
 		return c.errorOf(a.base, r, a.status, withKind(cause, ErrBadAnswer), notRestAdvice(c.service))
 	}
 	return nil

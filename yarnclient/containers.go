@@ -43,7 +43,6 @@ type Container struct {
 	LogURL          string `wire:"logUrl"`
 	StartedMs       int64  `wire:"startedTime"` // allocated
 	FinishedMs      int64  `wire:"finishedTime"`
-	ElapsedMs       int64  `wire:"elapsedTime"`
 }
 
 // Containers lists the live containers of an attempt, the master's included, in

@@ -171,9 +171,31 @@ func (s *scanner) element(v reflect.Value) error {
 // nothing returns the length of an empty value at the current place, or 0.
 func (s *scanner) nothing() int {
 	rest := s.data[s.pos:]
-	for _, none := range [...]string{"null", `""`, "{}"} {
-		if bytes.HasPrefix(rest, []byte(none)) {
-			return len(none)
+	switch {
+	case bytes.HasPrefix(rest, []byte("null")):
+		return len("null")
+	case bytes.HasPrefix(rest, []byte("{}")):
+		return len("{}")
+	case bytes.HasPrefix(rest, []byte{'"'}):
+		return blank(rest)
+	}
+	return 0
+}
+
+// blank returns the length of a string of nothing but space, as indented XML
+// has it, or 0.
+func blank(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return i + 1
+		case ' ':
+		case '\\':
+			if i++; i < len(text) && !bytes.ContainsRune([]byte("ntr"), rune(text[i])) {
+				return 0
+			}
+		default:
+			return 0
 		}
 	}
 	return 0
@@ -361,39 +383,38 @@ func (s *scanner) members(end byte, each func() error) error {
 	}
 }
 
-// skip passes over one value.
+// skip passes over one value, of which it checks only where it ends.
 func (s *scanner) skip() error {
+	switch s.peek() {
+	case '{', '[':
+	case '"':
+		_, _, err := s.text()
+		return err
+	default:
+		if len(s.word()) == 0 {
+			return s.errorf("value expected")
+		}
+		return nil
+	}
 	depth := 0
-	for {
-		switch c := s.peek(); c {
-		case '{', '[':
-			depth++
-			s.pos++
-		case '}', ']':
-			depth--
-			s.pos++
-		case ',', ':':
-			if depth == 0 {
-				return s.errorf("value expected")
-			}
-			s.pos++
-			continue
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
 		case '"':
 			if _, _, err := s.text(); err != nil {
 				return err
 			}
-		default:
-			if len(s.word()) == 0 {
-				return s.errorf("value expected")
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				s.pos++
+				return nil
 			}
 		}
-		if depth < 0 {
-			return s.errorf("value expected")
-		}
-		if depth == 0 {
-			return nil
-		}
+		s.pos++
 	}
+	return s.errorf("value without end")
 }
 
 // peek returns the next byte that is not space, 0 at the end.
@@ -419,18 +440,26 @@ func (s *scanner) space() {
 // text reads a quoted string and returns what is between the quotes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	start := s.pos + 1
-	for i := start; i < len(s.data); i++ {
-		switch s.data[i] {
-		case '"':
+	for i := start; ; i++ {
+		n := bytes.IndexByte(s.data[i:], '"')
+		if n < 0 {
+			s.pos = len(s.data)
+			return nil, false, s.errorf("text without end")
+		}
+		if i += n; !escapedAt(s.data[start:i]) {
 			s.pos = i + 1
-			return s.data[start:i], escaped, nil
-		case '\\':
-			escaped = true
-			i++
+			return s.data[start:i], bytes.IndexByte(s.data[start:i], '\\') >= 0, nil
 		}
 	}
-	s.pos = len(s.data)
-	return nil, false, s.errorf("text without end")
+}
+
+// escapedAt says whether what follows before is escaped by it.
+func escapedAt(before []byte) bool {
+	n := 0
+	for n < len(before) && before[len(before)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 // word reads a bare scalar: a number, true, false, null.

@@ -1,0 +1,164 @@
+package yarnclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pair is ResourceManagers in high availability, by host name.
+type pair struct {
+	mu       sync.Mutex
+	state    map[string]string // haState, or "down"
+	redirect bool              // standbys name the active one
+	calls    []string          // "host METHOD path" but for state probes
+}
+
+func (p *pair) RoundTrip(req *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	host := req.URL.Hostname()
+	state := p.state[host]
+	info := req.URL.Path == "/ws/v1/cluster/info"
+	if !info {
+		p.calls = append(p.calls, host+" "+req.Method+" "+req.URL.Path[len("/ws/v1/cluster"):])
+	}
+	switch {
+	case state == "" || state == "down":
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case info:
+		return textAnswer(200, "application/json", fmt.Appendf(nil, `{"clusterInfo":{"id":%d,"haState":%q}}`, len(host), state)), nil
+	case state == HAStandby:
+		resp := textAnswer(307, "text/plain", []byte("This is standby RM."))
+		for other, s := range p.state {
+			if p.redirect && s == HAActive {
+				resp.Header.Set("Location", "http://"+other+":8088"+req.URL.Path)
+			}
+		}
+		return resp, nil
+	}
+	return textAnswer(200, "application/json", []byte(`{"nodes":{}}`)), nil
+}
+
+func (p *pair) set(states ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = map[string]string{"rm1": states[0], "rm2": states[1]}
+	p.calls = nil
+}
+
+func TestFailover(t *testing.T) {
+	for _, redirect := range []bool{false, true} {
+		t.Run(fmt.Sprint("redirect=", redirect), func(t *testing.T) {
+			p := &pair{redirect: redirect}
+			rm, err := NewRM(Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: p, Retries: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := func(what string, want string, call func() error) {
+				t.Helper()
+				err := call()
+				if got := strings.Join(p.calls, ", "); err != nil || got != want {
+					t.Errorf("%s: %v, calls %q; want %q", what, err, got, want)
+				}
+			}
+			nodes := func() error { _, err := rm.Nodes(bg); return err }
+			label := func() error { return rm.ReplaceLabels(bg, map[string]string{"n:1": ""}) }
+
+			p.set(HAStandby, HAActive)
+			step("first call probes", "rm2 GET /nodes", nodes)
+			p.set(HAActive, HAStandby)
+			step("standby", "rm2 GET /nodes, rm1 GET /nodes", nodes)
+			p.set(HAStandby, HAActive)
+			step("write at a standby", "rm1 POST /replace-node-to-labels, rm2 POST /replace-node-to-labels", label)
+			p.set(HAActive, "down")
+			step("write at a dead one", "rm2 POST /replace-node-to-labels, rm1 POST /replace-node-to-labels", label)
+			step("stays there", "rm2 POST /replace-node-to-labels, rm1 POST /replace-node-to-labels, rm1 GET /nodes", nodes)
+
+			p.set(HAStandby, "down")
+			err = nodes()
+			checkError(t, err, []error{ErrStandby, ErrUnreachable}, []string{"rm1:8088 is STANDBY", "connection refused"})
+			p.set("down", "down")
+			checkError(t, nodes(), []error{ErrUnreachable}, []string{"rm1:8088", "rm2:8088"})
+			p.set(HAStandby, HAInitializing)
+			checkError(t, nodes(), []error{ErrStandby}, []string{"rm2:8088 is INITIALIZING"})
+		})
+	}
+}
+
+// TestInfoOfActive: a standby answers /info itself.
+func TestInfoOfActive(t *testing.T) {
+	p := &pair{}
+	p.set(HAActive, HAStandby)
+	rm, err := NewRM(Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: p, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rm.Info(bg); err != nil {
+		t.Fatal(err)
+	}
+	p.set(HAStandby, HAActive)
+	if info, err := rm.Info(bg); err != nil || info.HAState != HAActive || rm.Address() != "http://rm2:8088" {
+		t.Errorf("%+v, %v at %s; want the active one", info, err, rm.Address())
+	}
+}
+
+func TestWaitActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pair{}
+		p.set("down", "")
+		rm, err := NewRM(Options{Addresses: []string{"rm1:8088"}, Transport: p, Retries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(3*time.Second, func() { p.set(HAInitializing, "") })
+		time.AfterFunc(4*time.Second, func() { p.set(HAActive, "") })
+		start := time.Now()
+		info, err := rm.WaitActive(t.Context(), 0)
+		if took := time.Since(start); err != nil || info.HAState != HAActive || took < 4*time.Second || took > 5*time.Second {
+			t.Errorf("%+v, %v after %v; want ACTIVE soon after 4 s", info, err, took)
+		}
+	})
+	rm := fixtureRM(t, "3.4.2/html-nn.http")
+	if _, err := rm.WaitActive(bg, 0); !errors.Is(err, ErrNotRest) {
+		t.Errorf("at a NameNode: %v, want ErrNotRest at once", err)
+	}
+}
+
+// TestMasterGone tells the proxy's two redirects apart.
+func TestMasterGone(t *testing.T) {
+	for _, test := range []struct {
+		file, state string
+		want        error
+	}{
+		{"3.4.2/am-ended.http", "FINISHED", ErrJobEnded},
+		{"3.4.2/am-not-yet.http", "ACCEPTED", ErrNoMaster},
+		{"3.4.2/am-not-yet.http", "KILLED", ErrJobEnded},
+	} {
+		proxy := recorded(t, test.file)
+		rm, err := NewRM(Options{Addresses: []string{"rm:8088"}, Retries: -1, Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(req.URL.Path, "/proxy/") {
+				return proxy.RoundTrip(req)
+			}
+			return textAnswer(200, "application/json", []byte(`{"app":{"state":"`+test.state+`"}}`)), nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		am := rm.AM("application_1_0002")
+		_, err = am.Tasks(bg, Maps)
+		checkError(t, err, []error{test.want}, []string{"/proxy/application_1_0002/ws/v1/mapreduce/jobs/job_1_0002/tasks"})
+		err = am.KillAttempt(bg, "attempt_1_0002_m_000000_0")
+		checkError(t, err, []error{test.want}, []string{"PUT", "/tasks/task_1_0002_m_000000/attempts/attempt_1_0002_m_000000_0/state"})
+	}
+	am := fixtureRM(t, "3.4.2/am-err-job.http").AM("application_1_1")
+	_, err := am.Job(bg)
+	checkError(t, err, []error{ErrNotFound}, []string{"job_1_1, is not found"})
+}
