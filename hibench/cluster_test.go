@@ -12,14 +12,14 @@ import (
 )
 
 // clusterEnv is the Env of a real cluster, named by the environment:
-// HADOOP_HOME, HADOOP_CONF_DIR, and HEDDLE_TEST_NAMENODE (host:port).
+// HADOOP_HOME, HADOOP_CONF_DIR, HEDDLE_TEST_NAMENODE and HEDDLE_TEST_RM.
 func clusterEnv(t *testing.T) Env {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: needs a Hadoop cluster")
 	}
 	home, conf, nn := os.Getenv("HADOOP_HOME"), os.Getenv("HADOOP_CONF_DIR"), os.Getenv("HEDDLE_TEST_NAMENODE")
-	if home == "" || conf == "" || nn == "" {
+	if home == "" || conf == "" || nn == "" || os.Getenv("HEDDLE_TEST_RM") == "" {
 		t.Skip("no cluster: set HADOOP_HOME, HADOOP_CONF_DIR, HEDDLE_TEST_NAMENODE (host:port) and HEDDLE_TEST_RM (URL)")
 	}
 	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{nn}, User: "root"})

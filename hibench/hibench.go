@@ -114,7 +114,8 @@ func New(env Env, spec Spec) (*Runner, error) {
 }
 
 // Prepare makes the workload's input, or finds that the same input is there
-// already. Its jobs carry tag + "-prep".
+// already. Its jobs carry tag + "-prep". The same data must not be prepared
+// twice at the same time.
 func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if err := checkTag(tag); err != nil {
 		return Data{}, err
@@ -136,6 +137,7 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 // Run runs the workload once; its job carries the tag, and settings besides
 // those of the Spec. An output of an earlier run under the same tag is removed
 // first. The Result is filled as far as the run came, also with an error.
+// Give ctx a deadline: a job that finds no room on the cluster waits for ever.
 func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Result, error) {
 	res := Result{Tag: tag, InputPath: r.inputPath(), OutputPath: r.outputPath(tag), ExitCode: -1}
 	if err := checkTag(tag); err != nil {
@@ -186,6 +188,9 @@ const (
 	stepCheck
 )
 
+// compressOutput is off in HiBench, whatever the cluster's own default is.
+const compressOutput = "mapreduce.output.fileoutputformat.compress"
+
 // start runs the client of one step to its end, with a configuration folder
 // of its own that adds the tag and the settings to the cluster's.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
@@ -194,7 +199,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 		return client{code: -1}, err
 	}
 	conf := filepath.Join(dir, "conf")
-	settings := slices.Concat(r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
+	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
 	if err := writeOverlay(conf, r.env.ConfDir, settings); err != nil {
 		return client{code: -1}, err
 	}

@@ -174,7 +174,7 @@ var reference = regexp.MustCompile(`\$\{\s*[^\s^$}]+\s*\}`)
 // Limits of resolve: HiBench's own files need 4 rounds and 200 bytes.
 const (
 	maxRounds     = 50
-	maxValueBytes = 64 << 10
+	maxValueBytes = 8 << 10
 )
 
 // unset marks a value that has a reference ${name:_}, which removes it.

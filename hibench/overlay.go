@@ -43,9 +43,39 @@ func writeOverlay(dir, base string, settings []Setting) error {
 		include := ""
 		if slices.Contains(sites, name) {
 			include = filepath.Join(base, name)
+			if err := checkFinal(include, settings); err != nil {
+				return err
+			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), siteXML(include, settings), 0o644); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkFinal says if a setting would be ignored because a file of the cluster
+// marks it as final. What only Hadoop can read is left to Hadoop.
+func checkFinal(file string, settings []Setting) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("configuration of the cluster: %w", err)
+	}
+	var site struct {
+		Property []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+			Final string `xml:"final"`
+		} `xml:"property"`
+	}
+	if xml.Unmarshal(text, &site) != nil {
+		return nil
+	}
+	for _, p := range site.Property {
+		name, value := strings.TrimSpace(p.Name), strings.TrimSpace(p.Value)
+		differs := func(s Setting) bool { return s.Name == name && s.Value != value }
+		if strings.TrimSpace(p.Final) == "true" && slices.ContainsFunc(settings, differs) {
+			return fmt.Errorf("%s marks %s as final (%s): it cannot be set for a run", file, name, value)
 		}
 	}
 	return nil

@@ -115,6 +115,18 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+func TestOverlayRefusesFinalProperties(t *testing.T) {
+	base := t.TempDir()
+	write(t, filepath.Join(base, "yarn-site.xml"), "<configuration><property><name> a </name><value>1</value><final>true</final></property></configuration>", 0o644)
+	write(t, filepath.Join(base, "core-site.xml"), "not for us", 0o644)
+	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final (1)"} {
+		err := writeOverlay(filepath.Join(t.TempDir(), "conf"), base, []Setting{{"b", "0"}, {"a", value}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a=%s: %v; want %q", value, err, want)
+		}
+	}
+}
+
 // Any setting comes out of the XML as it went in.
 func TestSiteXML(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
