@@ -1,12 +1,17 @@
 package hibench
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 )
@@ -93,7 +98,7 @@ func testOnCluster(t *testing.T, env Env) {
 				t.Errorf("report %+v; want %d bytes and no more than the client's %s", rep, data.Bytes, res.End.Sub(res.Start))
 			}
 			for tag, n := range map[string]int{data.Tag: 1, tag: 1, tag + "-again-prep": 0} {
-				if apps := succeeded(t, tag); apps != n {
+				if apps := len(appsTagged(t, tag, "&finalStatus=SUCCEEDED")); apps != n {
 					t.Errorf("%d applications succeeded under tag %s, want %d", apps, tag, n)
 				}
 			}
@@ -104,19 +109,78 @@ func testOnCluster(t *testing.T, env Env) {
 	}
 }
 
-// succeeded counts the applications under a tag that YARN says succeeded.
-func succeeded(t *testing.T, tag string) int {
+// On a real cluster: a run that is stopped leaves no client process, and an
+// application that its tag finds.
+func TestClusterStop(t *testing.T) {
+	env := clusterEnv(t)
+	r, err := New(env, Spec{Workload: "sort", SizeBytes: 1 << 20, Maps: 1, Reduces: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.env.FS.RemoveAll(env.DataDir)
+	tag := fmt.Sprintf("heddle-%d-stop", os.Getpid())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Prepare(ctx, tag)
+		ended <- err
+	}()
+	poll := time.NewTicker(100 * time.Millisecond)
+	defer poll.Stop()
+	var apps []app
+	for len(apps) == 0 {
+		select {
+		case <-poll.C:
+			apps = appsTagged(t, tag+"-prep", "")
+		case err := <-ended:
+			t.Fatalf("ended before it could be stopped: %v", err)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "kill those with tag "+tag+"-prep") {
+		t.Errorf("error %v; want context.Canceled and the tag", err)
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range lines {
+		if line, _ := os.ReadFile(name); bytes.Contains(line, []byte(env.RunDir)) {
+			t.Errorf("still there: %s: %q", name, line)
+		}
+	}
+	if state := apps[0].State; state == "FINISHED" || state == "KILLED" {
+		t.Errorf("application %s: %s; want it to go on", apps[0].ID, state)
+	}
+	url := os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps/" + apps[0].ID + "/state?user.name=root"
+	req, err := http.NewRequest(http.MethodPut, url, strings.NewReader(`{"state":"KILLED"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	t.Logf("kill %s: %s", apps[0].ID, res.Status)
+}
+
+// app is what the ResourceManager says of an application.
+type app struct{ ID, State string }
+
+// appsTagged asks the ResourceManager for applications under a tag.
+func appsTagged(t *testing.T, tag, filter string) []app {
 	t.Helper()
-	res, err := http.Get(os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps?finalStatus=SUCCEEDED&applicationTags=" + tag)
+	res, err := http.Get(os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps?applicationTags=" + tag + filter)
 	if err != nil {
 		t.Fatalf("ask the ResourceManager at HEDDLE_TEST_RM: %v", err)
 	}
 	defer res.Body.Close()
-	var answer struct {
-		Apps struct{ App []json.RawMessage }
-	}
+	var answer struct{ Apps struct{ App []app } }
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
 		t.Fatal(err)
 	}
-	return len(answer.Apps.App)
+	return answer.Apps.App
 }
