@@ -7,6 +7,8 @@ type Event interface {
 	At() Time
 	// Kind is its record number in the file.
 	Kind() Kind
+	// Fields shows v every field, T first, in the order of the file.
+	Fields(v Visitor)
 }
 
 // Kind numbers the record types. Numbers are never used again for something

@@ -5,10 +5,14 @@
 // they are kept in is package tracefile's; FORMAT.md describes its bytes. This
 // package computes nothing but the digests that tell two runs apart, and knows
 // neither Hadoop's wire formats nor any scheduler.
+//
+// Each event lists its fields once, in Fields; encoders, decoders and digests
+// are Visitors of that list.
 package traces
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,19 +51,27 @@ func (k TaskKind) Letter() string {
 	return "m"
 }
 
-func (k TaskKind) String() string {
-	if k == Reduce {
-		return "reduce"
-	}
-	return "map"
+var taskKindNames = []string{"map", "reduce"}
+
+func (k TaskKind) String() string { return nameOf(taskKindNames, uint8(k), "task") }
+
+// Valid is false for a number that no kind has.
+func (k TaskKind) Valid() bool { return k <= Reduce }
+
+// MarshalText writes the kind's name.
+func (k TaskKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (k *TaskKind) UnmarshalText(text []byte) error {
+	return numberOf(taskKindNames, string(text), "task", (*uint8)(k))
 }
 
 // Task is one map or reduce of a job. Index counts from 0 within its kind; for
 // a map it is the position of its split in job.splitmetainfo.
 type Task struct {
-	Job   JobID
-	Kind  TaskKind
-	Index int32
+	Job   JobID    `json:"job"`
+	Kind  TaskKind `json:"kind"`
+	Index int32    `json:"index"`
 }
 
 // String is Hadoop's id of the task, "task_1795236380513_0001_m_000003".
@@ -73,7 +85,7 @@ func (t Task) suffix() string {
 // second ApplicationMaster starts at 1000.
 type Attempt struct {
 	Task
-	Number int32
+	Number int32 `json:"number"`
 }
 
 // String is Hadoop's id of the attempt, "attempt_1795236380513_0001_m_000003_0".
@@ -138,13 +150,19 @@ const (
 	LevelOff
 )
 
-var levelNames = [...]string{"unknown", "cache", "node", "rack", "off"}
+var levelNames = []string{"unknown", "cache", "node", "rack", "off"}
 
-func (l Level) String() string {
-	if int(l) < len(levelNames) {
-		return levelNames[l]
-	}
-	return "level(" + strconv.Itoa(int(l)) + ")"
+func (l Level) String() string { return nameOf(levelNames, uint8(l), "level") }
+
+// Valid is false for a number that no level has.
+func (l Level) Valid() bool { return int(l) < len(levelNames) }
+
+// MarshalText writes the level's name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (l *Level) UnmarshalText(text []byte) error {
+	return numberOf(levelNames, string(text), "level", (*uint8)(l))
 }
 
 // Outcome is how a job, task or attempt ended.
@@ -158,11 +176,41 @@ const (
 	Killed
 )
 
-var outcomeNames = [...]string{"unfinished", "succeeded", "failed", "killed"}
+var outcomeNames = []string{"unfinished", "succeeded", "failed", "killed"}
 
-func (o Outcome) String() string {
-	if int(o) < len(outcomeNames) {
-		return outcomeNames[o]
+func (o Outcome) String() string { return nameOf(outcomeNames, uint8(o), "outcome") }
+
+// Valid is false for a number that no outcome has.
+func (o Outcome) Valid() bool { return int(o) < len(outcomeNames) }
+
+// MarshalText writes the outcome's name.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
+}
+
+// nameOf is the name of number n, "what(n)" where it has none.
+func nameOf(names []string, n uint8, what string) string {
+	if int(n) < len(names) && names[n] != "" {
+		return names[n]
 	}
-	return "outcome(" + strconv.Itoa(int(o)) + ")"
+	return what + "(" + strconv.Itoa(int(n)) + ")"
+}
+
+// numberOf reads what nameOf writes.
+func numberOf(names []string, text, what string, n *uint8) error {
+	if i := slices.Index(names, text); i >= 0 && text != "" {
+		*n = uint8(i)
+		return nil
+	}
+	if digits, ok := strings.CutPrefix(text, what+"("); ok {
+		v, err := strconv.ParseUint(strings.TrimSuffix(digits, ")"), 10, 8)
+		if err == nil {
+			*n = uint8(v)
+			return nil
+		}
+	}
+	return fmt.Errorf("read %s: %q is not one of %s", what, text, strings.Join(names, " "))
 }

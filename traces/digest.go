@@ -1,0 +1,183 @@
+package traces
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+)
+
+// ScheduleDigest tells two schedules apart: 64 bits over (task, attempt, node,
+// start, end) of every attempt that was launched.
+//
+// It is the sum, modulo 2^64, of one hash an attempt. The order in which
+// attempts are added therefore does not matter, and nobody has to keep or sort
+// a schedule to digest it. FORMAT.md defines the hash.
+type ScheduleDigest uint64
+
+// NoEnd is the end of an attempt that was still running when the trace ended.
+const NoEnd Time = -1
+
+// Add takes in one attempt; end is NoEnd where it has none.
+func (d *ScheduleDigest) Add(a Attempt, node Node, start, end Time) {
+	d.AddHashed(HashName(string(a.Job)), a.Kind, a.Index, a.Number, HashName(string(node)), start, end)
+}
+
+// AddHashed is Add for callers that keep the HashName of jobs and nodes.
+func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int32, node uint64, start, end Time) {
+	h := mix(job)
+	h = mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
+	h = mix(h ^ uint64(uint32(number)))
+	h = mix(h ^ node)
+	h = mix(h ^ uint64(start))
+	h = mix(h ^ uint64(end))
+	*d += ScheduleDigest(h)
+}
+
+// String is the digest in 16 hexadecimal digits.
+func (d ScheduleDigest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
+
+// HashName is FNV-1a, 64 bits, of a name's bytes.
+func HashName(name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return h
+}
+
+// mix is the finalizer of splitmix64 after adding its constant.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Schedule finds the launched attempts in a run's events and digests them. The
+// zero Schedule is ready for use.
+type Schedule struct {
+	digest ScheduleDigest
+	// open holds attempts of which only one end has been seen.
+	open map[Attempt]half
+}
+
+type half struct {
+	node  Node
+	t     Time
+	ended bool
+}
+
+// Add takes in an event; start and end of an attempt may come in any order.
+func (s *Schedule) Add(e Event) {
+	switch e := e.(type) {
+	case *AttemptStarted:
+		if h, ok := s.open[e.Attempt]; ok && h.ended {
+			s.digest.Add(e.Attempt, e.Node, e.T, h.t)
+			delete(s.open, e.Attempt)
+			return
+		}
+		s.put(e.Attempt, half{node: e.Node, t: e.T})
+	case *AttemptFinished:
+		if e.Unlaunched {
+			return
+		}
+		if h, ok := s.open[e.Attempt]; ok && !h.ended {
+			s.digest.Add(e.Attempt, h.node, h.t, e.T)
+			delete(s.open, e.Attempt)
+			return
+		}
+		s.put(e.Attempt, half{t: e.T, ended: true})
+	}
+}
+
+func (s *Schedule) put(a Attempt, h half) {
+	if s.open == nil {
+		s.open = map[Attempt]half{}
+	}
+	s.open[a] = h
+}
+
+// Digest is the digest so far; attempts still running count with NoEnd.
+func (s *Schedule) Digest() ScheduleDigest {
+	d := s.digest
+	for a, h := range s.open {
+		if !h.ended {
+			d.Add(a, h.node, h.t, NoEnd)
+		}
+	}
+	return d
+}
+
+// TraceDigest is SHA-256 over the canonical form of events in their order. The
+// header is not in it, so that equal histories have equal digests whoever wrote
+// them. FORMAT.md defines the canonical form.
+type TraceDigest struct {
+	hash hash.Hash
+	buf  canonical
+}
+
+// NewTraceDigest is the digest of no events.
+func NewTraceDigest() *TraceDigest {
+	return &TraceDigest{hash: sha256.New(), buf: make([]byte, 0, 1<<15)}
+}
+
+// Add takes in the next event.
+func (d *TraceDigest) Add(e Event) {
+	d.buf = append(d.buf, byte(e.Kind()))
+	e.Fields(&d.buf)
+	if len(d.buf) > 1<<14 {
+		d.hash.Write(d.buf)
+		d.buf = d.buf[:0]
+	}
+}
+
+// String is "sha256:" and the digest in hexadecimal digits. More events may be
+// added after it.
+func (d *TraceDigest) String() string {
+	d.hash.Write(d.buf)
+	d.buf = d.buf[:0]
+	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
+}
+
+// canonical is the Visitor that appends a record's canonical bytes: the fields
+// as in the file, with T whole and names written out.
+type canonical []byte
+
+func (c *canonical) When(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }
+func (c *canonical) Time(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }
+func (c *canonical) Int64(n *int64)   { *c = binary.AppendVarint(*c, *n) }
+func (c *canonical) Int32(n *int32)   { *c = binary.AppendVarint(*c, int64(*n)) }
+func (c *canonical) Uint64(n *uint64) { *c = binary.AppendUvarint(*c, *n) }
+func (c *canonical) Uint8(n *uint8)   { *c = append(*c, *n) }
+func (c *canonical) Name(s *string)   { c.text(*s) }
+func (c *canonical) Text(s *string)   { c.text(*s) }
+func (c *canonical) length(n int)     { *c = binary.AppendUvarint(*c, uint64(n)) }
+func (c *canonical) text(s string)    { c.length(len(s)); *c = append(*c, s...) }
+func (c *canonical) Float64(f *float64) {
+	*c = binary.LittleEndian.AppendUint64(*c, math.Float64bits(*f))
+}
+
+func (c *canonical) Bool(b *bool) {
+	if *b {
+		*c = append(*c, 1)
+	} else {
+		*c = append(*c, 0)
+	}
+}
+
+func (c *canonical) Nodes(nodes *[]Node) {
+	c.length(len(*nodes))
+	for _, n := range *nodes {
+		c.text(string(n))
+	}
+}
+
+func (c *canonical) Blocks(blocks *[]Block) {
+	c.length(len(*blocks))
+	for _, b := range *blocks {
+		*c = binary.AppendUvarint(*c, uint64(b))
+	}
+}

@@ -1,0 +1,260 @@
+package traces
+
+// Visitor is shown an event's fields one after the other. It reads them (an
+// encoder, a digest) or sets them (a decoder).
+//
+// The order of the calls is the order in the file. New fields go to the end of
+// their event, and their zero must mean "not reported": a reader of an older
+// file gets zeros for what the file lacks. For the same reason the structs that
+// events share (Task, Attempt, Counters, NodeFacts) never grow.
+type Visitor interface {
+	// When is the event's own T.
+	When(*Time)
+	Time(*Time)
+	Int64(*int64)
+	Int32(*int32)
+	Uint8(*uint8)
+	Uint64(*uint64)
+	Float64(*float64)
+	Bool(*bool)
+	// Name is a text that events have in common, such as a host or a queue.
+	Name(*string)
+	// Text is a text that hardly occurs twice.
+	Text(*string)
+	Nodes(*[]Node)
+	Blocks(*[]Block)
+}
+
+func (t *Task) fields(v Visitor) {
+	v.Name((*string)(&t.Job))
+	v.Uint8((*uint8)(&t.Kind))
+	v.Int32(&t.Index)
+}
+
+func (a *Attempt) fields(v Visitor) {
+	a.Task.fields(v)
+	v.Int32(&a.Number)
+}
+
+// Fields implements Event.
+func (e *NodeUp) Fields(v Visitor) {
+	v.When(&e.T)
+	e.NodeFacts.fields(v)
+}
+
+// Fields implements Event.
+func (e *NodeDown) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Name(&e.Reason)
+}
+
+// Fields implements Event.
+func (e *NodeSample) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Int64(&e.IntervalNs)
+	v.Float64(&e.CPUUser)
+	v.Float64(&e.CPUSystem)
+	v.Float64(&e.CPUIOWait)
+	v.Float64(&e.CPUSteal)
+	v.Int64(&e.CPUThrottledNs)
+	v.Float64(&e.Load1)
+	v.Int64(&e.MemoryUsedBytes)
+	v.Int64(&e.PageCacheBytes)
+	v.Int64(&e.MemoryFreeBytes)
+	v.Float64(&e.DiskReadBytesPerSec)
+	v.Float64(&e.DiskWriteBytesPerSec)
+	v.Float64(&e.DiskQueue)
+	v.Float64(&e.NetRecvBytesPerSec)
+	v.Float64(&e.NetSentBytesPerSec)
+	v.Int32(&e.ContainersRunning)
+	v.Int64(&e.AllocatedMemoryBytes)
+	v.Int32(&e.AllocatedVCores)
+	v.Int64(&e.HDFSCacheUsedBytes)
+	v.Int32(&e.AgentLostSamples)
+	v.Int64(&e.ClockOffsetNs)
+	v.Int64(&e.ClockUncertaintyNs)
+}
+
+// Fields implements Event.
+func (e *NodeLabel) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Name(&e.Label)
+}
+
+// Fields implements Event.
+func (e *JobSubmitted) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Job))
+	v.Name(&e.Name)
+	v.Name(&e.User)
+	v.Name(&e.Queue)
+	v.Int32(&e.Priority)
+	v.Int32(&e.Maps)
+	v.Int32(&e.Reduces)
+	v.Name(&e.Workload)
+	v.Int64(&e.MapMemoryBytes)
+	v.Int32(&e.MapVCores)
+	v.Int64(&e.ReduceMemoryBytes)
+	v.Int32(&e.ReduceVCores)
+	v.Float64(&e.SlowStart)
+	v.Name(&e.MapLabel)
+	v.Name(&e.ReduceLabel)
+	v.Bool(&e.Speculation)
+}
+
+// Fields implements Event.
+func (e *JobStarted) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Job))
+	v.Name((*string)(&e.AMNode))
+	v.Int32(&e.AMAttempt)
+	v.Int64(&e.AMMemoryBytes)
+}
+
+// Fields implements Event.
+func (e *JobFinished) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Job))
+	v.Uint8((*uint8)(&e.Outcome))
+	v.Text(&e.Diagnostics)
+	e.Counters.fields(v)
+	v.Int64(&e.DataLocalMaps)
+	v.Int64(&e.RackLocalMaps)
+	v.Int64(&e.OtherLocalMaps)
+	v.Int64(&e.LaunchedMaps)
+	v.Int64(&e.LaunchedReds)
+}
+
+// Fields implements Event.
+func (e *TaskScheduled) Fields(v Visitor) {
+	v.When(&e.T)
+	e.Task.fields(v)
+	v.Nodes(&e.SplitHosts)
+	v.Name(&e.Path)
+	v.Int64(&e.OffsetBytes)
+	v.Int64(&e.LengthBytes)
+	v.Blocks(&e.Blocks)
+}
+
+// Fields implements Event.
+func (e *TaskFinished) Fields(v Visitor) {
+	v.When(&e.T)
+	e.Task.fields(v)
+	v.Uint8((*uint8)(&e.Outcome))
+	v.Int32(&e.Winner)
+}
+
+// Fields implements Event.
+func (e *AttemptStarted) Fields(v Visitor) {
+	v.When(&e.T)
+	e.Attempt.fields(v)
+	v.Name((*string)(&e.Node))
+	v.Name(&e.Rack)
+	v.Text(&e.Container)
+	v.Uint8((*uint8)(&e.SplitLocality))
+	v.Uint8((*uint8)(&e.ReplicaLocality))
+	v.Int64(&e.SampleAgeNs)
+	v.Bool(&e.Speculative)
+}
+
+// Fields implements Event.
+func (e *AttemptFinished) Fields(v Visitor) {
+	v.When(&e.T)
+	e.Attempt.fields(v)
+	v.Uint8((*uint8)(&e.Outcome))
+	v.Bool(&e.Unlaunched)
+	v.Time(&e.MapDone)
+	v.Time(&e.ShuffleDone)
+	v.Time(&e.SortDone)
+	v.Text(&e.Error)
+	e.Counters.fields(v)
+}
+
+func (c *Counters) fields(v Visitor) {
+	v.Int64(&c.HDFSReadBytes)
+	v.Int64(&c.HDFSWrittenBytes)
+	v.Int64(&c.FileReadBytes)
+	v.Int64(&c.FileWrittenBytes)
+	v.Int64(&c.ShuffleBytes)
+	v.Int64(&c.MapOutputBytes)
+	v.Int64(&c.InputRecords)
+	v.Int64(&c.OutputRecords)
+	v.Int64(&c.SpilledRecords)
+	v.Int64(&c.CPUMs)
+	v.Int64(&c.GCMs)
+	v.Int64(&c.PhysicalBytes)
+}
+
+// Fields implements Event.
+func (e *BlockReplica) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Uint64((*uint64)(&e.Block))
+	v.Name((*string)(&e.Node))
+	v.Name(&e.Path)
+	v.Int64(&e.OffsetBytes)
+	v.Int64(&e.LengthBytes)
+	v.Bool(&e.Gone)
+}
+
+// Fields implements Event.
+func (e *BlockCached) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Uint64((*uint64)(&e.Block))
+	v.Name((*string)(&e.Node))
+	v.Bool(&e.Gone)
+}
+
+// Fields implements Event.
+func (e *Decision) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Int64(&e.ID)
+	v.Name((*string)(&e.Job))
+	v.Uint8((*uint8)(&e.What))
+	v.Name((*string)(&e.Node))
+	v.Int32(&e.TaskIndex)
+	v.Int32(&e.BindIndex)
+	v.Name(&e.BindBranch)
+	v.Int64(&e.Group)
+	v.Name(&e.Reason)
+}
+
+// Fields implements Event.
+func (e *Actuation) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Int64(&e.Decision)
+	v.Time(&e.AskedAt)
+	v.Time(&e.GrantedAt)
+	v.Name(&e.Outcome)
+	v.Text(&e.Container)
+	e.Bound.fields(v)
+	v.Text(&e.Cause)
+}
+
+// Fields implements Event.
+func (e *Heartbeat) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Name((*string)(&e.Node))
+	v.Int64(&e.FreeMemoryBytes)
+	v.Int32(&e.FreeVCores)
+	v.Int32(&e.ContainersFree)
+	v.Int32(&e.RunningContainer)
+}
+
+// Fields implements Event.
+func (e *Note) Fields(v Visitor) {
+	v.When(&e.T)
+	v.Text(&e.Text)
+}
+
+func (f *NodeFacts) fields(v Visitor) {
+	v.Name((*string)(&f.Node))
+	v.Name(&f.Rack)
+	v.Int64(&f.MemoryBytes)
+	v.Int32(&f.VCores)
+	v.Int64(&f.CacheBytes)
+	v.Float64(&f.Cores)
+	v.Bool(&f.Worker)
+}

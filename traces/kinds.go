@@ -1,0 +1,112 @@
+package traces
+
+import "fmt"
+
+// kinds holds what belongs to each record type; position 0 is no event.
+var kinds = [...]struct {
+	name string
+	make func() Event
+	// rank orders events of the same T so that causes come before effects.
+	rank uint8
+}{
+	KindNodeUp:          {"nodeUp", func() Event { return new(NodeUp) }, 0},
+	KindNodeDown:        {"nodeDown", func() Event { return new(NodeDown) }, 12},
+	KindNodeSample:      {"nodeSample", func() Event { return new(NodeSample) }, 3},
+	KindNodeLabel:       {"nodeLabel", func() Event { return new(NodeLabel) }, 1},
+	KindJobSubmitted:    {"jobSubmitted", func() Event { return new(JobSubmitted) }, 4},
+	KindJobStarted:      {"jobStarted", func() Event { return new(JobStarted) }, 5},
+	KindJobFinished:     {"jobFinished", func() Event { return new(JobFinished) }, 11},
+	KindTaskScheduled:   {"taskScheduled", func() Event { return new(TaskScheduled) }, 6},
+	KindTaskFinished:    {"taskFinished", func() Event { return new(TaskFinished) }, 10},
+	KindAttemptStarted:  {"attemptStarted", func() Event { return new(AttemptStarted) }, 8},
+	KindAttemptFinished: {"attemptFinished", func() Event { return new(AttemptFinished) }, 9},
+	KindBlockReplica:    {"blockReplica", func() Event { return new(BlockReplica) }, 2},
+	KindBlockCached:     {"blockCached", func() Event { return new(BlockCached) }, 2},
+	KindDecision:        {"decision", func() Event { return new(Decision) }, 7},
+	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
+	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
+	KindNote:            {"note", func() Event { return new(Note) }, 13},
+}
+
+// Kinds is one past the highest record type known.
+const Kinds = Kind(len(kinds))
+
+// Known is false for record types of a newer program.
+func (k Kind) Known() bool { return k > 0 && k < Kinds }
+
+// String is the kind's name as JSON has it, "attemptStarted".
+func (k Kind) String() string {
+	if !k.Known() {
+		return fmt.Sprintf("kind(%d)", uint8(k))
+	}
+	return kinds[k].name
+}
+
+// New makes an empty event of kind k, nil where k is not known.
+func New(k Kind) Event {
+	if !k.Known() {
+		return nil
+	}
+	return kinds[k].make()
+}
+
+// ParseKind reads a kind's name.
+func ParseKind(name string) (Kind, error) {
+	for k := Kind(1); k < Kinds; k++ {
+		if kinds[k].name == name {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("read event kind: %q is not one this program knows", name)
+}
+
+func (e *NodeUp) At() Time   { return e.T }
+func (e *NodeUp) Kind() Kind { return KindNodeUp }
+
+func (e *NodeDown) At() Time   { return e.T }
+func (e *NodeDown) Kind() Kind { return KindNodeDown }
+
+func (e *NodeSample) At() Time   { return e.T }
+func (e *NodeSample) Kind() Kind { return KindNodeSample }
+
+func (e *NodeLabel) At() Time   { return e.T }
+func (e *NodeLabel) Kind() Kind { return KindNodeLabel }
+
+func (e *JobSubmitted) At() Time   { return e.T }
+func (e *JobSubmitted) Kind() Kind { return KindJobSubmitted }
+
+func (e *JobStarted) At() Time   { return e.T }
+func (e *JobStarted) Kind() Kind { return KindJobStarted }
+
+func (e *JobFinished) At() Time   { return e.T }
+func (e *JobFinished) Kind() Kind { return KindJobFinished }
+
+func (e *TaskScheduled) At() Time   { return e.T }
+func (e *TaskScheduled) Kind() Kind { return KindTaskScheduled }
+
+func (e *TaskFinished) At() Time   { return e.T }
+func (e *TaskFinished) Kind() Kind { return KindTaskFinished }
+
+func (e *AttemptStarted) At() Time   { return e.T }
+func (e *AttemptStarted) Kind() Kind { return KindAttemptStarted }
+
+func (e *AttemptFinished) At() Time   { return e.T }
+func (e *AttemptFinished) Kind() Kind { return KindAttemptFinished }
+
+func (e *BlockReplica) At() Time   { return e.T }
+func (e *BlockReplica) Kind() Kind { return KindBlockReplica }
+
+func (e *BlockCached) At() Time   { return e.T }
+func (e *BlockCached) Kind() Kind { return KindBlockCached }
+
+func (e *Decision) At() Time   { return e.T }
+func (e *Decision) Kind() Kind { return KindDecision }
+
+func (e *Actuation) At() Time   { return e.T }
+func (e *Actuation) Kind() Kind { return KindActuation }
+
+func (e *Heartbeat) At() Time   { return e.T }
+func (e *Heartbeat) Kind() Kind { return KindHeartbeat }
+
+func (e *Note) At() Time   { return e.T }
+func (e *Note) Kind() Kind { return KindNote }

@@ -1,0 +1,163 @@
+package tracefile
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"heddle/traces"
+)
+
+// The frames of a file; FORMAT.md has the diagrams. All are zstd frames: ours
+// are skippable ones and carry a tag, records lie in ordinary ones.
+const (
+	magicOurs = 0x184D2A5A
+	magicZstd = 0xFD2FB528
+
+	tagFile   = "HDLT"
+	tagBlock  = "HDLB"
+	tagFooter = "HDLE"
+
+	frameHeadBytes  = 12 // magic, payload length, tag
+	fileFrameBytes  = 16
+	blockFrameBytes = 40
+
+	// maxBlockBytes bounds what a reader lays out in memory for one block.
+	maxBlockBytes = 64 << 20
+)
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+func appendFrameHead(dst []byte, tag string, payloadBytes int) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, magicOurs)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(payloadBytes))
+	return append(dst, tag...)
+}
+
+func appendFileFrame(dst []byte, version uint32) []byte {
+	dst = appendFrameHead(dst, tagFile, 8)
+	return binary.LittleEndian.AppendUint32(dst, version)
+}
+
+// blockHead says what the zstd frame behind it holds.
+type blockHead struct {
+	storedBytes uint32 // of the zstd frame
+	bytes       uint32 // of the records, laid out
+	events      uint32
+	before      uint64 // events in earlier blocks
+	crc         uint32 // CRC-32C of the zstd frame
+}
+
+func (b blockHead) append(dst []byte) []byte {
+	start := len(dst)
+	dst = appendFrameHead(dst, tagBlock, blockFrameBytes-8)
+	dst = binary.LittleEndian.AppendUint32(dst, b.storedBytes)
+	dst = binary.LittleEndian.AppendUint32(dst, b.bytes)
+	dst = binary.LittleEndian.AppendUint32(dst, b.events)
+	dst = binary.LittleEndian.AppendUint64(dst, b.before)
+	dst = binary.LittleEndian.AppendUint32(dst, b.crc)
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable))
+}
+
+// parseBlockHead reads a whole block frame, head included.
+func parseBlockHead(frame []byte) (blockHead, error) {
+	le := binary.LittleEndian
+	if crc32.Checksum(frame[:36], crcTable) != le.Uint32(frame[36:]) {
+		return blockHead{}, fmt.Errorf("block header does not match its checksum")
+	}
+	b := blockHead{
+		storedBytes: le.Uint32(frame[12:]), bytes: le.Uint32(frame[16:]), events: le.Uint32(frame[20:]),
+		before: le.Uint64(frame[24:]), crc: le.Uint32(frame[32:]),
+	}
+	if b.storedBytes > maxBlockBytes || b.bytes > maxBlockBytes {
+		return blockHead{}, fmt.Errorf("block of %d bytes is over the limit of %d", max(b.storedBytes, b.bytes), maxBlockBytes)
+	}
+	return b, nil
+}
+
+// Footer is what a writer knew at the end of its file.
+type Footer struct {
+	// Complete is true for a run that ended by itself and was written whole.
+	Complete bool `json:"complete"`
+	// Reason says why a trace is not complete.
+	Reason string `json:"reason,omitempty"`
+	Events int64  `json:"events"`
+	// Kinds counts events by kind.
+	Kinds  map[string]int64 `json:"kinds"`
+	FirstT traces.Time      `json:"firstT"`
+	LastT  traces.Time      `json:"lastT"`
+	// The digests are empty where events are of kinds that the writer, a
+	// repairing program, did not know.
+	ScheduleDigest string `json:"scheduleDigest,omitempty"`
+	TraceDigest    string `json:"traceDigest,omitempty"`
+}
+
+func (f Footer) append(dst []byte) ([]byte, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return dst, fmt.Errorf("encode footer: %w", err)
+	}
+	dst = appendFrameHead(dst, tagFooter, 8+len(text))
+	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(text, crcTable))
+	return append(dst, text...), nil
+}
+
+// parseFooter reads a footer frame's payload behind the tag.
+func parseFooter(rest []byte) (Footer, error) {
+	var f Footer
+	if len(rest) < 4 || crc32.Checksum(rest[4:], crcTable) != binary.LittleEndian.Uint32(rest) {
+		return f, fmt.Errorf("footer does not match its checksum")
+	}
+	if err := json.Unmarshal(rest[4:], &f); err != nil {
+		return f, fmt.Errorf("footer: %w", err)
+	}
+	return f, nil
+}
+
+// tally collects a footer from the events.
+type tally struct {
+	footer   Footer
+	schedule traces.Schedule
+	digest   *traces.TraceDigest
+	foreign  int64 // events that this program does not know, or not wholly
+	kinds    [256]int64
+}
+
+func newTally() *tally { return &tally{digest: traces.NewTraceDigest()} }
+
+func (t *tally) add(e traces.Event) {
+	at := e.At()
+	if t.footer.Events == 0 || at < t.footer.FirstT {
+		t.footer.FirstT = at
+	}
+	if t.footer.Events == 0 || at > t.footer.LastT {
+		t.footer.LastT = at
+	}
+	t.footer.Events++
+	t.kinds[e.Kind()]++
+	t.schedule.Add(e)
+	t.digest.Add(e)
+}
+
+// addForeign takes in an event of a kind that this program does not know.
+func (t *tally) addForeign(kind byte) {
+	t.footer.Events++
+	t.kinds[kind]++
+	t.foreign++
+}
+
+func (t *tally) result(complete bool, reason string) Footer {
+	f := t.footer
+	f.Complete, f.Reason = complete, reason
+	f.Kinds = map[string]int64{}
+	for k, n := range t.kinds {
+		if n > 0 {
+			f.Kinds[traces.Kind(k).String()] = n
+		}
+	}
+	if t.foreign == 0 {
+		f.ScheduleDigest, f.TraceDigest = t.schedule.Digest().String(), t.digest.String()
+	}
+	return f
+}

@@ -1,0 +1,267 @@
+package tracefile
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"heddle/traces"
+)
+
+// Reader reads a trace, event by event:
+//
+//	for r.Next() {
+//		switch e := r.Event().(type) { … }
+//	}
+//	err := r.Err()
+//
+// It stops at the first damaged place. Err is then a *DamageError, and CutOff
+// in it says whether what was read is simply the beginning of the trace.
+type Reader struct {
+	header traces.Header
+	src    source
+	closer io.Closer
+	events int64
+	event  traces.Event
+	err    error
+}
+
+// source is what the two file forms differ in.
+type source interface {
+	// header is called once, first.
+	header() (traces.Header, error)
+	// next gives the next event, valid until the call after it; io.EOF at the end.
+	next() (traces.Event, error)
+	// footer is nil before the end and where there is none.
+	footer() *Footer
+	// foreign counts events that this program does not know, or not wholly.
+	foreign() int64
+}
+
+// Open opens a trace file, in its own form or in JSON Lines.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open trace: %w", err)
+	}
+	r, err := NewReader(f, path)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.closer = f
+	return r, nil
+}
+
+// NewReader reads a trace from in; name stands for it in errors.
+func NewReader(in io.Reader, name string) (*Reader, error) {
+	buf := bufio.NewReaderSize(in, 1<<18)
+	first, err := buf.Peek(1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read trace %s: %w", name, err)
+	}
+	r := &Reader{}
+	if len(first) == 1 && (first[0] == '{' || first[0] == ' ' || first[0] == '\n') {
+		r.src = newLines(buf, name)
+	} else {
+		scan, err := newScanner(buf, name)
+		if err != nil {
+			return nil, err
+		}
+		r.src = &records{scan: scan}
+	}
+	r.header, err = r.src.header()
+	if err != nil {
+		return nil, err
+	}
+	if r.header.Format > traces.FormatVersion {
+		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle", name, r.header.Format, traces.FormatVersion)
+	}
+	return r, nil
+}
+
+// Header is the run's header.
+func (r *Reader) Header() traces.Header { return r.header }
+
+// Next goes to the next event; false at the end and at damage.
+func (r *Reader) Next() bool {
+	if r.err != nil {
+		return false
+	}
+	r.event, r.err = r.src.next()
+	if r.err == nil {
+		r.events++
+		return true
+	}
+	r.event = nil
+	var damage *DamageError
+	if errors.As(r.err, &damage) {
+		damage.Events = r.events
+	}
+	return false
+}
+
+// Event is the event that Next went to. It and its lists are used again at the
+// next Next; its texts stay.
+func (r *Reader) Event() traces.Event { return r.event }
+
+// All is Next and Event as a sequence; look at Err after it.
+func (r *Reader) All() iter.Seq[traces.Event] {
+	return func(yield func(traces.Event) bool) {
+		for r.Next() {
+			if !yield(r.Event()) {
+				return
+			}
+		}
+	}
+}
+
+// Err is nil at the end of a whole trace.
+func (r *Reader) Err() error {
+	if errors.Is(r.err, io.EOF) {
+		return nil
+	}
+	return r.err
+}
+
+// Footer is what the writer knew at the end, nil before the last Next and for
+// traces that have none.
+func (r *Reader) Footer() *Footer { return r.src.footer() }
+
+// Foreign counts events of kinds, or with fields, that only a newer program
+// knows. The former were skipped.
+func (r *Reader) Foreign() int64 { return r.src.foreign() }
+
+// Close closes what Open opened.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// ReadFile reads a whole trace into memory. With a *DamageError it also returns
+// what came before the damage.
+func ReadFile(path string) (traces.Header, []traces.Event, error) {
+	r, err := Open(path)
+	if err != nil {
+		return traces.Header{}, nil, err
+	}
+	defer r.Close()
+	if src, ok := r.src.(*records); ok {
+		src.keep = true
+	}
+	var events []traces.Event
+	for e := range r.All() {
+		events = append(events, e)
+	}
+	return r.header, events, r.Err()
+}
+
+// records is a source of blocks.
+type records struct {
+	scan    *scanner
+	dec     decoder
+	started bool // into a block
+	block   block
+	reused  [traces.Kinds]traces.Event
+	keep    bool // every event is a new one
+	unknown int64
+	// unknownKinds counts the events of kinds this program does not know.
+	unknownKinds [256]int64
+}
+
+func (s *records) header() (traces.Header, error) {
+	var h traces.Header
+	kind, body, err := s.record()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = s.scan.damage(true, "there is no header")
+		}
+		return h, err
+	}
+	if kind != recordHeader {
+		return h, s.scan.damage(false, "the first record is not the header")
+	}
+	if err := json.Unmarshal([]byte(body), &h); err != nil {
+		return h, s.scan.damage(false, fmt.Sprintf("header: %v", err))
+	}
+	return h, nil
+}
+
+func (s *records) next() (traces.Event, error) {
+	for {
+		kind, _, err := s.record()
+		if err != nil {
+			return nil, err
+		}
+		if kind == recordHeader {
+			continue
+		}
+		e := s.make(traces.Kind(kind))
+		if e == nil {
+			s.unknown++
+			s.unknownKinds[kind]++
+			if !s.dec.skip() {
+				return nil, s.damaged()
+			}
+			continue
+		}
+		whole, ok := s.dec.event(e)
+		if !ok {
+			return nil, s.damaged()
+		}
+		if !whole {
+			s.unknown++
+		}
+		return e, nil
+	}
+}
+
+func (s *records) make(k traces.Kind) traces.Event {
+	if s.keep || !k.Known() {
+		return traces.New(k)
+	}
+	if s.reused[k] == nil {
+		s.reused[k] = traces.New(k)
+	}
+	return s.reused[k]
+}
+
+// record goes to the next record, of the next block where needed.
+func (s *records) record() (byte, string, error) {
+	for {
+		if s.started {
+			if kind, body, ok := s.dec.record(); ok {
+				return kind, body, nil
+			}
+			if s.dec.bad {
+				return 0, "", s.damaged()
+			}
+		}
+		var err error
+		if s.block, err = s.scan.next(); err != nil {
+			s.started = false
+			return 0, "", err
+		}
+		s.dec.reset(s.block.records)
+		s.started = true
+	}
+}
+
+// damaged gives up the block under way: its checksum is right and its records
+// are not, so a program wrote it wrongly.
+func (s *records) damaged() error {
+	s.started = false
+	return &DamageError{
+		Path: s.scan.path, Offset: s.block.offset,
+		Reason: fmt.Sprintf("bad record at byte %d of the block", s.dec.at),
+	}
+}
+
+func (s *records) footer() *Footer { return s.scan.footer }
+func (s *records) foreign() int64  { return s.unknown }

@@ -1,0 +1,292 @@
+package tracefile
+
+import (
+	"encoding/binary"
+	"math"
+
+	"heddle/traces"
+)
+
+// Record numbers that are not events. Event kinds lie between them.
+const (
+	recordName   = 0   // the next entry of the block's name table
+	recordHeader = 255 // the run's header as JSON
+)
+
+// encoder lays out one block's records. It is a traces.Visitor: the fields of
+// the event under way go to body, the names it is first to use go before it.
+type encoder struct {
+	block []byte
+	body  []byte
+	names map[string]uint64
+	lastT traces.Time
+}
+
+func (e *encoder) reset() {
+	e.block = e.block[:0]
+	clear(e.names)
+	e.lastT = 0
+}
+
+func (e *encoder) event(ev traces.Event) {
+	e.body = e.body[:0]
+	ev.Fields(e)
+	e.block = appendRecord(e.block, byte(ev.Kind()), e.body)
+}
+
+func appendRecord[T string | []byte](dst []byte, kind byte, body T) []byte {
+	dst = append(dst, kind)
+	dst = binary.AppendUvarint(dst, uint64(len(body)))
+	return append(dst, body...)
+}
+
+func (e *encoder) When(t *traces.Time) {
+	e.int(int64(*t - e.lastT))
+	e.lastT = *t
+}
+
+func (e *encoder) Time(t *traces.Time) { e.int(int64(*t)) }
+func (e *encoder) Int64(n *int64)      { e.int(*n) }
+func (e *encoder) Int32(n *int32)      { e.int(int64(*n)) }
+func (e *encoder) Uint64(n *uint64)    { e.uint(*n) }
+func (e *encoder) Uint8(n *uint8)      { e.body = append(e.body, *n) }
+func (e *encoder) int(n int64)         { e.body = binary.AppendVarint(e.body, n) }
+func (e *encoder) uint(n uint64)       { e.body = binary.AppendUvarint(e.body, n) }
+
+func (e *encoder) Float64(f *float64) {
+	e.body = binary.LittleEndian.AppendUint64(e.body, math.Float64bits(*f))
+}
+
+func (e *encoder) Bool(b *bool) {
+	if *b {
+		e.body = append(e.body, 1)
+	} else {
+		e.body = append(e.body, 0)
+	}
+}
+
+func (e *encoder) Name(s *string) {
+	if *s == "" {
+		e.uint(0)
+		return
+	}
+	n, ok := e.names[*s]
+	if !ok {
+		n = uint64(len(e.names)) + 1
+		e.names[*s] = n
+		e.block = appendRecord(e.block, recordName, *s)
+	}
+	e.uint(n)
+}
+
+func (e *encoder) Text(s *string) {
+	e.uint(uint64(len(*s)))
+	e.body = append(e.body, *s...)
+}
+
+func (e *encoder) Nodes(nodes *[]traces.Node) {
+	e.uint(uint64(len(*nodes)))
+	for i := range *nodes {
+		e.Name((*string)(&(*nodes)[i]))
+	}
+}
+
+func (e *encoder) Blocks(blocks *[]traces.Block) {
+	e.uint(uint64(len(*blocks)))
+	for _, b := range *blocks {
+		e.uint(uint64(b))
+	}
+}
+
+// decoder walks one block's records. It is a traces.Visitor that sets the
+// fields of the event under way from block[at:end]; a field that the record
+// does not have any more is zero.
+type decoder struct {
+	block   string // texts of events are parts of it, so no event allocates
+	at, end int
+	bad     bool
+	names   []string
+	lastT   traces.Time
+	known   map[string]string // names of all blocks, so that each is kept once
+}
+
+// maxKnownNames bounds decoder.known.
+const maxKnownNames = 1 << 20
+
+func (d *decoder) reset(block string) {
+	d.block, d.at, d.end, d.bad, d.lastT = block, 0, 0, false, 0
+	d.names = d.names[:0]
+}
+
+// record moves to the next record and gives its number and body; false when
+// the block is used up or d.bad. Names are taken in on the way.
+func (d *decoder) record() (kind byte, body string, ok bool) {
+	for {
+		d.at = d.end
+		if d.at == len(d.block) {
+			return 0, "", false
+		}
+		kind = d.block[d.at]
+		d.at++
+		d.end = len(d.block)
+		n := d.uint()
+		if d.bad || n > uint64(len(d.block)-d.at) {
+			d.bad = true
+			return 0, "", false
+		}
+		d.end = d.at + int(n)
+		body = d.block[d.at:d.end]
+		if kind != recordName {
+			return kind, body, true
+		}
+		d.define(body)
+	}
+}
+
+func (d *decoder) define(name string) {
+	kept, ok := d.known[name]
+	if !ok {
+		if d.known == nil || len(d.known) == maxKnownNames {
+			d.known = map[string]string{}
+		}
+		kept = string([]byte(name)) // not a part of the block, which would be kept with it
+		d.known[kept] = kept
+	}
+	d.names = append(d.names, kept)
+}
+
+// event sets ev from the record under way. whole is false where the record has
+// more than this program knows.
+func (d *decoder) event(ev traces.Event) (whole, ok bool) {
+	ev.Fields(d)
+	return d.at == d.end, !d.bad
+}
+
+// skip keeps the clock right over a record of an unknown kind.
+func (d *decoder) skip() bool {
+	var t traces.Time
+	d.When(&t)
+	return !d.bad
+}
+
+func (d *decoder) When(t *traces.Time) {
+	d.lastT += traces.Time(d.int())
+	*t = d.lastT
+}
+
+func (d *decoder) Time(t *traces.Time) { *t = traces.Time(d.int()) }
+func (d *decoder) Int64(n *int64)      { *n = d.int() }
+func (d *decoder) Uint64(n *uint64)    { *n = d.uint() }
+
+func (d *decoder) Int32(n *int32) {
+	v := d.int()
+	*n = int32(v)
+	d.bad = d.bad || int64(*n) != v
+}
+
+func (d *decoder) Uint8(n *uint8) {
+	*n = 0
+	if d.at < d.end {
+		*n = d.block[d.at]
+		d.at++
+	}
+}
+
+func (d *decoder) Bool(b *bool) {
+	var n uint8
+	d.Uint8(&n)
+	*b = n != 0
+}
+
+func (d *decoder) Float64(f *float64) {
+	*f = 0
+	if d.at == d.end {
+		return
+	}
+	if d.end-d.at < 8 {
+		d.bad = true
+		return
+	}
+	var n uint64
+	for i := range 8 {
+		n |= uint64(d.block[d.at+i]) << (8 * i)
+	}
+	d.at += 8
+	*f = math.Float64frombits(n)
+}
+
+func (d *decoder) Name(s *string) {
+	n := d.uint()
+	switch {
+	case n == 0:
+		*s = ""
+	case n > uint64(len(d.names)):
+		*s, d.bad = "", true
+	default:
+		*s = d.names[n-1]
+	}
+}
+
+func (d *decoder) Text(s *string) {
+	n := d.count()
+	*s = d.block[d.at : d.at+n]
+	d.at += n
+}
+
+func (d *decoder) Nodes(nodes *[]traces.Node) {
+	n := d.count()
+	*nodes = (*nodes)[:0]
+	for range n {
+		var s string
+		d.Name(&s)
+		*nodes = append(*nodes, traces.Node(s))
+	}
+}
+
+func (d *decoder) Blocks(blocks *[]traces.Block) {
+	n := d.count()
+	*blocks = (*blocks)[:0]
+	for range n {
+		*blocks = append(*blocks, traces.Block(d.uint()))
+	}
+}
+
+// count is a length, of things that take at least a byte each.
+func (d *decoder) count() int {
+	n := d.uint()
+	if n > uint64(d.end-d.at) {
+		d.bad = true
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) int() int64 {
+	u := d.uint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// uint is 0 where the record has ended.
+func (d *decoder) uint() uint64 {
+	if d.at == d.end {
+		return 0
+	}
+	if c := d.block[d.at]; c < 0x80 {
+		d.at++
+		return uint64(c)
+	}
+	var n uint64
+	for shift := 0; shift < 64 && d.at < d.end; shift += 7 {
+		c := d.block[d.at]
+		d.at++
+		if shift == 63 && c > 1 {
+			break
+		}
+		n |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return n
+		}
+	}
+	d.bad = true
+	return 0
+}

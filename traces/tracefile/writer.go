@@ -1,0 +1,245 @@
+package tracefile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"heddle/traces"
+)
+
+// blockBytes is how much a Writer lays out before it writes a block.
+const blockBytes = 512 << 10
+
+// WriteFile writes a finished trace: its events in order, under its name only
+// once it is whole and on disk. A file of that name is replaced.
+func WriteFile(path string, h traces.Header, events []traces.Event) error {
+	if !slices.IsSortedFunc(events, traces.Compare) {
+		events = slices.Clone(events)
+		traces.Sort(events)
+	}
+	return replaceFile(path, func(f *os.File) error {
+		w, err := newWriter(f, path, h)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := w.Write(e); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	})
+}
+
+// replaceFile puts what write writes at path, all or nothing.
+func replaceFile(path string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write trace %s: %w", path, err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	err = errors.Join(f.Chmod(0o644), f.Sync(), f.Close(), os.Rename(f.Name(), path))
+	if err == nil {
+		err = syncFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write trace %s: %w", path, err)
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Writer appends events to a trace as they come. Everything up to the last
+// Flush survives the process. Events need not be in order; WriteFile puts them
+// in order afterwards. Safe for concurrent use.
+type Writer struct {
+	path string
+	out  io.Writer
+	file *os.File // out, where the Writer opened it
+	zstd *zstd.Encoder
+
+	mu      sync.Mutex
+	block   encoder
+	frame   []byte
+	events  uint32 // in block
+	written int64  // bytes in whole blocks
+	saved   int64  // events in whole blocks
+	tally   *tally
+	err     error // the first failure; nothing is written after it
+	closed  bool
+}
+
+// Create starts a trace file. A file that exists is an error.
+func Create(path string, h traces.Header) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create trace: %w", err)
+	}
+	w, err := newWriter(f, path, h)
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(path))
+	}
+	w.file = f
+	return w, nil
+}
+
+// newWriter begins a trace on out with its header, which is set to this
+// program's format.
+func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
+	h.Format = traces.FormatVersion
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("write trace %s: encode header: %w", path, err)
+	}
+	if len(text) > maxBlockBytes-16 {
+		return nil, fmt.Errorf("write trace %s: header of %d bytes is over the limit of %d", path, len(text), maxBlockBytes-16)
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("write trace %s: %w", path, err)
+	}
+	w := &Writer{path: path, out: out, zstd: enc, tally: newTally(), block: encoder{names: map[string]uint64{}}}
+	w.frame = appendFileFrame(nil, traces.FormatVersion)
+	w.block.block = appendRecord(nil, recordHeader, text)
+	return w, w.flush()
+}
+
+// Write appends an event, which the caller may use again afterwards. An error
+// stays: later calls return it too.
+func (w *Writer) Write(e traces.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if w.closed {
+		return fmt.Errorf("write trace %s: already closed", w.path)
+	}
+	w.block.event(e)
+	w.events++
+	w.tally.add(e)
+	if len(w.block.block) >= blockBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// Flush hands everything written so far to the operating system.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flush()
+}
+
+// FlushEvery flushes until ctx is done or a flush fails.
+func (w *Writer) FlushEvery(ctx context.Context, interval time.Duration) error {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Close ends the trace of a run that came to its end.
+func (w *Writer) Close() error { return w.close(true, "") }
+
+// CloseIncomplete ends the trace of a run that did not, and says why. Such a
+// trace is whole, and never looks finished.
+func (w *Writer) CloseIncomplete(reason string) error { return w.close(false, reason) }
+
+func (w *Writer) close(complete bool, reason string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return w.err
+	}
+	w.closed = true
+	if w.flush() == nil {
+		w.frame, w.err = w.tally.result(complete, reason).append(w.frame[:0])
+		if w.err == nil {
+			w.store()
+		}
+	}
+	w.zstd.Close()
+	if w.file == nil {
+		return w.err
+	}
+	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil && w.err == nil {
+		w.err = fmt.Errorf("write trace %s: %w", w.path, err)
+	}
+	return w.err
+}
+
+// flush writes the block under way, if it has anything.
+func (w *Writer) flush() error {
+	if w.err != nil || len(w.block.block) == 0 {
+		return w.err
+	}
+	if len(w.block.block) > maxBlockBytes {
+		w.err = fmt.Errorf("write trace %s: an event of %d bytes is over the limit of %d", w.path, len(w.block.block), maxBlockBytes)
+		return w.err
+	}
+	// The frame's place is known only once it is compressed: the header is
+	// filled in afterwards.
+	head := len(w.frame)
+	w.frame = append(w.frame, make([]byte, blockFrameBytes)...)
+	w.frame = w.zstd.EncodeAll(w.block.block, w.frame)
+	stored := w.frame[head+blockFrameBytes:]
+	blockHead{
+		storedBytes: uint32(len(stored)), bytes: uint32(len(w.block.block)), events: w.events,
+		before: uint64(w.saved), crc: crc32.Checksum(stored, crcTable),
+	}.append(w.frame[:head])
+	w.store()
+	return w.err
+}
+
+// store writes w.frame. Where that fails, the file is cut back to whole blocks.
+func (w *Writer) store() {
+	n, err := w.out.Write(w.frame)
+	if err == nil && n < len(w.frame) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		lost := int64(w.events)
+		if w.file != nil {
+			err = errors.Join(err, w.file.Truncate(w.written))
+		}
+		w.err = fmt.Errorf("write trace %s: %w; %d events are saved in whole blocks, %d are lost: make room, then \"heddle trace repair\" gives the file its end",
+			w.path, err, w.saved, lost)
+		return
+	}
+	w.written += int64(n)
+	w.saved += int64(w.events)
+	w.events = 0
+	w.frame = w.frame[:0]
+	w.block.reset()
+}

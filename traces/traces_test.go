@@ -1,0 +1,223 @@
+package traces
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEveryFieldIsVisited sets each exported field of each event alone: a field
+// that Fields forgets would be lost in files and digests.
+func TestEveryFieldIsVisited(t *testing.T) {
+	for k := Kind(1); k < Kinds; k++ {
+		var empty canonical
+		New(k).Fields(&empty)
+		for i := range leaves(reflect.ValueOf(New(k)).Elem(), nil) {
+			e := New(k)
+			leaf := leaves(reflect.ValueOf(e).Elem(), nil)[i]
+			setNonZero(leaf.value)
+			var got canonical
+			e.Fields(&got)
+			if string(got) == string(empty) {
+				t.Errorf("%s: field %s is not in Fields", k, leaf.path)
+			}
+		}
+	}
+}
+
+func TestWhenIsFirst(t *testing.T) {
+	for k := Kind(1); k < Kinds; k++ {
+		var seen callNames
+		New(k).Fields(&seen)
+		if len(seen) == 0 || seen[0] != "When" || strings.Count(strings.Join(seen, " "), "When") != 1 {
+			t.Errorf("%s: Fields calls %v, want When once and first", k, seen)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for k := Kind(1); k < Kinds; k++ {
+		e := New(k)
+		if e.Kind() != k {
+			t.Errorf("New(%s).Kind() = %s", k, e.Kind())
+		}
+		typeName := reflect.TypeOf(e).Elem().Name()
+		if want := strings.ToLower(typeName[:1]) + typeName[1:]; k.String() != want {
+			t.Errorf("kind %d is named %q, want %q", k, k, want)
+		}
+		if got, err := ParseKind(k.String()); err != nil || got != k {
+			t.Errorf("ParseKind(%q) = %v, %v", k, got, err)
+		}
+	}
+	for _, k := range []Kind{0, Kinds, 255} {
+		if New(k) != nil || k.Known() {
+			t.Errorf("kind %d is known", k)
+		}
+	}
+	if _, err := ParseKind(""); err == nil {
+		t.Error("ParseKind of nothing: no error")
+	}
+}
+
+func TestEventsAsJSON(t *testing.T) {
+	for k := Kind(1); k < Kinds; k++ {
+		e := New(k)
+		for _, l := range leaves(reflect.ValueOf(e).Elem(), nil) {
+			setNonZero(l.value)
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := New(k)
+		if err := json.Unmarshal(text, back); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if d := cmp.Diff(e, back); d != "" {
+			t.Errorf("%s through JSON (-want +got):\n%s", k, d)
+		}
+	}
+}
+
+func TestNamesOfNumbers(t *testing.T) {
+	for n := range 8 {
+		for _, v := range []interface {
+			fmt.Stringer
+			MarshalText() ([]byte, error)
+		}{Level(n), Outcome(n), TaskKind(n)} {
+			text, _ := v.MarshalText()
+			back := reflect.New(reflect.TypeOf(v))
+			err := back.Interface().(interface{ UnmarshalText([]byte) error }).UnmarshalText(text)
+			if err != nil || back.Elem().Interface() != v {
+				t.Errorf("%T %d: %q reads as %v, %v", v, n, text, back.Elem(), err)
+			}
+		}
+	}
+	for _, text := range []string{"", "nearby", "level(x)", "level(300)"} {
+		if err := new(Level).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("level %q: no error", text)
+		}
+	}
+}
+
+func TestSortPutsCausesFirst(t *testing.T) {
+	finish := &AttemptFinished{T: 5}
+	start := &AttemptStarted{T: 5}
+	first, second := &Note{T: 1, Text: "a"}, &Note{T: 1, Text: "b"}
+	events := []Event{finish, &JobFinished{T: 5}, start, first, second}
+	Sort(events)
+	want := []Event{first, second, start, finish, events[4]}
+	for i := range want {
+		if events[i] != want[i] {
+			t.Fatalf("position %d is %v %+v", i, events[i].Kind(), events[i])
+		}
+	}
+}
+
+func TestParseIDs(t *testing.T) {
+	a := Attempt{Task{"job_1795236380513_0001", Reduce, 3}, 1000}
+	if got, err := ParseAttempt(a.String()); err != nil || got != a {
+		t.Errorf("ParseAttempt(%q) = %v, %v", a, got, err)
+	}
+	if got, err := ParseTask(a.Task.String()); err != nil || got != a.Task {
+		t.Errorf("ParseTask(%q) = %v, %v", a.Task, got, err)
+	}
+	for _, id := range []string{"", "task_", "task_1_2_x_3", "task_1_2_m_-3", "attempt_1_2_m_3", "attempt_1_2_m_3_99999999999"} {
+		if _, err := ParseTask(id); err == nil {
+			t.Errorf("ParseTask(%q): no error", id)
+		}
+		if _, err := ParseAttempt(id); err == nil {
+			t.Errorf("ParseAttempt(%q): no error", id)
+		}
+	}
+}
+
+func TestScheduleDigest(t *testing.T) {
+	a := Attempt{Task{"job_1_0001", Map, 3}, 0}
+	b := Attempt{Task{"job_1_0001", Reduce, 3}, 0}
+	digest := func(events ...Event) ScheduleDigest {
+		var s Schedule
+		for _, e := range events {
+			s.Add(e)
+		}
+		return s.Digest()
+	}
+	start := func(a Attempt, n Node, at Time) Event { return &AttemptStarted{Attempt: a, Node: n, T: at} }
+	finish := func(a Attempt, at Time) Event { return &AttemptFinished{Attempt: a, T: at} }
+
+	base := digest(start(a, "n1", 10), start(b, "n2", 20), finish(a, 30), finish(b, 40))
+	if got := digest(finish(b, 40), start(b, "n2", 20), start(a, "n1", 10), finish(a, 30)); got != base {
+		t.Errorf("another order of events gives %v, want %v", got, base)
+	}
+	if want := "c281468097271998"; base.String() != want {
+		t.Errorf("digest %v, want %s: files in use have digests by the documented hash", base, want)
+	}
+	for name, events := range map[string][]Event{
+		"node":    {start(a, "n2", 10), start(b, "n2", 20), finish(a, 30), finish(b, 40)},
+		"swapped": {start(b, "n1", 10), start(a, "n2", 20), finish(b, 30), finish(a, 40)},
+		"start":   {start(a, "n1", 11), start(b, "n2", 20), finish(a, 30), finish(b, 40)},
+		"end":     {start(a, "n1", 10), start(b, "n2", 20), finish(a, 31), finish(b, 40)},
+		"open":    {start(a, "n1", 10), start(b, "n2", 20), finish(a, 30)},
+	} {
+		if got := digest(events...); got == base {
+			t.Errorf("%s: same digest", name)
+		}
+	}
+}
+
+type leaf struct {
+	path  string
+	value reflect.Value
+}
+
+// leaves are the fields under v that hold values of their own.
+func leaves(v reflect.Value, path []string) []leaf {
+	if v.Kind() != reflect.Struct {
+		return []leaf{{strings.Join(path, "."), v}}
+	}
+	var all []leaf
+	for i := range v.NumField() {
+		all = append(all, leaves(v.Field(i), append(path[:len(path):len(path)], v.Type().Field(i).Name))...)
+	}
+	return all
+}
+
+func setNonZero(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		setNonZero(v.Index(0))
+	default:
+		panic("no value for " + v.Type().String())
+	}
+}
+
+// callNames is the Visitor that notes which of its methods were called.
+type callNames []string
+
+func (c *callNames) When(*Time)       { *c = append(*c, "When") }
+func (c *callNames) Time(*Time)       { *c = append(*c, "Time") }
+func (c *callNames) Int64(*int64)     { *c = append(*c, "Int64") }
+func (c *callNames) Int32(*int32)     { *c = append(*c, "Int32") }
+func (c *callNames) Uint8(*uint8)     { *c = append(*c, "Uint8") }
+func (c *callNames) Uint64(*uint64)   { *c = append(*c, "Uint64") }
+func (c *callNames) Float64(*float64) { *c = append(*c, "Float64") }
+func (c *callNames) Bool(*bool)       { *c = append(*c, "Bool") }
+func (c *callNames) Name(*string)     { *c = append(*c, "Name") }
+func (c *callNames) Text(*string)     { *c = append(*c, "Text") }
+func (c *callNames) Nodes(*[]Node)    { *c = append(*c, "Nodes") }
+func (c *callNames) Blocks(*[]Block)  { *c = append(*c, "Blocks") }
