@@ -1,16 +1,14 @@
 package hdfs
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"strings"
 	"testing"
 	"time"
 )
 
-// labClient returns a client of a real NameNode, and a folder of its own there.
-func labClient(t testing.TB) (*Client, string) {
+// labClient returns a client of a real NameNode.
+func labClient(t testing.TB) *Client {
 	t.Helper()
 	address := os.Getenv("HEDDLE_TEST_NAMENODE")
 	if address == "" {
@@ -21,6 +19,12 @@ func labClient(t testing.TB) (*Client, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// labFolder returns a folder of the test's own in HDFS.
+func labFolder(t testing.TB, c *Client) string {
+	t.Helper()
 	files, err := c.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -30,26 +34,5 @@ func labClient(t testing.TB) (*Client, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.RemoveAll(dir) })
-	return c, dir
-}
-
-func TestLabSmoke(t *testing.T) {
-	c, dir := labClient(t)
-	ctx := context.Background()
-	if err := c.WriteFile(ctx, dir+"/a", bytes.NewReader(make([]byte, 300_000)), WriteOptions{BlockSize: 65536 * 2}); err != nil {
-		t.Fatal(err)
-	}
-	for f, err := range c.Locations(ctx, dir) {
-		t.Logf("%+v %v", f, err)
-	}
-	n, err := c.DataNodes(ctx)
-	t.Logf("%+v %v", n, err)
-	p, err := c.CachePools(ctx)
-	t.Logf("%+v %v", p, err)
-	d, err := c.CacheDirectives(ctx, "")
-	t.Logf("%+v %v", d, err)
-	_, err = c.Stat(ctx, dir+"/b")
-	t.Log(err)
-	err = c.SetReplication(ctx, dir, 2)
-	t.Log(err)
+	return dir
 }
