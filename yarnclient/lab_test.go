@@ -118,3 +118,251 @@ func labDial(ctx context.Context, network, addr string) (net.Conn, error) {
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(host, port))
 }
+
+// TestLabWrites changes things and puts them back. The label is its own; the
+// node is without it for the blink between two calls.
+func TestLabWrites(t *testing.T) {
+	rm, ctx := labRM(t)
+	const label = "heddletest"
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	nodes, err := rm.Nodes(ctx, "RUNNING")
+	if err != nil || len(nodes) == 0 {
+		t.Fatal(nodes, err)
+	}
+	n := nodes[0]
+	for _, other := range nodes {
+		if other.Containers < n.Containers || len(other.Labels) < len(n.Labels) {
+			n = other
+		}
+	}
+	t.Cleanup(func() { // also when the test fails in the middle
+		ctx := context.Background()
+		must("restore label", rm.ReplaceLabels(ctx, map[string]string{n.ID: n.Label()}))
+		must("restore resource", rm.SetNodeResource(ctx, n.ID, n.Total))
+		must("remove label", rm.RemoveLabels(ctx, label))
+	})
+	must("add", rm.AddLabels(ctx, true, label))
+	must("add again", rm.AddLabels(ctx, true, label))
+	var remote *yarnclient.RemoteError
+	if err := rm.AddLabels(ctx, false, label); !errors.As(err, &remote) || remote.Status != 400 {
+		t.Errorf("other exclusivity: %v, want a RemoteError of status 400", err)
+	}
+	must("replace", rm.ReplaceLabels(ctx, map[string]string{n.ID: label}))
+	if got, err := rm.Node(ctx, n.ID); err != nil || got.Label() != label {
+		t.Errorf("node after the move: %+v, %v", got, err)
+	}
+	if m, err := rm.LabelsToNodes(ctx, label); err != nil || len(m[label]) != 1 || m[label][0] != n.ID {
+		t.Errorf("nodes of the label: %v, %v", m, err)
+	}
+	if l, err := rm.LabelsOfNode(ctx, n.ID); err != nil || len(l) != 1 || l[0].Name != label || !l[0].Exclusive {
+		t.Errorf("labels of the node: %v, %v", l, err)
+	}
+	must("restore", rm.ReplaceLabels(ctx, map[string]string{n.ID: n.Label()}))
+
+	more := yarnclient.Resource{MemoryMB: n.Total.MemoryMB + 128, VCores: n.Total.VCores + 1}
+	must("resource", rm.SetNodeResource(ctx, n.ID, more))
+	for { // queued: visible a moment later
+		got, err := rm.Node(ctx, n.ID)
+		if err == nil && got.Total == more {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("resource never changed: %+v, %v", got.Total, err)
+		}
+	}
+	if err := rm.SetNodeResource(ctx, "nohost:45454", more); !errors.Is(err, yarnclient.ErrNotFound) {
+		t.Errorf("resource of an unknown node: %v, want ErrNotFound", err)
+	}
+
+	const key = "yarn.scheduler.capacity.heddle-test"
+	must("scheduler-conf", rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{key: "a < b"}}))
+	if conf, err := rm.SchedulerConf(ctx); err != nil || conf[key] != "a < b" {
+		t.Errorf("scheduler-conf: %q, %v", conf[key], err)
+	}
+	must("unset", rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{key: ""}}))
+	if conf, err := rm.SchedulerConf(ctx); err != nil || conf[key] != "" {
+		t.Errorf("scheduler-conf after unsetting: %q, %v", conf[key], err)
+	}
+	err = rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{
+		{Queue: "root.default", Settings: map[string]string{"capacity": "101"}},
+	}})
+	if !errors.As(err, &remote) || remote.Status != 400 {
+		t.Errorf("impossible capacity: %v, want a RemoteError of status 400", err)
+	} else {
+		t.Log(err)
+	}
+	if err := rm.ReplaceLabels(ctx, map[string]string{n.ID: "nosuchlabel"}); !errors.As(err, &remote) {
+		t.Errorf("unknown label: %v", err)
+	}
+}
+
+// TestLabRunningJob takes HEDDLE_TEST_APP, a running MapReduce application with
+// a running map attempt, which it kills, and then the application.
+func TestLabRunningJob(t *testing.T) {
+	rm, ctx := labRM(t)
+	id := os.Getenv("HEDDLE_TEST_APP")
+	if id == "" {
+		t.Skip("no running job: set HEDDLE_TEST_APP=application_...")
+	}
+	if p, err := rm.SetAppPriority(ctx, id, 7); err != nil || p > 7 {
+		t.Errorf("priority: %d, %v", p, err)
+	} else if got, err := rm.AppPriority(ctx, id); err != nil || got != p {
+		t.Errorf("priority read back: %d, %v, want %d", got, err, p)
+	}
+	q, err := rm.AppQueue(ctx, id)
+	if err != nil || q == "" {
+		t.Errorf("queue: %q, %v", q, err)
+	}
+	if err := rm.SetAppQueue(ctx, id, q); err != nil {
+		t.Logf("move to its own queue: %v", err)
+	}
+	if err := rm.SetAppQueue(ctx, id, "root.nosuchqueue"); err == nil {
+		t.Error("moved to a queue that does not exist")
+	} else {
+		t.Log(err)
+	}
+	attempts, err := rm.Attempts(ctx, id)
+	if err != nil || len(attempts) == 0 {
+		t.Fatal(attempts, err)
+	}
+	containers, err := rm.Containers(ctx, attempts[len(attempts)-1].ID)
+	if err != nil || len(containers) < 2 {
+		t.Fatalf("containers: %+v, %v", containers, err)
+	}
+	if err := rm.SignalContainer(ctx, containers[0].ID, yarnclient.SignalThreadDump); err != nil {
+		t.Error(err)
+	}
+	am := rm.AM(id)
+	job, err := am.Job(ctx)
+	if err != nil || job.State != "RUNNING" || job.Maps == 0 {
+		t.Fatalf("job: %+v, %v", job, err)
+	}
+	if conf, err := am.Conf(ctx); err != nil || conf["mapreduce.job.maps"] == "" {
+		t.Errorf("conf: %d settings, %v", len(conf), err)
+	}
+	if _, err := am.Counters(ctx); err != nil {
+		t.Error(err)
+	}
+	killed := ""
+	tasks, err := am.Tasks(ctx, yarnclient.Maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		runs, err := am.Attempts(ctx, task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) > 0 && runs[0].State == "RUNNING" && killed == "" {
+			killed = runs[0].ID
+			if err := am.KillAttempt(ctx, killed); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if killed == "" {
+		t.Error("no running attempt to kill")
+	}
+	for killed != "" {
+		a, err := am.Attempt(ctx, killed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.State == "KILLED" {
+			t.Logf("%s: %s", a.ID, a.Diagnostics)
+			break
+		}
+	}
+	if err := rm.KillApp(ctx, id); err != nil {
+		t.Error(err)
+	}
+	for {
+		if _, err := am.Job(ctx); errors.Is(err, yarnclient.ErrJobEnded) {
+			t.Log(err)
+			break
+		} else if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rm.KillApp(ctx, id); err != nil {
+		t.Errorf("killing it again: %v", err)
+	}
+}
+
+// TestLabHistory reads the latest job of HEDDLE_TEST_JHS in full and checks
+// that the parts agree with each other.
+func TestLabHistory(t *testing.T) {
+	address := os.Getenv("HEDDLE_TEST_JHS")
+	if address == "" {
+		t.Skip("no real history server: set HEDDLE_TEST_JHS=http://host:19888")
+	}
+	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ctx := t.Context()
+	if info, err := h.Info(ctx); err != nil || info.HadoopVersion == "" {
+		t.Errorf("info: %+v, %v", info, err)
+	}
+	jobs, err := h.Jobs(ctx, yarnclient.JobFilter{State: "SUCCEEDED"})
+	if err != nil || len(jobs) == 0 {
+		t.Skipf("no job that succeeded (%v)", err)
+	}
+	some, err := h.Jobs(ctx, yarnclient.JobFilter{StartedFromMs: jobs[0].StartedMs, StartedToMs: jobs[0].StartedMs, User: jobs[0].User, Limit: 1})
+	if err != nil || len(some) != 1 || some[0].ID != jobs[0].ID {
+		t.Errorf("job by its start: %+v, %v, want %s", some, err, jobs[0].ID)
+	}
+	j := h.Job(jobs[0].ID)
+	job, err := j.Job(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters, err := j.Counters(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launched, _ := counters.Get("JobCounter", "TOTAL_LAUNCHED_MAPS")
+	read, _ := counters.Get("FileSystemCounter", "HDFS_BYTES_READ")
+	tasks, err := j.Tasks(ctx, yarnclient.AllTasks)
+	if err != nil || len(tasks) != job.Maps+job.Reduces {
+		t.Errorf("%d tasks, %v; want %d maps and %d reduces", len(tasks), err, job.Maps, job.Reduces)
+	}
+	var maps, bytes int64
+	for _, task := range tasks {
+		attempts, err := j.Attempts(ctx, task.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range attempts {
+			if a.Type == "MAP" && a.ContainerID != "" {
+				maps++
+			}
+			if a.ID == task.SuccessfulAttempt {
+				cs, err := j.AttemptCounters(ctx, a.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, _ := cs.Get("FileSystemCounter", "HDFS_BYTES_READ")
+				bytes += c.Total
+			}
+		}
+	}
+	if maps != launched.Total || bytes != read.Total {
+		t.Errorf("%s: %d map attempts and %d bytes read by its attempts; its counters say %d and %d", job.ID, maps, bytes, launched.Total, read.Total)
+	}
+	if conf, err := j.Conf(ctx); err != nil || conf["mapreduce.job.user.name"] != job.User {
+		t.Errorf("conf: %d settings, %v", len(conf), err)
+	}
+	if masters, err := j.Masters(ctx); err != nil || len(masters) == 0 {
+		t.Errorf("masters: %v, %v", masters, err)
+	}
+	if _, err := h.Job("job_1_0001").Job(ctx); !errors.Is(err, yarnclient.ErrNotFound) {
+		t.Errorf("unknown job: %v, want ErrNotFound", err)
+	}
+}
