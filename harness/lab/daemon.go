@@ -121,6 +121,9 @@ func (l *Lab) argv(n node, d daemon) []string {
 	jvm := jvms[d]
 	argv := append([]string{filepath.Join(l.Java, "bin", "java"), l.mark(n, d), fmt.Sprintf("-Xmx%dm", jvm.heapMB)}, jvmFlags...)
 	argv = append(argv, l.archiveFlags()...)
+	if l.recordClasses != "" {
+		argv = append(argv, "-XX:DumpLoadedClassList="+filepath.Join(l.recordClasses, n.name+"-"+string(d)))
+	}
 	argv = append(argv, javaOpens...)
 	return append(argv,
 		"-Djava.net.preferIPv4Stack=true",
@@ -176,7 +179,18 @@ func (l *Lab) pid(n node, d daemon) int {
 		return 0
 	}
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || !bytes.Contains(cmdline, []byte(l.mark(n, d)+"\x00")) {
+	if err != nil {
+		return 0
+	}
+	if len(cmdline) == 0 {
+		// Zombies and kernel threads have none, and no executable either; a
+		// process has none for the instant in which it replaces itself.
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+			return 0
+		}
+		return pid
+	}
+	if !bytes.Contains(cmdline, []byte(l.mark(n, d)+"\x00")) {
 		return 0
 	}
 	return pid

@@ -59,7 +59,8 @@ func (l *Lab) script(name string) ([]byte, error) {
 	err = tmpl.Execute(&out, map[string]any{
 		"Lab": l.Name, "Root": l.root, "Java": l.Java, "Classpath": l.Classpath, "User": hadoopUser,
 		"Nodes": strings.Join(nodes, " "), "Namespaces": filepath.Join(namespaceFolder, namespacePrefix(l.Name)),
-		"JVM": strings.Join(append(jvmFlags, append(l.archiveFlags(), javaOpens...)...), " "),
+		"Archive": strings.Join(l.archiveFlags(), " "),
+		"JVM":     strings.Join(append(jvmFlags, append(l.archiveFlags(), javaOpens...)...), " "),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", name, err)
