@@ -1,0 +1,240 @@
+package capture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/collectors/hdfs/jobsplit"
+	"heddle/collectors/yarn"
+	"heddle/harness/connect"
+	"heddle/traces"
+	"heddle/traces/jhist"
+	"heddle/yarnclient"
+)
+
+// jobRecord is what is known of one job. Its fields are the Session's mutex's.
+type jobRecord struct {
+	app     yarnclient.App
+	id      traces.JobID
+	user    string
+	ended   chan struct{}
+	endOnce sync.Once
+
+	conf   yarn.Conf
+	hosts  [][]string       // by map, as the ApplicationMaster read them
+	splits []jobsplit.Split // by map; nil where they are no files
+	blocks [][]traces.Block // by map, as last sampled
+
+	last    yarnclient.Job // as the ApplicationMaster last said
+	history *jhist.Job
+	file    string // name of the history file
+}
+
+func newJobRecord(app yarnclient.App) *jobRecord {
+	return &jobRecord{
+		app: app, id: traces.JobID("job_" + strings.TrimPrefix(app.ID, "application_")), user: app.User,
+		ended: make(chan struct{}),
+	}
+}
+
+func (j *jobRecord) end() { j.endOnce.Do(func() { close(j.ended) }) }
+
+func (j *jobRecord) summary() Job {
+	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Diagnostics: j.app.Diagnostics, History: j.file}
+	if j.app.Tags != "" {
+		job.Tags = strings.Split(j.app.Tags, ",")
+	}
+	if j.app.Ended() {
+		job.Outcome = outcomeOf(j.app)
+	}
+	return job
+}
+
+func outcomeOf(app yarnclient.App) traces.Outcome {
+	switch app.FinalStatus {
+	case "SUCCEEDED":
+		return traces.Succeeded
+	case "KILLED":
+		return traces.Killed
+	case "FAILED":
+		return traces.Failed
+	}
+	return traces.Unfinished
+}
+
+// follow watches one job until it ends: it keeps the files that its client
+// staged, samples where its input is, and asks its ApplicationMaster how far it
+// is.
+func (s *Session) follow(j *jobRecord) {
+	ctx, cancel := context.WithCancel(s.life)
+	defer cancel()
+	go func() { // the job's end ends the calls under way
+		select {
+		case <-j.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.keepStaged(ctx, j)
+	var loops sync.WaitGroup
+	if j.splits != nil {
+		loops.Go(func() {
+			every(ctx, s.options.EveryLocations, func(ctx context.Context) error { return s.sample(ctx, j) })
+		})
+	}
+	loops.Go(func() {
+		every(ctx, max(s.options.EveryRM, 500*time.Millisecond), func(ctx context.Context) error { return s.askMaster(ctx, j) })
+	})
+	loops.Wait()
+}
+
+// keepStaged copies the files that vanish with the job's end.
+func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
+	files, err := s.cluster.HDFS.Files()
+	if err != nil {
+		s.warnf("%s: staged files not kept: %v", j.id, err)
+		return
+	}
+	staged, err := yarn.ReadStaged(ctx, files, yarn.StagingFolder(s.paths.staging, j.user, string(j.id)))
+	if err != nil {
+		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
+		return
+	}
+	if s.options.Folder != "" {
+		if err := keep(s.options.Folder, j.id, staged.Save); err != nil {
+			s.warnf("%v", err)
+		}
+	}
+	conf, err := staged.Conf()
+	if err != nil {
+		s.warnf("%s: job.xml: %v", j.id, err)
+	}
+	metas, splits, err := staged.Splits()
+	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
+		s.warnf("%s: %v", j.id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.conf, j.splits = conf, splits
+	for _, m := range metas {
+		j.hosts = append(j.hosts, m.Hosts)
+	}
+}
+
+// sample asks where the job's input blocks and their cached copies are.
+func (s *Session) sample(ctx context.Context, j *jobRecord) error {
+	blocks, err := s.cluster.HDFS.SplitLocations(ctx, j.splits)
+	now := s.now()
+	if err != nil {
+		// Generators name files that do not exist; there is nothing to locate.
+		if !errors.Is(err, fs.ErrNotExist) {
+			return s.pollFailed(ctx, string(j.id)+": block locations", err)
+		}
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.blocks = make([][]traces.Block, len(blocks))
+	for i, of := range blocks {
+		s.locations.add(now, j.splits[i].Path, of)
+		for _, b := range of {
+			j.blocks[i] = append(j.blocks[i], traces.Block(b.ID))
+		}
+	}
+	return nil
+}
+
+// askMaster asks the ApplicationMaster how far the job is.
+func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
+	job, err := s.cluster.RM.AM(j.app.ID).Job(ctx)
+	if err != nil {
+		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
+			return nil
+		}
+		return s.pollFailed(ctx, string(j.id)+": ApplicationMaster", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.last = job
+	if s.options.Progress != nil {
+		s.options.Progress(s.progress())
+	}
+	return nil
+}
+
+func (s *Session) progress() Progress {
+	p := Progress{Jobs: len(s.jobs)}
+	for _, j := range s.jobs {
+		if j.app.Ended() {
+			p.JobsEnded++
+		}
+		p.Maps, p.MapsDone, p.MapsRunning = p.Maps+j.last.Maps, p.MapsDone+j.last.MapsCompleted, p.MapsRunning+j.last.MapsRunning
+		p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
+	}
+	return p
+}
+
+// launched says whether an ApplicationMaster ever ran, so that there is a
+// history to wait for.
+func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
+
+// readHistory waits for a job's history and reads it; it is kept below folder,
+// unless that is empty.
+func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, j *jobRecord, folder string) error {
+	files, err := cluster.HDFS.Files()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, historyPatience)
+	defer cancel()
+	var h yarn.History
+	var last error
+	err = until(ctx, 200*time.Millisecond, func() (bool, error) {
+		if h, last = yarn.ReadHistory(ctx, files, folders, j.user, string(j.id)); last == nil {
+			j.history, _, last = jhist.Parse(bytes.NewReader(h.Events))
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: no history after %v: %w", j.id, historyPatience, last)
+	}
+	j.file = h.Name
+	if j.conf == nil && h.ConfXML != nil {
+		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
+	}
+	if folder == "" {
+		return nil
+	}
+	return keep(folder, j.id, func(folder string) error {
+		return os.WriteFile(filepath.Join(folder, h.Name), h.Events, 0o644)
+	})
+}
+
+// keep writes files of a job into its own folder below folder.
+func keep(folder string, job traces.JobID, write func(folder string) error) error {
+	own := filepath.Join(folder, string(job))
+	err := os.MkdirAll(own, 0o755)
+	if err == nil {
+		err = write(own)
+	}
+	if err != nil {
+		return fmt.Errorf("keep files of %s: %w", job, err)
+	}
+	return nil
+}
+
+// historyPatience is how long a job's history may take to appear after its
+// end: the ApplicationMaster writes it, then the history server moves it.
+const historyPatience = 60 * time.Second
+
+// inputPath is a split's file without the file system's name.
+func inputPath(split jobsplit.Split) string { return path.Clean(yarn.WithoutScheme(split.Path)) }

@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"strconv"
+	"time"
+
+	"heddle/collectors/yarn"
+	"heddle/traces"
+	"heddle/traces/jhist"
+)
+
+// joiner turns what is known of jobs into events, on one time axis.
+type joiner struct {
+	start     time.Time
+	workload  string
+	locations *locations // nil after the fact
+	racks     map[traces.Node]string
+}
+
+// events of one job: its history, with each map's piece of a file and how near
+// each attempt ran to it.
+func (jn *joiner) events(j *jobRecord) []traces.Event {
+	if j.history == nil {
+		return jn.withoutHistory(j)
+	}
+	events := jhist.Events(j.history, jn.start.UnixNano())
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.JobSubmitted:
+			e.Workload = jn.workload
+			describe(e, j.conf)
+		case *traces.TaskScheduled:
+			jn.locate(e, j)
+		case *traces.AttemptStarted:
+			if e.Rack == "" {
+				e.Rack = jn.racks[e.Node]
+			}
+			jn.measure(e, j)
+		}
+	}
+	return events
+}
+
+// withoutHistory is what the ResourceManager alone knows.
+func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
+	submitted := &traces.JobSubmitted{
+		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
+		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload,
+	}
+	describe(submitted, j.conf)
+	events := []traces.Event{submitted}
+	if j.app.Ended() {
+		events = append(events, &traces.JobFinished{
+			T: jn.at(j.app.FinishedMs), Job: j.id, Outcome: outcomeOf(j.app), Diagnostics: j.app.Diagnostics,
+			Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+		})
+	}
+	return events
+}
+
+// locate ties a map to its piece of a file.
+func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
+	i := int(e.Task.Index)
+	if e.Task.Kind != traces.Map {
+		return
+	}
+	if i < len(j.hosts) {
+		e.SplitHosts = e.SplitHosts[:0]
+		for _, host := range j.hosts[i] {
+			e.SplitHosts = append(e.SplitHosts, traces.Node(host))
+		}
+	}
+	if i < len(j.splits) {
+		e.Path, e.OffsetBytes, e.LengthBytes = inputPath(j.splits[i]), j.splits[i].Offset, j.splits[i].Length
+	}
+	if i < len(j.blocks) {
+		e.Blocks = j.blocks[i]
+	}
+}
+
+// measure says how near a map ran to its data. Of a split of several blocks the
+// first counts: that is the one whose hosts the split lists.
+func (jn *joiner) measure(e *traces.AttemptStarted, j *jobRecord) {
+	e.SampleAgeNs = -1
+	i := int(e.Attempt.Index)
+	if e.Attempt.Kind != traces.Map || jn.locations == nil || i >= len(j.blocks) || len(j.blocks[i]) == 0 {
+		return
+	}
+	e.ReplicaLocality, e.SampleAgeNs = jn.locations.levelAt(j.blocks[i][0], e.Node, jn.racks[e.Node], e.T)
+}
+
+// at is a time that Hadoop gave, in Unix milliseconds.
+func (jn *joiner) at(unixMs int64) traces.Time {
+	return traces.Time(unixMs*1e6 - jn.start.UnixNano())
+}
+
+// describe adds the settings of a job that placement depends on; Hadoop's own
+// defaults stand in for what is not set.
+func describe(e *traces.JobSubmitted, conf yarn.Conf) {
+	if conf == nil {
+		return
+	}
+	e.MapMemoryBytes = memory(conf, "map")
+	e.ReduceMemoryBytes = memory(conf, "reduce")
+	e.MapVCores = int32(conf.Int("mapreduce.map.cpu.vcores", 1))
+	e.ReduceVCores = int32(conf.Int("mapreduce.reduce.cpu.vcores", 1))
+	e.SlowStart = conf.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05)
+	e.Speculation = conf.Bool("mapreduce.map.speculative", true) || conf.Bool("mapreduce.reduce.speculative", true)
+	label := conf["mapreduce.job.node-label-expression"]
+	e.MapLabel, e.ReduceLabel = label, label
+	if l, ok := conf["mapreduce.map.node-label-expression"]; ok {
+		e.MapLabel = l
+	}
+	if l, ok := conf["mapreduce.reduce.node-label-expression"]; ok {
+		e.ReduceLabel = l
+	}
+	if e.Reduces == 0 {
+		if n, err := strconv.ParseInt(conf["mapreduce.job.reduces"], 10, 32); err == nil {
+			e.Reduces = int32(n)
+		}
+	}
+}
+
+// memory is a task's container; unset or -1 is 1 GiB.
+func memory(conf yarn.Conf, kind string) int64 {
+	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
+	if mb <= 0 {
+		mb = 1024
+	}
+	return mb << 20
+}

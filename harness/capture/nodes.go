@@ -1,0 +1,53 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"heddle/collectors/hdfs"
+	"heddle/harness/connect"
+	"heddle/traces"
+)
+
+// nodeFacts are the running nodes, in order of name. A node that holds no data
+// where others do, such as one that is kept for ApplicationMasters, is no
+// worker.
+func nodeFacts(ctx context.Context, cluster *connect.Cluster) ([]traces.NodeFacts, error) {
+	nodes, err := cluster.RM.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dataNodes, err := cluster.HDFS.DataNodes(ctx)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
+		return nil, err
+	}
+	byHost := map[string]hdfs.DataNode{}
+	for _, d := range dataNodes {
+		byHost[d.Host] = d
+	}
+	var facts []traces.NodeFacts
+	for _, n := range nodes {
+		if n.State != "RUNNING" {
+			continue
+		}
+		d, holdsData := byHost[n.Host]
+		facts = append(facts, traces.NodeFacts{
+			Node: traces.Node(n.Host), Rack: n.Rack,
+			MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores),
+			CacheBytes: d.CacheCapacity, Worker: holdsData || len(dataNodes) == 0,
+		})
+	}
+	slices.SortFunc(facts, func(a, b traces.NodeFacts) int { return strings.Compare(string(a.Node), string(b.Node)) })
+	return facts, nil
+}
+
+func racksOf(nodes []traces.NodeFacts) map[traces.Node]string {
+	racks := map[traces.Node]string{}
+	for _, n := range nodes {
+		racks[n.Node] = n.Rack
+	}
+	return racks
+}

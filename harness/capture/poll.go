@@ -1,0 +1,227 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"heddle/collectors/node"
+	"heddle/collectors/node/agent"
+	"heddle/harness/connect"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// pollRM notes what changed on the ResourceManager: applications and nodes.
+func (s *Session) pollRM(ctx context.Context) error {
+	filter := yarnclient.AppFilter{
+		Types: []string{"MAPREDUCE"}, Tags: s.options.Tags,
+		Without: []string{"resourceRequests", "timeouts", "resourceInfo"},
+	}
+	if len(filter.Tags) == 0 {
+		filter.StartedFromMs = s.start.UnixMilli()
+	}
+	apps, err := s.cluster.RM.Apps(ctx, filter)
+	if err != nil {
+		return s.pollFailed(ctx, "ResourceManager", err)
+	}
+	nodes, err := s.cluster.RM.Nodes(ctx)
+	if err != nil {
+		return s.pollFailed(ctx, "ResourceManager", err)
+	}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, app := range apps {
+		j := s.jobs[app.ID]
+		if j == nil {
+			j = newJobRecord(app)
+			s.jobs[app.ID] = j
+			s.loops.Go(func() { s.follow(j) })
+		}
+		j.app = app
+		if app.Ended() {
+			j.end()
+		}
+	}
+	seen := map[string]bool{}
+	for _, n := range nodes {
+		seen[n.Host] = true
+		s.noteNode(now, n)
+	}
+	for host, r := range s.nodes {
+		if !seen[host] && r.up { // an RM that restarted has not heard of it yet
+			r.up = false
+			s.events = append(s.events, &traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
+		}
+	}
+	return nil
+}
+
+// noteNode compares a node with what was known of it.
+func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
+	name, running := traces.Node(n.Host), n.State == "RUNNING"
+	r := s.nodes[n.Host]
+	if r == nil {
+		r = &nodeRecord{cache: -1}
+		s.nodes[n.Host] = r
+	}
+	switch {
+	case running && !r.up:
+		s.events = append(s.events, &traces.NodeUp{T: now, NodeFacts: traces.NodeFacts{
+			Node: name, Rack: n.Rack, MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores), Worker: true,
+		}})
+	case !running && r.up:
+		s.events = append(s.events, &traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
+	}
+	if running && n.Label() != r.label {
+		r.label = n.Label()
+		s.events = append(s.events, &traces.NodeLabel{T: now, Node: name, Label: r.label})
+	}
+	r.up, r.yarn = running, n
+}
+
+// pollDataNodes notes how much of each DataNode's cache is used, and writes a
+// sample for nodes that have no agent.
+func (s *Session) pollDataNodes(ctx context.Context) error {
+	dataNodes, err := s.cluster.HDFS.DataNodes(ctx)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
+		return s.pollFailed(ctx, "NameNode", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range dataNodes {
+		if r := s.nodes[d.Host]; r != nil {
+			r.cache = d.CacheUsed
+		}
+	}
+	now := s.now()
+	for host, r := range s.nodes {
+		if r.up && !r.agent {
+			e := unmeasured(now, host, s.options.EveryLocations)
+			r.describe(e)
+			s.events = append(s.events, e)
+		}
+	}
+	return nil
+}
+
+// agentPoll returns the polling function of one agent.
+func (s *Session) agentPoll(a connect.Agent) func(context.Context) error {
+	cursor := agent.FromNow
+	return func(ctx context.Context) error {
+		for {
+			page, err := a.Samples(ctx, cursor)
+			if err != nil {
+				return s.pollFailed(ctx, "agent of "+a.Node, err)
+			}
+			offset, err := a.ClockOffset(ctx)
+			if err != nil {
+				return s.pollFailed(ctx, "agent of "+a.Node, err)
+			}
+			cursor = page.Next
+			s.mu.Lock()
+			r := s.nodes[a.Node]
+			if r == nil {
+				r = &nodeRecord{cache: -1}
+				s.nodes[a.Node] = r
+			}
+			r.agent = true
+			if page.Restarted {
+				s.warn("agent of " + a.Node + " restarted; its samples in between are lost")
+			}
+			for i, sample := range page.Samples {
+				e := nodeSample(s.start, a.Node, sample, offset)
+				if e.T < 0 {
+					continue
+				}
+				if i == 0 {
+					e.AgentLostSamples = int32(page.Lost)
+				}
+				r.describe(e)
+				s.events = append(s.events, e)
+			}
+			s.mu.Unlock()
+			if !page.More {
+				return nil
+			}
+		}
+	}
+}
+
+// pollFailed notes a failure, but not that of a capture that is being stopped.
+func (s *Session) pollFailed(ctx context.Context, what string, err error) error {
+	if ctx.Err() == nil {
+		s.warnf("%s: %v", what, err)
+	}
+	return err
+}
+
+// describe adds what YARN and HDFS say of the node to a sample.
+func (r *nodeRecord) describe(e *traces.NodeSample) {
+	e.ContainersRunning = int32(r.yarn.Containers)
+	e.AllocatedMemoryBytes = r.yarn.UsedMB << 20
+	e.AllocatedVCores = int32(r.yarn.UsedVCores)
+	e.HDFSCacheUsedBytes = r.cache
+}
+
+// unmeasured is a sample without an agent's numbers.
+func unmeasured(t traces.Time, host string, interval time.Duration) *traces.NodeSample {
+	return &traces.NodeSample{
+		T: t, Node: traces.Node(host), IntervalNs: int64(interval),
+		CPUUser: -1, CPUSystem: -1, CPUIOWait: -1, CPUSteal: -1, CPUThrottledNs: -1, Load1: -1,
+		MemoryUsedBytes: -1, PageCacheBytes: -1, MemoryFreeBytes: -1,
+		DiskReadBytesPerSec: -1, DiskWriteBytesPerSec: -1, DiskQueue: -1,
+		NetRecvBytesPerSec: -1, NetSentBytesPerSec: -1,
+	}
+}
+
+// nodeSample turns an agent's sample into an event; its time is corrected by
+// the offset of the node's clock.
+func nodeSample(start time.Time, host string, m node.Sample, offset agent.ClockOffset) *traces.NodeSample {
+	e := unmeasured(traces.Time(m.WallNs-offset.OffsetNs-start.UnixNano()), host, time.Duration(m.IntervalNs))
+	e.ClockOffsetNs, e.ClockUncertaintyNs = offset.OffsetNs, offset.UncertaintyNs
+	if c := m.CPU; c != nil {
+		e.CPUUser, e.CPUSystem = c.UserCores, c.SystemCores
+		e.CPUIOWait, e.CPUSteal = orUnmeasured(c.IowaitCores), orUnmeasured(c.StealCores)
+	}
+	if m.Quota != nil {
+		e.CPUThrottledNs = int64(m.Quota.ThrottledNs)
+	}
+	if m.Load != nil {
+		e.Load1 = m.Load.Load1
+	}
+	if r := m.Memory; r != nil {
+		e.PageCacheBytes, e.MemoryFreeBytes = int64(r.PageCacheBytes), int64(r.FreeBytes)
+		e.MemoryUsedBytes = int64(r.TotalBytes) - int64(r.FreeBytes) - int64(r.PageCacheBytes)
+	}
+	if m.Disks != nil {
+		e.DiskReadBytesPerSec, e.DiskWriteBytesPerSec = 0, 0
+		for _, d := range m.Disks {
+			e.DiskReadBytesPerSec += d.ReadBytesPerSec
+			e.DiskWriteBytesPerSec += d.WriteBytesPerSec
+			if d.QueueMean != nil {
+				e.DiskQueue = max(e.DiskQueue, 0) + *d.QueueMean
+			}
+		}
+	}
+	if m.Networks != nil {
+		e.NetRecvBytesPerSec, e.NetSentBytesPerSec = 0, 0
+		for _, n := range m.Networks {
+			if n.Interface != "lo" {
+				e.NetRecvBytesPerSec += n.ReceiveBytesPerSec
+				e.NetSentBytesPerSec += n.TransmitBytesPerSec
+			}
+		}
+	}
+	return e
+}
+
+func orUnmeasured(x *float64) float64 {
+	if x == nil {
+		return -1
+	}
+	return *x
+}

@@ -1,0 +1,71 @@
+package capture
+
+import (
+	"context"
+	"errors"
+
+	"heddle/collectors/yarn"
+	"heddle/harness/connect"
+	"heddle/yarnclient"
+)
+
+const stagingDir = "yarn.app.mapreduce.am.staging-dir"
+
+// placementSettings are the cluster's settings that placement and its timing
+// depend on, noted in the header where they are set.
+var placementSettings = []string{
+	"yarn.resourcemanager.scheduler.class",
+	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+	"yarn.node-labels.enabled",
+	"yarn.scheduler.minimum-allocation-mb",
+	"yarn.scheduler.capacity.node-locality-delay",
+	"yarn.scheduler.capacity.rack-locality-additional-delay",
+	"yarn.scheduler.capacity.resource-calculator",
+	"yarn.scheduler.capacity.schedule-asynchronously.enable",
+	"yarn.scheduler.capacity.per-node-heartbeat.maximum-container-assignments",
+	"yarn.scheduler.fair.locality.threshold.node",
+	"yarn.scheduler.fair.locality.threshold.rack",
+}
+
+// readSettings asks the ResourceManager for placementSettings. The capacity
+// scheduler tells its own through another address, where it can.
+func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]string, error) {
+	settings := map[string]string{}
+	scheduler, err := cluster.RM.SchedulerConf(ctx)
+	if err != nil && errors.Is(err, yarnclient.ErrUnreachable) {
+		return nil, err
+	}
+	for _, name := range placementSettings {
+		if value, ok := scheduler[name]; ok {
+			settings[name] = value
+			continue
+		}
+		value, err := cluster.RM.Conf(ctx, name)
+		switch {
+		case err == nil:
+			settings[name] = value
+		case !errors.Is(err, yarnclient.ErrNotFound):
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// findPaths asks the history server where jobs' files are; it has the settings
+// of MapReduce, which the ResourceManager lacks.
+func findPaths(ctx context.Context, cluster *connect.Cluster) (paths, error) {
+	var failed error
+	get := func(name string) string {
+		value, err := cluster.History.Conf(ctx, name)
+		if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
+			failed = err
+		}
+		return value
+	}
+	root := get(stagingDir)
+	if root == "" {
+		root = "/tmp/hadoop-yarn/staging"
+	}
+	root = yarn.WithoutScheme(root)
+	return paths{staging: root, history: yarn.FoldersFrom(get, root)}, failed
+}

@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"heddle/harness/capture"
+	"heddle/harness/config"
+	"heddle/harness/connect"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// CaptureOptions say which jobs that run without us to capture.
+type CaptureOptions struct {
+	Cluster *config.Cluster
+	// Root and Name are of the run folder; Name is by default the time.
+	Root, Name string
+	// Jobs are job ids to recover from their history. With none of them, jobs
+	// are captured live, from now until ctx ends.
+	Jobs []string
+	// Count ends a live capture once so many jobs have ended; 0 is no limit.
+	Count    int
+	Command  []string
+	Progress func(Step)
+}
+
+// captureTrial is the one trial in the run folder of a capture.
+const captureTrial = "capture"
+
+// Capture makes a run folder with one trace of jobs that heddle did not start.
+func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, error) {
+	if err := o.Cluster.Supported(); err != nil {
+		return nil, capture.Result{}, err
+	}
+	cluster, err := connect.To(o.Cluster)
+	if err != nil {
+		return nil, capture.Result{}, err
+	}
+	defer cluster.Close()
+	if o.Name == "" {
+		o.Name = runs.Name(time.Now(), captureTrial)
+	}
+	if err := os.MkdirAll(o.Root, 0o755); err != nil {
+		return nil, capture.Result{}, fmt.Errorf("make folder of runs: %w", err)
+	}
+	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.Trial{{Name: captureTrial}}})
+	if err != nil {
+		return nil, capture.Result{}, err
+	}
+	defer run.Close()
+	result, err := captureInto(ctx, &o, cluster, run)
+	return run, result, errors.Join(err, run.End(err))
+}
+
+func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, run *runs.Run) (capture.Result, error) {
+	active, err := run.Begin(captureTrial)
+	if err != nil {
+		return capture.Result{}, err
+	}
+	var result capture.Result
+	folder, err := active.Path("jobs")
+	if err == nil && len(o.Jobs) > 0 {
+		result, err = capture.Recover(ctx, cluster, o.Jobs, folder)
+	} else if err == nil {
+		result, err = captureLive(ctx, o, cluster, folder)
+	}
+	if err == nil {
+		err = writeTrace(active, result.Header, result.Events)
+	}
+	if err != nil {
+		return result, errors.Join(err, active.Failed(err))
+	}
+	return result, active.Done()
+}
+
+// captureLive captures until ctx ends or enough jobs have.
+func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, folder string) (capture.Result, error) {
+	session, err := capture.Start(context.WithoutCancel(ctx), cluster, capture.Options{
+		Folder: folder,
+		Progress: func(p capture.Progress) {
+			if o.Progress != nil {
+				o.Progress(Step{Trial: captureTrial, Number: 1, Trials: 1, Doing: "capture", Jobs: &p})
+			}
+		},
+	})
+	if err != nil {
+		return capture.Result{}, err
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for enough := false; !enough; {
+		select {
+		case <-ctx.Done():
+			enough = true
+		case <-tick.C:
+			ended := 0
+			for _, j := range session.Jobs() {
+				if j.Outcome != traces.Unfinished {
+					ended++
+				}
+			}
+			enough = o.Count > 0 && ended >= o.Count
+		}
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	return session.Stop(ending), nil
+}
+
+// writeTrace writes a trial's trace.
+func writeTrace(trial *runs.Active, h traces.Header, events []traces.Event) error {
+	h.Format = traces.FormatVersion
+	path, err := trial.Path("trace.heddle")
+	if err != nil {
+		return err
+	}
+	return runs.Explain(path, 0, tracefile.WriteFile(path, h, events))
+}

@@ -1,0 +1,169 @@
+// Package experiment plans and carries out an experiment: every workload under
+// every model, repeated, each trial captured into a run folder that can be
+// taken up again after an interruption.
+//
+// It drives a cluster through its clients and its Hadoop installation alone. It
+// starts no daemon, and decides no placement.
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"heddle/harness/capture"
+	"heddle/harness/config"
+	"heddle/harness/connect"
+	"heddle/harness/runs"
+)
+
+// Options say what to run, where, and where results go.
+type Options struct {
+	Experiment *config.Experiment
+	// Source is the experiment file as given, kept with the results.
+	Source  []byte
+	Cluster *config.Cluster
+	// Root is the folder of run folders; Name is the run's own, by default the
+	// time and the experiment's name.
+	Root, Name string
+	// Resume is an unfinished run folder to take up; Root and Name are then not
+	// looked at.
+	Resume string
+	// Command is the command line, for the manifest.
+	Command []string
+	// Settings are noted in the manifest, such as how a lab was set up.
+	Settings map[string]string
+	// Progress hears of steps and of jobs' progress; may be nil.
+	Progress func(Step)
+}
+
+// Step is something that a run has come to.
+type Step struct {
+	// Trial is its name and Number its place, from 1, of Trials.
+	Trial          string
+	Number, Trials int
+	// Doing is "prepare", "run", "history", "check", …; Text says more.
+	Doing, Text string
+	// Jobs is set while jobs run.
+	Jobs *capture.Progress
+}
+
+// Run carries out what is to be done and returns the run folder, also with an
+// error: what was complete is in it. A trial that fails does not stop the
+// others; the error then names it. The end of ctx stops at once, ends the jobs
+// on the cluster and leaves a run that can be taken up.
+func Run(ctx context.Context, o Options) (*runs.Run, error) {
+	if o.Progress == nil {
+		o.Progress = func(Step) {}
+	}
+	if err := errors.Join(o.Experiment.Supported(), o.Cluster.Supported()); err != nil {
+		return nil, err
+	}
+	cluster, err := connect.To(o.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Close()
+	info, err := cluster.RM.Info(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start run: %w", err)
+	}
+	run, err := open(&o, info.HadoopVersion)
+	if err != nil {
+		return run, err
+	}
+	defer run.Close()
+	err = runTrials(ctx, &o, cluster, run)
+	if werr := writeSummary(run); err == nil {
+		err = werr
+	}
+	if eerr := run.End(err); err == nil {
+		err = eerr
+	}
+	return run, err
+}
+
+// open makes the run folder, or takes an unfinished one up.
+func open(o *Options, hadoop string) (*runs.Run, error) {
+	if o.Resume != "" {
+		run, err := runs.Open(o.Resume)
+		if err != nil {
+			return nil, err
+		}
+		_, err = run.Resume()
+		return run, err
+	}
+	m := runs.Manifest{
+		Command: o.Command, Seed: o.Experiment.Seed, Settings: o.Settings,
+		Versions: map[string]string{"hadoop": hadoop},
+	}
+	for _, t := range o.Experiment.Trials() {
+		m.Trials = append(m.Trials, runs.Trial{Name: t.Name})
+	}
+	if o.Name == "" {
+		o.Name = runs.Name(time.Now(), o.Experiment.Name)
+	}
+	if err := os.MkdirAll(o.Root, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder of runs: %w", err)
+	}
+	run, err := runs.Create(o.Root, o.Name, m)
+	if err != nil {
+		return nil, err
+	}
+	clusterFile, err := yaml.Marshal(o.Cluster)
+	if err == nil {
+		err = run.WriteFile("cluster.yaml", clusterFile)
+	}
+	if err == nil {
+		err = run.WriteFile("experiment.yaml", o.Source)
+	}
+	if err != nil {
+		return run, errors.Join(err, run.End(err))
+	}
+	return run, nil
+}
+
+func runTrials(ctx context.Context, o *Options, cluster *connect.Cluster, run *runs.Run) error {
+	plan := map[string]config.Trial{}
+	for _, t := range o.Experiment.Trials() {
+		plan[t.Name] = t
+	}
+	var failed []error
+	todo := run.Todo()
+	for i, name := range todo {
+		trial, ok := plan[name]
+		if !ok {
+			return fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
+		}
+		active, err := run.Begin(name)
+		if err != nil {
+			return err
+		}
+		t := &trialRun{
+			options: o, cluster: cluster, plan: trial, folder: active,
+			step: Step{Trial: name, Number: i + 1, Trials: len(todo)},
+		}
+		if err := t.run(ctx); err != nil {
+			err = fmt.Errorf("trial %s: %w", name, err)
+			if ferr := active.Failed(err); ferr != nil {
+				return errors.Join(err, ferr)
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("stopped in %w; take it up with: heddle run --resume %s", err, run.Dir)
+			}
+			if errors.Is(err, runs.ErrDiskFull) {
+				return err
+			}
+			failed = append(failed, err)
+			continue
+		}
+		if err := active.Done(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,298 @@
+package experiment
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/capture"
+	"heddle/harness/config"
+	"heddle/harness/connect"
+	"heddle/harness/runs"
+	"heddle/hibench"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// dataRoot is the folder in HDFS that everything heddle writes there is below.
+const dataRoot = "/heddle"
+
+// trialRun is one trial under way.
+type trialRun struct {
+	options *Options
+	cluster *connect.Cluster
+	plan    config.Trial
+	folder  *runs.Active
+	step    Step
+}
+
+// Result is what a trial came to, kept beside its trace as result.json.
+type Result struct {
+	Trial    string `json:"trial"`
+	Workload string `json:"workload"`
+	Model    string `json:"model"`
+	Repeat   int    `json:"repeat"`
+	// InputBytes is the length of the input's files.
+	InputBytes int64       `json:"inputBytes"`
+	Jobs       []JobResult `json:"jobs"`
+	// MakespanMs is from the first submission to the last end.
+	MakespanMs int64 `json:"makespanMs"`
+	// Checked says what of the outputs was compared, in words.
+	Checked []string `json:"checked"`
+	// Reports are HiBench's own lines, where it ran the jobs.
+	Reports  []string `json:"hibenchReports,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// JobResult is one job of a trial.
+type JobResult struct {
+	ID      traces.JobID `json:"id"`
+	Name    string       `json:"name"`
+	Outcome string       `json:"outcome"`
+	// CompletionMs is from submission to end, by Hadoop's clocks.
+	CompletionMs int64 `json:"completionMs"`
+}
+
+// run prepares, runs, captures and checks the trial.
+func (t *trialRun) run(ctx context.Context) error {
+	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
+		defer cancel()
+	}
+	runner, err := t.runner()
+	if err != nil {
+		return err
+	}
+	tags := t.tags()
+	t.say("prepare", "input of "+t.plan.Workload.Label)
+	data, err := runner.Prepare(ctx, tags[0])
+	if err != nil {
+		return errors.Join(cause(ctx, err), t.killTagged(ctx, tags[0]+"-prep"))
+	}
+	if t.options.Experiment.ColdReads && len(t.cluster.Agents) > 0 {
+		t.say("drop", "page caches")
+		if err := t.cluster.DropCaches(ctx); err != nil {
+			return fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
+		}
+	}
+	result, captured, err := t.measure(ctx, runner, tags)
+	if err != nil {
+		return err
+	}
+	result.InputBytes = data.Bytes
+	t.say("check", "output")
+	for _, tag := range tags {
+		check, err := runner.Check(ctx, tag, recordCounts(captured, tag))
+		if err != nil {
+			return cause(ctx, err)
+		}
+		result.Checked = check.Compared
+		if err := runner.Clean(tag); err != nil {
+			return err
+		}
+	}
+	return t.write(result)
+}
+
+// measure runs the trial's jobs while it captures them, and writes the trace.
+func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
+	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model, Repeat: t.plan.Repeat}
+	jobsFolder, err := t.folder.Path("jobs")
+	if err != nil {
+		return result, capture.Result{}, err
+	}
+	sampling := t.options.Experiment.Sampling
+	session, err := capture.Start(ctx, t.cluster, capture.Options{
+		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
+		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
+		Progress: func(p capture.Progress) {
+			step := t.step
+			step.Doing, step.Jobs = "run", &p
+			t.options.Progress(step)
+		},
+	})
+	if err != nil {
+		return result, capture.Result{}, err
+	}
+	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model))
+	clients, running := errgroup.WithContext(ctx)
+	reports := make([]string, len(tags))
+	for i := range tags {
+		clients.Go(func() error {
+			r, err := runner.Run(running, tags[i])
+			if r.Report != nil {
+				reports[i] = r.Report.Line
+			}
+			return err
+		})
+	}
+	ran := cause(ctx, clients.Wait())
+	if ran != nil {
+		// A client that is stopped leaves its application running.
+		ran = errors.Join(ran, t.killTagged(ctx, tags...))
+	}
+	t.say("history", "of its jobs")
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+	defer cancel()
+	err = errors.Join(ran, session.Wait(waiting))
+	captured := session.Stop(waiting)
+	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
+	return result, captured, errors.Join(err, t.keep(&result, &captured))
+}
+
+// keep writes the trace and notes what it says of the jobs.
+func (t *trialRun) keep(result *Result, captured *capture.Result) error {
+	h := &captured.Header
+	h.Seed, h.Model = t.options.Experiment.Seed, t.plan.Model
+	h.Actuator, h.Splits = t.options.Experiment.Actuator, t.options.Experiment.Splits
+	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
+		return err
+	}
+	result.Warnings = captured.Warnings
+	result.Jobs, result.MakespanMs = jobResults(captured)
+	for _, j := range captured.Jobs {
+		if j.Outcome != traces.Succeeded {
+			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+		}
+	}
+	if want := max(t.plan.Workload.Jobs, 1); len(captured.Jobs) < want {
+		return fmt.Errorf("YARN knows %d applications with the tag of this trial, want %d or more", len(captured.Jobs), want)
+	}
+	return nil
+}
+
+// jobResults takes completion times from the events.
+func jobResults(captured *capture.Result) (jobs []JobResult, makespanMs int64) {
+	submitted := map[traces.JobID]traces.Time{}
+	var first, last traces.Time
+	for _, event := range captured.Events {
+		switch e := event.(type) {
+		case *traces.JobSubmitted:
+			if len(submitted) == 0 || e.T < first {
+				first = e.T
+			}
+			submitted[e.Job] = e.T
+		case *traces.JobFinished:
+			last = max(last, e.T)
+			jobs = append(jobs, JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - submitted[e.Job]).Milliseconds()})
+		}
+	}
+	for i := range jobs {
+		for _, j := range captured.Jobs {
+			if j.ID == jobs[i].ID {
+				jobs[i].Name = j.Name
+			}
+		}
+	}
+	return jobs, (last - first).Milliseconds()
+}
+
+// recordCounts are the records that successful attempts of the tagged job read
+// and wrote.
+func recordCounts(captured capture.Result, tag string) *hibench.Counters {
+	job := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return slices.Contains(j.Tags, tag) })
+	if job < 0 {
+		return nil
+	}
+	var c hibench.Counters
+	for _, event := range captured.Events {
+		e, ok := event.(*traces.AttemptFinished)
+		switch {
+		case !ok || e.Outcome != traces.Succeeded || e.Attempt.Job != captured.Jobs[job].ID:
+		case e.Attempt.Kind == traces.Map:
+			c.MapInputRecords += e.Counters.InputRecords
+			c.MapOutputRecords += e.Counters.OutputRecords
+		default:
+			c.ReduceOutputRecords += e.Counters.OutputRecords
+		}
+	}
+	return &c
+}
+
+// killTagged ends the applications that carry one of the tags. It works also after ctx
+// has ended: nothing of ours stays on the cluster.
+func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	apps, err := t.cluster.RM.Apps(ctx, yarnclient.AppFilter{Tags: tags})
+	if err != nil {
+		return fmt.Errorf("look for applications tagged %v, which may still run: %w", tags, err)
+	}
+	var errs []error
+	for _, app := range apps {
+		if !app.Ended() {
+			errs = append(errs, t.cluster.RM.KillApp(ctx, app.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// runner is the trial's workload.
+func (t *trialRun) runner() (*hibench.Runner, error) {
+	files, err := t.cluster.HDFS.Files()
+	if err != nil {
+		return nil, err
+	}
+	logs, err := t.folder.Path("logs")
+	if err != nil {
+		return nil, err
+	}
+	c, w := t.options.Cluster, t.plan.Workload
+	env := hibench.Env{
+		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
+		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,
+		Workers: slices.Sorted(maps.Keys(c.Hosts)),
+	}
+	return hibench.New(env, hibench.Spec{
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
+		Settings: hibench.Settings(w.Settings),
+	})
+}
+
+func (t *trialRun) write(r Result) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return t.folder.WriteFile("result.json", append(data, '\n'))
+}
+
+func (t *trialRun) say(doing, text string) {
+	step := t.step
+	step.Doing, step.Text = doing, text
+	t.options.Progress(step)
+}
+
+// tags are new ones, one for each job that the trial starts at once. YARN keeps
+// tags in lower case.
+func (t *trialRun) tags() []string {
+	var b [6]byte
+	rand.Read(b[:])
+	tags := make([]string, max(t.plan.Workload.Jobs, 1))
+	for i := range tags {
+		tags[i] = fmt.Sprintf("heddle-%x-%d", b, i+1)
+	}
+	return tags
+}
+
+// cause is why ctx ended, where that is why err is there.
+func cause(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}
