@@ -1,10 +1,24 @@
 package hdfs
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // labClient returns a client of a real NameNode.
@@ -14,7 +28,12 @@ func labClient(t testing.TB) *Client {
 	if address == "" {
 		t.Skip("HEDDLE_TEST_NAMENODE is not set: needs the RPC address of a real NameNode, host:port")
 	}
-	c, err := New(Options{NameNodes: strings.Split(address, ","), User: "root"})
+	return clientOf(t, strings.Split(address, ",")...)
+}
+
+func clientOf(t testing.TB, addresses ...string) *Client {
+	t.Helper()
+	c, err := New(Options{NameNodes: addresses, User: "root"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,4 +54,240 @@ func labFolder(t testing.TB, c *Client) string {
 	}
 	t.Cleanup(func() { files.RemoveAll(dir) })
 	return dir
+}
+
+func TestLabFiles(t *testing.T) {
+	c := labClient(t)
+	name := labFolder(t, c) + "/sub/f"
+	for _, size := range []int{300_000, 10, 0} { // each replaces the one before
+		content := make([]byte, size)
+		rand.NewChaCha8([32]byte{byte(size)}).Read(content)
+		if err := c.WriteFile(t.Context(), name, bytes.NewReader(content), WriteOptions{BlockSize: 65536, Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+		files, err := c.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := files.ReadFile(name)
+		if err != nil || !bytes.Equal(got, content) {
+			t.Fatalf("read %d bytes, %v; want the %d written", len(got), err, size)
+		}
+		f, err := c.Stat(t.Context(), name)
+		if err != nil || f.Length != int64(size) || f.BlockSize != 65536 || f.Mode != 0o600 || f.Owner != "root" {
+			t.Errorf("stat: %+v, %v", f, err)
+		}
+		entries, err := files.ReadDir(name[:strings.LastIndexByte(name, '/')])
+		if err != nil || len(entries) != 1 {
+			t.Errorf("folder holds %v, %v; want only the file", entries, err)
+		}
+	}
+
+	modified, accessed := time.UnixMilli(1_600_000_000_123), time.UnixMilli(1_600_000_000_456)
+	for _, set := range []struct{ modified, accessed time.Time }{{modified: modified}, {accessed: accessed}} {
+		if err := c.SetTimes(t.Context(), name, set.modified, set.accessed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f, err := c.Stat(t.Context(), name); err != nil || !f.Modified.Equal(modified) || !f.Accessed.Equal(accessed) {
+		t.Errorf("times are %v and %v, %v; want %v and %v", f.Modified, f.Accessed, err, modified, accessed)
+	}
+	if err := c.SetReplication(t.Context(), name, 1); err != nil {
+		t.Error(err)
+	}
+	if f, err := c.Stat(t.Context(), name); err != nil || f.Replication != 1 {
+		t.Errorf("replication %d, %v; want 1", f.Replication, err)
+	}
+	if _, err := c.Stat(t.Context(), name+"x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("stat of a missing file: %v", err)
+	}
+	if err := c.SetTimes(t.Context(), name+"x", modified, accessed); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("times of a missing file: %v", err)
+	}
+	if err := c.SetReplication(t.Context(), name+"x", 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("replication of a missing file: %v", err)
+	}
+}
+
+// What is cached where, through a directive's life, agrees with what the
+// NameNode says over WebHDFS.
+func TestLabCache(t *testing.T) {
+	c := labClient(t)
+	dir := labFolder(t, c)
+	pool := CachePool{Name: "heddle-test-" + strconv.FormatInt(time.Now().UnixNano(), 36), Mode: 0o750, Limit: 8 << 20}
+	if err := c.AddCachePool(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.RemoveCachePool(context.Background(), pool.Name) })
+	if err := c.AddCachePool(t.Context(), pool); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("adding a pool twice: %v, want fs.ErrInvalid", err)
+	}
+	name := dir + "/f"
+	if err := c.WriteFile(t.Context(), name, bytes.NewReader(make([]byte, 600_000)), WriteOptions{BlockSize: 262144, Replication: 2}); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: "no-such-pool"}); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("directive in no pool: %v, want fs.ErrInvalid", err)
+	}
+	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	id, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: pool.Name, Expires: expires})
+	if err != nil {
+		t.Fatal(err)
+	}
+	untilCached(t, c, name, 1)
+	compareWithWebHDFS(t, c, name)
+
+	directives, err := c.CacheDirectives(t.Context(), pool.Name)
+	want := []CacheDirective{{ID: id, Path: name, Pool: pool.Name, Replicas: 1, Expires: expires}}
+	if d := cmp.Diff(want, directives, cmpopts.IgnoreFields(CacheDirective{}, "Stats")); d != "" || err != nil {
+		t.Errorf("directives: %v (-want +got)\n%s", err, d)
+	}
+
+	if err := c.ModifyCacheDirective(t.Context(), CacheDirective{ID: id, Replicas: 2}); err != nil {
+		t.Fatal(err)
+	}
+	untilCached(t, c, name, 2)
+	compareWithWebHDFS(t, c, name)
+	pools, err := c.CachePools(t.Context())
+	i := slices.IndexFunc(pools, func(p CachePool) bool { return p.Name == pool.Name })
+	if err != nil || i < 0 {
+		t.Fatalf("pools %v, %v lack %s", pools, err, pool.Name)
+	}
+	if p := pools[i]; p.Mode != pool.Mode || p.Limit != pool.Limit || p.Owner != "root" || p.Stats.BytesNeeded != 1_200_000 || p.Stats.FilesNeeded != 1 {
+		t.Errorf("pool %+v", p)
+	}
+	if err := c.ModifyCachePool(t.Context(), CachePool{Name: pool.Name, Limit: NoLimit}); err != nil {
+		t.Error(err)
+	}
+
+	if err := c.RemoveCacheDirective(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	untilCached(t, c, name, 0)
+	if err := c.RemoveCacheDirective(t.Context(), id); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("removing a directive twice: %v, want fs.ErrInvalid", err)
+	}
+}
+
+// untilCached waits until each block of the file has so many cached replicas.
+func untilCached(t *testing.T, c *Client, name string, replicas int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for start := time.Now(); ; {
+		cached := []int(nil)
+		for f, err := range c.Locations(ctx, name) {
+			if err != nil {
+				t.Fatalf("waiting for %d cached replicas, had %v: %v", replicas, cached, err)
+			}
+			for _, b := range f.Blocks {
+				n := 0
+				for _, r := range b.Replicas {
+					if r.Cached {
+						n++
+					}
+				}
+				cached = append(cached, n)
+			}
+		}
+		if !slices.ContainsFunc(cached, func(n int) bool { return n != replicas }) {
+			t.Logf("cached replicas a block %v after %v", cached, time.Since(start))
+			return
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			t.Fatalf("%v cached replicas after %v, want %d each", cached, time.Since(start), replicas)
+		}
+	}
+}
+
+func compareWithWebHDFS(t *testing.T, c *Client, name string) {
+	t.Helper()
+	host, _, _ := net.SplitHostPort(c.options.NameNodes[0])
+	u := "http://" + host + ":9870/webhdfs/v1" + (&url.URL{Path: name}).EscapedPath() + "?op=GETFILEBLOCKLOCATIONS&user.name=root"
+	resp, err := http.Get(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	type location struct {
+		Offset, Length                                         int64
+		Hosts, CachedHosts, Names, TopologyPaths, StorageTypes []string
+	}
+	var answer struct {
+		BlockLocations struct{ BlockLocation []location }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	want := answer.BlockLocations.BlockLocation
+	var got []location
+	for f, err := range c.Locations(t.Context(), name) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range f.Blocks {
+			l := location{Offset: b.Offset, Length: b.Length}
+			for _, r := range b.Replicas {
+				l.Hosts = append(l.Hosts, r.Host)
+				l.Names = append(l.Names, r.IP+":9866")
+				l.TopologyPaths = append(l.TopologyPaths, r.Rack+"/"+r.IP+":9866")
+				l.StorageTypes = append(l.StorageTypes, r.Storage)
+				if r.Cached {
+					l.CachedHosts = append(l.CachedHosts, r.Host)
+				}
+			}
+			got = append(got, l)
+		}
+	}
+	anyOrder := cmpopts.SortSlices(func(a, b string) bool { return a < b })
+	if d := cmp.Diff(want, got, anyOrder, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("locations of %s (-WebHDFS +RPC)\n%s", name, d)
+	}
+}
+
+func TestLabDataNodes(t *testing.T) {
+	c := labClient(t)
+	nodes, err := c.DataNodes(t.Context())
+	if err != nil || len(nodes) == 0 {
+		t.Fatalf("%v, %v", nodes, err)
+	}
+	for _, n := range nodes {
+		if n.UUID == "" || n.Host == "" || n.Rack == "" || n.Port == 0 || n.State != "NORMAL" || n.Capacity <= n.Used || n.CacheCapacity == 0 {
+			t.Errorf("%+v", n)
+		}
+		if n.Live && time.Since(n.Updated).Abs() > time.Minute {
+			t.Errorf("%s is live and was last heard of at %v", n.Host, n.Updated)
+		}
+	}
+	nobody, err := New(Options{NameNodes: c.options.NameNodes, User: "nobody"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nobody.Close()
+	if _, err := nobody.DataNodes(t.Context()); err != nil && !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("as nobody: %v", err) // allowed where permissions are off
+	}
+}
+
+// Real listeners that are no NameNode.
+func TestLabWrongPorts(t *testing.T) {
+	c := labClient(t)
+	host, _, _ := net.SplitHostPort(c.options.NameNodes[0])
+	nodes, err := c.DataNodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, address := range map[string]string{
+		"NameNode web":        net.JoinHostPort(host, "9870"),
+		"ResourceManager RPC": net.JoinHostPort(host, "8032"),
+		"DataNode transfer":   net.JoinHostPort(nodes[0].IP, strconv.Itoa(nodes[0].Port)),
+		"nothing":             net.JoinHostPort(host, "1"),
+	} {
+		_, err := clientOf(t, address).Stat(t.Context(), "/")
+		if !errors.Is(err, ErrUnreachable) {
+			t.Errorf("%s: error %v, want ErrUnreachable", name, err)
+		}
+		t.Logf("%s: %v", name, err)
+	}
 }
