@@ -1,0 +1,297 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/goleak"
+
+	"heddle/collectors/node"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testToken = "correct-horse-battery-staple"
+
+func TestEveryPathNeedsTheToken(t *testing.T) {
+	a := newAgent(t, Options{AllowDropCaches: true})
+	for _, path := range []string{"GET /info", "GET /samples", "GET /metrics", "POST /drop-caches", "GET /", "GET /nothing", "PUT /info"} {
+		for _, header := range []string{
+			"", "Bearer", "Bearer ", "Bearer wrong", "Bearer " + testToken + "x", "Bearer " + testToken[1:],
+			"Basic " + testToken, testToken, "Bearer  " + testToken,
+		} {
+			method, target, _ := strings.Cut(path, " ")
+			r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+			if header != "" {
+				r.Header.Set("Authorization", header)
+			}
+			w := httptest.NewRecorder()
+			a.Handler().ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+				t.Errorf("%s with Authorization %q: %d, want 401 with a challenge", path, header, w.Code)
+			}
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	a := newAgent(t, Options{Node: "worker1"})
+	for _, c := range []struct {
+		request string
+		status  int
+		holds   string
+	}{
+		{"GET /info", 200, `"node":"worker1"`},
+		{"GET /samples", 200, `{"samples":[],"next":"`},
+		{"GET /samples?since=now", 200, `"lost":0,"restarted":false`},
+		{"GET /samples?since=gibberish", 400, "or one that an earlier answer gave as next"},
+		{"GET /metrics", 200, `heddle_agent_info{cgroup="",mode="host",node="worker1"`},
+		{"POST /drop-caches", 403, "--allow-drop-caches"},
+		{"GET /drop-caches", 405, ""},
+		{"POST /info", 405, ""},
+		{"GET /nothing", 404, ""},
+	} {
+		w := ask(t, a.Handler(), c.request)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.holds) {
+			t.Errorf("%s: %d %s, want %d and %q", c.request, w.Code, w.Body, c.status, c.holds)
+		}
+	}
+}
+
+func TestDropCachesSaysWhatItDid(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "meminfo"), "MemTotal: 100 kB\nCached: 40 kB\n")
+	write(t, filepath.Join(root, "sys/vm/drop_caches"), "")
+	a := newAgent(t, Options{AllowDropCaches: true, Sample: node.Options{ProcRoot: root}})
+	w := ask(t, a.Handler(), "POST /drop-caches")
+	if want := `{"scope":"host","how":"vm.drop_caches","beforeBytes":40960,"afterBytes":40960}` + "\n"; w.Body.String() != want {
+		t.Errorf("answer %d %s, want %s", w.Code, w.Body, want)
+	}
+	if err := os.Remove(filepath.Join(root, "sys/vm/drop_caches")); err != nil {
+		t.Fatal(err)
+	}
+	if w = ask(t, a.Handler(), "POST /drop-caches"); w.Code != 500 || !strings.Contains(w.Body.String(), "no such file") {
+		t.Errorf("answer %d %s, want a 500 that says why", w.Code, w.Body)
+	}
+}
+
+func TestMetricsGolden(t *testing.T) {
+	u := func(v uint64) *uint64 { return &v }
+	limit := 0.5
+	var last lastReading
+	last.set(&node.Reading{
+		WallNs: 1_795_262_400_500_000_000,
+		TookNs: 1_500_000,
+		CPU:    &node.CPUTimes{UserNs: 12_500_000_000, SystemNs: 2e9, IdleNs: u(1e9), IowaitNs: u(5e8), StealNs: u(0)},
+		Cores:  []node.CPUTimes{{UserNs: 7e9, SystemNs: 1e9}, {UserNs: 5e9, SystemNs: 1e9}},
+		Quota:  &node.Quota{LimitCores: &limit, Periods: 110, ThrottledPeriods: 18, ThrottledNs: 2_750_000_000},
+		Load:   &node.Load{Load1: 1.5, Load5: 0.5, Load15: 0.25},
+		Memory: &node.Memory{
+			TotalBytes: 4096, FreeBytes: 1024, AvailableBytes: 2048, CachedBytes: 1000,
+			ShmemBytes: 100, DirtyBytes: 10, PageCacheBytes: 900,
+		},
+		Disks: []node.DiskCounters{
+			{Device: "vda", ReadBytes: 1, WriteBytes: 2, Reads: 3, Writes: 4, InFlight: u(5), QueueMs: u(6000), BusyMs: u(7000)},
+			{Device: "254:16", ReadBytes: 8},
+		},
+		Networks: []node.NetworkCounters{{
+			Interface: "eth0", ReceiveBytes: 1, TransmitBytes: 2, ReceivePackets: 3, TransmitPackets: 4,
+			ReceiveErrors: 5, TransmitErrors: 6, ReceiveDrops: 7, TransmitDrops: 8,
+		}},
+		Absent: map[string]string{"disk": "for the test"},
+	})
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(readingCollector{&last, Options{
+		Node: "worker1", Version: "v1", Sample: node.Options{Cgroup: "lab/worker1"},
+	}, "cgroup"})
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	golden(t, "testdata/metrics.txt", w.Body.Bytes())
+}
+
+// TestSampling lets an agent sample in a bubble's time and asks for what it has.
+func TestSampling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		write(t, filepath.Join(root, "loadavg"), "0.5 0.4 0.3 1/2 3\n")
+		var log bytes.Buffer
+		a := newAgent(t, Options{
+			Interval: time.Second, Keep: 4 * time.Second, Sample: node.Options{ProcRoot: root},
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		start := samples(t, a.Handler(), FromNow)
+		ctx, stop := context.WithCancel(t.Context())
+		var sampling sync.WaitGroup
+		sampling.Go(func() { a.sample(ctx) })
+		<-time.After(3*time.Second + time.Millisecond)
+		first := samples(t, a.Handler(), start.Next)
+		if len(first.Samples) != 3 || first.Lost != 0 {
+			t.Errorf("after 3 s: %d samples, %d lost, want 3 and 0", len(first.Samples), first.Lost)
+		}
+		<-time.After(7 * time.Second)
+		rest := samples(t, a.Handler(), first.Next)
+		if len(rest.Samples) != 4 || rest.Lost != 3 || rest.Samples[0].Seq != 7 {
+			t.Errorf("7 s later, keeping 4 s: %d samples, %d lost, want 4 and 3", len(rest.Samples), rest.Lost)
+		}
+		stop()
+		sampling.Wait()
+		if n := strings.Count(log.String(), "numbers=memory"); n != 1 {
+			t.Errorf("absent memory logged %d times in 10 samples, want once:\n%s", n, &log)
+		}
+	})
+}
+
+// TestServe runs an agent on a real socket until it is told to stop.
+func TestServe(t *testing.T) {
+	url, stop := serve(t, newAgent(t, Options{}))
+	c := newClient(t, ClientOptions{URL: url})
+	if _, err := c.Info(t.Context()); err != nil {
+		t.Error(err)
+	}
+	big, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/info", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	big.Header.Set("Authorization", "Bearer "+strings.Repeat("x", 64<<10))
+	resp, err := (&http.Client{Transport: c.transport}).Do(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("64 KiB of header: %s, want 431", resp.Status)
+	}
+	c.Close()
+	if err := stop(); err != nil {
+		t.Errorf("stopped with %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	token := tokenFile(t)
+	for _, c := range []struct {
+		opts Options
+		want string
+	}{
+		{Options{Listen: "9177", TokenFile: token}, "want host:port"},
+		{Options{Listen: ":0"}, "no token file"},
+		{Options{Listen: ":0", TokenFile: token, Interval: time.Millisecond}, "at least 100ms"},
+		{Options{Listen: ":0", TokenFile: token, Keep: -1}, "positive"},
+		{Options{Listen: ":0", TokenFile: token, TLSCert: "a.pem"}, "both a certificate and its key"},
+		{Options{Listen: ":0", TokenFile: token, TLSCert: "a.pem", TLSKey: "b.pem"}, "a.pem"},
+		{Options{Listen: ":0", TokenFile: token, Sample: node.Options{Cgroup: "/x"}}, "control group"},
+	} {
+		if _, err := New(c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want one that says %q", c.opts, err, c.want)
+		}
+	}
+}
+
+func newAgent(t *testing.T, o Options) *Agent {
+	t.Helper()
+	o.Listen, o.TokenFile = "127.0.0.1:0", tokenFile(t)
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// serve gives the agent's URL, and what stops it.
+func serve(t *testing.T, a *Agent) (url string, stop func() error) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Serve(ctx, l) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { _ = stop() })
+	scheme := "http"
+	if a.cert != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + l.Addr().String(), stop
+}
+
+func tokenFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "token")
+	write(t, path, testToken+"\n")
+	return path
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask sends "METHOD /path" with the token.
+func ask(t *testing.T, h http.Handler, request string) *httptest.ResponseRecorder {
+	t.Helper()
+	method, target, _ := strings.Cut(request, " ")
+	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func samples(t *testing.T, h http.Handler, after Cursor) (p Page) {
+	t.Helper()
+	w := ask(t, h, "GET /samples?since="+string(after))
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return p
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); if it is right, run with -update:\n%s", path, diff)
+	}
+}

@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/collectors/node"
+)
+
+// TestRingAgainstAList: a client that follows Next sees every sample once and
+// in order, but for those that Lost counts, whatever the size of ring and page.
+func TestRingAgainstAList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 8).Draw(t, "size")
+		r := newRing(size, 7)
+		var added, seen uint64 // seen: the last Seq that the client knows of
+		cursor := FromOldest
+		if rapid.Bool().Draw(t, "from now") {
+			cursor = FromNow
+			seen = 0
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(*rapid.T) {
+				added++
+				r.add(node.Sample{Seq: added})
+				if cursor == FromNow {
+					seen = added // such a client asks for nothing that was
+				}
+			},
+			"ask": func(t *rapid.T) {
+				limit := rapid.IntRange(1, 5).Draw(t, "limit")
+				p, err := r.since(cursor, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := cursor == FromOldest
+				if p.Restarted || len(p.Samples) > limit {
+					t.Fatalf("page %+v for limit %d", p, limit)
+				}
+				if first && p.Lost != 0 {
+					t.Fatalf("%d lost before a client came", p.Lost)
+				}
+				if first && added > uint64(size) {
+					seen = added - uint64(size)
+				}
+				seen += p.Lost
+				for _, s := range p.Samples {
+					if seen++; s.Seq != seen {
+						t.Fatalf("sample %d where %d was next", s.Seq, seen)
+					}
+				}
+				if p.More != (seen < added) {
+					t.Fatalf("more is %v after %d of %d", p.More, seen, added)
+				}
+				cursor = p.Next
+			},
+			"": func(t *rapid.T) {
+				if len(r.kept) > size {
+					t.Fatalf("%d kept, want at most %d", len(r.kept), size)
+				}
+			},
+		})
+	})
+}
+
+func TestCursors(t *testing.T) {
+	r := newRing(3, 7)
+	for seq := range uint64(10) {
+		r.add(node.Sample{Seq: seq + 1})
+	}
+	for _, c := range []struct {
+		after        Cursor
+		first, count uint64
+		lost         uint64
+		restarted    bool
+		wantErr      string
+	}{
+		{after: FromOldest, first: 8, count: 3},
+		{after: FromNow, count: 0},
+		{after: "7.10", count: 0},
+		{after: "7.9", first: 10, count: 1},
+		{after: "7.7", first: 8, count: 3},
+		{after: "7.6", first: 8, count: 3, lost: 1},
+		{after: "7.0", first: 8, count: 3, lost: 7},
+		{after: "6.9", first: 8, count: 3, restarted: true},
+		{after: "6.99", first: 8, count: 3, restarted: true},
+		{after: "7.11", wantErr: "yet to come"},
+		{after: "7.18446744073709551615", wantErr: "yet to come"},
+		{after: "7", wantErr: "earlier answer"},
+		{after: "7.-1", wantErr: "earlier answer"},
+		{after: "!.1", wantErr: "earlier answer"},
+	} {
+		p, err := r.since(c.after, maxPage)
+		if c.wantErr != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wantErr) {
+				t.Errorf("%q: error %v, want one that says %q", c.after, err, c.wantErr)
+			}
+			continue
+		}
+		if err != nil || uint64(len(p.Samples)) != c.count || p.Lost != c.lost || p.Restarted != c.restarted ||
+			p.Next != "7.10" || p.More || c.count > 0 && p.Samples[0].Seq != c.first {
+			t.Errorf("%q: %+v, %v; want %d from %d, %d lost, restarted %v", c.after, p, err, c.count, c.first, c.lost, c.restarted)
+		}
+	}
+}
+
+func FuzzCursor(f *testing.F) {
+	for _, c := range []string{"", "now", "7.0", "7.99", ".", "7.18446744073709551615", "-1.5"} {
+		f.Add(c)
+	}
+	r := newRing(2, 7)
+	r.add(node.Sample{Seq: 1})
+	f.Fuzz(func(t *testing.T, after string) {
+		p, err := r.since(Cursor(after), maxPage)
+		if err == nil && (p.Next != "7.1" || len(p.Samples) > 1) {
+			t.Errorf("%q: %+v", after, p)
+		}
+	})
+}
