@@ -31,10 +31,16 @@ func clusterEnv(t *testing.T) Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { client.Close() })
+	dataDir := fmt.Sprintf("/heddle-test/hibench-%d", os.Getpid())
+	t.Cleanup(func() {
+		if err := client.RemoveAll(dataDir); err != nil {
+			t.Errorf("remove %s: %v", dataDir, err)
+		}
+		client.Close()
+	})
 	return Env{
 		HadoopHome: home, ConfDir: conf, User: "root", FS: HDFS(client), RunDir: t.TempDir(),
-		DataDir: fmt.Sprintf("/heddle-test/hibench-%d", os.Getpid()),
+		DataDir: dataDir,
 		Master:  "master", Workers: []string{"r1n1", "r1n2", "r2n1", "r2n2"},
 	}
 }
@@ -65,7 +71,6 @@ func testOnCluster(t *testing.T, env Env) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer r.env.FS.RemoveAll(env.DataDir)
 			way := "jar"
 			if env.Checkout != "" {
 				way = "checkout"
@@ -117,7 +122,6 @@ func TestClusterStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.env.FS.RemoveAll(env.DataDir)
 	tag := fmt.Sprintf("heddle-%d-stop", os.Getpid())
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
