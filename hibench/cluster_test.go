@@ -1,4 +1,4 @@
-package hibench
+package hibench_test
 
 import (
 	"bytes"
@@ -14,20 +14,21 @@ import (
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
+
+	"heddle/harness/lab/labtest"
+	"heddle/hibench"
 )
 
-// clusterEnv is the Env of a real cluster, named by the environment:
-// HADOOP_HOME, HADOOP_CONF_DIR, HEDDLE_TEST_NAMENODE and HEDDLE_TEST_RM.
-func clusterEnv(t *testing.T) Env {
+// cluster is the shared lab.
+type cluster struct {
+	hibench.Env
+	rm string // web address
+}
+
+func sharedCluster(t *testing.T) cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: needs a Hadoop cluster")
-	}
-	home, conf, nn := os.Getenv("HADOOP_HOME"), os.Getenv("HADOOP_CONF_DIR"), os.Getenv("HEDDLE_TEST_NAMENODE")
-	if home == "" || conf == "" || nn == "" || os.Getenv("HEDDLE_TEST_RM") == "" {
-		t.Skip("no cluster: set HADOOP_HOME, HADOOP_CONF_DIR, HEDDLE_TEST_NAMENODE (host:port) and HEDDLE_TEST_RM (URL)")
-	}
-	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{nn}, User: "root"})
+	c := labtest.Shared(t).Cluster()
+	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: c.NameNodes, User: c.User})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,36 +39,38 @@ func clusterEnv(t *testing.T) Env {
 		}
 		client.Close()
 	})
-	return Env{
-		HadoopHome: home, ConfDir: conf, User: "root", FS: HDFS(client), RunDir: t.TempDir(),
+	return cluster{hibench.Env{
+		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User, FS: hibench.HDFS(client), RunDir: t.TempDir(),
 		DataDir: dataDir,
 		Master:  "master", Workers: []string{"r1n1", "r1n2", "r2n1", "r2n2"},
-	}
+	}, c.ResourceManagers[0]}
 }
 
-// On a real cluster: every workload gives valid output and jobs under its tag.
+// On a real cluster: workloads give valid output and jobs under their tags. The
+// examples jar runs all workloads in package experiment's tests.
 func TestCluster(t *testing.T) {
-	env := clusterEnv(t)
-	t.Run("examples", func(t *testing.T) { testOnCluster(t, env) })
+	c := sharedCluster(t)
+	t.Run("examples", func(t *testing.T) { testOnCluster(t, c, "wordcount") })
 	t.Run("checkout", func(t *testing.T) {
-		env := env
-		if env.Checkout = os.Getenv("HEDDLE_HIBENCH"); env.Checkout == "" {
-			t.Skip("no HiBench checkout: set HEDDLE_HIBENCH")
+		c := c
+		if c.Checkout = os.Getenv("HEDDLE_HIBENCH"); c.Checkout == "" {
+			t.Skip("no HiBench checkout: set HEDDLE_HIBENCH=DIR")
 		}
-		testOnCluster(t, env)
+		testOnCluster(t, c, hibench.Workloads()...)
 	})
 }
 
-func testOnCluster(t *testing.T, env Env) {
-	for _, name := range Workloads() {
+func testOnCluster(t *testing.T, c cluster, workloads ...string) {
+	for _, name := range workloads {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			env := env
+			env := c.Env
 			env.DataDir += "/" + t.Name()
-			r, err := New(env, Spec{
+			spec := hibench.Spec{
 				Workload: name, SizeBytes: 16 << 20, Maps: 4, Reduces: 2,
-				Settings: []Setting{{"dfs.blocksize", "4194304"}},
-			})
+				Settings: []hibench.Setting{{Name: "dfs.blocksize", Value: "4194304"}},
+			}
+			r, err := hibench.New(env, spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +97,7 @@ func testOnCluster(t *testing.T, env Env) {
 			if err != nil {
 				t.Error(err)
 			}
-			t.Logf("%s: %+v, client %s, %+v", r.spec, data, res.End.Sub(res.Start), check)
+			t.Logf("%s: %+v, client %s, %+v", spec, data, res.End.Sub(res.Start), check)
 			if env.Checkout == "" {
 				if res.Report != nil {
 					t.Errorf("report %+v without a checkout", res.Report)
@@ -103,7 +106,7 @@ func testOnCluster(t *testing.T, env Env) {
 				t.Errorf("report %+v; want %d bytes and no more than the client's %s", rep, data.Bytes, res.End.Sub(res.Start))
 			}
 			for tag, n := range map[string]int{data.Tag: 1, tag: 1, tag + "-again-prep": 0} {
-				if apps := len(appsTagged(t, tag, "&finalStatus=SUCCEEDED")); apps != n {
+				if apps := len(c.appsTagged(t, tag, "&finalStatus=SUCCEEDED")); apps != n {
 					t.Errorf("%d applications succeeded under tag %s, want %d", apps, tag, n)
 				}
 			}
@@ -117,8 +120,8 @@ func testOnCluster(t *testing.T, env Env) {
 // On a real cluster: a run that is stopped leaves no client process, and an
 // application that its tag finds.
 func TestClusterStop(t *testing.T) {
-	env := clusterEnv(t)
-	r, err := New(env, Spec{Workload: "sort", SizeBytes: 1 << 20, Maps: 1, Reduces: 1})
+	c := sharedCluster(t)
+	r, err := hibench.New(c.Env, hibench.Spec{Workload: "sort", SizeBytes: 1 << 20, Maps: 1, Reduces: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +139,7 @@ func TestClusterStop(t *testing.T) {
 	for len(apps) == 0 {
 		select {
 		case <-poll.C:
-			apps = appsTagged(t, tag+"-prep", "")
+			apps = c.appsTagged(t, tag+"-prep", "")
 		case err := <-ended:
 			t.Fatalf("ended before it could be stopped: %v", err)
 		}
@@ -150,14 +153,14 @@ func TestClusterStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range lines {
-		if line, _ := os.ReadFile(name); bytes.Contains(line, []byte(env.RunDir)) {
+		if line, _ := os.ReadFile(name); bytes.Contains(line, []byte(c.RunDir)) {
 			t.Errorf("still there: %s: %q", name, line)
 		}
 	}
 	if state := apps[0].State; state == "FINISHED" || state == "KILLED" {
 		t.Errorf("application %s: %s; want it to go on", apps[0].ID, state)
 	}
-	url := os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps/" + apps[0].ID + "/state?user.name=root"
+	url := c.rm + "/ws/v1/cluster/apps/" + apps[0].ID + "/state?user.name=root"
 	req, err := http.NewRequest(http.MethodPut, url, strings.NewReader(`{"state":"KILLED"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -175,11 +178,11 @@ func TestClusterStop(t *testing.T) {
 type app struct{ ID, State string }
 
 // appsTagged asks the ResourceManager for applications under a tag.
-func appsTagged(t *testing.T, tag, filter string) []app {
+func (c cluster) appsTagged(t *testing.T, tag, filter string) []app {
 	t.Helper()
-	res, err := http.Get(os.Getenv("HEDDLE_TEST_RM") + "/ws/v1/cluster/apps?applicationTags=" + tag + filter)
+	res, err := http.Get(c.rm + "/ws/v1/cluster/apps?applicationTags=" + tag + filter)
 	if err != nil {
-		t.Fatalf("ask the ResourceManager at HEDDLE_TEST_RM: %v", err)
+		t.Fatalf("ask the ResourceManager: %v", err)
 	}
 	defer res.Body.Close()
 	var answer struct{ Apps struct{ App []app } }
