@@ -44,20 +44,33 @@ func run(ctx context.Context, args []string) int {
 }
 
 func newApp() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:                 "heddle",
 		Usage:                "measure and steer how work is placed on Hadoop clusters",
 		EnableBashCompletion: true,
 		// Errors are printed once, by run.
 		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return withCode(exitUsage, err)
-		},
+		OnUsageError:   usageError,
 		Commands: []*cli.Command{
 			agentCommand(),
 			labCommand(),
 		},
 	}
+	reportUsage(app.Commands)
+	return app
+}
+
+// reportUsage gives commands and those below them the app's OnUsageError, which
+// they do not inherit.
+func reportUsage(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError = usageError
+		reportUsage(c.Subcommands)
+	}
+}
+
+func usageError(_ *cli.Context, err error, _ bool) error {
+	return withCode(exitUsage, fmt.Errorf("%w; --help says what there is", err))
 }
 
 // withCode gives err the exit code that the process ends with.
