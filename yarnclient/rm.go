@@ -166,17 +166,19 @@ func propertyMap(list []property) map[string]string {
 }
 
 func (c *client) conf(ctx context.Context, name string) (string, error) {
-	r := request{path: "/conf", query: url.Values{"name": {name}}, accept: asXML}
-	var props []property
-	if err := c.get(ctx, r, &props, "configuration", "property"); err != nil {
+	// In JSON; in XML, references to other properties (${…}) are not filled in.
+	r := request{path: "/conf", query: url.Values{"name": {name}}}
+	var p struct {
+		Name  string `wire:"key"`
+		Value string `wire:"value"`
+	}
+	if err := c.get(ctx, r, &p, "property"); err != nil {
 		return "", err
 	}
-	for _, p := range props {
-		if p.Name == name {
-			return p.Value, nil
-		}
+	if p.Name != name {
+		return "", c.errorOf(c.addresses[0], r, 0, withKind(errors.New("property not in the answer"), ErrNotFound), "")
 	}
-	return "", c.errorOf(c.addresses[0], r, 0, withKind(errors.New("property not in the answer"), ErrNotFound), "")
+	return p.Value, nil
 }
 
 func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error) {
