@@ -53,6 +53,7 @@ func newApp() *cli.App {
 		OnUsageError:   usageError,
 		Commands: []*cli.Command{
 			agentCommand(),
+			doctorCommand(),
 			labCommand(),
 		},
 	}

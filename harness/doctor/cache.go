@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"heddle/harness/internal/units"
+)
+
+// cache checks what caching inputs in HDFS needs.
+func (e *examiner) cache(ctx context.Context) []Check {
+	return []Check{e.cacheCapacity(), e.cachePools(ctx)}
+}
+
+func (e *examiner) cacheCapacity() Check {
+	c := check("cacheCapacity", true, "DataNodes that can hold blocks in memory")
+	if e.root.err != nil {
+		return c.unknown("the NameNode cannot be asked")
+	}
+	none := func(c Check) Check {
+		return c.set("hdfs-site.xml", "dfs.datanode.max.locked.memory", "bytes, with libhadoop and a memlock limit that allows it").
+			set("hdfs-site.xml", "dfs.datanode.pmem.cache.dirs", "or a folder on a tmpfs of its own").
+			next("one of the two on each DataNode, then restart it")
+	}
+	if errors.Is(e.disks.err, fs.ErrPermission) {
+		// The sum at least is for everybody to see.
+		total, ok := e.nnBeans["CacheCapacity"].(float64)
+		switch {
+		case !ok:
+			return c.unknown("%v", e.disks.err)
+		case total == 0:
+			return none(c.bad("no DataNode has a cache"))
+		}
+		return c.warn("%v in all; of which DataNodes is told to superusers only", units.Size(total)).
+			next("set user in the cluster file to a member of dfs.permissions.superusergroup")
+	} else if e.disks.err != nil {
+		return c.failed(e.disks.err)
+	}
+	var total units.Size
+	live, without := 0, 0
+	for _, n := range e.disks.value {
+		if !n.Live {
+			continue
+		}
+		live++
+		total += units.Size(n.CacheCapacity)
+		if n.CacheCapacity == 0 {
+			without++
+		}
+	}
+	switch {
+	case live == 0:
+		return c.bad("no DataNode is live").next("start DataNodes; their logs say why they are not running")
+	case total == 0:
+		return none(c.bad("none of %s has a cache", count(live, "DataNode")))
+	case without > 0:
+		return none(c.warn("%v on %d of %s", total, live-without, count(live, "DataNode")))
+	}
+	return c.ok("%v on %s", total, count(live, "DataNode"))
+}
+
+func (e *examiner) cachePools(ctx context.Context) Check {
+	c := check("cachePools", true, "asking for files to be cached: a pool of one's own, or one that others may write to")
+	if e.root.err != nil {
+		return c.unknown("the NameNode cannot be asked")
+	}
+	pools, err := e.hdfs.CachePools(ctx)
+	if err != nil {
+		return c.failed(err)
+	}
+	if e.disks.err == nil {
+		return c.ok("user %s can make pools; there %s now", e.cluster.User, isAre(len(pools), "pool"))
+	}
+	for _, p := range pools {
+		// Groups are not known here.
+		if p.Owner == e.cluster.User && p.Mode&0o200 != 0 || p.Mode&0o002 != 0 {
+			return c.ok("pool %s", p.Name)
+		}
+	}
+	return c.bad("user %s is no HDFS superuser, and none of %s is open to it", e.cluster.User, count(len(pools), "pool")).
+		next("as a superuser: hdfs cacheadmin -addPool heddle -owner " + e.cluster.User)
+}
+
+func isAre(n int, what string) string {
+	if n == 1 {
+		return "is 1 " + what
+	}
+	return "are " + count(n, what)
+}

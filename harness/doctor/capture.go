@@ -1,0 +1,318 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"heddle/harness/config"
+	"heddle/yarnclient"
+)
+
+// capture checks what every trace needs.
+func (e *examiner) capture(ctx context.Context) []Check {
+	return []Check{
+		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
+		e.versions(ctx), e.historyFolder(ctx), e.historyFormat(ctx), e.staging(ctx), e.clock(ctx),
+	}
+}
+
+func (e *examiner) resourceManager(ctx context.Context) Check {
+	c := check("resourceManager", true, "jobs, tasks and containers while they run")
+	if e.info.err != nil {
+		return c.failed(e.info.err)
+	}
+	if state := e.info.value.HAState; state != yarnclient.HAActive {
+		return c.bad("%s is %s", e.cluster.ResourceManagers[0], state).
+			next("name the other ResourceManagers in the cluster file too, or try again when one is active")
+	}
+	var others []string
+	down := false
+	for _, address := range e.cluster.ResourceManagers {
+		if address == e.rm.Address() || len(e.cluster.ResourceManagers) == 1 {
+			continue
+		}
+		state, err := e.stateOf(ctx, address)
+		if err != nil {
+			down = true
+			state = err.Error()
+		}
+		others = append(others, address+" "+state)
+	}
+	found := strings.Join(append([]string{e.rm.Address() + " active"}, others...), ", ")
+	if down {
+		return c.warn("%s", found).next("a failover would end what is under way: start the other one, or take it out of the cluster file")
+	}
+	return c.ok("%s", found)
+}
+
+func (e *examiner) stateOf(ctx context.Context, address string) (string, error) {
+	rm, err := yarnclient.NewRM(yarnclient.Options{
+		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer rm.Close()
+	info, err := rm.Info(ctx)
+	if r := new(yarnclient.RequestError); errors.As(err, &r) {
+		return "", r.Err
+	}
+	return strings.ToLower(info.HAState), err
+}
+
+func (e *examiner) authentication(ctx context.Context) Check {
+	c := check("authentication", true, "everything; only simple authentication is available in this version")
+	const name = "hadoop.security.authentication"
+	value, err := e.property(ctx, name)
+	switch {
+	case err != nil:
+		return c.unknown("%v", err)
+	case value != "" && value != config.SecuritySimple:
+		return c.bad("%s is %s", name, value).set("core-site.xml", name, config.SecuritySimple)
+	}
+	return c.ok("simple, as user %s", e.cluster.User)
+}
+
+func (e *examiner) nodeManagers() Check {
+	c := check("nodeManagers", true, "jobs to run at all")
+	if e.nodes.err != nil {
+		return c.unknown("the ResourceManager cannot be asked")
+	}
+	count := map[string]int{}
+	for _, n := range e.nodes.value {
+		count[n.State]++
+	}
+	running := count["RUNNING"]
+	delete(count, "RUNNING")
+	found := fmt.Sprintf("%d running", running)
+	for _, state := range slices.Sorted(maps.Keys(count)) {
+		found += fmt.Sprintf(", %d %s", count[state], strings.ToLower(state))
+	}
+	switch {
+	case running == 0:
+		return c.bad("%s", found).next("start NodeManagers; their logs say why they are not running")
+	case count["UNHEALTHY"] > 0 || count["LOST"] > 0:
+		return c.warn("%s", found).next("results of a cluster that lacks nodes are not those of the whole one")
+	}
+	return c.ok("%s", found)
+}
+
+func (e *examiner) nameNode() Check {
+	c := check("nameNode", true, "block and cache locations, history files")
+	if err := e.root.err; err != nil {
+		return c.failed(err).next("nameNodes in the cluster file are RPC addresses: fs.defaultFS or dfs.namenode.rpc-address of the cluster")
+	}
+	return c.ok("%s answers", strings.Join(e.cluster.NameNodes, ", "))
+}
+
+func (e *examiner) historyServer() Check {
+	c := check("historyServer", true, "jobs and counters after their end")
+	if err := e.jhs.err; err != nil {
+		c = c.failed(err)
+		if c.Next == "" {
+			c.Next = "historyServer in the cluster file is mapreduce.jobhistory.webapp.address, usually port 19888"
+		}
+		return c
+	}
+	return c.ok("%s answers", e.cluster.HistoryServer)
+}
+
+// versions compares those of the daemons; capture reads 3.3 to 3.5.
+func (e *examiner) versions(ctx context.Context) Check {
+	c := check("versions", false, "knowing which dialect daemons speak; heddle is tested with 3.4.2 and reads 3.3 to 3.5")
+	by := map[string][]string{}
+	add := func(version, who string) {
+		if version != "" && !slices.Contains(by[version], who) {
+			by[version] = append(by[version], who)
+		}
+	}
+	if e.info.err == nil {
+		add(e.info.value.Version, "ResourceManager")
+	}
+	if v, _, _ := strings.Cut(text(e.nnBeans["Version"]), ","); v != "" {
+		add(v, "NameNode")
+	}
+	if e.jhs.err == nil {
+		add(e.jhs.value.HadoopVersion, "history server")
+	}
+	for _, n := range e.nodes.value {
+		if n.State == "RUNNING" {
+			add(n.Version, "NodeManagers")
+		}
+	}
+	var parts []string
+	strange := len(by) > 1
+	for _, version := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, "Hadoop "+version+" ("+strings.Join(by[version], ", ")+")")
+		if !slices.ContainsFunc([]string{"3.3.", "3.4.", "3.5."}, func(known string) bool { return strings.HasPrefix(version, known) }) {
+			strange = true
+		}
+	}
+	if len(by) == 0 {
+		return c.unknown("no daemon can be asked")
+	}
+	if java := e.javaVersion(ctx); java != "" {
+		parts = append(parts, "Java "+java)
+	}
+	if strange {
+		return c.warn("%s", strings.Join(parts, ", ")).next("run one version, of 3.3 to 3.5, on all nodes")
+	}
+	return c.ok("%s", strings.Join(parts, ", "))
+}
+
+func (e *examiner) javaVersion(ctx context.Context) string {
+	if e.info.err != nil {
+		return ""
+	}
+	beans, err := e.rm.JMX(ctx, "java.lang:type=Runtime")
+	if err != nil || len(beans) == 0 {
+		return ""
+	}
+	return text(beans[0]["VmVersion"])
+}
+
+// nameNodeInfo is the NameNode's JMX bean of that name, which everybody may
+// read; nil if its web port is not to be found.
+func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
+	address := e.nameNodeWeb(ctx)
+	if address == "" {
+		return nil
+	}
+	// /jmx is the same on every daemon.
+	nn, err := yarnclient.NewNM(yarnclient.Options{
+		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
+	})
+	if err != nil {
+		return nil
+	}
+	defer nn.Close()
+	beans, err := nn.JMX(ctx, "Hadoop:service=NameNode,name=NameNodeInfo")
+	if err != nil || len(beans) == 0 {
+		return nil
+	}
+	return beans[0]
+}
+
+// nameNodeWeb derives the web address of the first NameNode; the cluster file
+// has only RPC addresses.
+func (e *examiner) nameNodeWeb(ctx context.Context) string {
+	host, _, err := net.SplitHostPort(e.cluster.NameNodes[0])
+	if err != nil {
+		return ""
+	}
+	port := "9870"
+	if value, err := e.property(ctx, "dfs.namenode.http-address"); err == nil && value != "" {
+		if h, p, err := net.SplitHostPort(value); err == nil {
+			port = p
+			if h != "" && h != "0.0.0.0" {
+				host = h
+			}
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+const (
+	doneDir         = "mapreduce.jobhistory.done-dir"
+	intermediateDir = "mapreduce.jobhistory.intermediate-done-dir"
+	stagingDir      = "yarn.app.mapreduce.am.staging-dir"
+)
+
+func (e *examiner) historyFolder(ctx context.Context) Check {
+	c := check("historyFolder", true, "history files, which hold every attempt with its times and counters")
+	if e.root.err != nil {
+		return c.unknown("the NameNode cannot be asked")
+	}
+	var folders []string
+	for _, name := range []string{intermediateDir, doneDir} {
+		value, err := e.historyProperty(ctx, name)
+		switch {
+		case err != nil:
+			return c.unknown("%v", err)
+		case value == "":
+			return c.bad("the history server has no %s", name).set("mapred-site.xml", name, "a folder in HDFS")
+		}
+		folder := hdfsPath(value)
+		for _, err := range e.hdfs.Locations(ctx, folder) {
+			if errors.Is(err, fs.ErrPermission) {
+				return c.bad("user %s cannot read %s", e.cluster.User, folder).
+					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.cluster.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
+			}
+			if err != nil {
+				return c.failed(err).next("see that " + name + " in the history server's mapred-site.xml is in this HDFS")
+			}
+			break // one file read is enough
+		}
+		folders = append(folders, folder)
+	}
+	return c.ok("%s and %s can be read", folders[0], folders[1])
+}
+
+func (e *examiner) historyFormat(ctx context.Context) Check {
+	c := check("historyFormat", false, "reading history files; json and binary are both read")
+	const name = "mapreduce.jobhistory.jhist.format"
+	value, err := e.historyProperty(ctx, name)
+	switch {
+	case err != nil:
+		return c.unknown("%v", err)
+	case value == "":
+		value = "binary" // Hadoop's default
+	case value != "json" && value != "binary":
+		return c.warn("%s is %s", name, value).set("mapred-site.xml", name, "json")
+	}
+	return c.ok("%s", value)
+}
+
+// staging is where job.xml and the splits are while a job runs: of the user's
+// own jobs without further ado, of others for superusers only.
+func (e *examiner) staging(ctx context.Context) Check {
+	c := check("staging", false, "job.xml and splits of running jobs, which tie maps to blocks; they vanish when a job ends")
+	if e.root.err != nil {
+		return c.unknown("the NameNode cannot be asked")
+	}
+	value, err := e.historyProperty(ctx, stagingDir)
+	if err != nil || value == "" {
+		value, err = e.property(ctx, stagingDir)
+	}
+	if err != nil || value == "" {
+		return c.unknown("%s is not to be seen", stagingDir)
+	}
+	folder := hdfsPath(value)
+	if _, err := e.hdfs.Stat(ctx, folder); errors.Is(err, fs.ErrNotExist) {
+		return c.ok("%s is not there yet; the first job makes it", folder)
+	} else if err != nil {
+		return c.failed(err)
+	}
+	own := path.Join(folder, e.cluster.User, ".staging")
+	for _, err := range e.hdfs.Locations(ctx, own) {
+		if errors.Is(err, fs.ErrPermission) {
+			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
+		}
+		break // that it is not there yet, or empty, is fine
+	}
+	if e.disks.err != nil {
+		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)
+	}
+	return c.ok("%s, of jobs of all users", folder)
+}
+
+// hdfsPath takes scheme and host off a folder's name.
+func hdfsPath(name string) string {
+	if u, err := url.Parse(name); err == nil && u.Scheme != "" {
+		name = u.Path
+	}
+	return path.Clean("/" + name)
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// offset is how far a clock is ahead of ours: the truth is within Bound.
+type offset struct {
+	who       string
+	by, bound time.Duration
+}
+
+// clock compares the daemons' clocks by the Date of their answers, which is
+// cut to seconds. Nodes with agents are compared more exactly in measure.
+func (e *examiner) clock(ctx context.Context) Check {
+	c := check("clock", false, "putting events of different hosts in order")
+	addresses := map[string]string{"history server": e.cluster.HistoryServer, "NameNode": e.nameNodeWeb(ctx)}
+	if a := e.rm.Address(); a != "" {
+		addresses["ResourceManager"] = a
+	} else {
+		addresses["ResourceManager"] = e.cluster.ResourceManagers[0]
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DialContext: e.cluster.DialContext(), DisableKeepAlives: true},
+		Timeout:       callTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	var parts []string
+	apart := false
+	for _, who := range []string{"ResourceManager", "NameNode", "history server"} {
+		o, err := dateOffset(ctx, client, addresses[who])
+		if err != nil {
+			continue // that it does not answer is another check's finding
+		}
+		parts = append(parts, fmt.Sprintf("%s within %v of this machine", who, o.atMost().Round(100*time.Millisecond)))
+		apart = apart || o.atLeast() > 0
+	}
+	switch {
+	case len(parts) == 0:
+		return c.unknown("no daemon tells its time")
+	case apart:
+		return c.warn("clocks differ: %s", strings.Join(parts, ", ")).next("run a time daemon (chrony, ntpd) on all hosts")
+	}
+	return c.ok("%s", strings.Join(parts, ", "))
+}
+
+// atMost and atLeast bound the distance between the clocks.
+func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
+func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
+
+// dateOffset reads the Date of an answer. A daemon keeps the text of its date
+// for up to a second, after it has cut off as much.
+func dateOffset(ctx context.Context, client *http.Client, address string) (offset, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/conf?name=fs.defaultFS", nil)
+	if err != nil {
+		return offset{}, err
+	}
+	asked := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return offset{}, err
+	}
+	resp.Body.Close()
+	answered := time.Now()
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return offset{}, fmt.Errorf("%s: no time in the answer: %w", address, err)
+	}
+	low, high := date.Sub(answered), date.Add(2*time.Second).Sub(asked)
+	return offset{by: (low + high) / 2, bound: (high - low) / 2}, nil
+}

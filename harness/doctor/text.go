@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText prints the report for people: each feature with its checks, and
+// one line of verdicts at the end. What is fine takes one line; the rest says
+// what it is needed for and what to set.
+func (r *Report) WriteText(w io.Writer, color bool) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
+	for _, f := range r.Features {
+		fmt.Fprintf(&b, "\n%s: %s\n", f.Name, paint(string(f.Verdict), color))
+		for _, c := range f.Checks {
+			fmt.Fprintf(&b, "  %s%s %-16s %s\n", paint(string(c.Status), color), strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
+			if c.Status == OK {
+				continue
+			}
+			note := func(format string, args ...any) {
+				fmt.Fprintf(&b, "%28s%s\n", "", fmt.Sprintf(format, args...))
+			}
+			note("needed for %s", c.NeededFor)
+			for _, p := range c.Set {
+				note("set in %s: %s = %s", p.File, p.Name, p.Value)
+			}
+			if c.Next != "" {
+				note("next: %s", c.Next)
+			}
+		}
+	}
+	b.WriteString("\n" + r.Summary() + "\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Summary is the verdicts in one line, with the first reason each.
+func (r *Report) Summary() string {
+	var parts []string
+	for _, f := range r.Features {
+		part := f.Name + ": " + string(f.Verdict)
+		if len(f.Why) > 0 {
+			part += " — " + f.Why[0]
+			if n := len(f.Why) - 1; n > 0 {
+				part += fmt.Sprintf(" (and %d more)", n)
+			}
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func paint(word string, color bool) string {
+	code := map[string]string{"ok": "32", "yes": "32", "warn": "33", "unknown": "33", "missing": "31", "no": "31"}[word]
+	if !color || code == "" {
+		return word
+	}
+	return "\x1b[" + code + "m" + word + "\x1b[0m"
+}
