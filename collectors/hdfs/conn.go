@@ -152,7 +152,7 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 		return cn.err
 	}
 	defer func() { <-cn.writing }()
-	stop := context.AfterFunc(ctx, func() { cn.c.SetWriteDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
 	if !stop() {
 		// The frame is cut, or the deadline hits the next one.
@@ -163,7 +163,7 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 		return nil
 	}
 	// What the other side said before it went away tells more than this does.
-	cn.c.SetReadDeadline(time.Now().Add(time.Second))
+	_ = cn.c.SetReadDeadline(time.Now().Add(time.Second))
 	<-cn.done
 	if errors.Is(cn.err, os.ErrDeadlineExceeded) {
 		return &lostError{fmt.Errorf("write %d of %d bytes: %w", n, len(frame), err)}
@@ -256,7 +256,7 @@ func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 func readFrame(r *bufio.Reader) ([]byte, error) {
 	head, err := r.Peek(4)
 	if err != nil {
-		if len(head) > 0 && err == io.EOF {
+		if len(head) > 0 && errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err
@@ -269,7 +269,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		text, _ := r.Peek(min(r.Buffered(), 40))
 		return nil, &protocolError{fmt.Sprintf("answered %q, which is not Hadoop IPC", text)}
 	}
-	r.Discard(4)
+	_, _ = r.Discard(4) // peeked already
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -281,7 +281,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 }
 
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

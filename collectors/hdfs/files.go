@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -35,8 +36,7 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	// It keeps the server's defaults without a lock: fetched here, they are only
 	// read from then on.
 	if _, err := files.ServerDefaults(); err != nil {
-		files.Close()
-		return nil, fmt.Errorf("hdfs files: %w", err)
+		return nil, fmt.Errorf("hdfs files: %w", errors.Join(err, files.Close()))
 	}
 	c.files = files
 	return files, nil
@@ -60,12 +60,16 @@ type limitedConn struct {
 }
 
 func (l *limitedConn) Read(b []byte) (int, error) {
-	l.SetReadDeadline(time.Now().Add(l.limit))
+	if err := l.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
+		return 0, err
+	}
 	return l.Conn.Read(b)
 }
 
 func (l *limitedConn) Write(b []byte) (int, error) {
-	l.SetWriteDeadline(time.Now().Add(l.limit))
+	if err := l.SetWriteDeadline(time.Now().Add(l.limit)); err != nil {
+		return 0, err
+	}
 	return l.Conn.Write(b)
 }
 
@@ -107,19 +111,20 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	part := fmt.Sprintf("%s/._%s.%x", path.Dir(name), path.Base(name), c.nextCallID())
+	// A leading dot hides it from jobs that read the folder.
+	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
 		return err
 	}
-	if err := c.fill(ctx, w, r); err != nil {
-		w.Close()
-		files.Remove(part)
-		return err
+	err = c.fill(ctx, w, r)
+	if err == nil {
+		err = files.Rename(part, name)
+	} else {
+		_ = w.Close() // ends its connections; err says what matters
 	}
-	if err := files.Rename(part, name); err != nil {
-		files.Remove(part)
-		return err
+	if err != nil {
+		return errors.Join(err, files.Remove(part))
 	}
 	return nil
 }
@@ -131,7 +136,7 @@ func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		n, readErr := io.ReadFull(r, piece)
+		n, readErr := r.Read(piece)
 		if err := w.SetDeadline(time.Now().Add(c.options.CallTimeout)); err != nil {
 			return err
 		}
@@ -140,7 +145,7 @@ func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader)
 				return err
 			}
 		}
-		if readErr == io.EOF || readErr == io.ErrUnexpectedEOF {
+		if readErr == io.EOF {
 			return CloseWriter(ctx, w)
 		}
 		if readErr != nil {

@@ -5,16 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,10 +80,22 @@ func TestLabFiles(t *testing.T) {
 		if err != nil || f.Length != int64(size) || f.BlockSize != 65536 || f.Mode != 0o600 || f.Owner != "root" {
 			t.Errorf("stat: %+v, %v", f, err)
 		}
-		entries, err := files.ReadDir(name[:strings.LastIndexByte(name, '/')])
+		entries, err := files.ReadDir(path.Dir(name))
 		if err != nil || len(entries) != 1 {
 			t.Errorf("folder holds %v, %v; want only the file", entries, err)
 		}
+	}
+
+	cut := io.MultiReader(bytes.NewReader(make([]byte, 100_000)), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if err := c.WriteFile(t.Context(), name, cut, WriteOptions{BlockSize: 65536}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("writing from a source that breaks off: %v", err)
+	}
+	files, err := c.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := files.ReadDir(path.Dir(name)); err != nil || len(entries) != 1 || entries[0].Size() != 0 {
+		t.Errorf("it left %v, %v; want the file as it was", entries, err)
 	}
 
 	modified, accessed := time.UnixMilli(1_600_000_000_123), time.UnixMilli(1_600_000_000_456)

@@ -2,6 +2,7 @@ package jobsplit
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -113,13 +114,16 @@ func (d *decoder) end() {
 	if d.err != nil {
 		return
 	}
-	if _, err := d.r.ReadByte(); err != io.EOF {
+	switch _, err := d.r.ReadByte(); {
+	case err == nil:
 		d.fail("more bytes after the last map")
+	case !errors.Is(err, io.EOF):
+		d.err = err
 	}
 }
 
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
