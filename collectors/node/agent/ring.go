@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxKept bounds memory: some 100 MB for a node of ten devices.
+	// maxKept bounds memory: a sample of a node with ten devices takes 2 KB.
 	maxKept = 100_000
 	// maxPage bounds one answer.
 	maxPage = 1000
