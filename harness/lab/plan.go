@@ -32,6 +32,8 @@ const (
 	portRM      = 8088
 	portHistory = 19888
 	portNM      = 45454
+	portNMHTTP  = 8042
+	portDNHTTP  = 9864
 	portAgent   = 9177
 )
 

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -83,13 +82,13 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 							return false, err
 						}
 					}
-				case seen.ready(n, d):
+				case l.pid(n, d) == 0:
+					return false, l.died(n, d)
+				case l.ready(ctx, seen, n, d):
 					delete(pending, k)
 					if started {
 						say(Event{Node: n.name, Daemon: string(d), What: "ready"})
 					}
-				case l.pid(n, d) == 0:
-					return false, l.died(n, d)
 				}
 			}
 		}
@@ -118,29 +117,42 @@ type observed struct {
 	rmActive     bool
 	nodeManagers map[string]bool // running, by name
 	history      bool
-	agents       map[string]bool
 }
 
-func (o observed) ready(n node, d daemon) bool {
+// ready says whether a daemon that runs also serves. Masters count a worker that
+// has died for some 15 s more, so workers are asked too.
+func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	switch d {
 	case nameNode:
 		return o.hdfsWritable
 	case dataNode:
-		return o.dataNodes[n.name]
+		return o.dataNodes[n.name] && registered(ctx, n)
 	case resourceManager:
 		return o.rmActive
 	case nodeManager:
-		return o.nodeManagers[n.name]
+		// Its pages come up after all else but the registration.
+		return o.nodeManagers[n.name] && listens(ctx, n.ip.String(), portNMHTTP)
 	case historyServer:
 		return o.history
 	default:
-		return o.agents[n.name]
+		return listens(ctx, n.ip.String(), portAgent)
 	}
+}
+
+// registered asks a DataNode whether the NameNode has taken it.
+func registered(ctx context.Context, n node) bool {
+	var info struct{ Beans []struct{ BPServiceActorInfo string } }
+	if !get(ctx, n.ip.String(), portDNHTTP, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo", &info) || len(info.Beans) != 1 {
+		return false
+	}
+	var actors []struct{ ActorState string }
+	json.Unmarshal([]byte(info.Beans[0].BPServiceActorInfo), &actors)
+	return len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
 // observe asks the masters; one that does not answer is not up.
 func (l *Lab) observe(ctx context.Context) observed {
-	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}, agents: map[string]bool{}}
+	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
 	master := l.master().ip.String()
 	var hdfs struct {
 		Beans []struct {
@@ -175,11 +187,6 @@ func (l *Lab) observe(ctx context.Context) observed {
 		}
 	}
 	o.history = get(ctx, master, portHistory, "/ws/v1/history/info", &struct{}{})
-	if l.hasAgents() {
-		for _, n := range l.nodes {
-			o.agents[n.name] = listens(ctx, n.ip.String(), portAgent)
-		}
-	}
 	return o
 }
 
@@ -290,5 +297,3 @@ func sortedKeys[V any](list ...map[string]V) []string {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
-
-var _ = filepath.Join

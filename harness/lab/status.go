@@ -44,7 +44,7 @@ func (l *Lab) Status(ctx context.Context) Status {
 			one := DaemonStatus{Node: n.name, Address: n.ip.String(), Daemon: string(d), PID: l.pid(n, d)}
 			if one.PID != 0 {
 				running++
-				one.Ready = seen.ready(n, d)
+				one.Ready = l.ready(ctx, seen, n, d)
 				one.RSSBytes = rss(one.PID)
 			}
 			if one.Ready {

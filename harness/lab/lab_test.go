@@ -1,0 +1,485 @@
+package lab_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/internal/units"
+	"heddle/harness/lab"
+	"heddle/harness/lab/labtest"
+)
+
+// TestLab goes through the life of one lab: its steps need a cluster in the
+// state that the step before has left, and starting it is what takes time.
+func TestLab(t *testing.T) {
+	labtest.Need(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := lab.Default()
+	c.Name, c.Executable = "labtest", binary
+	c.Nodes, c.Replication = 3, 1 // two in rack 1, one in rack 2
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	down(t, c.Name, true)
+	t.Cleanup(func() { down(t, c.Name, true) })
+
+	l := up(ctx, t, c)
+	t.Run("up again changes nothing", func(t *testing.T) {
+		before := l.Status(ctx)
+		again := up(ctx, t, c)
+		if after := again.Status(ctx); after.State != "up" || pids(after) != pids(before) {
+			t.Errorf("the second up changed the lab from\n%s to\n%s", before, after)
+		}
+		other := c
+		other.Slots = 3
+		if _, err := lab.Up(ctx, other, nil); err == nil || !strings.Contains(err.Error(), "slots 2, not 3") {
+			t.Errorf("up with other settings: error %v, want one that names the difference", err)
+		}
+	})
+	t.Run("commands run on nodes", func(t *testing.T) {
+		out, err := l.Command(ctx, "r1n2", "sh", "-c", "uname -n; getent hosts r2n1; cat /proc/self/cgroup").CombinedOutput()
+		if err != nil {
+			t.Fatal(err, string(out))
+		}
+		for _, want := range []string{"r1n2\n", l.Cluster().Hosts["r2n1"], "/heddle/labtest/r1n2\n"} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("on r1n2 the command printed %q, want %q in it", out, want)
+			}
+		}
+		if err := l.Command(ctx, "r9n9", "true").Run(); err == nil {
+			t.Error("a command ran on a node that is not there")
+		}
+	})
+	t.Run("hadoop's commands work from this machine", func(t *testing.T) {
+		cmd := exec.CommandContext(ctx, filepath.Join(l.Cluster().Hadoop.Home, "bin", "yarn"), "node", "-list")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "Total Nodes:4") {
+			t.Errorf("yarn node -list: %v\n%s", err, out)
+		}
+	})
+	t.Run("four levels of reads", func(t *testing.T) { fourLevels(ctx, t, l) })
+	t.Run("changes act at once", func(t *testing.T) { changes(ctx, t, l) })
+	t.Run("a daemon that dies at its start is named", func(t *testing.T) { deaths(ctx, t, l, c) })
+	t.Run("jobs run as users write them", func(t *testing.T) { jobs(ctx, t, l) })
+	t.Run("down leaves nothing", func(t *testing.T) {
+		down(t, c.Name, false)
+		nothingLeft(t, c.Name)
+	})
+	t.Run("up after an up that was killed", func(t *testing.T) {
+		killHalfWay(ctx, t, binary, c.Name)
+		l := up(ctx, t, c)
+		if _, err := client(t, l, "master").Stat("/levels/r1n1"); err != nil {
+			t.Errorf("a file from before did not survive down and up: %v", err)
+		}
+	})
+	t.Run("down after an up that was killed", func(t *testing.T) {
+		down(t, c.Name, false)
+		killHalfWay(ctx, t, binary, c.Name)
+		down(t, c.Name, true)
+		nothingLeft(t, c.Name)
+		if _, err := os.Stat(l.Cluster().Hadoop.Conf); err == nil {
+			t.Error("the state folder is still there after a purge")
+		}
+		if _, err := lab.Open(c.Name); !errors.Is(err, lab.ErrNotFound) {
+			t.Errorf("open after a purge: error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// Labels need the capacity scheduler; without it the lab comes up too.
+func TestFairScheduler(t *testing.T) {
+	labtest.Need(t)
+	c := lab.Default()
+	c.Name, c.Nodes, c.Racks, c.Replication, c.Scheduler = "labtest-fair", 1, 1, 1, lab.Fair
+	down(t, c.Name, true)
+	t.Cleanup(func() { down(t, c.Name, true) })
+	l := up(t.Context(), t, c)
+	var scheduler struct {
+		Scheduler struct{ SchedulerInfo struct{ Type string } }
+	}
+	getJSON(t, l.Cluster().ResourceManagers[0]+"/ws/v1/cluster/scheduler", &scheduler)
+	if got := scheduler.Scheduler.SchedulerInfo.Type; got != "fairScheduler" {
+		t.Errorf("the scheduler is %q", got)
+	}
+}
+
+// An up that is interrupted takes down what it has started.
+func TestInterruptedUp(t *testing.T) {
+	labtest.Need(t)
+	c := lab.Default()
+	c.Name, c.Nodes, c.Racks, c.Replication = "labtest-cut", 1, 1, 1
+	t.Cleanup(func() { down(t, c.Name, true) })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := lab.Up(ctx, c, func(e lab.Event) {
+		if strings.Contains(e.What, "nodes in") {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	nothingLeft(t, c.Name)
+}
+
+func up(ctx context.Context, t *testing.T, c lab.Config) *lab.Lab {
+	t.Helper()
+	var lines []string
+	l, err := lab.Up(ctx, c, func(e lab.Event) { lines = append(lines, e.String()) })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, strings.Join(lines, "\n"))
+	}
+	if s := l.Status(ctx); s.State != "up" {
+		t.Fatalf("not up:\n%s", s)
+	}
+	return l
+}
+
+func down(t *testing.T, name string, purge bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := lab.Down(ctx, name, purge); err != nil {
+		t.Error(err)
+	}
+}
+
+func pids(s lab.Status) string {
+	var out strings.Builder
+	for _, d := range s.Daemons {
+		fmt.Fprintf(&out, "%s %s %d\n", d.Node, d.Daemon, d.PID)
+	}
+	return out.String()
+}
+
+// nothingLeft looks for what a lab could leave behind, in all of this machine.
+func nothingLeft(t *testing.T, name string) {
+	t.Helper()
+	links, err := netlink.LinkList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if l.Attrs().Alias == "heddle lab "+name {
+			t.Errorf("network device %s is left", l.Attrs().Name)
+		}
+	}
+	spaces, _ := filepath.Glob("/run/netns/heddle." + name + ".*")
+	groups, _ := filepath.Glob("/sys/fs/cgroup/*/heddle/" + name)
+	unified, _ := filepath.Glob("/sys/fs/cgroup/heddle/" + name)
+	for _, path := range append(append(spaces, groups...), unified...) {
+		t.Errorf("%s is left", path)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, "/labs/"+name+"/") {
+			t.Errorf("a mount is left: %s", line)
+		}
+	}
+	cmdlines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range cmdlines {
+		text, _ := os.ReadFile(path)
+		if strings.Contains(string(text), "/labs/"+name+"/") {
+			t.Errorf("a process is left: %s", strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+}
+
+// killHalfWay starts 'lab up' and kills it without notice once it has begun to
+// start daemons.
+func killHalfWay(ctx context.Context, t *testing.T, binary, name string) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, binary, "lab", "up", "--name", name)
+	progress, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(progress); lines.Scan(); {
+		if strings.Contains(lines.Text(), "ready") {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatalf("up ended before it could be killed: %v", err)
+	}
+	cmd.Wait()
+}
+
+// client is an HDFS client on a node: its connections begin there.
+func client(t *testing.T, l *lab.Lab, node string) *hdfs.Client {
+	t.Helper()
+	c, err := hdfs.NewClient(hdfs.ClientOptions{
+		Addresses: l.Cluster().NameNodes, User: l.Cluster().User,
+		NamenodeDialFunc: l.Dial(node), DatanodeDialFunc: l.Dial(node),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+const levelBytes = 16 << 20 // one block; at the default uplink 2.3 s
+
+// fourLevels reads one block cold from the cache, the own disk, the rack and
+// beyond; each must be at least twice as fast as the next.
+func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
+	if err := client(t, l, "master").MkdirAll("/levels", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, l, "r1n1", "/levels/cached")
+	for _, node := range []string{"r1n1", "r1n2", "r2n1"} {
+		write(t, l, node, "/levels/"+node)
+	}
+	cache(ctx, t, l, "/levels/cached")
+	levels := []struct{ name, file string }{
+		{"cache", "/levels/cached"}, {"own disk", "/levels/r1n1"}, {"same rack", "/levels/r1n2"}, {"other rack", "/levels/r2n1"},
+	}
+	var rates []float64
+	for _, level := range levels {
+		// The first reads have a DataNode's code compiled; the best is the one
+		// that nothing else on this machine has disturbed.
+		best := 0.0
+		for range 4 {
+			best = max(best, coldRead(t, l, "r1n1", level.file))
+		}
+		rates = append(rates, best)
+		t.Logf("%-10s %7.1f MB/s", level.name, best/1e6)
+	}
+	for i := range rates[1:] {
+		if rates[i] < 2*rates[i+1] {
+			t.Errorf("%s at %.1f MB/s is not twice as fast as %s at %.1f MB/s", levels[i].name, rates[i]/1e6, levels[i+1].name, rates[i+1]/1e6)
+		}
+	}
+}
+
+// write makes a file of one block whose one replica is on the node that writes.
+func write(t *testing.T, l *lab.Lab, node, path string) {
+	t.Helper()
+	c := client(t, l, node)
+	w, err := c.CreateFile(path, 1, levelBytes, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(w, io.LimitReader(rand.NewChaCha8([32]byte{1}), levelBytes)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if err = w.Close(); !hdfs.IsErrReplicating(err) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cache has HDFS cache a file and waits until it is.
+func cache(ctx context.Context, t *testing.T, l *lab.Lab, path string) {
+	t.Helper()
+	for _, args := range [][]string{{"-addPool", "levels"}, {"-addDirective", "-path", path, "-pool", "levels"}} {
+		out, err := l.Command(ctx, "master", append([]string{"hdfs", "cacheadmin"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("cacheadmin %v: %v\n%s", args, err, out)
+		}
+	}
+	host, _, _ := net.SplitHostPort(l.Cluster().NameNodes[0])
+	waitFor(t, 30*time.Second, path+" to be cached", func() bool {
+		var jmx struct{ Beans []struct{ CacheUsed int64 } }
+		getJSON(t, "http://"+host+":9870/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &jmx)
+		return len(jmx.Beans) == 1 && jmx.Beans[0].CacheUsed >= levelBytes
+	})
+}
+
+// coldRead reads a file with no page cache, and gives bytes a second.
+func coldRead(t *testing.T, l *lab.Lab, node, path string) float64 {
+	t.Helper()
+	unix.Sync()
+	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
+		t.Fatal(err)
+	}
+	f, err := client(t, l, node).Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	began := time.Now()
+	n, err := io.Copy(io.Discard, f)
+	if err != nil || n != levelBytes {
+		t.Fatalf("read %d bytes of %s: %v", n, path, err)
+	}
+	return float64(n) / time.Since(began).Seconds()
+}
+
+// changes makes one link ten times slower and back.
+func changes(ctx context.Context, t *testing.T, l *lab.Lab) {
+	slow, normal := units.Rate(2.5e6), l.Config().Link
+	before := coldRead(t, l, "r1n1", "/levels/r1n2")
+	if err := l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &slow}); err != nil {
+		t.Fatal(err)
+	}
+	slowed := coldRead(t, l, "r1n1", "/levels/r1n2")
+	if err := l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &normal}); err != nil {
+		t.Fatal(err)
+	}
+	if slowed > before/3 {
+		t.Errorf("a link ten times slower changed reads from %.1f to %.1f MB/s", before/1e6, slowed/1e6)
+	}
+	half := 0.5
+	if err := l.Set(lab.Change{Rack: 1, CPUs: &half, Disk: &slow, Uplink: &slow}); err != nil {
+		t.Error(err)
+	}
+	none, zero := units.Rate(0), 0.0
+	if err := l.Set(lab.Change{CPUs: &zero, Disk: &none, Link: &none, Uplink: &none}); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []lab.Change{{}, {Nodes: []string{"r9n9"}, CPUs: &half}, {Nodes: []string{"master"}, CPUs: &half}, {Rack: 9, Uplink: &slow}} {
+		if err := l.Set(bad); err == nil {
+			t.Errorf("change %+v was taken", bad)
+		}
+	}
+}
+
+// deaths keeps a NodeManager and then a DataNode from starting.
+func deaths(ctx context.Context, t *testing.T, l *lab.Lab, c lab.Config) {
+	named := func(daemon, why string) {
+		t.Helper()
+		_, err := lab.Up(ctx, c, nil)
+		var died *lab.DaemonError
+		if !errors.As(err, &died) || died.Node != "r1n2" || died.Daemon != daemon || !strings.Contains(died.Error(), why) {
+			t.Errorf("up with a %s that cannot start: error %v; want one that names r1n2, %s and %q", daemon, err, daemon, why)
+		}
+	}
+	if err := l.Kill(ctx, "r1n2", "nodemanager", unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	port := listen(t, "heddle."+l.Name+".r1n2", ":8040")
+	named("nodemanager", "Address already in use")
+	port.Close()
+
+	if err := l.Kill(ctx, "r1n2", "datanode", unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Dir(l.Cluster().Hadoop.Conf)
+	version := filepath.Join(state, "nodes", "r1n2", "data", "current", "VERSION")
+	good, err := os.ReadFile(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(version, []byte(strings.ReplaceAll(string(good), "clusterID=", "clusterID=not-")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	named("datanode", "Incompatible clusterIDs")
+	if err := os.WriteFile(version, good, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	up(ctx, t, c)
+	for _, call := range []error{
+		l.Kill(ctx, "r1n2", "namenode", unix.SIGKILL), l.Start(ctx, "r9n9", "datanode"), l.Kill(ctx, "master", "nonsense", unix.SIGKILL),
+	} {
+		if call == nil {
+			t.Error("a daemon that is not there was killed or started")
+		}
+	}
+}
+
+// listen takes a port on a node.
+func listen(t *testing.T, namespace, addr string) net.Listener {
+	t.Helper()
+	type result struct {
+		net.Listener
+		error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never back: the thread stays in the namespace
+		ns, err := netns.GetFromName(namespace)
+		if err == nil {
+			err = netns.Set(ns)
+			ns.Close()
+		}
+		if err != nil {
+			done <- result{nil, err}
+			return
+		}
+		l, err := net.Listen("tcp", addr)
+		done <- result{l, err}
+	}()
+	r := <-done
+	if r.error != nil {
+		t.Fatal(r.error)
+	}
+	return r.Listener
+}
+
+// jobs runs one job whose containers start from the class-data archive, which
+// -Xshare:on insists on, and one that wants its own classes first and so goes
+// without.
+func jobs(ctx context.Context, t *testing.T, l *lab.Lab) {
+	if !l.ClassDataSharing() {
+		t.Error("the lab runs without class-data sharing")
+	}
+	examples, _ := filepath.Glob(filepath.Join(l.Cluster().Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	for _, opts := range [][]string{
+		{"-Dmapreduce.map.java.opts=-Xmx200m -Xshare:on", "-Dyarn.app.mapreduce.am.command-opts=-Xmx256m -Xshare:on"},
+		{"-Dmapreduce.job.user.classpath.first=true"},
+	} {
+		args := append([]string{"hadoop", "jar", examples[0], "pi"}, append(opts, "1", "10")...)
+		out, err := l.Command(ctx, "master", args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "Estimated value of Pi") {
+			t.Errorf("%v: %v\n%s", opts, err, out)
+		}
+	}
+}
+
+func getJSON(t *testing.T, url string, into any) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+}
+
+func waitFor(t *testing.T, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for stop := time.After(limit); !done(); {
+		select {
+		case <-tick.C:
+		case <-stop:
+			t.Fatalf("waited %v for %s", limit, what)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// testPlan is a plan with fixed paths.
+func testPlan(c Config) plan {
+	return newPlan("/state/lab", savedPlan{
+		Cfg: c, Network: 100, Java: "/java", Classpath: "/jars/*", Archive: "/cache/classes.jsa",
+	})
+}
+
+func TestPlanAddresses(t *testing.T) {
+	c := Default()
+	c.Nodes, c.Racks, c.CPUs = 5, 2, CPUs{1, 0.5}
+	var got []string
+	p := testPlan(c)
+	for _, n := range p.nodes {
+		got = append(got, fmt.Sprintf("%s %s %s %g %v", n.name, n.ip, rackPath(n.rack), n.cores, n.daemons))
+	}
+	want := []string{
+		"master 10.100.0.1 /core 0 [namenode resourcemanager historyserver nodemanager]",
+		"r1n1 10.100.1.1 /rack1 1 [datanode nodemanager]",
+		"r1n2 10.100.1.2 /rack1 0.5 [datanode nodemanager]",
+		"r1n3 10.100.1.3 /rack1 1 [datanode nodemanager]",
+		"r2n1 10.100.2.1 /rack2 0.5 [datanode nodemanager]",
+		"r2n2 10.100.2.2 /rack2 1 [datanode nodemanager]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every plan has all its nodes, no name or address twice, racks that differ by
+// at most one node, and device names that Linux takes.
+func TestPlanProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Default()
+		c.Nodes = rapid.IntRange(1, 250).Draw(t, "nodes")
+		c.Racks = rapid.IntRange(1, c.Nodes).Draw(t, "racks")
+		p := testPlan(c)
+		if len(p.workers()) != c.Nodes {
+			t.Fatalf("%d workers, want %d", len(p.workers()), c.Nodes)
+		}
+		seen, inRack := map[string]bool{}, map[int]int{}
+		for _, n := range p.nodes {
+			inRack[n.rack]++
+			for _, id := range []string{n.name, n.ip.String()} {
+				if seen[id] {
+					t.Fatalf("%s twice", id)
+				}
+				seen[id] = true
+			}
+			if dev := p.device(n.name); len(dev) > 15 {
+				t.Fatalf("device name %s is longer than 15", dev)
+			}
+		}
+		if seen[p.hostIP().String()] {
+			t.Fatalf("a node has this machine's address %s", p.hostIP())
+		}
+		for rack := 1; rack <= c.Racks; rack++ {
+			if n := inRack[rack]; n != c.Nodes/c.Racks && n != c.Nodes/c.Racks+1 {
+				t.Fatalf("%d nodes in rack %d of %d, %d nodes in all", n, rack, c.Racks, c.Nodes)
+			}
+		}
+	})
+}
+
+func TestLabNamesNeverOverlap(t *testing.T) {
+	if strings.HasPrefix(namespacePrefix("a-b"), namespacePrefix("a")) {
+		t.Error("taking lab a down would take namespaces of lab a-b")
+	}
+}
+
+// What Hadoop and shells get to read, whole. Run with -update after a change
+// that is meant.
+func TestGolden(t *testing.T) {
+	fair := Default()
+	fair.Scheduler, fair.Cache = Fair, 0
+	for _, c := range []struct {
+		dir  string
+		conf Config
+	}{{"capacity", Default()}, {"fair", fair}} {
+		p := testPlan(c.conf)
+		files, err := p.hadoopConf()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Lab{plan: p, cgroups: cgroups{mounts: map[string]string{"cpu": "/sys/cpu", "memory": "/sys/memory", "blkio": "/sys/blkio"}}}
+		if c.dir == "capacity" {
+			for _, script := range []string{"hadoop.sh", "java.sh"} {
+				if files[script], err = l.script(script); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files["enter"] = l.enterScript(l.nodes[1])
+			files["argv"] = []byte(strings.Join(l.argv(l.nodes[1], dataNode), "\n") + "\n")
+		}
+		for name, got := range files {
+			golden(t, filepath.Join("testdata", c.dir, name), got)
+		}
+	}
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (run with -update if this is meant):\n%s", path, diff)
+	}
+}
+
+func TestPropertiesAreEscaped(t *testing.T) {
+	got := string(propertiesXML("# a comment = not a property\nk=a&b<c=d\n\n"))
+	if !strings.Contains(got, "<name>k</name><value>a&amp;b&lt;c=d</value>") || strings.Contains(got, "comment") {
+		t.Errorf("got %s", got)
+	}
+}
