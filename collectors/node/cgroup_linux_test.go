@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("HEDDLE_NODE_TEST") {
 	case "":
-		os.Exit(m.Run())
+		m.Run()
 	case "burn":
 		burn()
 	case "networks":
@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 			err = json.NewEncoder(os.Stdout).Encode(s.Read().Networks)
 		}
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			panic(err)
 		}
 	}
 }

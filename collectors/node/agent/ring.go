@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxKept bounds memory: a sample of a node with ten devices takes 2 KB.
+	// maxKept bounds memory to 200 MB: a sample takes 2 KB with ten devices.
 	maxKept = 100_000
 	// maxPage bounds one answer.
 	maxPage = 1000
