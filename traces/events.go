@@ -192,9 +192,14 @@ type AttemptFinished struct {
 	SortDone    Time     `json:"sortDone,omitempty"`
 	Error       string   `json:"error,omitempty"`
 	Counters    Counters `json:"counters"`
+	// Node and SplitLocality are where an unlaunched attempt's container was;
+	// those of others are in AttemptStarted.
+	Node          Node  `json:"node,omitempty"`
+	SplitLocality Level `json:"splitLocality,omitempty"`
 }
 
 // Counters are Hadoop's counts of an attempt or a job. -1 is "not reported".
+// Records are those of maps and of reduces, a job's the sum of both.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes"`

@@ -171,6 +171,8 @@ func (e *AttemptFinished) Fields(v Visitor) {
 	v.Time(&e.SortDone)
 	v.Text(&e.Error)
 	e.Counters.fields(v)
+	v.Name((*string)(&e.Node))
+	v.Uint8((*uint8)(&e.SplitLocality))
 }
 
 func (c *Counters) fields(v Visitor) {

@@ -1,0 +1,187 @@
+package jhist
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/traces"
+)
+
+// Events turns a job into trace events, in order. startUnixNs is the wall clock
+// at Time 0. Cache levels, blocks, files and container sizes are not in a
+// history file: they stay unknown, empty and 0.
+//
+// An attempt that never got a container is left out, as are set-up and clean-up
+// tasks of Hadoop 0.23 and ids that are not Hadoop's.
+func Events(j *Job, startUnixNs int64) []traces.Event {
+	c := converter{job: j, id: traces.JobID(j.ID), start: startUnixNs, racks: j.Racks()}
+	c.jobStart()
+	for _, t := range j.Tasks {
+		c.task(t)
+	}
+	c.jobEnd()
+	traces.Sort(c.events)
+	return c.events
+}
+
+type converter struct {
+	job    *Job
+	id     traces.JobID
+	start  int64
+	racks  map[string]string
+	events []traces.Event
+}
+
+func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
+
+// time is 0 where the file has no time.
+func (c *converter) time(ms int64) traces.Time {
+	if ms <= 0 {
+		return 0
+	}
+	return traces.Time(ms*1e6 - c.start)
+}
+
+func (c *converter) jobStart() {
+	j := c.job
+	c.add(&traces.JobSubmitted{
+		T: c.time(cmp.Or(j.SubmitMs, j.LaunchMs)), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue,
+		Maps: j.Maps, Reduces: j.Reduces,
+	})
+	if j.LaunchMs == 0 {
+		return
+	}
+	e := &traces.JobStarted{T: c.time(j.LaunchMs), Job: c.id, AMAttempt: int32(len(j.AMs))}
+	if n := len(j.AMs); n > 0 {
+		e.AMNode = traces.Node(j.AMs[n-1].Host)
+	}
+	c.add(e)
+}
+
+func (c *converter) jobEnd() {
+	j := c.job
+	if j.FinishMs == 0 {
+		return
+	}
+	e := &traces.JobFinished{
+		T: c.time(j.FinishMs), Job: c.id, Outcome: j.Outcome, Diagnostics: j.Diagnostics, Counters: Totals(j.Counters),
+		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+	}
+	if group := j.Counters[JobGroup]; group != nil {
+		// Hadoop leaves out counters that were never counted up.
+		e.DataLocalMaps, e.RackLocalMaps, e.OtherLocalMaps = group["DATA_LOCAL_MAPS"], group["RACK_LOCAL_MAPS"], group["OTHER_LOCAL_MAPS"]
+		e.LaunchedMaps, e.LaunchedReds = group["TOTAL_LAUNCHED_MAPS"], group["TOTAL_LAUNCHED_REDUCES"]
+	}
+	c.add(e)
+}
+
+func (c *converter) task(t *Task) {
+	id, err := traces.ParseTask(t.ID)
+	if err != nil || t.Type != "MAP" && t.Type != "REDUCE" {
+		return
+	}
+	// A file that was cut off at its beginning, or written by a second
+	// ApplicationMaster, may lack the start.
+	start := t.StartMs
+	for _, a := range t.Attempts {
+		if at := cmp.Or(a.StartMs, a.FinishMs); start == 0 || at != 0 && at < start {
+			start = at
+		}
+	}
+	start = cmp.Or(start, t.FinishMs, c.job.LaunchMs)
+	s := &traces.TaskScheduled{T: c.time(start), Task: id}
+	for _, h := range t.SplitHosts {
+		s.SplitHosts = append(s.SplitHosts, traces.Node(h))
+	}
+	c.add(s)
+
+	// Killed attempts may end after their task, and even after the job.
+	end := cmp.Or(t.FinishMs, c.job.FinishMs, start)
+	for _, a := range t.Attempts {
+		c.attempt(t, a, end)
+	}
+	if t.Status == "" {
+		return
+	}
+	f := &traces.TaskFinished{T: c.time(end), Task: id, Outcome: outcome(t.Status), Winner: -1}
+	if w, err := traces.ParseAttempt(t.Winner); err == nil {
+		f.Winner = w.Number
+	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
+		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil {
+			f.Winner = w.Number // Hadoop 0.23 does not name it
+		}
+	}
+	c.add(f)
+}
+
+// attempt adds an attempt; fallback is the end of one that the file gives none.
+func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
+	id, err := traces.ParseAttempt(a.ID)
+	if err != nil || a.Host == "" {
+		return
+	}
+	level := c.job.Level(t, a, c.racks)
+	if a.StartMs != 0 {
+		c.add(&traces.AttemptStarted{
+			T: c.time(a.StartMs), Attempt: id, Node: traces.Node(a.Host), Rack: cmp.Or(a.Rack, c.racks[a.Host]), Container: a.Container,
+			SplitLocality: level, SampleAgeNs: -1, Speculative: a.Avataar == "SPECULATIVE",
+		})
+	}
+	if a.Status == "" {
+		return
+	}
+	f := &traces.AttemptFinished{
+		// The clocks of two machines may put an end before the start.
+		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
+		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
+		Error: a.Error, Counters: Totals(a.Counters),
+	}
+	if f.Unlaunched {
+		f.Node, f.SplitLocality = traces.Node(a.Host), level
+	}
+	c.add(f)
+}
+
+func outcome(status string) traces.Outcome {
+	switch status {
+	case "SUCCEEDED":
+		return traces.Succeeded
+	case "FAILED":
+		return traces.Failed
+	case "KILLED":
+		return traces.Killed
+	}
+	return traces.Unfinished
+}
+
+// Totals picks what a trace keeps of an attempt's or a job's counters.
+func Totals(c Counters) traces.Counters {
+	if c == nil {
+		return traces.NoCounters
+	}
+	return traces.Counters{
+		HDFSReadBytes:    c.Get(FileSystemGroup, "HDFS_BYTES_READ"),
+		HDFSWrittenBytes: c.Get(FileSystemGroup, "HDFS_BYTES_WRITTEN"),
+		FileReadBytes:    c.Get(FileSystemGroup, "FILE_BYTES_READ"),
+		FileWrittenBytes: c.Get(FileSystemGroup, "FILE_BYTES_WRITTEN"),
+		ShuffleBytes:     c.Get(TaskGroup, "REDUCE_SHUFFLE_BYTES"),
+		MapOutputBytes:   c.Get(TaskGroup, "MAP_OUTPUT_BYTES"),
+		InputRecords:     sum(c.Get(TaskGroup, "MAP_INPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_INPUT_RECORDS")),
+		OutputRecords:    sum(c.Get(TaskGroup, "MAP_OUTPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_OUTPUT_RECORDS")),
+		SpilledRecords:   c.Get(TaskGroup, "SPILLED_RECORDS"),
+		CPUMs:            c.Get(TaskGroup, "CPU_MILLISECONDS"),
+		GCMs:             c.Get(TaskGroup, "GC_TIME_MILLIS"),
+		PhysicalBytes:    c.Get(TaskGroup, "PHYSICAL_MEMORY_BYTES"),
+	}
+}
+
+// sum adds counts of which -1 is not reported.
+func sum(a, b int64) int64 {
+	switch {
+	case a < 0:
+		return b
+	case b < 0:
+		return a
+	}
+	return a + b
+}

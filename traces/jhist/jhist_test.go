@@ -1,0 +1,335 @@
+package jhist
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestRealJobs parses histories that Hadoop 3.4.2 wrote: a job in each form, one
+// that failed, one with a killed and a failed attempt.
+func TestRealJobs(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jhist")
+	if len(files) < 4 {
+		t.Fatalf("testdata has %d histories, want 4 or more", len(files))
+	}
+	for _, path := range files {
+		name, err := ParseName(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name.JobID, func(t *testing.T) {
+			job, stats := parseFile(t, path)
+			if job.ID != name.JobID || job.Status != name.Status || job.SubmitMs != name.SubmitMs || job.FinishMs != name.FinishMs || job.LaunchMs != name.StartMs {
+				t.Errorf("the job does not match its file's name: %+v, %+v", job, name)
+			}
+			got := describe(job, stats)
+			golden := filepath.Join("testdata", name.JobID+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Errorf("job (-want +got):\n%s", d)
+			}
+			compareWithCounters(t, job)
+		})
+	}
+}
+
+// compareWithCounters holds sums over a job's events against the totals that
+// Hadoop counted by itself.
+func compareWithCounters(t *testing.T, job *Job) {
+	var end *traces.JobFinished
+	var levels [traces.LevelOff + 1]int64
+	var read, written, shuffled, inRecords, outRecords, spilled int64
+	launched := map[traces.TaskKind]int64{}
+	for _, e := range Events(job, job.SubmitMs*1e6) {
+		switch e := e.(type) {
+		case *traces.AttemptStarted:
+			launched[e.Attempt.Kind]++
+			if e.Attempt.Kind == traces.Map {
+				levels[e.SplitLocality]++
+			}
+		case *traces.AttemptFinished:
+			if e.Unlaunched {
+				levels[e.SplitLocality]++
+			}
+			if e.Outcome == traces.Succeeded {
+				read += e.Counters.HDFSReadBytes
+				written += e.Counters.HDFSWrittenBytes
+				shuffled += max(e.Counters.ShuffleBytes, 0)
+				inRecords += e.Counters.InputRecords
+				outRecords += e.Counters.OutputRecords
+				spilled += e.Counters.SpilledRecords
+			}
+		case *traces.JobFinished:
+			end = e
+		}
+	}
+	if job.Counters == nil {
+		return
+	}
+	type sums struct{ Data, Rack, Other, Maps, Reduces, Read, Written, Shuffled, In, Out, Spilled int64 }
+	hadoop := sums{
+		end.DataLocalMaps, end.RackLocalMaps, end.OtherLocalMaps, end.LaunchedMaps, end.LaunchedReds, end.Counters.HDFSReadBytes,
+		end.Counters.HDFSWrittenBytes, end.Counters.ShuffleBytes, end.Counters.InputRecords, end.Counters.OutputRecords, end.Counters.SpilledRecords,
+	}
+	ours := sums{
+		levels[traces.LevelNode], levels[traces.LevelRack], levels[traces.LevelOff], launched[traces.Map], launched[traces.Reduce],
+		read, written, shuffled, inRecords, outRecords, spilled,
+	}
+	if d := cmp.Diff(hadoop, ours); d != "" {
+		t.Errorf("sums over attempts against Hadoop's counters (-Hadoop +ours):\n%s", d)
+	}
+}
+
+// TestHadoopSamples reads the histories that Hadoop's own tests use.
+func TestHadoopSamples(t *testing.T) {
+	const folder = "../../../shared/data/jhist"
+	for file, want := range map[string]string{
+		"job_0.23.9-FAILED.jhist": "job_1399356417814_19732 FAILED 2 maps 1 reduces; map attempts 7 failed 1 killed; levels map[off:6 unknown:2]",
+		"job_2.4.0-FAILED.jhist":  "job_1400204860297_0001 FAILED 2 maps 1 reduces; map attempts 4 failed 0 killed; levels map[node:1 off:3]",
+	} {
+		path := filepath.Join(folder, file)
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("Hadoop's sample histories are not there: %v", err)
+		}
+		job, stats := parseFile(t, path)
+		outcomes, levels, racks := map[string]int{}, map[string]int{}, job.Racks()
+		for _, task := range job.Tasks {
+			for _, a := range task.Attempts {
+				if task.Type == "MAP" && a.StartMs > 0 {
+					outcomes[a.Status]++
+					levels[job.Level(task, a, racks).String()]++
+				}
+			}
+		}
+		got := fmt.Sprintf("%s %s %d maps %d reduces; map attempts %d failed %d killed; levels %v",
+			job.ID, job.Status, job.Maps, job.Reduces, outcomes["FAILED"], outcomes["KILLED"], levels)
+		if got != want || stats.Unreadable > 0 {
+			t.Errorf("%s: %s\nwant %s\nstats %+v", file, got, want, stats)
+		}
+	}
+}
+
+func TestTruncated(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.jhist")
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := len(data) - len(bytes.SplitN(data, []byte("\n"), 3)[2])
+		events := -1
+		for n := start + 1; n < len(data); n += 97 {
+			job, stats, err := Parse(bytes.NewReader(data[:n]))
+			var cut *CutOffError
+			switch {
+			case job == nil:
+				t.Fatalf("%s cut at %d: no job: %v", path, n, err)
+			case err != nil && !errors.As(err, &cut):
+				t.Fatalf("%s cut at %d: %v", path, n, err)
+			case cut != nil && (cut.Events != stats.Events || cut.Offset < int64(start) || cut.Offset > int64(n)):
+				t.Fatalf("%s cut at %d: %+v after %d events", path, n, cut, stats.Events)
+			case stats.Events < events:
+				t.Fatalf("%s cut at %d: %d events, a shorter piece had %d", path, n, stats.Events, events)
+			}
+			events = stats.Events
+			Events(job, 0)
+		}
+	}
+}
+
+func TestOddFiles(t *testing.T) {
+	sample, _ := filepath.Glob("testdata/job_*_0034-*.jhist")
+	data, err := os.ReadFile(sample[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	head := lines[0] + lines[1]
+
+	t.Run("refused", func(t *testing.T) {
+		for name, text := range map[string]string{
+			"empty": "", "other": "PK\x03\x04", "no schema": "Avro-Json\n", "bad schema": "Avro-Binary\n{\n", "html": "<html>\n<body>\n",
+		} {
+			if job, _, err := Parse(strings.NewReader(text)); err == nil || job != nil {
+				t.Errorf("%s: job %v, error %v", name, job, err)
+			}
+		}
+	})
+	t.Run("unreadable event", func(t *testing.T) {
+		text := head + `{"type":"FROM_THE_FUTURE","event":{"x.New":{"a":1}}}` + "\n\n" + strings.Join(lines[2:], "")
+		job, stats, err := Parse(strings.NewReader(text))
+		if err != nil || stats.Unreadable != 1 || stats.FirstUnreadable == "" || job.Status != "SUCCEEDED" {
+			t.Errorf("stats %+v, error %v", stats, err)
+		}
+	})
+	t.Run("unknown event", func(t *testing.T) {
+		text := head + `{"type":"NORMALIZED_RESOURCE","event":{"org.apache.hadoop.mapreduce.jobhistory.TaskUpdated":{"taskid":"task_1_1_m_000000","finishTime":1}}}` + "\n" + strings.Join(lines[2:], "")
+		job, stats, err := Parse(strings.NewReader(text))
+		if err != nil || stats.Unknown["NORMALIZED_RESOURCE"] != 1 || job.Status != "SUCCEEDED" {
+			t.Errorf("stats %+v, error %v", stats, err)
+		}
+	})
+}
+
+// TestLevel has the cases in which Hadoop's counters and the file's locality
+// differ.
+func TestLevel(t *testing.T) {
+	attempt := func(status, err string, start, finish int64, locality string) *Attempt {
+		return &Attempt{Status: status, Error: err, StartMs: start, FinishMs: finish, Locality: locality, Host: "n1", Rack: "/r1"}
+	}
+	next := attempt("SUCCEEDED", "", 100, 200, "NODE_LOCAL")
+	for _, c := range []struct {
+		name  string
+		job   Job
+		task  Task
+		level traces.Level
+	}{
+		{"first", Job{}, Task{}, traces.LevelNode},
+		{"after a failure", Job{}, Task{Attempts: []*Attempt{attempt("FAILED", "", 10, 50, "NODE_LOCAL")}}, traces.LevelOff},
+		{"after a kill", Job{}, Task{Attempts: []*Attempt{attempt("KILLED", "by hand", 10, 50, "NODE_LOCAL")}}, traces.LevelNode},
+		{"after a lost node", Job{}, Task{Attempts: []*Attempt{attempt("KILLED", nodeLost+" n2:1", 10, 50, "NODE_LOCAL")}}, traces.LevelOff},
+		{"beside one that fails later", Job{}, Task{Attempts: []*Attempt{attempt("FAILED", "", 10, 150, "NODE_LOCAL")}}, traces.LevelNode},
+		{"uberized", Job{Uberized: true}, Task{}, traces.LevelOff},
+	} {
+		c.task.Type = "MAP"
+		c.task.Attempts = append(c.task.Attempts, next)
+		if got := c.job.Level(&c.task, next, nil); got != c.level {
+			t.Errorf("%s: %v, want %v", c.name, got, c.level)
+		}
+	}
+	unlaunched := attempt("KILLED", "", 0, 50, "")
+	task := Task{Type: "MAP", SplitHosts: []string{"n2"}, Attempts: []*Attempt{unlaunched}}
+	if got := new(Job).Level(&task, unlaunched, map[string]string{"n2": "/r1"}); got != traces.LevelRack {
+		t.Errorf("assigned, never launched: %v, want %v", got, traces.LevelRack)
+	}
+	unlaunched.Host = ""
+	if got := new(Job).Level(&task, unlaunched, nil); got != traces.LevelUnknown {
+		t.Errorf("never assigned: %v, want %v", got, traces.LevelUnknown)
+	}
+}
+
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]Name{
+		"done/2026/job_1_0001-10-a%2Db-word+count%2D1-20-3-2-SUCCEEDED-root.replay-15.jhist": {"job_1_0001", 10, "a-b", "word count-1", 20, 3, 2, "SUCCEEDED", "root.replay", 15},
+		"job_1_0001-10-u-cut%2-20-3-2-FAILED.jhist":                                          {"job_1_0001", 10, "u", "cut%2", 20, 3, 2, "FAILED", "", 0},
+	} {
+		if got, err := ParseName(name); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "job_1_0001.jhist", "job_1_0001-x-u-n-20-3-2-FAILED.jhist", "job_1_0001-1-u-n-20-x-2-FAILED.jhist", "x-1-u-n-20-3-2-FAILED.jhist"} {
+		if _, err := ParseName(name); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.jhist")
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data[:min(len(data), 20_000)])
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		job, _, err := Parse(bytes.NewReader(data))
+		if job == nil && err == nil {
+			t.Error("neither a job nor an error")
+		}
+		if job != nil {
+			Events(job, 0)
+		}
+	})
+}
+
+// BenchmarkParse reads the history of a job of 10,000 tasks.
+func BenchmarkParse(b *testing.B) {
+	files, _ := filepath.Glob("testdata/*_0034-*.jhist")
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	var big bytes.Buffer
+	big.Write(lines[0])
+	big.Write(lines[1])
+	for i := range 10_000 {
+		for _, l := range lines[2:] {
+			if bytes.Contains(l, []byte("_m_000001")) {
+				big.Write(bytes.ReplaceAll(l, []byte("_m_000001"), fmt.Appendf(nil, "_m_%06d", i)))
+			}
+		}
+	}
+	b.SetBytes(int64(big.Len()))
+	b.ResetTimer()
+	for range b.N {
+		job, _, err := Parse(bytes.NewReader(big.Bytes()))
+		if err != nil || len(job.Tasks) != 10_000 {
+			b.Fatalf("%d tasks, error %v", len(job.Tasks), err)
+		}
+	}
+}
+
+func parseFile(t *testing.T, path string) (*Job, Stats) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	job, stats, err := Parse(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return job, stats
+}
+
+// describe is a job in lines, for golden files.
+func describe(j *Job, s Stats) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d events, unknown %v\n", s.Form, s.Events, s.Unknown)
+	fmt.Fprintf(&b, "%s %q user %s queue %s %s, %d maps, %d reduces, submit %d launch +%d finish +%d\n",
+		j.ID, j.Name, j.User, j.Queue, j.Status, j.Maps, j.Reduces, j.SubmitMs, j.LaunchMs-j.SubmitMs, j.FinishMs-j.SubmitMs)
+	fmt.Fprintf(&b, "conf %s\ndiagnostics %q\n", j.ConfPath, j.Diagnostics)
+	for _, am := range j.AMs {
+		fmt.Fprintf(&b, "am %s on %s in %s +%d\n", am.Attempt, am.Host, am.Container, am.StartMs-j.SubmitMs)
+	}
+	since := func(ms int64) string {
+		if ms == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("+%d", ms-j.SubmitMs)
+	}
+	racks := j.Racks()
+	for _, t := range j.Tasks {
+		fmt.Fprintf(&b, "%s %s %s to %s, hosts %v, winner %q, failed by %q\n", t.ID, t.Status, since(t.StartMs), since(t.FinishMs), t.SplitHosts, t.Winner, t.FailedBy)
+		for _, a := range t.Attempts {
+			fmt.Fprintf(&b, "  %s %s %s to %s on %s%s, %s %s, level %v\n", a.ID, a.Status, since(a.StartMs), since(a.FinishMs), a.Rack, "/"+a.Host, a.Locality, a.Avataar, j.Level(t, a, racks))
+			fmt.Fprintf(&b, "    map %s shuffle %s sort %s, %s\n    %+v\n    clock %v\n", since(a.MapFinishMs), since(a.ShuffleFinishMs), since(a.SortFinishMs), a.Container, Totals(a.Counters), a.ClockSplitsMs)
+		}
+	}
+	fmt.Fprintf(&b, "total %+v\n%v\n", Totals(j.Counters), j.Counters[JobGroup])
+	return b.String()
+}

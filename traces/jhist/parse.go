@@ -1,0 +1,320 @@
+package jhist
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/twmb/avro"
+
+	"heddle/traces"
+)
+
+// Stats says what a file held besides the job.
+type Stats struct {
+	Form   string // Avro-Json or Avro-Binary
+	Events int    // read, unknown ones included
+	// Unknown counts events by type that say nothing a Job holds.
+	Unknown map[string]int
+	// Unreadable counts events that do not fit the file's own schema and were
+	// stepped over; FirstUnreadable says where the first is and why.
+	Unreadable      int
+	FirstUnreadable string
+}
+
+// CutOffError says that a file ends inside an event, as those of running and
+// crashed jobs do.
+type CutOffError struct {
+	Events int   // read before the cut
+	Offset int64 // byte at which the incomplete event begins
+	Err    error
+}
+
+func (e *CutOffError) Error() string {
+	return fmt.Sprintf("read job history: cut off at byte %d, after %d events: %v", e.Offset, e.Events, e.Err)
+}
+
+func (e *CutOffError) Unwrap() error { return e.Err }
+
+// maxLineBytes bounds the schema's line and events in JSON.
+const maxLineBytes = 256 << 20
+
+// Parse reads a history file. With a *CutOffError it also returns the job as
+// far as the file goes; with any other error the job is nil.
+func Parse(in io.Reader) (*Job, Stats, error) {
+	p := &parser{
+		in:       bufio.NewReaderSize(in, 1<<18),
+		job:      &Job{},
+		tasks:    map[string]*Task{},
+		attempts: map[string]*Attempt{},
+		names:    map[string]string{},
+	}
+	p.stats.Unknown = map[string]int{}
+	err := p.parse()
+	var cut *CutOffError
+	if err != nil && !errors.As(err, &cut) {
+		return nil, p.stats, err
+	}
+	return p.job, p.stats, err
+}
+
+type parser struct {
+	in     *bufio.Reader
+	schema *avro.Schema
+	offset int64
+	stats  Stats
+
+	job      *Job
+	tasks    map[string]*Task
+	attempts map[string]*Attempt
+	names    map[string]string // texts that repeat, each kept once
+	event    event
+}
+
+func (p *parser) parse() error {
+	form, err := p.line()
+	p.stats.Form = string(bytes.TrimSpace(form))
+	if p.stats.Form != "Avro-Json" && p.stats.Form != "Avro-Binary" {
+		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", p.stats.Form)
+	}
+	schema, err := p.line()
+	if err != nil && len(schema) == 0 {
+		return fmt.Errorf("read job history: line 2, the schema, is missing: %w", err)
+	}
+	p.schema, err = avro.Parse(string(schema))
+	if err != nil {
+		return fmt.Errorf("read job history: line 2 is not an Avro schema: %w", err)
+	}
+	if p.stats.Form == "Avro-Json" {
+		return p.parseJSON()
+	}
+	return p.parseBinary()
+}
+
+// line reads up to and including the next newline.
+func (p *parser) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := p.in.ReadSlice('\n')
+		p.offset += int64(len(part))
+		if err == nil && line == nil {
+			return part, nil
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > maxLineBytes {
+			return line, fmt.Errorf("line of more than %d bytes", maxLineBytes)
+		}
+	}
+}
+
+// parseJSON reads one event a line, with empty lines between. An event that
+// the schema does not fit is stepped over, but at the end it is a cut.
+func (p *parser) parseJSON() error {
+	for {
+		start := p.offset
+		line, readErr := p.line()
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			p.event = event{}
+			err := p.schema.DecodeJSON(line, &p.event, avro.SkipUnknown())
+			switch {
+			case err == nil:
+				p.take()
+			case readErr != nil:
+				return &CutOffError{p.stats.Events, start, errors.Join(err, notEOF(readErr))}
+			default:
+				p.unreadable(start, err)
+			}
+		}
+		if readErr != nil {
+			if err := notEOF(readErr); err != nil {
+				return &CutOffError{p.stats.Events, p.offset, err}
+			}
+			return nil
+		}
+	}
+}
+
+// parseBinary reads events back to back; nothing marks where one begins, so
+// the first that does not fit ends the reading.
+func (p *parser) parseBinary() error {
+	data, err := io.ReadAll(p.in)
+	if err != nil {
+		return fmt.Errorf("read job history: %w", err)
+	}
+	for len(data) > 0 {
+		p.event = event{}
+		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
+		if err != nil {
+			// An event may have a known field in another type.
+			var other any
+			var otherErr error
+			rest, otherErr = p.schema.Decode(data, &other)
+			if otherErr != nil {
+				return &CutOffError{p.stats.Events, p.offset, otherErr}
+			}
+			p.unreadable(p.offset, err)
+		} else {
+			p.take()
+		}
+		p.offset += int64(len(data) - len(rest))
+		data = rest
+	}
+	return nil
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func (p *parser) unreadable(offset int64, err error) {
+	p.stats.Events++
+	p.stats.Unreadable++
+	if p.stats.Unreadable == 1 {
+		p.stats.FirstUnreadable = fmt.Sprintf("byte %d: %v", offset, err)
+	}
+}
+
+// take puts p.event into the job. Later events win: a second ApplicationMaster
+// writes what the first knew again, and a map that had succeeded may still be
+// killed with its node.
+func (p *parser) take() {
+	p.stats.Events++
+	j, r := p.job, &p.event.Record
+	if r.JobID != "" {
+		j.ID = r.JobID
+	}
+	switch p.event.Type {
+	case "AM_STARTED":
+		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, r.ContainerID, p.name(r.NodeManagerHost), r.StartTime})
+	case "JOB_SUBMITTED":
+		j.Name, j.User, j.Queue, j.ConfPath, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.JobConfPath, r.SubmitTime
+	case "JOB_QUEUE_CHANGED":
+		j.Queue = r.JobQueueName
+	case "JOB_PRIORITY_CHANGED":
+		j.Priority = r.Priority
+	case "JOB_INFO_CHANGED":
+		j.SubmitMs, j.LaunchMs = r.SubmitTime, r.LaunchTime
+	case "JOB_INITED":
+		j.LaunchMs, j.Maps, j.Reduces, j.Uberized = r.LaunchTime, r.TotalMaps, r.TotalReduces, r.Uberized
+	case "JOB_STATUS_CHANGED":
+		j.Status = r.JobStatus
+	case "JOB_FINISHED":
+		j.FinishMs, j.Status, j.Outcome = r.FinishTime, "SUCCEEDED", traces.Succeeded
+		j.Counters, j.MapCounters, j.ReduceCounters = p.counters(&r.TotalCounters), p.counters(&r.MapCounters), p.counters(&r.ReduceCounters)
+	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
+		j.FinishMs, j.Status, j.Diagnostics = r.FinishTime, r.JobStatus, r.Diagnostics
+		j.Outcome = traces.Failed
+		if p.event.Type == "JOB_KILLED" {
+			j.Outcome = traces.Killed
+		}
+	case "TASK_STARTED":
+		t := p.task(r)
+		t.StartMs, t.SplitHosts = r.StartTime, p.hosts(r.SplitLocations)
+	case "TASK_FINISHED":
+		t := p.task(r)
+		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), r.SuccessfulAttemptID, "", ""
+	case "TASK_FAILED":
+		t := p.task(r)
+		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), "", r.Error, r.FailedDueToAttempt
+	case "MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED", "SETUP_ATTEMPT_STARTED", "CLEANUP_ATTEMPT_STARTED":
+		a := p.attempt(r)
+		a.StartMs, a.Container, a.Host = r.StartTime, r.ContainerID, p.host(r.TrackerName)
+		a.Locality, a.Avataar = p.name(r.Locality), p.name(r.Avataar)
+	case "MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED", "SETUP_ATTEMPT_FINISHED", "CLEANUP_ATTEMPT_FINISHED",
+		"MAP_ATTEMPT_FAILED", "REDUCE_ATTEMPT_FAILED", "SETUP_ATTEMPT_FAILED", "CLEANUP_ATTEMPT_FAILED",
+		"MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_KILLED", "SETUP_ATTEMPT_KILLED", "CLEANUP_ATTEMPT_KILLED":
+		p.attemptEnd(r)
+	default:
+		p.stats.Unknown[p.event.Type]++
+	}
+}
+
+func (p *parser) attemptEnd(r *record) {
+	a := p.attempt(r)
+	_, ending, _ := strings.Cut(p.event.Type, "_ATTEMPT_")
+	a.Status = "SUCCEEDED"
+	if ending != "FINISHED" {
+		a.Status = p.name(ending)
+	}
+	a.FinishMs, a.Error, a.Rack = r.FinishTime, r.Error, p.host(r.RackName)
+	if a.Host == "" {
+		a.Host = p.host(r.Hostname)
+	}
+	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
+	a.Counters = p.counters(&r.Counters)
+	a.ClockSplitsMs, a.CPUUsagesMs, a.VMemKiB, a.PhysMemKiB = r.ClockSplits, r.CPUUsages, r.VMemKbytes, r.PhysMemKbytes
+}
+
+func (p *parser) task(r *record) *Task {
+	t := p.tasks[r.TaskID]
+	if t == nil {
+		t = &Task{ID: r.TaskID, Type: p.name(r.TaskType)}
+		p.tasks[t.ID] = t
+		p.job.Tasks = append(p.job.Tasks, t)
+	}
+	return t
+}
+
+func (p *parser) attempt(r *record) *Attempt {
+	a := p.attempts[r.AttemptID]
+	if a == nil {
+		t := p.task(r)
+		a = &Attempt{ID: r.AttemptID}
+		p.attempts[a.ID] = a
+		t.Attempts = append(t.Attempts, a)
+	}
+	return a
+}
+
+func (p *parser) counters(r *recordCounters) Counters {
+	if len(r.Groups) == 0 {
+		return nil
+	}
+	c := make(Counters, len(r.Groups))
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		values := make(map[string]int64, len(g.Counts))
+		for k := range g.Counts {
+			values[p.name(g.Counts[k].Name)] = g.Counts[k].Value
+		}
+		c[p.name(g.Name)] = values
+	}
+	return c
+}
+
+// host is "" for what Hadoop writes of attempts that never had a container.
+func (p *parser) host(name string) string {
+	if name == "UNKNOWN" || name == "N/A" {
+		return ""
+	}
+	return p.name(name)
+}
+
+func (p *parser) hosts(list string) []string {
+	var hosts []string
+	for h := range strings.SplitSeq(list, ",") {
+		if h != "" {
+			hosts = append(hosts, p.name(h))
+		}
+	}
+	return hosts
+}
+
+func (p *parser) name(s string) string {
+	kept, ok := p.names[s]
+	if !ok {
+		kept = strings.Clone(s)
+		p.names[kept] = kept
+	}
+	return kept
+}
