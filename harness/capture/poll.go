@@ -111,13 +111,18 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 // agentPoll returns the polling function of one agent.
 func (s *Session) agentPoll(a connect.Agent) func(context.Context) error {
 	cursor := agent.FromNow
+	var offset agent.ClockOffset
+	var offsetAt time.Time
 	return func(ctx context.Context) error {
 		for {
-			page, err := a.Samples(ctx, cursor)
-			if err != nil {
-				return s.pollFailed(ctx, "agent of "+a.Node, err)
+			if time.Since(offsetAt) > clockDrifts {
+				var err error
+				if offset, err = a.ClockOffset(ctx); err != nil {
+					return s.pollFailed(ctx, "agent of "+a.Node, err)
+				}
+				offsetAt = time.Now()
 			}
-			offset, err := a.ClockOffset(ctx)
+			page, err := a.Samples(ctx, cursor)
 			if err != nil {
 				return s.pollFailed(ctx, "agent of "+a.Node, err)
 			}
@@ -150,6 +155,9 @@ func (s *Session) agentPoll(a connect.Agent) func(context.Context) error {
 		}
 	}
 }
+
+// clockDrifts is how long a measured clock offset holds.
+const clockDrifts = 30 * time.Second
 
 // pollFailed notes a failure, but not that of a capture that is being stopped.
 func (s *Session) pollFailed(ctx context.Context, what string, err error) error {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,7 +103,25 @@ func (t *trialRun) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := t.dropLinks(); err != nil {
+		return err
+	}
 	return t.write(result)
+}
+
+// dropLinks removes what links out of the trial: the clients' configuration
+// folders consist of links to the cluster's own files.
+func (t *trialRun) dropLinks() error {
+	logs, err := t.folder.Path("logs")
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(logs, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = os.Remove(path)
+		}
+		return err
+	})
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.

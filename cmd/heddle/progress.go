@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"heddle/harness/experiment"
+)
+
+// progress tells a run's steps: one line that is rewritten on a terminal, a
+// line a step and one every few seconds otherwise.
+type progress struct {
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	began    time.Time
+	lastLine time.Time
+	lastStep string
+	open     bool // the terminal's line is not ended
+}
+
+// quietFor is how long nothing is said about running jobs where output is no
+// terminal.
+const quietFor = 5 * time.Second
+
+func newProgress(out *os.File) *progress {
+	return &progress{out: out, terminal: term.IsTerminal(int(out.Fd())), began: time.Now()}
+}
+
+func (p *progress) step(s experiment.Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	step := fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
+	text := s.Text
+	if j := s.Jobs; j != nil {
+		text = fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
+		if !p.terminal && time.Since(p.lastLine) < quietFor {
+			return
+		}
+	}
+	line := fmt.Sprintf("%5.1fs  %s  %s", time.Since(p.began).Seconds(), step, text)
+	switch {
+	case !p.terminal:
+		fmt.Fprintln(p.out, line)
+	case step == p.lastStep:
+		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
+		p.open = true
+	default:
+		p.end()
+		fmt.Fprint(p.out, line)
+		p.open = true
+	}
+	p.lastLine, p.lastStep = time.Now(), step
+}
+
+// end finishes the terminal's line.
+func (p *progress) end() {
+	if p.open {
+		fmt.Fprintln(p.out)
+		p.open = false
+	}
+}
+
+func (p *progress) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end()
+}

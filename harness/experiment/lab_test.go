@@ -1,0 +1,405 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/collectors/hdfs"
+	"heddle/harness/config"
+	"heddle/harness/connect"
+	"heddle/harness/lab/labtest"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+	"heddle/yarnclient"
+)
+
+// The tests of this file run jobs on a real cluster. Each job is small: a task
+// costs a JVM's start whatever it reads.
+
+func parse(t *testing.T, text string) (*config.Experiment, []byte) {
+	t.Helper()
+	e, err := config.ParseExperiment("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, []byte(text)
+}
+
+func workload(name string) string {
+	return fmt.Sprintf(`
+name: %[1]s
+workloads:
+  - {name: %[1]s, size: 12MiB, maps: 3, reduces: 2, settings: {dfs.blocksize: 2097152}}
+`, name)
+}
+
+// lab connects to the shared lab.
+func lab(t *testing.T) (*config.Cluster, *connect.Cluster) {
+	t.Helper()
+	c := labtest.Shared(t).Cluster()
+	clients, err := connect.To(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clients.Close() })
+	return &c, clients
+}
+
+// TestTracesEqualHadoopsCounters runs each workload and holds the trace against
+// what the history server says of the same job.
+func TestTracesEqualHadoopsCounters(t *testing.T) {
+	c, clients := lab(t)
+	for _, name := range []string{"wordcount", "sort", "terasort"} {
+		t.Run(name, func(t *testing.T) {
+			e, source := parse(t, workload(name))
+			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			header, events := readTrace(t, run)
+			checkAgainstHadoop(t, clients, events)
+			checkComplete(t, header, events)
+			if m := run.Manifest(); m.State != runs.Finished {
+				t.Errorf("run is %s", m.State)
+			}
+		})
+	}
+}
+
+// TestCacheLevelIsTheNameNodes caches half the input and expects each attempt's
+// level to be what the NameNode had reported last before its start.
+func TestCacheLevelIsTheNameNodes(t *testing.T) {
+	c, clients := lab(t)
+	ctx := t.Context()
+	e, source := parse(t, strings.Replace(workload("wordcount"), "12MiB", "16MiB", 1))
+	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
+	pool := "heddle-test"
+	if err := clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clients.HDFS.RemoveCachePool(context.WithoutCancel(ctx), pool) })
+	// The directives are set when the input is there, just before the job.
+	cached := map[traces.Block]bool{}
+	o.Progress = func(s Step) {
+		if s.Doing == "run" && s.Jobs == nil {
+			cached = cacheHalf(t, clients, pool, "/heddle/hibench")
+		}
+		logSteps(t)(s)
+	}
+	run, err := Run(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, events := readTrace(t, run)
+	checkAgainstHadoop(t, clients, events)
+	checkLevels(t, events)
+	onCachedBlocks, cacheLocal := 0, 0
+	blocks := map[traces.Task]traces.Block{}
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.TaskScheduled:
+			if e.Task.Kind == traces.Map && len(e.Blocks) > 0 {
+				blocks[e.Task] = e.Blocks[0]
+			}
+		case *traces.AttemptStarted:
+			if cached[blocks[e.Attempt.Task]] {
+				onCachedBlocks++
+			}
+			if e.ReplicaLocality == traces.LevelCache {
+				cacheLocal++
+			}
+		}
+	}
+	if onCachedBlocks == 0 || cacheLocal == 0 {
+		t.Errorf("%d attempts read cached blocks, %d of them cache-local: want some of both", onCachedBlocks, cacheLocal)
+	}
+	t.Logf("%d attempts on cached blocks, %d of them where the block was cached", onCachedBlocks, cacheLocal)
+}
+
+// TestStoppedAtEachStage stops a run at each of its stages. Nothing may stay on
+// the cluster, and the run can be taken up.
+func TestStoppedAtEachStage(t *testing.T) {
+	c, clients := lab(t)
+	e, source := parse(t, strings.Replace(workload("sort"), "name: sort\n", "name: stopped\n", 1))
+	root := t.TempDir()
+	for _, stage := range []string{"prepare", "run", "running", "history", "check"} {
+		ctx, stop := context.WithCancel(t.Context())
+		steps := logSteps(t)
+		run, err := Run(ctx, Options{
+			Experiment: e, Source: source, Cluster: c, Root: root, Name: stage,
+			Progress: func(s Step) {
+				steps(s)
+				if s.Doing == stage && s.Jobs == nil || stage == "running" && s.Jobs != nil && s.Jobs.MapsRunning > 0 {
+					stop()
+				}
+			},
+		})
+		stop()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped in %s: %v, want an error of the interruption", stage, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), "--resume") {
+			t.Errorf("stopped in %s: the error does not say how to go on: %v", stage, err)
+		}
+		if m := run.Manifest(); m.State != runs.Interrupted {
+			t.Errorf("stopped in %s: run is %s, want interrupted", stage, m.State)
+		}
+		apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, app := range apps {
+			if strings.Contains(app.Tags, "heddle-") {
+				t.Errorf("stopped in %s: application %s still %s", stage, app.ID, app.State)
+			}
+		}
+	}
+	// The last one is taken up, and comes to its end.
+	run, err := Run(t.Context(), Options{Experiment: e, Cluster: c, Resume: filepath.Join(root, "check"), Progress: logSteps(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := run.Manifest(); m.State != runs.Finished {
+		t.Errorf("resumed run is %s", m.State)
+	}
+}
+
+// checkAgainstHadoop compares sums over the trace's attempts with the job
+// counters of the history server.
+func checkAgainstHadoop(t *testing.T, clients *connect.Cluster, events []traces.Event) {
+	t.Helper()
+	jobs := map[traces.JobID]bool{}
+	for _, event := range events {
+		if e, ok := event.(*traces.JobSubmitted); ok {
+			jobs[e.Job] = true
+		}
+	}
+	if len(jobs) == 0 {
+		t.Error("no job in the trace")
+	}
+	for job := range jobs {
+		counters, err := clients.History.Job(string(job)).Counters(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := sums(events, job)
+		compared := 0
+		for _, want := range []struct{ group, name string }{
+			{"FileSystemCounter", "HDFS_BYTES_READ"},
+			{"FileSystemCounter", "HDFS_BYTES_WRITTEN"},
+			{"FileSystemCounter", "FILE_BYTES_READ"},
+			{"FileSystemCounter", "FILE_BYTES_WRITTEN"},
+			{"TaskCounter", "REDUCE_SHUFFLE_BYTES"},
+			{"TaskCounter", "MAP_INPUT_RECORDS"},
+			{"TaskCounter", "REDUCE_OUTPUT_RECORDS"},
+			{"TaskCounter", "SPILLED_RECORDS"},
+			{"JobCounter", "DATA_LOCAL_MAPS"},
+			{"JobCounter", "RACK_LOCAL_MAPS"},
+			{"JobCounter", "OTHER_LOCAL_MAPS"},
+			{"JobCounter", "TOTAL_LAUNCHED_MAPS"},
+			{"JobCounter", "TOTAL_LAUNCHED_REDUCES"},
+			{"JobCounter", "NUM_FAILED_MAPS"},
+			{"JobCounter", "NUM_KILLED_MAPS"},
+		} {
+			c, reported := counters.Get(want.group, want.name)
+			if reported {
+				compared++
+			}
+			if got[want.name] != c.Total {
+				t.Errorf("%s %s: %d in the trace, %d by Hadoop", job, want.name, got[want.name], c.Total)
+			}
+		}
+		if compared < 10 {
+			t.Errorf("%s: Hadoop reported only %d of the counters", job, compared)
+		}
+	}
+}
+
+// sums are Hadoop's job counters, computed from the attempts of a trace.
+func sums(events []traces.Event, job traces.JobID) map[string]int64 {
+	n := map[string]int64{}
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.AttemptStarted:
+			if e.Attempt.Job == job {
+				n["TOTAL_LAUNCHED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
+				n[map[traces.Level]string{traces.LevelNode: "DATA", traces.LevelRack: "RACK", traces.LevelOff: "OTHER"}[e.SplitLocality]+"_LOCAL_MAPS"]++
+			}
+		case *traces.AttemptFinished:
+			if e.Attempt.Job != job {
+				continue
+			}
+			c := e.Counters
+			switch {
+			case e.Outcome == traces.Failed:
+				n["NUM_FAILED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
+			case e.Outcome == traces.Killed:
+				n["NUM_KILLED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
+			case e.Outcome == traces.Succeeded:
+				n["HDFS_BYTES_READ"] += max(c.HDFSReadBytes, 0)
+				n["HDFS_BYTES_WRITTEN"] += max(c.HDFSWrittenBytes, 0)
+				n["FILE_BYTES_READ"] += max(c.FileReadBytes, 0)
+				n["FILE_BYTES_WRITTEN"] += max(c.FileWrittenBytes, 0)
+				n["REDUCE_SHUFFLE_BYTES"] += max(c.ShuffleBytes, 0)
+				n["SPILLED_RECORDS"] += max(c.SpilledRecords, 0)
+				if e.Attempt.Kind == traces.Map {
+					n["MAP_INPUT_RECORDS"] += c.InputRecords
+				} else {
+					n["REDUCE_OUTPUT_RECORDS"] += c.OutputRecords
+				}
+			}
+		}
+	}
+	return n
+}
+
+// checkComplete expects a trace of a run to hold what a study needs.
+func checkComplete(t *testing.T, h traces.Header, events []traces.Event) {
+	t.Helper()
+	if h.Software["hadoop"] == "" || len(h.Cluster.Nodes) < 2 || h.StartUnixNs == 0 {
+		t.Errorf("header lacks software, nodes or start: %+v", h)
+	}
+	sampled, replicas := map[traces.Node]bool{}, 0
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.NodeSample:
+			if e.CPUUser >= 0 {
+				sampled[e.Node] = true
+			}
+		case *traces.BlockReplica:
+			replicas++
+		case *traces.TaskScheduled:
+			if e.Task.Kind == traces.Map && (e.Path == "" || e.LengthBytes == 0 || len(e.Blocks) == 0 || len(e.SplitHosts) == 0) {
+				t.Errorf("%s is not tied to its piece of a file: %+v", e.Task, e)
+			}
+		case *traces.AttemptStarted:
+			if e.Attempt.Kind == traces.Map && e.ReplicaLocality == traces.LevelUnknown {
+				t.Errorf("%s: replica locality unknown", e.Attempt)
+			}
+		}
+	}
+	for _, n := range h.Cluster.Nodes {
+		if !sampled[n.Node] {
+			t.Errorf("no metrics of node %s", n.Node)
+		}
+	}
+	if replicas == 0 {
+		t.Error("no block replicas")
+	}
+}
+
+// checkLevels computes each map attempt's level anew from the trace's block
+// events up to its start.
+func checkLevels(t *testing.T, events []traces.Event) {
+	t.Helper()
+	type copyOf struct {
+		block traces.Block
+		node  traces.Node
+	}
+	replica, cached := map[copyOf]bool{}, map[copyOf]bool{}
+	block := map[traces.Task]traces.Block{}
+	checked := 0
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.BlockReplica:
+			replica[copyOf{e.Block, e.Node}] = !e.Gone
+		case *traces.BlockCached:
+			cached[copyOf{e.Block, e.Node}] = !e.Gone
+		case *traces.TaskScheduled:
+			if len(e.Blocks) > 0 {
+				block[e.Task] = e.Blocks[0]
+			}
+		case *traces.AttemptStarted:
+			if e.Attempt.Kind != traces.Map {
+				continue
+			}
+			at := copyOf{block[e.Attempt.Task], e.Node}
+			checked++
+			if is := e.ReplicaLocality == traces.LevelCache; is != cached[at] {
+				t.Errorf("%s on %s: level %s, block cached there by the last sample: %v", e.Attempt, e.Node, e.ReplicaLocality, cached[at])
+			}
+			if is := e.ReplicaLocality == traces.LevelCache || e.ReplicaLocality == traces.LevelNode; is != replica[at] {
+				t.Errorf("%s on %s: level %s, replica there by the last sample: %v", e.Attempt, e.Node, e.ReplicaLocality, replica[at])
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no map attempt to check")
+	}
+}
+
+// cacheHalf caches every other file below folder and waits until the NameNode
+// reports their blocks cached.
+func cacheHalf(t *testing.T, clients *connect.Cluster, pool, folder string) map[traces.Block]bool {
+	t.Helper()
+	ctx := t.Context()
+	blocks := map[traces.Block]bool{}
+	var paths []string
+	n := 0
+	for file, err := range clients.HDFS.Locations(ctx, folder) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(file.Path, "/part-") {
+			if n++; n%2 == 1 {
+				paths = append(paths, file.Path)
+			}
+		}
+	}
+	for _, path := range paths {
+		if _, err := clients.HDFS.AddCacheDirective(ctx, hdfs.CacheDirective{Path: path, Pool: pool}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range paths {
+		for done := false; !done; {
+			done = true
+			for file, err := range clients.HDFS.Locations(ctx, path) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range file.Blocks {
+					isCached := false
+					for _, r := range b.Replicas {
+						isCached = isCached || r.Cached
+					}
+					done = done && isCached
+					blocks[traces.Block(b.ID)] = true
+				}
+			}
+		}
+	}
+	if len(blocks) == 0 {
+		t.Fatal("no input block to cache")
+	}
+	return blocks
+}
+
+func readTrace(t *testing.T, run *runs.Run) (traces.Header, []traces.Event) {
+	t.Helper()
+	trial := run.Manifest().Trials[0]
+	path := filepath.Join(run.TrialDir(trial.Name), "trace.heddle")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	h, events, err := tracefile.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, events
+}
+
+func logSteps(t *testing.T) func(Step) {
+	return func(s Step) {
+		if s.Jobs == nil {
+			t.Logf("%s: %s %s", s.Trial, s.Doing, s.Text)
+		}
+	}
+}
