@@ -1,0 +1,335 @@
+package yarntest
+
+import (
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/yarnclient"
+)
+
+// Applications.
+
+func (c *Cluster) appState(w http.ResponseWriter, r *http.Request, a *app) {
+	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
+}
+
+func (c *Cluster) killApp(w http.ResponseWriter, r *http.Request, a *app) {
+	var body struct{ State string }
+	if !c.read(w, r, &body) {
+		return
+	}
+	if body.State != "KILLED" {
+		c.refuse(w, r, http.StatusBadRequest, "BadRequestException", "Only 'KILLED' is allowed as a target state.")
+		return
+	}
+	if !a.ended() {
+		c.finish(a, "KILLED", "KILLED")
+		w.Header().Set("Location", r.URL.Path)
+		w.WriteHeader(http.StatusAccepted)
+	}
+	c.appState(w, r, a)
+}
+
+func (c *Cluster) appPriority(w http.ResponseWriter, r *http.Request, a *app) {
+	c.write(w, r, naturalBare, "apppriority", func(w *writer) { w.num("priority", int64(a.priority)) })
+}
+
+func (c *Cluster) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
+	var body struct{ Priority int }
+	if !c.read(w, r, &body) {
+		return
+	}
+	a.priority = min(body.Priority, c.cfg.MaxPriority)
+	c.appPriority(w, r, a)
+}
+
+func (c *Cluster) appQueue(w http.ResponseWriter, r *http.Request, a *app) {
+	c.write(w, r, naturalBare, "appqueue", func(w *writer) { w.text("queue", a.Queue) })
+}
+
+func (c *Cluster) setQueue(w http.ResponseWriter, r *http.Request, a *app) {
+	var body struct{ Queue string }
+	if !c.read(w, r, &body) {
+		return
+	}
+	if a.ended() {
+		c.refuse(w, r, http.StatusBadRequest, "BadRequestException", "App in "+a.state+" state cannot be moved.")
+		return
+	}
+	a.Queue = body.Queue
+	c.appQueue(w, r, a)
+}
+
+// signal ends a container as its master would see it: killed.
+func (c *Cluster) signal(w http.ResponseWriter, r *http.Request) {
+	for _, n := range c.nodes {
+		for _, k := range n.containers {
+			if k.id == r.PathValue("container") {
+				if r.PathValue("signal") != yarnclient.SignalThreadDump {
+					c.after(c.cfg.Heartbeat, func() { k.ended = true; c.lost(k) })
+				}
+				return
+			}
+		}
+	}
+	c.notFound(w, r, "container "+r.PathValue("container"))
+}
+
+// Labels.
+
+var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
+
+// known is the labels the ResourceManager answers with: none until it has
+// loaded them.
+func (c *Cluster) known() []string {
+	if !c.up() {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.labels))
+}
+
+func (c *Cluster) nodeLabels(w http.ResponseWriter, r *http.Request) {
+	names := c.known()
+	all := strings.HasSuffix(r.URL.Path, "get-rm-node-labels")
+	if all {
+		names = append([]string{yarnclient.DefaultPartition}, names...)
+	}
+	c.write(w, r, mapped, "nodeLabelsInfo", func(w *writer) {
+		w.list("nodeLabelInfo", len(names), func(i int) {
+			label := names[i]
+			w.text("name", label)
+			w.flag("exclusivity", label == yarnclient.DefaultPartition || c.labels[label])
+			if label == yarnclient.DefaultPartition {
+				label = ""
+			}
+			var sum yarnclient.Resource
+			active := int64(0)
+			for _, n := range c.nodes {
+				if n.Label == label && n.state == "RUNNING" {
+					active++
+					sum.MemoryMB += n.total.MemoryMB
+					sum.VCores += n.total.VCores
+				}
+			}
+			w.object("partitionInfo", func() { w.resource("resourceAvailable", sum.MemoryMB, sum.VCores) })
+			if all {
+				w.num("activeNMs", active)
+			}
+		})
+	})
+}
+
+func (c *Cluster) labelsOfNode(w http.ResponseWriter, r *http.Request, n *node) {
+	c.write(w, r, mapped, "nodeLabelsInfo", func(w *writer) { c.writeLabel(w, n.Label) })
+}
+
+func (c *Cluster) writeLabel(w *writer, label string) {
+	if label == "" {
+		return
+	}
+	w.list("nodeLabelInfo", 1, func(int) {
+		w.text("name", label)
+		w.flag("exclusivity", c.labels[label])
+	})
+}
+
+// labelled lists the nodes with a label, those included that do not exist.
+func (c *Cluster) labelled() (ids []string, labelOf map[string]string) {
+	labelOf = maps.Clone(c.stored)
+	for _, n := range c.nodes {
+		if n.Label != "" {
+			labelOf[n.id] = n.Label
+		}
+	}
+	if !c.up() {
+		clear(labelOf)
+	}
+	return slices.Sorted(maps.Keys(labelOf)), labelOf
+}
+
+func (c *Cluster) nodeToLabels(w http.ResponseWriter, r *http.Request) {
+	ids, labelOf := c.labelled()
+	c.write(w, r, mapped, "nodeToLabelsInfo", func(w *writer) {
+		w.entries("nodeToLabels", len(ids), func(i int) {
+			w.text("key", ids[i])
+			w.object("value", func() { c.writeLabel(w, labelOf[ids[i]]) })
+		})
+	})
+}
+
+func (c *Cluster) labelMappings(w http.ResponseWriter, r *http.Request) {
+	ids, labelOf := c.labelled()
+	nodesOf := map[string][]string{}
+	for _, id := range ids {
+		if l := labelOf[id]; !r.URL.Query().Has("labels") || slices.Contains(r.URL.Query()["labels"], l) {
+			nodesOf[l] = append(nodesOf[l], id)
+		}
+	}
+	names := slices.Sorted(maps.Keys(nodesOf))
+	c.write(w, r, mapped, "labelsToNodesInfo", func(w *writer) {
+		w.entries("labelsToNodes", len(names), func(i int) {
+			w.object("key", func() {
+				w.text("name", names[i])
+				w.flag("exclusivity", c.labels[names[i]])
+			})
+			w.object("value", func() { w.texts("nodes", nodesOf[names[i]]) })
+		})
+	})
+}
+
+func (c *Cluster) badRequest(w http.ResponseWriter, r *http.Request, format string, args ...any) {
+	c.refuse(w, r, http.StatusBadRequest, "BadRequestException", "java.io.IOException: "+fmt.Sprintf(format, args...))
+}
+
+func (c *Cluster) addLabels(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		NodeLabelInfo []struct {
+			Name        string
+			Exclusivity bool
+		}
+	}
+	if !c.read(w, r, &body) {
+		return
+	}
+	for _, l := range body.NodeLabelInfo {
+		if exclusive, known := c.labels[l.Name]; known && exclusive != l.Exclusivity {
+			c.badRequest(w, r, "Exclusivity cannot be modified for an existing label with : <%s:exclusivity=%v>", l.Name, exclusive)
+			return
+		}
+		if !labelName.MatchString(l.Name) {
+			c.badRequest(w, r, "label name should only contain {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", l.Name)
+			return
+		}
+	}
+	for _, l := range body.NodeLabelInfo {
+		c.labels[l.Name] = l.Exclusivity
+	}
+}
+
+func (c *Cluster) removeLabels(w http.ResponseWriter, r *http.Request) {
+	names := r.URL.Query()["labels"]
+	for _, l := range names {
+		if _, known := c.labels[l]; !known {
+			c.badRequest(w, r, "Node label=%s to be removed doesn't existed in cluster node labels collection.", l)
+			return
+		}
+	}
+	for _, l := range names {
+		delete(c.labels, l)
+		for _, n := range c.nodes {
+			if n.Label == l {
+				c.setLabel(n, "")
+			}
+		}
+	}
+}
+
+// replaceLabels moves all nodes of a call or none. A node that does not exist
+// is stored.
+func (c *Cluster) replaceLabels(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		NodeToLabels []struct {
+			NodeID string
+			Labels []string
+		}
+	}
+	if !c.read(w, r, &body) {
+		return
+	}
+	for _, move := range body.NodeToLabels {
+		if len(move.Labels) > 1 {
+			c.badRequest(w, r, "%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(move.Labels), move.NodeID)
+			return
+		}
+		for _, l := range move.Labels {
+			if _, known := c.labels[l]; !known || !c.up() {
+				c.badRequest(w, r, "Not all labels being replaced contained by known label collections, please check, new labels=[%s]", l)
+				return
+			}
+		}
+		if _, port, ok := strings.Cut(move.NodeID, ":"); ok {
+			if _, err := strconv.Atoi(port); err != nil {
+				c.refuse(w, r, http.StatusBadRequest, "IllegalArgumentException", "Invalid port: "+port)
+				return
+			}
+		}
+	}
+	for _, move := range body.NodeToLabels {
+		label := strings.Join(move.Labels, "")
+		if n := c.byID[move.NodeID]; n != nil {
+			if n.Label != label {
+				c.setLabel(n, label)
+			}
+			continue
+		}
+		id := move.NodeID
+		if !strings.Contains(id, ":") {
+			id += ":0"
+		}
+		c.stored[id] = label
+		if label == "" {
+			delete(c.stored, id)
+		}
+	}
+}
+
+// Scheduler settings.
+
+func (c *Cluster) schedulerConf(w http.ResponseWriter, r *http.Request) {
+	keys := slices.Sorted(maps.Keys(c.conf))
+	c.write(w, r, mapped, "configuration", func(w *writer) {
+		w.list("property", len(keys), func(i int) {
+			w.text("name", keys[i])
+			w.text("value", c.conf[keys[i]])
+		})
+	})
+}
+
+// setSchedulerConf keeps the settings and acts on two of them: the bound of
+// one heartbeat, and the locality delay.
+func (c *Cluster) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
+	type entry struct {
+		Key   string `xml:"key"`
+		Value string `xml:"value"`
+	}
+	type queue struct {
+		Name    string  `xml:"queue-name"`
+		Entries []entry `xml:"params>entry"`
+	}
+	var body struct {
+		Add    []queue `xml:"add-queue"`
+		Update []queue `xml:"update-queue"`
+		Global []entry `xml:"global-updates>entry"`
+	}
+	if err := xml.NewDecoder(r.Body).Decode(&body); err != nil {
+		c.refuse(w, r, http.StatusBadRequest, "WebApplicationException", err.Error())
+		return
+	}
+	const prefix = "yarn.scheduler.capacity."
+	changes := body.Global
+	for _, q := range append(body.Add, body.Update...) {
+		for _, e := range q.Entries {
+			changes = append(changes, entry{prefix + q.Name + "." + e.Key, e.Value})
+		}
+	}
+	for _, e := range changes {
+		c.conf[e.Key] = e.Value
+		n, err := strconv.Atoi(e.Value)
+		if err != nil {
+			continue
+		}
+		switch e.Key {
+		case prefix + "per-node-heartbeat.maximum-container-assignments":
+			c.cfg.MaxAssignments = max(n, 0)
+		case prefix + "node-locality-delay":
+			c.cfg.LocalityDelay = max(n, 0)
+		}
+	}
+	_, _ = w.Write([]byte("Configuration change successfully applied."))
+}

@@ -1,0 +1,158 @@
+package yarntest
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"strconv"
+)
+
+// dialect is how an answer is written.
+type dialect int
+
+const (
+	natural     dialect = iota // root kept, typed, lists as arrays
+	mapped                     // root dropped, every scalar quoted, a list of one bare
+	typed                      // as mapped, but typed and with arrays: Hadoop 3.5
+	markup                     // XML
+	naturalBare                // natural without the root
+)
+
+// writer writes one answer in a dialect, from calls in document order.
+type writer struct {
+	bytes.Buffer
+	d     dialect
+	comma bool
+}
+
+func (w *writer) name(name string) {
+	if w.comma {
+		w.WriteByte(',')
+	}
+	w.comma = true
+	if name != "" {
+		w.WriteByte('"')
+		w.WriteString(name)
+		w.WriteString(`":`)
+	}
+}
+
+// object writes a member that is an object.
+func (w *writer) object(name string, members func()) {
+	if w.d == markup {
+		w.WriteString("<" + name + ">")
+		members()
+		w.WriteString("</" + name + ">")
+		return
+	}
+	w.name(name)
+	w.WriteByte('{')
+	w.comma = false
+	members()
+	w.WriteByte('}')
+	w.comma = true
+}
+
+// list writes n objects of one name.
+func (w *writer) list(name string, n int, member func(i int)) {
+	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
+}
+
+// texts writes strings of one name.
+func (w *writer) texts(name string, list []string) {
+	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
+}
+
+func (w *writer) elements(name string, n int, element func(name string, i int)) {
+	array := w.d != markup && (w.d != mapped || n > 1)
+	if n == 0 {
+		return
+	}
+	if array {
+		w.name(name)
+		w.WriteByte('[')
+		w.comma = false
+		name = ""
+	}
+	for i := range n {
+		element(name, i)
+	}
+	if array {
+		w.WriteByte(']')
+		w.comma = true
+	}
+}
+
+func (w *writer) text(name, value string) {
+	if w.d == markup {
+		w.WriteString("<" + name + ">")
+		_ = xml.EscapeText(w, []byte(value)) // a buffer takes everything
+		w.WriteString("</" + name + ">")
+		return
+	}
+	w.name(name)
+	quoted, _ := json.Marshal(value) // a string always can be
+	w.Write(quoted)
+}
+
+// set writes a text unless it is empty.
+func (w *writer) set(name, value string) {
+	if value != "" {
+		w.text(name, value)
+	}
+}
+
+func (w *writer) num(name string, n int64) {
+	w.open(name)
+	w.Write(strconv.AppendInt(w.AvailableBuffer(), n, 10))
+	w.close(name)
+}
+
+func (w *writer) float(name string, f float64) {
+	w.open(name)
+	w.Write(strconv.AppendFloat(w.AvailableBuffer(), f, 'f', 1, 64))
+	w.close(name)
+}
+
+func (w *writer) flag(name string, b bool) {
+	w.open(name)
+	w.Write(strconv.AppendBool(w.AvailableBuffer(), b))
+	w.close(name)
+}
+
+func (w *writer) open(name string) {
+	if w.d == markup {
+		w.WriteString("<" + name + ">")
+		return
+	}
+	w.name(name)
+	if w.d == mapped {
+		w.WriteByte('"')
+	}
+}
+
+func (w *writer) close(name string) {
+	switch w.d {
+	case markup:
+		w.WriteString("</" + name + ">")
+	case mapped:
+		w.WriteByte('"')
+	}
+}
+
+func (w *writer) resource(name string, memoryMB int64, vcores int) {
+	w.object(name, func() {
+		w.num("memory", memoryMB)
+		w.num("vCores", int64(vcores))
+	})
+}
+
+// entries writes a map; the old dialect has null for an empty one.
+func (w *writer) entries(name string, n int, entry func(i int)) {
+	if n == 0 && w.d == mapped {
+		w.name(name)
+		w.WriteString("null")
+		return
+	}
+	w.object(name, func() { w.list("entry", n, entry) })
+}

@@ -1,0 +1,231 @@
+package yarntest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"heddle/yarnclient"
+)
+
+// Job is a MapReduce job to submit. Zero fields mean what is said.
+type Job struct {
+	Name, User, Queue string // "job", "root", "root.default"
+	Tags              string // comma-separated
+	Priority          int
+	// Labels that the master, the maps and the reduces ask for.
+	AMLabel, MapLabel, ReduceLabel string
+	// Maps are the hosts of each map's split; a map may have none.
+	Maps    [][]string
+	Reduces int
+	// Slowstart is the share of maps to complete before reduces are asked for.
+	Slowstart float64
+	// MemoryMB of a task, 512 unless set; AMMemoryMB of the master, 512.
+	MemoryMB, AMMemoryMB int64
+	// Run says how long an attempt runs and whether it then fails; nil: a
+	// second, without failure.
+	Run func(kind string, task, attempt int) (time.Duration, bool)
+}
+
+// app is an application, which here is always a MapReduce job.
+type app struct {
+	Job
+	id, serial string // application_1_0002, 1_0002
+	state      string
+	final      string
+	priority   int
+	submitted  time.Time
+	launched   time.Time
+	registered time.Time
+	finished   time.Time
+	attemptNo  int
+	masters    []masterRun
+
+	containerSeq int
+	asks         map[ask]int
+	missed       int
+	live         []*container // held in the eyes of the ResourceManager
+	master       *container
+	granted      []*container // not yet told to the master
+	hidden       bool         // after a restart, until its master is back
+
+	tasks         []*task // maps, then reduces
+	changed       bool    // the master has other asks to send
+	mapsDone      int
+	reducesDone   int
+	reducesAsked  bool
+	failedMap     int // attempts by kind and outcome
+	killedMap     int
+	failedReduce  int
+	killedReduce  int
+	byTask        map[string]*task
+	attemptByName map[string]*attempt
+}
+
+type masterRun struct {
+	container *container
+	started   time.Time
+	finished  time.Time
+}
+
+type task struct {
+	app      *app
+	index    int // in its kind
+	reduce   bool
+	hosts    []string
+	waiting  bool
+	failed   bool // had a failed attempt: asked again without hosts
+	done     bool
+	since    time.Time // asked for
+	attempts []*attempt
+}
+
+type attempt struct {
+	task      *task
+	number    int
+	state     string // STARTING, RUNNING, SUCCEEDED, FAILED, KILLED
+	container *container
+	started   time.Time
+	finished  time.Time
+	locality  string // node, rack, off
+	silent    bool   // its node is dead: it never reports
+	run       time.Duration
+	fails     bool
+}
+
+func (a *attempt) ended() bool {
+	return a.state == "SUCCEEDED" || a.state == "FAILED" || a.state == "KILLED"
+}
+
+func (a *app) ended() bool {
+	return a.state == "FINISHED" || a.state == "FAILED" || a.state == "KILLED"
+}
+
+func (a *app) label(priority int) string {
+	switch priority {
+	case yarnclient.PriorityAM:
+		return a.AMLabel
+	case yarnclient.PriorityReduce:
+		return a.ReduceLabel
+	}
+	return a.MapLabel
+}
+
+func (a *app) memoryMB(priority int) int64 {
+	if priority == yarnclient.PriorityAM {
+		return a.AMMemoryMB
+	}
+	return a.MemoryMB
+}
+
+func (a *app) drop(k *container) {
+	for i, other := range a.live {
+		if other == k {
+			a.live = append(a.live[:i], a.live[i+1:]...)
+			return
+		}
+	}
+}
+
+func (t *task) kind() string {
+	if t.reduce {
+		return "REDUCE"
+	}
+	return "MAP"
+}
+
+func (t *task) id() string {
+	return fmt.Sprintf("task_%s_%s_%06d", t.app.serial, strings.ToLower(t.kind()[:1]), t.index)
+}
+
+func (a *attempt) id() string {
+	return "attempt" + strings.TrimPrefix(a.task.id(), "task") + "_" + itoa(a.number)
+}
+
+// Submit starts a job and returns its application id. A label that the cluster
+// does not know is refused.
+func (c *Cluster) Submit(j Job) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	if !c.up() {
+		return "", errors.New("yarntest: submit: the ResourceManager is not active")
+	}
+	for _, l := range []string{j.AMLabel, j.MapLabel, j.ReduceLabel} {
+		if _, known := c.labels[l]; l != "" && !known {
+			return "", fmt.Errorf("yarntest: submit %s: unknown label %q", j.Name, l)
+		}
+	}
+	text := func(s *string, otherwise string) {
+		if *s == "" {
+			*s = otherwise
+		}
+	}
+	text(&j.Name, "job")
+	text(&j.User, "root")
+	text(&j.Queue, "root.default")
+	if j.MemoryMB == 0 {
+		j.MemoryMB = 512
+	}
+	if j.AMMemoryMB == 0 {
+		j.AMMemoryMB = 512
+	}
+	if j.Run == nil {
+		j.Run = func(string, int, int) (time.Duration, bool) { return time.Second, false }
+	}
+	a := &app{
+		Job: j, serial: fmt.Sprintf("%d_%04d", c.id, len(c.apps)+1), state: "ACCEPTED", final: "UNDEFINED",
+		priority: min(j.Priority, c.cfg.MaxPriority), submitted: c.now, attemptNo: 1,
+		asks: map[ask]int{{yarnclient.PriorityAM, "*"}: 1}, byTask: map[string]*task{}, attemptByName: map[string]*attempt{},
+	}
+	a.id = "application_" + a.serial
+	for i, hosts := range j.Maps {
+		a.tasks = append(a.tasks, &task{app: a, index: i, hosts: hosts, waiting: true})
+	}
+	for i := range j.Reduces {
+		a.tasks = append(a.tasks, &task{app: a, index: i, reduce: true})
+	}
+	for _, t := range a.tasks {
+		a.byTask[t.id()] = t
+	}
+	c.apps = append(c.apps, a)
+	c.appByID[a.id] = a
+	return a.id, nil
+}
+
+// Attempt is what became of one task attempt that got a container.
+type Attempt struct {
+	ID, Kind  string // MAP, REDUCE
+	Task      int    // number in its kind
+	Number    int
+	Host      string
+	Container string
+	State     string
+	Locality  string // of a map: node, rack, off; empty for a re-run after failure
+	Allocated time.Time
+	Started   time.Time
+	Finished  time.Time
+}
+
+// Attempts is the truth about a job's attempts that got a container, in the
+// order of tasks.
+func (c *Cluster) Attempts(appID string) []Attempt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	a := c.appByID[appID]
+	if a == nil {
+		return nil
+	}
+	var out []Attempt
+	for _, t := range a.tasks {
+		for _, x := range t.attempts {
+			out = append(out, Attempt{
+				x.id(), t.kind(), t.index, x.number, x.container.node.Host, x.container.id, x.state, x.locality,
+				x.container.started, x.started, x.finished,
+			})
+		}
+	}
+	return out
+}

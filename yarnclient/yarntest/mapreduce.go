@@ -1,0 +1,359 @@
+package yarntest
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// proxy answers for the ApplicationMasters, or redirects as the
+// ResourceManager's proxy does.
+func (c *Cluster) proxy(w http.ResponseWriter, r *http.Request) {
+	a := c.appByID[r.PathValue("app")]
+	host := "http://" + r.Host
+	switch {
+	case a == nil:
+		c.notFound(w, r, r.PathValue("app"))
+		return
+	case a.ended() && len(a.masters) > 0 && a.state != "KILLED":
+		w.Header().Set("Location", "http://master:19888/jobhistory/job/job_"+a.serial+r.URL.Path[len("/proxy/"+a.id):])
+	case a.ended(), a.state != "RUNNING":
+		w.Header().Set("Location", host+"/cluster/app/"+a.id)
+	}
+	if w.Header().Get("Location") != "" {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusFound)
+		_, _ = io.WriteString(w, "<html><title>Moved</title></html>")
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/proxy/"+a.id+"/ws/v1/mapreduce/")
+	if path == "info" {
+		c.write(w, r, natural, "info", func(w *writer) {
+			w.text("appId", a.id)
+			w.text("name", a.Name)
+			w.text("user", a.User)
+			w.num("startedOn", ms(a.registered))
+		})
+		return
+	}
+	c.job(w, r, strings.Split(path, "/"), false, []*app{a})
+}
+
+// history answers for the JobHistory server, which knows ended jobs.
+func (c *Cluster) history(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
+	if path == "info" {
+		c.write(w, r, natural, "historyInfo", func(w *writer) {
+			w.num("startedOn", c.id)
+			w.text("hadoopVersion", c.version())
+		})
+		return
+	}
+	var ended []*app
+	for _, a := range c.apps {
+		if a.ended() && len(a.masters) > 0 {
+			ended = append(ended, a)
+		}
+	}
+	c.job(w, r, strings.Split(strings.TrimPrefix(path, "mapreduce/"), "/"), true, ended)
+}
+
+// job answers jobs[/JOB[/tasks[/TASK[/attempts[/ATTEMPT[/state]]]]]] and the
+// counters, conf and jobattempts on the way.
+func (c *Cluster) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
+	if path[0] != "jobs" {
+		c.notFound(w, r, "path")
+		return
+	}
+	if len(path) == 1 {
+		q := r.URL.Query()
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		apps = slices.DeleteFunc(slices.Clone(apps), func(a *app) bool {
+			return history && c.now.Sub(a.finished) < c.cfg.HistoryDelay ||
+				q.Get("user") != "" && q.Get("user") != a.User || q.Get("state") != "" && q.Get("state") != a.jobState()
+		})
+		if limit > 0 && len(apps) > limit {
+			apps = apps[:limit]
+		}
+		c.write(w, r, natural, "jobs", func(w *writer) {
+			w.list("job", len(apps), func(i int) { apps[i].write(w, history) })
+		})
+		return
+	}
+	i := slices.IndexFunc(apps, func(a *app) bool { return "job_"+a.serial == path[1] })
+	if i < 0 {
+		c.notFound(w, r, "job, "+path[1]+", is")
+		return
+	}
+	a, rest := apps[i], path[2:]
+	switch {
+	case len(rest) == 0:
+		c.write(w, r, natural, "job", func(w *writer) { a.write(w, history) })
+	case rest[0] == "jobattempts":
+		c.write(w, r, natural, "jobAttempts", func(w *writer) {
+			w.list("jobAttempt", len(a.masters), func(i int) {
+				m := a.masters[i]
+				w.num("id", int64(i+1))
+				w.num("startTime", ms(m.started))
+				w.text("containerId", m.container.id)
+				w.text("nodeId", m.container.node.id)
+				w.text("nodeHttpAddress", m.container.node.Host+":8042")
+			})
+		})
+	case rest[0] == "counters":
+		c.write(w, r, natural, "jobCounters", func(w *writer) { a.writeCounters(w) })
+	case rest[0] == "conf":
+		c.write(w, r, natural, "conf", func(w *writer) { a.writeConf(w) })
+	case rest[0] == "tasks" && len(rest) == 1:
+		kind := r.URL.Query().Get("type")
+		tasks := slices.DeleteFunc(slices.Clone(a.tasks), func(t *task) bool { return kind != "" && t.reduce != (kind == "r") })
+		c.write(w, r, natural, "tasks", func(w *writer) {
+			w.list("task", len(tasks), func(i int) { tasks[i].write(w) })
+		})
+	case rest[0] == "tasks":
+		c.task(w, r, a, rest[1:])
+	default:
+		c.notFound(w, r, "path")
+	}
+}
+
+func (c *Cluster) task(w http.ResponseWriter, r *http.Request, a *app, path []string) {
+	t := a.byTask[path[0]]
+	if t == nil {
+		c.notFound(w, r, "task not found with id "+path[0])
+		return
+	}
+	if len(path) == 1 {
+		c.write(w, r, natural, "task", func(w *writer) { t.write(w) })
+		return
+	}
+	if path[1] != "attempts" {
+		c.write(w, r, natural, "jobTaskCounters", func(w *writer) { w.text("id", t.id()) })
+		return
+	}
+	if len(path) == 2 {
+		c.write(w, r, natural, "taskAttempts", func(w *writer) { t.writeAttempts(w) })
+		return
+	}
+	x := a.attemptByName[path[2]]
+	switch {
+	case x == nil || x.task != t:
+		c.notFound(w, r, "attempt, "+path[2]+", is")
+	case len(path) == 3:
+		c.write(w, r, natural, "taskAttempt", func(w *writer) { x.write(w) })
+	case path[3] == "state" && r.Method == http.MethodPut:
+		var body struct{ State string }
+		if !c.read(w, r, &body) {
+			return
+		}
+		if body.State == "KILLED" && !x.ended() {
+			c.endAttempt(x, "KILLED")
+		}
+		c.write(w, r, mapped, "jobTaskAttemptState", func(w *writer) { w.text("state", "KILLED") })
+	default:
+		c.write(w, r, natural, "jobTaskAttemptCounters", func(w *writer) { w.text("id", x.id()) })
+	}
+}
+
+func (a *app) jobState() string {
+	if a.state == "FINISHED" {
+		return "SUCCEEDED"
+	}
+	return a.state
+}
+
+func (a *app) write(w *writer, history bool) {
+	if history {
+		w.num("submitTime", ms(a.submitted))
+	}
+	w.num("startTime", ms(a.registered))
+	w.num("finishTime", ms(a.finished))
+	w.text("id", "job_"+a.serial)
+	w.text("name", a.Name)
+	w.text("queue", a.Queue)
+	w.text("user", a.User)
+	w.text("state", a.jobState())
+	w.num("mapsTotal", int64(len(a.Maps)))
+	w.num("mapsCompleted", int64(a.mapsDone))
+	w.num("reducesTotal", int64(a.Reduces))
+	w.num("reducesCompleted", int64(a.reducesDone))
+	w.flag("uberized", false)
+	w.text("diagnostics", "")
+	if !history {
+		pending, running := [2]int64{}, [2]int64{}
+		for _, t := range a.tasks {
+			kind := 0
+			if t.reduce {
+				kind = 1
+			}
+			switch {
+			case t.done:
+			case t.waiting || len(t.attempts) == 0:
+				pending[kind]++
+			default:
+				running[kind]++
+			}
+		}
+		w.num("mapsPending", pending[0])
+		w.num("mapsRunning", running[0])
+		w.num("reducesPending", pending[1])
+		w.num("reducesRunning", running[1])
+	}
+	w.num("successfulMapAttempts", int64(a.mapsDone))
+	w.num("failedMapAttempts", int64(a.failedMap))
+	w.num("killedMapAttempts", int64(a.killedMap))
+	w.num("successfulReduceAttempts", int64(a.reducesDone))
+	w.num("failedReduceAttempts", int64(a.failedReduce))
+	w.num("killedReduceAttempts", int64(a.killedReduce))
+}
+
+func (a *app) writeCounters(w *writer) {
+	at := map[string]int64{}
+	launched := int64(0)
+	for _, t := range a.tasks {
+		for _, x := range t.attempts {
+			if !t.reduce {
+				launched++
+				at[x.locality]++
+			}
+		}
+	}
+	type counter struct {
+		name  string
+		value int64
+	}
+	counters := slices.DeleteFunc([]counter{
+		{"TOTAL_LAUNCHED_MAPS", launched},
+		{"DATA_LOCAL_MAPS", at["node"]},
+		{"RACK_LOCAL_MAPS", at["rack"]},
+		{"OTHER_LOCAL_MAPS", at["off"]},
+	}, func(c counter) bool { return c.value == 0 })
+	w.text("id", "job_"+a.serial)
+	if len(counters) == 0 {
+		return
+	}
+	w.list("counterGroup", 1, func(int) {
+		w.text("counterGroupName", "org.apache.hadoop.mapreduce.JobCounter")
+		w.list("counter", len(counters), func(i int) {
+			w.text("name", counters[i].name)
+			w.num("totalCounterValue", counters[i].value)
+			w.num("mapCounterValue", 0)
+			w.num("reduceCounterValue", 0)
+		})
+	})
+}
+
+func (a *app) writeConf(w *writer) {
+	conf := [][2]string{
+		{"mapreduce.job.name", a.Name},
+		{"mapreduce.job.user.name", a.User},
+		{"mapreduce.job.maps", itoa(len(a.Maps))},
+		{"mapreduce.job.reduces", itoa(a.Reduces)},
+		{"mapreduce.job.tags", a.Tags},
+		{"mapreduce.map.node-label-expression", a.MapLabel},
+		{"mapreduce.reduce.node-label-expression", a.ReduceLabel},
+		{"mapreduce.job.am.node-label-expression", a.AMLabel},
+	}
+	w.text("path", "hdfs://master:8020/job.xml")
+	w.list("property", len(conf), func(i int) {
+		w.text("name", conf[i][0])
+		w.text("value", conf[i][1])
+	})
+}
+
+func (t *task) write(w *writer) {
+	state, successful := "SCHEDULED", ""
+	started := t.since
+	var finished int64
+	for _, x := range t.attempts {
+		if x.state == "RUNNING" {
+			state, started = "RUNNING", x.started
+		}
+		if x.state == "SUCCEEDED" {
+			state, started, finished, successful = "SUCCEEDED", x.started, ms(x.finished), x.id()
+		}
+	}
+	w.num("startTime", ms(started))
+	w.num("finishTime", finished)
+	w.text("id", t.id())
+	w.text("state", state)
+	w.text("type", t.kind())
+	w.text("successfulAttempt", successful)
+}
+
+// writeAttempts adds the attempt that waits for a container, which a master
+// lists as STARTING.
+func (t *task) writeAttempts(w *writer) {
+	n := len(t.attempts)
+	if t.waiting {
+		n++
+	}
+	w.list("taskAttempt", n, func(i int) {
+		if i < len(t.attempts) {
+			t.attempts[i].write(w)
+			return
+		}
+		w.num("startTime", 0)
+		w.num("finishTime", 0)
+		w.text("id", (&attempt{task: t, number: i}).id())
+		w.text("state", "STARTING")
+		w.text("type", t.kind())
+	})
+}
+
+func (x *attempt) write(w *writer) {
+	w.num("startTime", ms(x.started))
+	w.num("finishTime", ms(x.finished))
+	if x.ended() {
+		w.num("elapsedTime", x.finished.Sub(x.started).Milliseconds())
+	}
+	w.text("id", x.id())
+	w.text("rack", x.container.node.Rack)
+	w.text("state", x.state)
+	w.text("nodeHttpAddress", x.container.node.Host+":8042")
+	w.text("diagnostics", "")
+	w.text("type", x.task.kind())
+	w.text("assignedContainerId", x.container.id)
+}
+
+// NodeManagers, told apart by the host that is asked.
+
+func (c *Cluster) withHost(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		host, _, _ := strings.Cut(r.Host, ":")
+		n := c.byID[host+":45454"]
+		if n == nil || n.dead {
+			panic(http.ErrAbortHandler)
+		}
+		serve(w, r, n)
+	}
+}
+
+func (c *Cluster) nodeInfo(w http.ResponseWriter, r *http.Request, n *node) {
+	c.write(w, r, natural, "nodeInfo", func(w *writer) {
+		w.text("id", n.id)
+		w.text("nodeHostName", n.Host)
+		w.flag("nodeHealthy", true)
+		w.text("nodeManagerVersion", c.version())
+		w.text("hadoopVersion", c.version())
+		w.num("totalPmemAllocatedContainersMB", n.MemoryMB)
+		w.num("totalVCoresAllocatedContainers", int64(n.VCores))
+	})
+}
+
+func (c *Cluster) nodeContainers(w http.ResponseWriter, r *http.Request, n *node) {
+	live := slices.DeleteFunc(slices.Clone(n.containers), func(k *container) bool { return k.ended })
+	c.write(w, r, natural, "containers", func(w *writer) {
+		w.list("container", len(live), func(i int) {
+			w.text("id", live[i].id)
+			w.text("state", "RUNNING")
+			w.num("exitCode", -1000)
+			w.text("user", live[i].app.User)
+			w.num("totalMemoryNeededMB", live[i].memoryMB)
+			w.num("totalVCoresNeeded", 1)
+			w.text("nodeId", n.id)
+		})
+	})
+}

@@ -1,0 +1,283 @@
+package yarntest
+
+import (
+	"slices"
+
+	"heddle/yarnclient"
+)
+
+// register is the moment an ApplicationMaster is up: it asks for its tasks.
+func (c *Cluster) register(a *app, attempt int) {
+	if a.ended() || a.attemptNo != attempt || a.master == nil || a.master.ended {
+		return
+	}
+	if !c.up() {
+		c.after(c.cfg.AMHeartbeat, func() { c.register(a, attempt) })
+		return
+	}
+	a.state = "RUNNING"
+	a.masters = append(a.masters, masterRun{container: a.master, started: c.now})
+	if a.registered.IsZero() {
+		a.registered = c.now
+	}
+	for _, t := range a.tasks {
+		t.since = c.now
+	}
+	a.changed = true
+	c.masterBeat(a, attempt)
+}
+
+// masterBeat is a heartbeat of a master to the ResourceManager: it gets its new
+// containers, binds tasks to them, and sends what it still waits for.
+func (c *Cluster) masterBeat(a *app, attempt int) {
+	if a.ended() || a.attemptNo != attempt {
+		return
+	}
+	c.after(c.cfg.AMHeartbeat, func() { c.masterBeat(a, attempt) })
+	if !c.up() {
+		return
+	}
+	a.hidden = false
+	granted := a.granted
+	a.granted = nil
+	c.bind(a, granted)
+	if len(granted) > 0 || a.changed {
+		a.changed = false
+		c.sendAsks(a)
+	}
+	if a.mapsDone == len(a.Maps) && a.reducesDone == a.Reduces {
+		c.finish(a, "FINISHED", "SUCCEEDED")
+	}
+}
+
+// bind gives tasks to containers as the MapReduce master does: first those
+// that ask without locality, then maps by node over all containers of this
+// heartbeat, then by rack, then any; always the lowest-numbered one.
+func (c *Cluster) bind(a *app, granted []*container) {
+	var left []*container
+	for _, k := range granted {
+		switch k.priority {
+		case yarnclient.PriorityFailedMap:
+			c.start(a, k, func(t *task) bool { return !t.reduce && t.failed }, "")
+		case yarnclient.PriorityReduce:
+			c.start(a, k, func(t *task) bool { return t.reduce }, "")
+		default:
+			left = append(left, k)
+		}
+	}
+	for _, level := range [...]string{"node", "rack", "off"} {
+		var rest []*container
+		for _, k := range left {
+			if !c.bindMap(a, k, level) {
+				rest = append(rest, k)
+			}
+		}
+		left = rest
+	}
+	for _, k := range left { // nothing waits for it
+		k.ended = true
+	}
+}
+
+func (c *Cluster) bindMap(a *app, k *container, level string) bool {
+	for _, t := range a.tasks {
+		if t.reduce {
+			return false
+		}
+		if t.waiting && !t.failed && c.level(t, k.node) <= levels[level] {
+			c.startAttempt(t, k, level)
+			return true
+		}
+	}
+	return false
+}
+
+var levels = map[string]int{"node": 0, "rack": 1, "off": 2}
+
+// level is how far a map's split is from a node.
+func (c *Cluster) level(t *task, n *node) int {
+	if slices.Contains(t.hosts, n.Host) {
+		return 0
+	}
+	for _, h := range t.hosts {
+		if m := c.byID[h+":45454"]; m != nil && m.Rack == n.Rack {
+			return 1
+		}
+	}
+	return 2
+}
+
+func (c *Cluster) start(a *app, k *container, fits func(*task) bool, locality string) {
+	for _, t := range a.tasks {
+		if t.waiting && fits(t) {
+			c.startAttempt(t, k, locality)
+			return
+		}
+	}
+	k.ended = true
+}
+
+func (c *Cluster) startAttempt(t *task, k *container, locality string) {
+	t.waiting = false
+	x := &attempt{task: t, number: len(t.attempts), state: "STARTING", container: k, locality: locality}
+	x.run, x.fails = t.app.Run(t.kind(), t.index, x.number)
+	t.attempts = append(t.attempts, x)
+	t.app.attemptByName[x.id()] = x
+	k.attempt = x
+	x.silent = k.node.dead
+	c.after(c.cfg.TaskStart, func() {
+		if x.ended() || x.silent {
+			return
+		}
+		x.state, x.started = "RUNNING", c.now
+		if !t.reduce || t.app.mapsDone == len(t.app.Maps) {
+			c.after(x.run, func() { c.report(x) })
+		}
+	})
+}
+
+// report is the end of a task's run, which its master hears at once.
+func (c *Cluster) report(x *attempt) {
+	if x.ended() || x.silent {
+		return
+	}
+	if x.fails {
+		c.endAttempt(x, "FAILED")
+	} else {
+		c.endAttempt(x, "SUCCEEDED")
+	}
+}
+
+// endAttempt ends an attempt; the task is asked for again unless it succeeded.
+func (c *Cluster) endAttempt(x *attempt, state string) {
+	t, a := x.task, x.task.app
+	if x.started.IsZero() {
+		x.started = c.now
+	}
+	x.state, x.finished, x.container.ended = state, c.now, true
+	if a.ended() {
+		return
+	}
+	count := func(inMap, inReduce *int) {
+		if t.reduce {
+			*inReduce++
+		} else {
+			*inMap++
+		}
+	}
+	a.changed = true
+	switch state {
+	case "SUCCEEDED":
+		t.done = true
+		count(&a.mapsDone, &a.reducesDone)
+		if !t.reduce && a.mapsDone == len(a.Maps) {
+			c.shuffled(a)
+		}
+		return
+	case "FAILED":
+		count(&a.failedMap, &a.failedReduce)
+		t.failed = true
+	default:
+		count(&a.killedMap, &a.killedReduce)
+	}
+	t.waiting, t.since = true, c.now
+	if t.reduce {
+		t.failed = false // reduces are always asked without hosts
+	}
+}
+
+// shuffled lets the reduces that waited for the last map run on.
+func (c *Cluster) shuffled(a *app) {
+	for _, t := range a.tasks {
+		for _, x := range t.attempts {
+			if t.reduce && x.state == "RUNNING" {
+				c.after(x.run, func() { c.report(x) })
+			}
+		}
+	}
+}
+
+// sendAsks replaces the pending table by what the waiting tasks need.
+func (c *Cluster) sendAsks(a *app) {
+	clear(a.asks)
+	if !a.reducesAsked && float64(a.mapsDone) >= a.Slowstart*float64(len(a.Maps)) {
+		a.reducesAsked = true
+		for _, t := range a.tasks {
+			t.waiting = t.waiting || t.reduce && !t.done && len(t.attempts) == 0
+		}
+	}
+	for _, t := range a.tasks {
+		switch {
+		case !t.waiting:
+		case t.reduce:
+			a.asks[ask{yarnclient.PriorityReduce, "*"}]++
+		case t.failed:
+			a.asks[ask{yarnclient.PriorityFailedMap, "*"}]++
+		default:
+			a.asks[ask{yarnclient.PriorityMap, "*"}]++
+			var racks []string
+			for _, h := range t.hosts {
+				a.asks[ask{yarnclient.PriorityMap, h}]++
+				if n := c.byID[h+":45454"]; n != nil && !slices.Contains(racks, n.Rack) {
+					racks = append(racks, n.Rack)
+				}
+			}
+			for _, r := range racks {
+				a.asks[ask{yarnclient.PriorityMap, r}]++
+			}
+		}
+	}
+}
+
+// finish ends an application; its containers are freed with the next
+// heartbeats.
+func (c *Cluster) finish(a *app, state, final string) {
+	a.state, a.final, a.finished = state, final, c.now
+	clear(a.asks)
+	for _, k := range a.live {
+		k.ended = true
+		if k.attempt != nil && !k.attempt.ended() {
+			c.endAttempt(k.attempt, "KILLED")
+		}
+	}
+	if n := len(a.masters); n > 0 {
+		a.masters[n-1].finished = c.now
+	}
+}
+
+// KillMaster ends the running ApplicationMaster of a job: its containers go
+// with it, and the ResourceManager starts another, which keeps the maps that
+// are done.
+func (c *Cluster) KillMaster(appID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	if a := c.appByID[appID]; a != nil && a.master != nil && !a.ended() {
+		c.masterLost(a)
+	}
+}
+
+func (c *Cluster) masterLost(a *app) {
+	if a.ended() {
+		return
+	}
+	for _, k := range a.live {
+		k.ended = true
+		if k.attempt != nil && !k.attempt.ended() {
+			c.endAttempt(k.attempt, "KILLED")
+		}
+	}
+	if n := len(a.masters); n > 0 {
+		a.masters[n-1].finished = c.now
+	}
+	a.master, a.granted = nil, nil
+	if a.attemptNo == 2 { // yarn.resourcemanager.am.max-attempts
+		c.finish(a, "FAILED", "FAILED")
+		return
+	}
+	a.attemptNo++
+	a.containerSeq = 0
+	a.state = "ACCEPTED"
+	clear(a.asks)
+	a.asks[ask{yarnclient.PriorityAM, "*"}] = 1
+}

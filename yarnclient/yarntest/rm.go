@@ -1,0 +1,409 @@
+package yarntest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"heddle/yarnclient"
+)
+
+const cluster = "/ws/v1/cluster"
+
+func (c *Cluster) routes() *http.ServeMux {
+	m := http.NewServeMux()
+	for pattern, serve := range map[string]http.HandlerFunc{
+		"GET " + cluster + "/info":    c.info,
+		"GET " + cluster + "/metrics": c.metrics,
+		"GET " + cluster + "/nodes":   c.listNodes,
+		"GET " + cluster + "/nodes/{node}": c.withNode(func(w http.ResponseWriter, r *http.Request, n *node) {
+			c.write(w, r, natural, "node", func(w *writer) { c.writeNode(w, n) })
+		}),
+		"POST " + cluster + "/nodes/{node}/resource":  c.withNode(c.setResource),
+		"GET " + cluster + "/nodes/{node}/get-labels": c.withNode(c.labelsOfNode),
+		"GET " + cluster + "/apps":                    c.listApps,
+		"GET " + cluster + "/apps/{app}": c.withApp(func(w http.ResponseWriter, r *http.Request, a *app) {
+			c.write(w, r, natural, "app", func(w *writer) { c.writeApp(w, a, true) })
+		}),
+		"GET " + cluster + "/apps/{app}/state":                            c.withApp(c.appState),
+		"PUT " + cluster + "/apps/{app}/state":                            c.withApp(c.killApp),
+		"GET " + cluster + "/apps/{app}/priority":                         c.withApp(c.appPriority),
+		"PUT " + cluster + "/apps/{app}/priority":                         c.withApp(c.setPriority),
+		"GET " + cluster + "/apps/{app}/queue":                            c.withApp(c.appQueue),
+		"PUT " + cluster + "/apps/{app}/queue":                            c.withApp(c.setQueue),
+		"GET " + cluster + "/apps/{app}/appattempts":                      c.withApp(c.listAttempts),
+		"GET " + cluster + "/apps/{app}/appattempts/{attempt}/containers": c.withApp(c.listContainers),
+		"POST " + cluster + "/containers/{container}/signal/{signal}":     c.signal,
+		"GET " + cluster + "/scheduler":                                   c.scheduler,
+		"GET " + cluster + "/scheduler-conf":                              c.schedulerConf,
+		"PUT " + cluster + "/scheduler-conf":                              c.setSchedulerConf,
+		"GET " + cluster + "/get-node-labels":                             c.nodeLabels,
+		"GET " + cluster + "/get-rm-node-labels":                          c.nodeLabels,
+		"GET " + cluster + "/get-node-to-labels":                          c.nodeToLabels,
+		"GET " + cluster + "/label-mappings":                              c.labelMappings,
+		"POST " + cluster + "/add-node-labels":                            c.addLabels,
+		"POST " + cluster + "/remove-node-labels":                         c.removeLabels,
+		"POST " + cluster + "/replace-node-to-labels":                     c.replaceLabels,
+		"/proxy/{app}/ws/v1/mapreduce/":                                   c.proxy,
+		"GET /ws/v1/history/":                                             c.history,
+		"GET /ws/v1/node/info":                                            c.withHost(c.nodeInfo),
+		"GET /ws/v1/node/containers":                                      c.withHost(c.nodeContainers),
+	} {
+		m.HandleFunc(pattern, serve)
+	}
+	m.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html;charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "<!DOCTYPE html><html><title>Sorry, got error 404</title></html>")
+	})
+	return m
+}
+
+func (c *Cluster) info(w http.ResponseWriter, r *http.Request) {
+	c.write(w, r, natural, "clusterInfo", func(w *writer) {
+		w.num("id", c.id)
+		w.num("startedOn", c.id)
+		w.text("state", "STARTED")
+		w.text("haState", c.haState)
+		w.text("resourceManagerVersion", c.version())
+		w.text("hadoopVersion", c.version())
+	})
+}
+
+func (c *Cluster) version() string {
+	if c.cfg.Typed {
+		return "3.5.0"
+	}
+	return "3.4.2"
+}
+
+func (c *Cluster) metrics(w http.ResponseWriter, r *http.Request) {
+	var total, used, all, allUsed yarnclient.Resource
+	active, lost, containers := 0, 0, 0
+	for _, n := range c.nodes {
+		if n.state != "RUNNING" || !c.up() {
+			lost++
+			continue
+		}
+		active++
+		containers += len(n.containers)
+		all.MemoryMB += n.total.MemoryMB
+		all.VCores += n.total.VCores
+		allUsed.MemoryMB += n.used.MemoryMB
+		allUsed.VCores += n.used.VCores
+		if n.sched == "" { // Hadoop's plain sums know the default partition only
+			total.MemoryMB += n.total.MemoryMB
+			total.VCores += n.total.VCores
+			used.MemoryMB += n.used.MemoryMB
+			used.VCores += n.used.VCores
+		}
+	}
+	states := map[string]int64{}
+	for _, a := range c.apps {
+		states[a.state]++
+	}
+	c.write(w, r, natural, "clusterMetrics", func(w *writer) {
+		w.num("appsSubmitted", int64(len(c.apps)))
+		w.num("appsCompleted", states["FINISHED"])
+		w.num("appsPending", states["ACCEPTED"])
+		w.num("appsRunning", states["RUNNING"])
+		w.num("appsFailed", states["FAILED"])
+		w.num("appsKilled", states["KILLED"])
+		w.num("availableMB", total.MemoryMB-used.MemoryMB)
+		w.num("allocatedMB", used.MemoryMB)
+		w.num("availableVirtualCores", int64(total.VCores-used.VCores))
+		w.num("allocatedVirtualCores", int64(used.VCores))
+		w.num("totalNodes", int64(active))
+		w.num("activeNodes", int64(active))
+		w.num("lostNodes", int64(lost))
+		w.resource("totalClusterResourcesAcrossPartition", all.MemoryMB, all.VCores)
+		w.resource("totalUsedResourcesAcrossPartition", allUsed.MemoryMB, allUsed.VCores)
+		w.num("totalAllocatedContainersAcrossPartition", int64(containers))
+	})
+}
+
+func (c *Cluster) listNodes(w http.ResponseWriter, r *http.Request) {
+	var states []string
+	if s := r.URL.Query().Get("states"); s != "" {
+		states = strings.Split(strings.ToUpper(s), ",")
+	}
+	var list []*node
+	for _, n := range c.nodes {
+		if c.up() && (states == nil || slices.Contains(states, n.state)) {
+			list = append(list, n)
+		}
+	}
+	c.write(w, r, natural, "nodes", func(w *writer) {
+		w.list("node", len(list), func(i int) { c.writeNode(w, list[i]) })
+	})
+}
+
+func (c *Cluster) writeNode(w *writer, n *node) {
+	w.text("rack", n.Rack)
+	w.text("state", n.state)
+	w.text("id", n.id)
+	w.text("nodeHostName", n.Host)
+	w.text("nodeHTTPAddress", n.Host+":8042")
+	w.num("lastHealthUpdate", ms(n.seen))
+	w.text("version", c.version())
+	w.text("healthReport", "")
+	w.num("numContainers", int64(len(n.containers)))
+	w.num("usedMemoryMB", n.used.MemoryMB)
+	w.num("availMemoryMB", n.total.MemoryMB-n.used.MemoryMB)
+	w.num("usedVirtualCores", int64(n.used.VCores))
+	w.num("availableVirtualCores", int64(n.total.VCores-n.used.VCores))
+	if n.Label != "" {
+		w.texts("nodeLabels", []string{n.Label})
+	}
+	w.resource("usedResource", n.used.MemoryMB, n.used.VCores)
+	w.resource("totalResource", n.total.MemoryMB, n.total.VCores)
+}
+
+func (c *Cluster) withNode(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("node")
+		if !strings.Contains(id, ":") {
+			c.refuse(w, r, http.StatusBadRequest, "IllegalArgumentException", "Invalid NodeId ["+id+"]. Expected host:port")
+			return
+		}
+		n := c.byID[id]
+		if n == nil || !c.up() {
+			c.notFound(w, r, "nodeId, "+id+", is")
+			return
+		}
+		serve(w, r, n)
+	}
+}
+
+// setResource kills the surplus at once unless the caller sends a time of -1,
+// as Hadoop does.
+func (c *Cluster) setResource(w http.ResponseWriter, r *http.Request, n *node) {
+	var body struct {
+		Resource          struct{ Memory, VCores json.Number }
+		OverCommitTimeout json.Number
+	}
+	if !c.read(w, r, &body) {
+		return
+	}
+	memory, _ := body.Resource.Memory.Int64() // none is 0, as for Hadoop
+	cores, _ := body.Resource.VCores.Int64()
+	n.total = yarnclient.Resource{MemoryMB: memory, VCores: int(cores)}
+	if timeout, _ := body.OverCommitTimeout.Int64(); timeout >= 0 {
+		for i := len(n.containers) - 1; i >= 0 && n.used.MemoryMB > n.total.MemoryMB; i-- {
+			k := n.containers[i]
+			c.reap(n, func(other *container) bool { return other == k })
+			k.ended = true
+			c.lost(k)
+		}
+	}
+	c.write(w, r, natural, "resourceInfo", func(w *writer) {
+		w.num("memory", n.total.MemoryMB)
+		w.num("vCores", int64(n.total.VCores))
+	})
+}
+
+// read decodes a JSON body; what is not JSON is refused, JSON of another shape
+// does nothing.
+func (c *Cluster) read(w http.ResponseWriter, r *http.Request, v any) bool {
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
+		c.refuse(w, r, http.StatusServiceUnavailable, "MessageException", "A message body reader was not found for "+kind)
+		return false
+	}
+	d := json.NewDecoder(r.Body)
+	if err := d.Decode(v); err != nil {
+		c.refuse(w, r, http.StatusBadRequest, "WebApplicationException", err.Error())
+		return false
+	}
+	return true
+}
+
+func (c *Cluster) withApp(serve func(http.ResponseWriter, *http.Request, *app)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a := c.appByID[r.PathValue("app")]
+		if a == nil || !c.up() {
+			c.notFound(w, r, "app with id: "+r.PathValue("app"))
+			return
+		}
+		serve(w, r, a)
+	}
+}
+
+func (c *Cluster) listApps(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	one := func(key, value string) bool {
+		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
+	}
+	within := func(from, to string, at time.Time) bool {
+		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // none is no bound
+		hi, _ := strconv.ParseInt(q.Get(to), 10, 64)
+		return ms(at) >= lo && (hi == 0 || ms(at) <= hi)
+	}
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	var list []*app
+	for _, a := range c.apps {
+		tagged := q.Get("applicationTags") == ""
+		for _, tag := range strings.Split(a.Tags, ",") {
+			tagged = tagged || tag != "" && one("applicationTags", tag)
+		}
+		if c.up() && tagged && one("states", a.state) && one("finalStatus", a.final) && one("user", a.User) && one("queue", a.Queue) &&
+			one("name", a.Name) && one("applicationTypes", "MAPREDUCE") &&
+			within("startedTimeBegin", "startedTimeEnd", a.submitted) && within("finishedTimeBegin", "finishedTimeEnd", a.finished) {
+			list = append(list, a)
+		}
+	}
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+	}
+	requests := !strings.Contains(q.Get("deSelects"), "resourceRequests")
+	c.write(w, r, natural, "apps", func(w *writer) {
+		w.list("app", len(list), func(i int) { c.writeApp(w, list[i], requests) })
+	})
+}
+
+func (c *Cluster) writeApp(w *writer, a *app, requests bool) {
+	var memory, containers int64
+	if !a.hidden {
+		for _, k := range a.live {
+			memory += k.memoryMB
+			containers++
+		}
+	}
+	state := a.state
+	if a.hidden {
+		state = "ACCEPTED"
+	}
+	w.text("id", a.id)
+	w.text("user", a.User)
+	w.text("name", a.Name)
+	w.text("queue", a.Queue)
+	w.text("state", state)
+	w.text("finalStatus", a.final)
+	done := 100.0
+	if n := len(a.tasks); n > 0 {
+		done = 100 * float64(a.mapsDone+a.reducesDone) / float64(n)
+	}
+	w.float("progress", done)
+	w.text("diagnostics", "")
+	w.num("clusterId", c.id)
+	w.text("applicationType", "MAPREDUCE")
+	w.text("applicationTags", a.Tags)
+	w.num("priority", int64(a.priority))
+	w.num("startedTime", ms(a.submitted))
+	w.num("launchTime", ms(a.launched))
+	w.num("finishedTime", ms(a.finished))
+	if k := a.master; k != nil {
+		w.text("amHostHttpAddress", k.node.Host+":8042")
+		w.text("masterNodeId", k.node.id)
+	}
+	w.num("allocatedMB", memory)
+	w.num("allocatedVCores", containers)
+	w.num("runningContainers", containers)
+	if requests && !a.hidden {
+		c.writeRequests(w, a)
+	}
+	w.set("amNodeLabelExpression", a.AMLabel)
+}
+
+func (c *Cluster) writeRequests(w *writer, a *app) {
+	rows := make([]ask, 0, len(a.asks))
+	for k := range a.asks {
+		rows = append(rows, k)
+	}
+	slices.SortFunc(rows, func(x, y ask) int {
+		if x.priority != y.priority {
+			return x.priority - y.priority
+		}
+		return strings.Compare(x.name, y.name)
+	})
+	w.list("resourceRequests", len(rows), func(i int) {
+		k := rows[i]
+		w.num("priority", int64(k.priority))
+		w.num("allocationRequestId", -1)
+		w.text("resourceName", k.name)
+		w.resource("capability", a.memoryMB(k.priority), 1)
+		w.num("numContainers", int64(a.asks[k]))
+		w.flag("relaxLocality", true)
+		w.set("nodeLabelExpression", a.label(k.priority))
+	})
+}
+
+func (c *Cluster) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
+	c.write(w, r, natural, "appAttempts", func(w *writer) {
+		w.list("appAttempt", a.attemptNo, func(i int) {
+			w.num("id", int64(i+1))
+			w.text("appAttemptId", a.attemptID(i+1))
+			if i < len(a.masters) {
+				m := a.masters[i]
+				w.num("startTime", ms(m.started))
+				w.num("finishedTime", ms(m.finished))
+				w.text("containerId", m.container.id)
+				w.text("nodeId", m.container.node.id)
+				w.text("nodeHttpAddress", m.container.node.Host+":8042")
+			}
+		})
+	})
+}
+
+func (a *app) attemptID(n int) string {
+	return "appattempt_" + a.serial + "_" + strings.Repeat("0", 6-len(itoa(n))) + itoa(n)
+}
+
+func (c *Cluster) listContainers(w http.ResponseWriter, r *http.Request, a *app) {
+	var live []*container
+	if r.PathValue("attempt") == a.attemptID(a.attemptNo) && !a.hidden {
+		live = a.live
+	}
+	c.write(w, r, mapped, "containers", func(w *writer) {
+		w.list("container", len(live), func(i int) {
+			k := live[i]
+			w.text("containerId", k.id)
+			w.num("allocatedMB", k.memoryMB)
+			w.num("allocatedVCores", 1)
+			w.text("assignedNodeId", k.node.id)
+			w.num("priority", int64(k.priority))
+			w.num("startedTime", ms(k.started))
+			w.num("finishedTime", 0)
+			w.num("elapsedTime", c.now.Sub(k.started).Milliseconds())
+			w.text("logUrl", "http://"+k.node.Host+":8042/node/containerlogs/"+k.id+"/"+a.User)
+			w.num("containerExitStatus", 0)
+			w.text("containerState", "RUNNING")
+			w.text("nodeHttpAddress", "http://"+k.node.Host+":8042")
+			w.text("nodeId", k.node.id)
+		})
+	})
+}
+
+func (c *Cluster) scheduler(w http.ResponseWriter, r *http.Request) {
+	queue := func(w *writer, path, name string) {
+		w.num("capacity", 100)
+		w.num("maxCapacity", 100)
+		w.text("queueName", name)
+		w.text("queuePath", path)
+	}
+	seen := map[string]bool{"root.default": true}
+	queues := []string{"root.default"}
+	for _, a := range c.apps {
+		if !seen[a.Queue] {
+			seen[a.Queue] = true
+			queues = append(queues, a.Queue)
+		}
+	}
+	c.write(w, r, natural, "scheduler", func(w *writer) {
+		w.object("schedulerInfo", func() {
+			w.text("type", "capacityScheduler")
+			queue(w, "root", "root")
+			w.object("queues", func() {
+				w.list("queue", len(queues), func(i int) {
+					w.text("type", "capacitySchedulerLeafQueueInfo")
+					queue(w, queues[i], strings.TrimPrefix(queues[i], "root."))
+					w.text("state", "RUNNING")
+					w.texts("nodeLabels", []string{"*"})
+				})
+			})
+		})
+	})
+}
