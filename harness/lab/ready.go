@@ -141,7 +141,9 @@ func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 
 // registered asks a DataNode whether the NameNode has taken it.
 func registered(ctx context.Context, n node) bool {
-	var info struct{ Beans []struct{ BPServiceActorInfo string } }
+	var info struct {
+		Beans []struct{ BPServiceActorInfo string }
+	}
 	if !get(ctx, n.ip.String(), portDNHTTP, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo", &info) || len(info.Beans) != 1 {
 		return false
 	}
