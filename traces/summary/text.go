@@ -1,0 +1,132 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// maxJobsShown bounds the table of jobs.
+const maxJobsShown = 40
+
+// WriteText prints the figures for people.
+func (i *Info) WriteText(out io.Writer) error {
+	b := &strings.Builder{}
+	model := ""
+	if i.Model != "" {
+		model = ", model " + i.Model
+	}
+	fmt.Fprintf(b, "%s trace%s: %d events over %s\n", i.Origin, model, i.Events, duration(i.DurationMs))
+	if len(i.Synthetic) > 0 {
+		fmt.Fprintf(b, "made up, not recorded: %s\n", strings.Join(i.Synthetic, ", "))
+	}
+	i.totals(b)
+	i.jobs(b)
+	i.phases(b)
+	i.nodes(b)
+	fmt.Fprintf(b, "\nschedule digest  %s\ntrace digest     %s\n", i.ScheduleDigest, i.TraceDigest)
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func (i *Info) totals(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%d jobs, %d maps, %d reduces; attempts: %d ok, %d failed, %d killed\n",
+		i.Jobs, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed)
+	fmt.Fprintf(b, "read %s, shuffled %s, wrote %s\n", size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))
+	w := table(b)
+	fmt.Fprintf(w, "\nlocality of maps\tcache\tnode\track\toff\tunknown\t\n")
+	l, s := i.Locality, i.SplitLocality
+	fmt.Fprintf(w, "by replicas and caches\t%d\t%d\t%d\t%d\t%d\tmaps that succeeded\n", l.Cache, l.Node, l.Rack, l.Off, l.Unknown)
+	fmt.Fprintf(w, "by split hosts\t-\t%d\t%d\t%d\t%d\tattempts assigned, as Hadoop counts\n", s.Node, s.Rack, s.Off, s.Unknown)
+	w.Flush()
+	if d := i.Decisions; d.Made > 0 {
+		fmt.Fprintf(b, "\n%d decisions, %d honoured, %d bound as predicted; latency median %s, p95 %s\n",
+			d.Made, d.Honoured, d.BindPredicted, duration(d.P50Ms), duration(d.P95Ms))
+	}
+}
+
+func (i *Info) jobs(b *strings.Builder) {
+	w := table(b)
+	fmt.Fprintf(w, "\njob\tname\toutcome\tsubmitted\ttook\tmaps\treduces\tfailed\tkilled\tread\tshuffled\twrote\tHadoop's counters\n")
+	for n, j := range i.JobList {
+		if n == maxJobsShown {
+			fmt.Fprintf(w, "… %d more\n", len(i.JobList)-n)
+			break
+		}
+		took, agree := "-", "none"
+		if j.CompletionMs >= 0 {
+			took = duration(j.CompletionMs)
+		}
+		if j.Compared > 0 {
+			agree = fmt.Sprintf("%d of %d equal", j.Compared-len(j.Differences), j.Compared)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%v\t+%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", j.ID, j.Name, j.Outcome, duration(j.SubmitMs), took,
+			j.Maps, j.Reduces, j.Attempts.Failed, j.Attempts.Killed, size(j.Bytes.Input), size(j.Bytes.Shuffle), size(j.Bytes.Output), agree)
+	}
+	w.Flush()
+	for _, j := range i.JobList {
+		if len(j.Differences) > 0 {
+			fmt.Fprintf(b, "%s differs from Hadoop's counters: %s\n", j.ID, strings.Join(j.Differences, "; "))
+		}
+	}
+}
+
+func (i *Info) phases(b *strings.Builder) {
+	if len(i.Phases) == 0 {
+		return
+	}
+	w := table(b)
+	fmt.Fprintf(w, "\nphase\tattempts\tmedian\tp95\n")
+	for _, p := range i.Phases {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", p.Name, p.Count, duration(p.MedianMs), duration(p.P95Ms))
+	}
+	w.Flush()
+}
+
+func (i *Info) nodes(b *strings.Builder) {
+	if len(i.Nodes) == 0 {
+		return
+	}
+	w := table(b)
+	fmt.Fprintf(w, "\nnode\track\tattempts\trunning (mean)\tcores busy (mean)\n")
+	for n, v := range i.Nodes {
+		if n == maxJobsShown {
+			fmt.Fprintf(w, "… %d more\n", len(i.Nodes)-n)
+			break
+		}
+		cores := "-"
+		if v.CPUCores >= 0 {
+			cores = fmt.Sprintf("%.2f", v.CPUCores)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%.2f\t%s\n", v.Node, v.Rack, v.Attempts, v.MeanRunning, cores)
+	}
+	w.Flush()
+}
+
+func table(b *strings.Builder) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) }
+
+// duration is three digits or so of a duration.
+func duration(ms float64) string {
+	d := time.Duration(ms * 1e6)
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond / 10).String()
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func size(n int64) string {
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.bytes), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
