@@ -51,8 +51,8 @@ func runDoctor(c *cli.Context) error {
 		color := os.Getenv("NO_COLOR") == "" && c.App.Writer == os.Stdout && term.IsTerminal(int(os.Stdout.Fd()))
 		err = report.WriteText(c.App.Writer, color)
 	}
-	if err == nil && report.Feature(doctor.Captured).Verdict != doctor.Yes {
-		err = withCode(exitCluster, fmt.Errorf("cluster %s cannot be captured", cluster.Name))
+	if f := report.Feature(doctor.Captured); err == nil && f.Verdict != doctor.Yes {
+		err = withCode(exitCluster, fmt.Errorf("cluster %s cannot be captured: %s", cluster.Name, f.Why[0]))
 	}
 	return err
 }

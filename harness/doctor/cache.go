@@ -19,9 +19,9 @@ func (e *examiner) cacheCapacity() Check {
 		return c.unknown("the NameNode cannot be asked")
 	}
 	none := func(c Check) Check {
-		return c.set("hdfs-site.xml", "dfs.datanode.max.locked.memory", "bytes, with libhadoop and a memlock limit that allows it").
-			set("hdfs-site.xml", "dfs.datanode.pmem.cache.dirs", "or a folder on a tmpfs of its own").
-			next("one of the two on each DataNode, then restart it")
+		return c.set("hdfs-site.xml", "dfs.datanode.max.locked.memory", "BYTES").
+			set("hdfs-site.xml", "dfs.datanode.pmem.cache.dirs", "FOLDER").
+			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {
 		// The sum at least is for everybody to see.

@@ -29,10 +29,6 @@ func (e *examiner) resourceManager(ctx context.Context) Check {
 	if e.info.err != nil {
 		return c.failed(e.info.err)
 	}
-	if state := e.info.value.HAState; state != yarnclient.HAActive {
-		return c.bad("%s is %s", e.cluster.ResourceManagers[0], state).
-			next("name the other ResourceManagers in the cluster file too, or try again when one is active")
-	}
 	var others []string
 	down := false
 	for _, address := range e.cluster.ResourceManagers {
@@ -98,7 +94,7 @@ func (e *examiner) nodeManagers() Check {
 	}
 	switch {
 	case running == 0:
-		return c.bad("%s", found).next("start NodeManagers; their logs say why they are not running")
+		return c.bad("no NodeManager is running").next("start NodeManagers; their logs say why they are not running")
 	case count["UNHEALTHY"] > 0 || count["LOST"] > 0:
 		return c.warn("%s", found).next("results of a cluster that lacks nodes are not those of the whole one")
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"heddle/collectors/hdfs"
@@ -175,7 +176,7 @@ func (e *examiner) close() {
 }
 
 func (e *examiner) report(ctx context.Context) *Report {
-	e.info = ask(ctx, e.rm.Info)
+	e.info = ask(ctx, e.activeInfo)
 	e.jhs = ask(ctx, e.history.Info)
 	e.root = ask(ctx, func(ctx context.Context) (hdfs.File, error) { return e.hdfs.Stat(ctx, "/") })
 	e.nodes.err, e.disks.err = e.info.err, e.root.err
@@ -194,6 +195,19 @@ func (e *examiner) report(ctx context.Context) *Report {
 		r.Features = append(r.Features, judge(f.name, f.checks(ctx)))
 	}
 	return r
+}
+
+// activeInfo is an error also while the ResourceManager is not active: what it
+// answers then, with status 200, is wrong.
+func (e *examiner) activeInfo(ctx context.Context) (yarnclient.ClusterInfo, error) {
+	info, err := e.rm.Info(ctx)
+	if err == nil && info.HAState != yarnclient.HAActive {
+		err = &yarnclient.RequestError{
+			URL: e.cluster.ResourceManagers[0], Err: errors.New("the ResourceManager is " + info.HAState),
+			Next: "name the other ResourceManagers in the cluster file too, or try again when one is active",
+		}
+	}
+	return info, err
 }
 
 // judge is the verdict that checks amount to.
@@ -219,27 +233,21 @@ func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
 
-func (c Check) ok(format string, args ...any) Check {
-	c.Status, c.Found = OK, fmt.Sprintf(format, args...)
-	return c
-}
+func (c Check) ok(format string, args ...any) Check      { return c.found(OK, format, args...) }
+func (c Check) warn(format string, args ...any) Check    { return c.found(Warn, format, args...) }
+func (c Check) unknown(format string, args ...any) Check { return c.found(Unknown, format, args...) }
 
 // bad is missing or, where the feature works without it, a warning.
 func (c Check) bad(format string, args ...any) Check {
-	c.Found, c.Status = fmt.Sprintf(format, args...), Warn
 	if c.Required {
-		c.Status = Missing
+		return c.found(Missing, format, args...)
 	}
-	return c
+	return c.found(Warn, format, args...)
 }
 
-func (c Check) warn(format string, args ...any) Check {
-	c.Status, c.Found = Warn, fmt.Sprintf(format, args...)
-	return c
-}
-
-func (c Check) unknown(format string, args ...any) Check {
-	c.Status, c.Found = Unknown, fmt.Sprintf(format, args...)
+func (c Check) found(s Status, format string, args ...any) Check {
+	// Hadoop's own messages may have several lines.
+	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	return c
 }
 
@@ -248,6 +256,9 @@ func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {
 		c.Next = r.Next
+		if r.Status >= 400 {
+			return c.bad("%s: status %d: %v", r.URL, r.Status, r.Err)
+		}
 		return c.bad("%s: %v", r.URL, r.Err)
 	}
 	return c.bad("%v", err)
@@ -266,7 +277,7 @@ func (c Check) next(text string) Check {
 // property asks the ResourceManager for a setting; "" if it has none.
 func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	if e.info.err != nil {
-		return "", errors.New("the ResourceManager cannot be asked")
+		return "", errNoRM
 	}
 	return unset(e.rm.Conf(ctx, name))
 }

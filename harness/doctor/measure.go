@@ -138,7 +138,7 @@ func nodeClocks(agents []agentAnswer) Check {
 	}
 	apart := time.Duration(last.offset.OffsetNs - first.offset.OffsetNs)
 	bound := time.Duration(last.offset.UncertaintyNs + first.offset.UncertaintyNs)
-	found := fmt.Sprintf("at most %v apart", (apart + bound).Round(time.Millisecond))
+	found := fmt.Sprintf("at most %v apart", (apart + bound).Round(time.Millisecond/10))
 	const next = "run a time daemon (chrony, ntpd) on all hosts"
 	if apart-bound > maxApart {
 		return c.bad("%s (%s behind, %s ahead)", found, first.Node, last.Node).next(next)

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, er
 	}
 	settings, err := e.rm.SchedulerConf(ctx)
 	if err != nil {
-		return nil, errors.New("no daemon tells capacity-scheduler.xml while " + storeClass + " is file")
+		return nil, errors.New("not told by the ResourceManager; a Capacity scheduler tells when " + storeClass + " is memory")
 	}
 	return settings, nil
 }
@@ -60,7 +61,9 @@ const (
 	capacityXML    = "capacity-scheduler.xml"
 	yarnXML        = "yarn-site.xml"
 	schedulerClass = "yarn.resourcemanager.scheduler.class"
-	capacityClass  = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
+	// capacityScheduler is what the ResourceManager calls the type.
+	capacityScheduler = "capacityScheduler"
+	capacityClass     = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 )
 
 func schedulerType(s answer[yarnclient.Scheduler]) Check {
@@ -68,8 +71,8 @@ func schedulerType(s answer[yarnclient.Scheduler]) Check {
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case s.value.Type != "capacityScheduler":
-		return c.bad("%s", s.value.Type).set(yarnXML, schedulerClass, capacityClass)
+	case s.value.Type != capacityScheduler:
+		return c.bad("the scheduler is %s", s.value.Type).set(yarnXML, schedulerClass, capacityClass)
 	}
 	return c.ok("%s", s.value.Type)
 }
@@ -160,17 +163,22 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 // queueLabels looks for a queue that may use the whole of each label.
 func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.NodeLabel]) Check {
 	c := check("queueLabels", true, "a queue whose jobs may use the whole of a label; with a capacity of 0 they wait for ever")
-	if err := errors.Join(s.err, labels.err); err != nil {
+	if err := cmp.Or(s.err, labels.err); err != nil {
 		return c.unknown("%v", err)
+	}
+	if s.value.Type != capacityScheduler {
+		return c.bad("queues of a %s have no labels", s.value.Type).next("set up the Capacity scheduler first")
 	}
 	numbers := triples(labels.value)
 	best, bestTriples := "", 0
-	leaf := "root.default"
+	big := yarnclient.Queue{Path: "root.default"} // the leaf to advise
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
 		}
-		leaf = q.Path
+		if q.CapacityPct > big.CapacityPct {
+			big = q
+		}
 		whole := map[string]bool{}
 		for _, p := range q.Partitions {
 			whole[p.Partition] = p.CapacityPct == 100 && p.MaxAMPct > 0
@@ -195,9 +203,9 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	c = c.bad("no queue has a capacity of 100 for a label triple")
 	for _, label := range []string{"a00", "m00", "r00"} {
 		c = c.set(capacityXML, capacity+"root.accessible-node-labels."+label+".capacity", "100").
-			set(capacityXML, capacity+leaf+".accessible-node-labels."+label+".capacity", "100")
+			set(capacityXML, capacity+big.Path+".accessible-node-labels."+label+".capacity", "100")
 	}
-	return c.set(capacityXML, capacity+leaf+".accessible-node-labels", "a00,m00,r00").
+	return c.set(capacityXML, capacity+big.Path+".accessible-node-labels", "a00,m00,r00").
 		next("the same for each further triple; then yarn rmadmin -refreshQueues")
 }
 
@@ -234,7 +242,7 @@ func (e *examiner) labelStore(ctx context.Context) Check {
 	switch {
 	case err != nil:
 		return c.unknown("%v", err)
-	case value == "":
+	case value == "" || strings.HasPrefix(strings.TrimPrefix(value, "file://"), "/tmp/"):
 		return c.bad("in the temporary folder of the ResourceManager's host").set(yarnXML, name, "file:///var/lib/hadoop-yarn/node-labels")
 	}
 	return c.ok("%s", value)

@@ -23,7 +23,9 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 			note := func(format string, args ...any) {
 				fmt.Fprintf(&b, "%28s%s\n", "", fmt.Sprintf(format, args...))
 			}
-			note("needed for %s", c.NeededFor)
+			if c.Status != Unknown {
+				note("needed for %s", c.NeededFor)
+			}
 			for _, p := range c.Set {
 				note("set in %s: %s = %s", p.File, p.Name, p.Value)
 			}

@@ -1,0 +1,218 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/collectors/hdfs"
+	"heddle/harness/config"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// Each lack shows as testdata/golden/NAME.txt says: the checks that are not
+// fine, and the verdicts.
+func TestLacks(t *testing.T) {
+	for name, lack := range map[string]func(*fake){
+		"rm-down": func(f *fake) { f.down["rm"] = true },
+		"rm-starting": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/info"] = reply{200, "application/json", `{"clusterInfo":{"id":1,"haState":"INITIALIZING","resourceManagerVersion":"3.4.2"}}`}
+		},
+		"rm-wrong-port": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/info"] = reply{200, "text/html", "<html><body>Welcome to nginx</body></html>"}
+		},
+		"rm-denied":      func(f *fake) { f.instead["rm /ws/v1/cluster/info"] = reply{403, "text/plain", "no"} },
+		"rm-second-down": func(f *fake) { f.cluster.ResourceManagers = []string{"http://127.0.0.1:1"} },
+		"namenode-down":  func(f *fake) { f.hdfs.root = hdfs.ErrUnreachable },
+		"history-down":   func(f *fake) { f.down["history"] = true },
+		"all-down": func(f *fake) {
+			f.down = map[string]bool{"rm": true, "history": true, "namenode": true}
+			f.hdfs.root = hdfs.ErrUnreachable
+		},
+		"kerberos": func(f *fake) { f.conf["hadoop.security.authentication"] = "kerberos" },
+		"no-nodes": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{}}`}
+		},
+		"lost-node": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
+				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
+				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"LOST","version":"3.4.2"}]}}`}
+		},
+		"old-history-server": func(f *fake) {
+			f.instead["history /ws/v1/history/info"] = reply{200, "application/json", `{"historyInfo":{"startedOn":1,"hadoopVersion":"2.10.2"}}`}
+		},
+		"history-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done"] = errDenied },
+		"history-missing": func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done_intermediate"] = errMissing },
+		"history-unset":   func(f *fake) { delete(f.historyConf, "mapreduce.jobhistory.done-dir") },
+		"staging-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/bench/.staging"] = errDenied },
+
+		"fair-scheduler": func(f *fake) {
+			f.conf["yarn.node-labels.enabled"] = "false"
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`}
+			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "This API only supports the Capacity Scheduler"}
+			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
+		},
+		"labels-distributed": func(f *fake) { f.conf["yarn.node-labels.configuration-type"] = "distributed" },
+		"label-writes":       func(f *fake) { f.conf["yarn.admin.acl"] = "yarn" },
+		"label-writes-group": func(f *fake) { f.conf["yarn.admin.acl"] = " hadoop" },
+		"no-labels": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
+		},
+		"shared-labels": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo>" + strings.Repeat(
+				"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3) + "</nodeLabelsInfo>"}
+		},
+		"labels-without-queue": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
+				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
+				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`}
+		},
+		"stock-settings": func(f *fake) {
+			delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
+			f.conf["yarn.node-labels.fs-store.root-dir"] = ""
+			f.conf["yarn.cluster.max-application-priority"] = "0"
+			f.conf["yarn.scheduler.configuration.store.class"] = "file"
+			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "Configuration change only supported by MutableConfScheduler."}
+		},
+		"slow-scheduler": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml",
+				"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>"}
+		},
+		"am-label-empty": func(f *fake) {
+			f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"
+		},
+
+		"no-cache": func(f *fake) {
+			for i := range f.hdfs.nodes {
+				f.hdfs.nodes[i].CacheCapacity = 0
+			}
+		},
+		"half-cache":   func(f *fake) { f.hdfs.nodes[0].CacheCapacity = 0 },
+		"no-superuser": func(f *fake) { f.hdfs.disks = errDenied },
+		"no-superuser-pool": func(f *fake) {
+			f.hdfs.disks, f.hdfs.pools = errDenied, []hdfs.CachePool{{Name: "open", Owner: "hdfs", Mode: 0o757}}
+		},
+		"no-datanodes": func(f *fake) { f.hdfs.nodes = nil },
+
+		"no-agents":      func(f *fake) { f.cluster.Agents = nil },
+		"agent-missing":  func(f *fake) { f.cluster.Agents = f.cluster.Agents[:2] },
+		"agent-refuses":  func(f *fake) { f.agents[1] = nil },
+		"warm-reads":     func(f *fake) { f.agents[2].DropCaches = false },
+		"clock-ahead":    func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
+		"no-client":      func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
+		"wrong-home":     func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
+		"hibench-broken": func(f *fake) { f.cluster.HiBench = "/nowhere" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			// What a clock was when the agent was recorded does not matter.
+			for _, a := range f.agents {
+				a.NowWallNs, a.Clock.Synchronised = 0, true
+			}
+			lack(f)
+			golden(t, name+".txt", trouble(f.text(t, f.examine(t))))
+		})
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	f := newFake(t)
+	for _, a := range f.agents {
+		a.NowWallNs = 0
+	}
+	r := f.examine(t)
+	golden(t, "healthy.txt", f.text(t, r))
+	for _, feature := range r.Features {
+		if feature.Verdict != Yes {
+			t.Errorf("%s: %s, want yes", feature.Name, feature.Verdict)
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "healthy.json", f.stable(b.String()))
+}
+
+func TestOtherClientVersion(t *testing.T) {
+	f := newFake(t)
+	for _, a := range f.agents {
+		a.NowWallNs, a.Clock.Synchronised = 0, true
+	}
+	f.installClient(t, "3.3.6")
+	golden(t, "old-client.txt", trouble(f.text(t, f.examine(t))))
+}
+
+// Everything that is not fine says what to do about it, or has been said by
+// the check that it follows from.
+func TestTroubleHasARemedy(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range regexp.MustCompile(`(?m)^  missing .*\n( {28}.*\n)*`).FindAllString(string(data), -1) {
+			if !strings.Contains(block, "set in ") && !strings.Contains(block, "next: ") {
+				t.Errorf("%s: nothing to do about\n%s", filepath.Base(file), block)
+			}
+		}
+	}
+}
+
+func (f *fake) text(t *testing.T, r *Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteText(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	return f.stable(b.String())
+}
+
+// stable gives what differs from run to run a name.
+func (f *fake) stable(text string) string {
+	text = strings.NewReplacer(f.names...).Replace(text)
+	text = regexp.MustCompile(`within [0-9.]+m?s`).ReplaceAllString(text, "within 1s")
+	return regexp.MustCompile(`at most [0-9.]+(µs|ms|s) apart`).ReplaceAllString(text, "at most 1ms apart")
+}
+
+// trouble leaves out what is fine.
+func trouble(text string) string {
+	return regexp.MustCompile(`(?m)^  ok .*\n`).ReplaceAllString(text, "")
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata/golden", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, -update accepts it):\n%s", file, diff)
+	}
+}
