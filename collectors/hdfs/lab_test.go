@@ -22,16 +22,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"heddle/harness/lab/labtest"
 )
 
-// labClient returns a client of a real NameNode.
+// labClient returns a client of the shared lab's NameNode, or of the one that
+// HEDDLE_TEST_NAMENODE names (host:port).
 func labClient(t testing.TB) *Client {
 	t.Helper()
-	address := os.Getenv("HEDDLE_TEST_NAMENODE")
-	if address == "" {
-		t.Skip("HEDDLE_TEST_NAMENODE is not set: needs the RPC address of a real NameNode, host:port")
+	if address := os.Getenv("HEDDLE_TEST_NAMENODE"); address != "" {
+		return clientOf(t, strings.Split(address, ",")...)
 	}
-	return clientOf(t, strings.Split(address, ",")...)
+	return clientOf(t, labtest.Shared(t).Cluster().NameNodes...)
 }
 
 func clientOf(t testing.TB, addresses ...string) *Client {
