@@ -11,7 +11,7 @@ import (
 // AM is the ApplicationMaster of one running MapReduce job, asked through the
 // ResourceManager's proxy. When it is gone for good, calls fail with
 // ErrJobEnded; while it is not up, or between two attempts of it, with
-// ErrNoMaster or ErrUnreachable.
+// ErrNoMaster.
 type AM struct{ *JobReader }
 
 // AM returns the master of an application, "application_1_0002"; it connects

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -55,8 +54,6 @@ type Options struct {
 	// Transport carries the exchanges instead of our own; Kerberos plugs in
 	// here, and tests do.
 	Transport http.RoundTripper
-	// Log gets resty's warnings; nil drops them (they repeat our errors).
-	Log *slog.Logger
 }
 
 // maxBodyBytes bounds an answer: the task list of 100,000 tasks is some 40 MB.
@@ -101,7 +98,7 @@ func newClient(service string, o Options) (*client, error) {
 	c.rest = resty.NewWithClient(&http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}).SetResponseBodyLimit(maxBodyBytes).SetLogger(restyLog{o.Log})
+	}).SetResponseBodyLimit(maxBodyBytes).SetLogger(silent{})
 	return c, nil
 }
 
@@ -250,6 +247,10 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
+	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own page, until it learns
+		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
+		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be started anew")
+	}
 	if a.status >= 400 {
 		cause, next := refusal(a.status, a.body, c.service)
 		return a, c.errorOf(base, r, a.status, cause, next)
@@ -334,15 +335,9 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 // close drops idle connections.
 func (c *client) close() { c.rest.GetClient().CloseIdleConnections() }
 
-// restyLog is where resty's own messages go.
-type restyLog struct{ log *slog.Logger }
+// silent drops resty's own log lines, which repeat our errors.
+type silent struct{}
 
-func (l restyLog) Errorf(format string, v ...any) { l.print(slog.LevelError, format, v...) }
-func (l restyLog) Warnf(format string, v ...any)  { l.print(slog.LevelWarn, format, v...) }
-func (l restyLog) Debugf(format string, v ...any) { l.print(slog.LevelDebug, format, v...) }
-
-func (l restyLog) print(level slog.Level, format string, v ...any) {
-	if l.log != nil {
-		l.log.Log(context.Background(), level, "resty: "+fmt.Sprintf(format, v...))
-	}
-}
+func (silent) Errorf(string, ...any) {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Debugf(string, ...any) {}

@@ -3,7 +3,6 @@ package yarnclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -93,29 +92,22 @@ func (c *client) findActive(ctx context.Context) (string, error) {
 			results <- result{base, info.HAState, err}
 		}()
 	}
-	var states []string
-	var errs []error
+	var said []string
+	var kinds []error
 	for range c.addresses {
 		r := <-results
-		if r.err == nil && r.state == HAActive {
+		switch {
+		case r.err != nil:
+			said = append(said, r.err.Error())
+			kinds = append(kinds, r.err)
+		case r.state == HAActive:
 			c.current.Store(&r.base)
 			return r.base, nil
-		}
-		if r.err != nil {
-			errs = append(errs, r.err)
-		} else {
-			states = append(states, r.base+" is "+r.state)
+		default:
+			said = append(said, r.base+" is "+r.state)
+			kinds = append(kinds, ErrStandby)
 		}
 	}
-	if len(states) == 0 {
-		if err := context.Cause(ctx); err != nil {
-			return "", c.errorOf(c.addresses[0], probe, 0, err, "")
-		}
-		return "", errors.Join(errs...)
-	}
-	cause := fmt.Errorf("no active ResourceManager: %s", strings.Join(states, ", "))
-	if len(errs) > 0 {
-		cause = fmt.Errorf("%w; %w", cause, errors.Join(errs...))
-	}
-	return "", c.errorOf(c.addresses[0], probe, 0, withKind(cause, ErrStandby), "try again later; rmadmin -getAllServiceState shows the states")
+	cause := withKind(errors.New("no active ResourceManager: "+strings.Join(said, "; ")), kinds...)
+	return "", c.errorOf(c.addresses[0], probe, 0, cause, "rmadmin -getAllServiceState shows their states")
 }

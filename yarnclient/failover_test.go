@@ -158,7 +158,10 @@ func TestMasterGone(t *testing.T) {
 		err = am.KillAttempt(bg, "attempt_1_0002_m_000000_0")
 		checkError(t, err, []error{test.want}, []string{"PUT", "/tasks/task_1_0002_m_000000/attempts/attempt_1_0002_m_000000_0/state"})
 	}
-	am := fixtureRM(t, "3.4.2/am-err-job.http").AM("application_1_1")
+	am := fixtureRM(t, "3.4.2/am-died.http").AM("application_1_1")
 	_, err := am.Job(bg)
+	checkError(t, err, []error{ErrNoMaster}, []string{"500", "Connection refused"})
+	am = fixtureRM(t, "3.4.2/am-err-job.http").AM("application_1_1")
+	_, err = am.Job(bg)
 	checkError(t, err, []error{ErrNotFound}, []string{"job_1_1, is not found"})
 }

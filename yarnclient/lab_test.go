@@ -179,14 +179,24 @@ func TestLabWrites(t *testing.T) {
 		t.Errorf("resource of an unknown node: %v, want ErrNotFound", err)
 	}
 
-	const key = "yarn.scheduler.capacity.heddle-test"
-	must("scheduler-conf", rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{key: "a < b"}}))
-	if conf, err := rm.SchedulerConf(ctx); err != nil || conf[key] != "a < b" {
-		t.Errorf("scheduler-conf: %q, %v", conf[key], err)
+	const key, delay = "yarn.scheduler.capacity.root.default.heddle-test", "yarn.scheduler.capacity.node-locality-delay"
+	set := func(value string) map[string]string {
+		t.Helper()
+		change := yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{{Queue: "root.default", Settings: map[string]string{"heddle-test": value}}}}
+		must("scheduler-conf", rm.SetSchedulerConf(ctx, change))
+		conf, err := rm.SchedulerConf(ctx)
+		must("scheduler-conf", err)
+		return conf
 	}
-	must("unset", rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{key: ""}}))
-	if conf, err := rm.SchedulerConf(ctx); err != nil || conf[key] != "" {
-		t.Errorf("scheduler-conf after unsetting: %q, %v", conf[key], err)
+	conf := set("a < b")
+	if conf[key] != "a < b" {
+		t.Errorf("setting %s: %q, want \"a < b\"", key, conf[key])
+	}
+	if was, ok := conf[delay]; ok {
+		must("global setting", rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Global: map[string]string{delay: was}}))
+	}
+	if v, ok := set("")[key]; ok {
+		t.Errorf("setting %s after it was unset: %q", key, v)
 	}
 	err = rm.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{
 		{Queue: "root.default", Settings: map[string]string{"capacity": "101"}},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
-	"time"
 )
 
 // RM is a ResourceManager, or several in high availability.
@@ -78,6 +78,7 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	for attempt := 0; ; attempt++ {
 		info, err := rm.Info(ctx)
+		seen := "it is " + info.HAState
 		if err == nil && info.HAState == HAActive {
 			var m Metrics
 			if nodes > 0 {
@@ -86,12 +87,20 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 			if err == nil && m.ActiveNodes >= nodes {
 				return info, nil
 			}
+			seen = fmt.Sprintf("%d nodes are active", m.ActiveNodes)
 		}
-		if err != nil && (errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrNotRest)) {
-			return info, err
+		if err != nil {
+			if errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrNotRest) {
+				return info, err
+			}
+			seen = err.Error()
 		}
-		if werr := wait(ctx, backoff(min(attempt, 2))); werr != nil {
-			return info, errors.Join(errors.New("yarn: no active ResourceManager with enough nodes: "+werr.Error()), err, werr)
+		if stop := wait(ctx, backoff(min(attempt, 2))); stop != nil {
+			cause := fmt.Errorf("yarn: waiting for an active ResourceManager with %d nodes: %w; last seen: %s", nodes, stop, seen)
+			if err != nil {
+				return info, withKind(cause, err)
+			}
+			return info, cause
 		}
 	}
 }
@@ -195,12 +204,4 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}
 	return out.Beans, nil
-}
-
-// Time converts Hadoop's Unix milliseconds; 0 becomes the zero time.
-func Time(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }

@@ -27,7 +27,8 @@ type SchedulerChange struct {
 	Remove []string // queue paths; they must be stopped and empty
 	Add    []QueueSettings
 	Update []QueueSettings
-	// Global are full names; an empty value unsets.
+	// Global are full names. They cannot be unset: Hadoop 3.4 stores an empty
+	// value as it is.
 	Global map[string]string
 }
 
@@ -89,6 +90,6 @@ func entries(b *bytes.Buffer, m map[string]string) {
 
 func element(b *bytes.Buffer, name, text string) {
 	b.WriteString("<" + name + ">")
-	xml.EscapeText(b, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(b, []byte(text)) // a buffer takes everything
 	b.WriteString("</" + name + ">")
 }

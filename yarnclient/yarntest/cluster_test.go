@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // fixture is a cluster on a manual clock, with a client and a node for masters.
