@@ -140,11 +140,11 @@ func (t *tally) add(e traces.Event) {
 	t.digest.Add(e)
 }
 
-// addForeign takes in an event of a kind that this program does not know.
-func (t *tally) addForeign(kind byte) {
-	t.footer.Events++
-	t.kinds[kind]++
-	t.foreign++
+// addForeign takes in n events of a kind that this program does not know.
+func (t *tally) addForeign(kind byte, n int64) {
+	t.footer.Events += n
+	t.kinds[kind] += n
+	t.foreign += n
 }
 
 func (t *tally) result(complete bool, reason string) Footer {

@@ -168,6 +168,7 @@ type records struct {
 	dec     decoder
 	started bool // into a block
 	block   block
+	blocks  int64
 	reused  [traces.Kinds]traces.Event
 	keep    bool // every event is a new one
 	unknown int64
@@ -250,6 +251,7 @@ func (s *records) record() (byte, string, error) {
 		}
 		s.dec.reset(s.block.records)
 		s.started = true
+		s.blocks++
 	}
 }
 

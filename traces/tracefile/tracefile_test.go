@@ -143,7 +143,7 @@ func TestNewerFiles(t *testing.T) {
 		w.block.block = appendRecord(w.block.block, 200, []byte{6, 0xff, 0xff, 0xff})
 		w.block.lastT = 3
 		w.events++
-		w.tally.addForeign(200)
+		w.tally.addForeign(200, 1)
 		// A note with one more field.
 		w.block.body = w.block.body[:0]
 		note.Fields(&w.block)

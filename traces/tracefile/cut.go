@@ -1,0 +1,137 @@
+package tracefile
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"heddle/traces"
+)
+
+// Piece says what to keep of a trace: whole jobs, never parts of them.
+type Piece struct {
+	// From and To bound the submission of jobs: From <= T < To. A To of 0 is
+	// the trace's end.
+	From, To traces.Time
+	// Jobs are the jobs to keep, none for all.
+	Jobs []traces.JobID
+}
+
+// Cut copies a piece of a trace to a new file, with everything about the nodes
+// and blocks up to the last event of its jobs. Times stay as they are. It
+// returns the number of jobs kept.
+func Cut(from, to string, piece Piece) (int, error) {
+	if _, err := os.Lstat(to); err == nil {
+		return 0, fmt.Errorf("cut trace: %s exists: choose another file", to)
+	}
+	jobs, last, err := piece.choose(from)
+	if err != nil {
+		return 0, err
+	}
+	if len(jobs) == 0 {
+		return 0, fmt.Errorf("cut trace %s: no job of it is in that piece: \"heddle trace info\" lists them", from)
+	}
+	sum, err := fileSHA256(from)
+	if err != nil {
+		return 0, err
+	}
+	in, err := Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	h := in.Header()
+	h.Inputs = append(slices.Clip(h.Inputs), traces.Input{Name: filepath.Base(from), SHA256: sum})
+	return len(jobs), replaceFile(to, func(f *os.File) error {
+		w, err := newWriter(f, to, h)
+		if err != nil {
+			return err
+		}
+		decisions := map[int64]bool{}
+		for e := range in.All() {
+			keep := e.At() <= last
+			if job := jobOf(e); job != "" {
+				keep = jobs[job]
+			}
+			switch e := e.(type) {
+			case *traces.Decision:
+				decisions[e.ID] = keep
+			case *traces.Actuation:
+				keep = decisions[e.Decision]
+			}
+			if !keep {
+				continue
+			}
+			if err := w.Write(e); err != nil {
+				return err
+			}
+		}
+		if err := in.Err(); err != nil {
+			return err
+		}
+		return w.Close()
+	})
+}
+
+// choose finds the piece's jobs and the T of their last event.
+func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
+	in, err := Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	jobs, last := map[traces.JobID]bool{}, traces.Time(math.MinInt64)
+	to := cmp.Or(p.To, math.MaxInt64)
+	for e := range in.All() {
+		if s, ok := e.(*traces.JobSubmitted); ok && p.From <= s.T && s.T < to && (len(p.Jobs) == 0 || slices.Contains(p.Jobs, s.Job)) {
+			jobs[s.Job] = true
+		}
+		if jobs[jobOf(e)] {
+			last = max(last, e.At())
+		}
+	}
+	return jobs, last, in.Err()
+}
+
+// jobOf is the job that an event is about, empty for others and for actuations,
+// which are about a decision.
+func jobOf(e traces.Event) traces.JobID {
+	switch e := e.(type) {
+	case *traces.JobSubmitted:
+		return e.Job
+	case *traces.JobStarted:
+		return e.Job
+	case *traces.JobFinished:
+		return e.Job
+	case *traces.TaskScheduled:
+		return e.Task.Job
+	case *traces.TaskFinished:
+		return e.Task.Job
+	case *traces.AttemptStarted:
+		return e.Attempt.Job
+	case *traces.AttemptFinished:
+		return e.Attempt.Job
+	case *traces.Decision:
+		return e.Job
+	}
+	return ""
+}
+
+func fileSHA256(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("hash trace: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("hash trace %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,168 @@
+package tracefile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"heddle/traces"
+)
+
+// Repaired says what Repair kept and what is lost.
+type Repaired struct {
+	From string `json:"from"`
+	// To is empty where there was nothing to repair and nothing was written.
+	To     string `json:"to"`
+	Events int64  `json:"events"` // kept
+	Blocks int64  `json:"blocks"` // kept
+	// LostEvents are those known to be missing; LostTail is true where more may
+	// have been behind the last whole block.
+	LostEvents int64     `json:"lostEvents"`
+	LostTail   bool      `json:"lostTail"`
+	Damage     []Finding `json:"damage"`
+}
+
+// String is what is lost, in words.
+func (r Repaired) String() string {
+	var parts []string
+	if r.LostEvents > 0 {
+		parts = append(parts, fmt.Sprintf("%d events are lost", r.LostEvents))
+	}
+	if r.LostTail {
+		parts = append(parts, "what came after the last whole block is lost")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no event is lost")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Repair copies the whole blocks of a damaged or cut-off trace to a new file
+// and gives it a footer that says it is not complete. Blocks are copied as they
+// are, with what only a newer program understands.
+func Repair(from, to string) (Repaired, error) {
+	r := Repaired{From: from, Damage: []Finding{}}
+	before, err := Check(from)
+	if err != nil {
+		return r, err
+	}
+	if len(before.Damage) == 0 {
+		r.Events, r.Blocks = before.Events, before.Blocks
+		return r, nil
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return r, fmt.Errorf("repair trace: %s exists: choose another file", to)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return r, fmt.Errorf("repair trace: %w", err)
+	}
+	defer in.Close()
+	err = replaceFile(to, func(out *os.File) error { return repair(in, out, &r) })
+	if err == nil {
+		r.To = to
+	}
+	return r, err
+}
+
+func repair(in io.Reader, out io.Writer, r *Repaired) error {
+	scan, err := newScanner(bufio.NewReaderSize(in, 1<<18), r.From)
+	if err != nil {
+		return err
+	}
+	write := func(b []byte) error {
+		if _, err := out.Write(b); err != nil {
+			return fmt.Errorf("repair trace: write: %w", err)
+		}
+		return nil
+	}
+	if err := write(appendFileFrame(nil, traces.FormatVersion)); err != nil {
+		return err
+	}
+	total, expected := newTally(), uint64(0)
+	for {
+		b, err := scan.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var damage *DamageError
+		if errors.As(err, &damage) {
+			r.Damage = append(r.Damage, damage.finding())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if r.Blocks == 0 && (len(b.records) == 0 || b.records[0] != recordHeader) {
+			return fmt.Errorf("repair trace %s: its header is lost: nothing can be kept", r.From)
+		}
+		if !readable(b, total) {
+			r.Damage = append(r.Damage, Finding{Offset: b.offset, What: "bad record"})
+			continue
+		}
+		if b.head.before > expected {
+			r.LostEvents += int64(b.head.before - expected)
+		}
+		expected = b.head.before + uint64(b.head.events)
+		b.head.before = uint64(r.Events)
+		r.Events += int64(b.head.events)
+		r.Blocks++
+		stored := b.stored[len(b.stored)-int(b.head.storedBytes):]
+		if err := write(append(b.head.append(nil), stored...)); err != nil {
+			return err
+		}
+	}
+	if r.Blocks == 0 {
+		return fmt.Errorf("repair trace %s: it has no whole block: nothing can be kept", r.From)
+	}
+	if scan.footer == nil {
+		r.LostTail = true
+	} else if n := uint64(scan.footer.Events); n > expected {
+		r.LostEvents += int64(n - expected)
+	}
+	footer, err := total.result(false, "repaired: "+r.String()).append(nil)
+	if err != nil {
+		return err
+	}
+	return write(footer)
+}
+
+// readable takes a block's events into total, all or none.
+func readable(b block, total *tally) bool {
+	for _, t := range []*tally{newTally(), total} {
+		src := &records{dec: decoder{}, started: true}
+		src.dec.reset(b.records)
+		for {
+			kind, _, ok := src.dec.record()
+			if !ok {
+				break
+			}
+			if kind == recordHeader {
+				continue
+			}
+			e := src.make(traces.Kind(kind))
+			if e == nil {
+				if !src.dec.skip() {
+					return false
+				}
+				t.addForeign(kind, 1)
+				continue
+			}
+			whole, ok := src.dec.event(e)
+			if !ok {
+				return false
+			}
+			t.add(e)
+			if !whole {
+				t.foreign++
+			}
+		}
+		if src.dec.bad {
+			return false
+		}
+	}
+	return true
+}
