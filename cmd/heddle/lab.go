@@ -156,7 +156,7 @@ func labDown() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if pid := c.Int("when-gone"); pid != 0 {
-				return labError(lab.DownWhenGone(c.Context, c.String("name"), pid))
+				return labError(lab.DownWhenGone(c.Context, c.String("name"), pid, c.Bool("purge")))
 			}
 			began := time.Now()
 			if err := lab.Down(c.Context, c.String("name"), c.Bool("purge")); err != nil {
@@ -237,7 +237,12 @@ func labEnv() *cli.Command {
 			}
 			for _, e := range l.Env() {
 				name, value, _ := strings.Cut(e, "=")
-				fmt.Printf("export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+				if name == "PATH" {
+					first, _, _ := strings.Cut(value, ":")
+					fmt.Printf("export PATH='%s':\"$PATH\"\n", first)
+					continue
+				}
+				fmt.Printf("export %s='%s'\n", name, value)
 			}
 			return nil
 		},

@@ -26,6 +26,10 @@ import (
 // the class path; a JVM that finds it does not fit starts without it and says
 // nothing.
 
+// recordClasses is a folder in which daemons list the classes that they load;
+// only TestRecordClasses sets it.
+var recordClasses string
+
 // classArchive finds the archive for a Hadoop and a Java, or builds it, and
 // gives its path; empty where that fails.
 func classArchive(ctx context.Context, d distribution, java string, say func(Event)) string {

@@ -121,8 +121,8 @@ func (l *Lab) argv(n node, d daemon) []string {
 	jvm := jvms[d]
 	argv := append([]string{filepath.Join(l.Java, "bin", "java"), l.mark(n, d), fmt.Sprintf("-Xmx%dm", jvm.heapMB)}, jvmFlags...)
 	argv = append(argv, l.archiveFlags()...)
-	if l.recordClasses != "" {
-		argv = append(argv, "-XX:DumpLoadedClassList="+filepath.Join(l.recordClasses, n.name+"-"+string(d)))
+	if recordClasses != "" {
+		argv = append(argv, "-XX:DumpLoadedClassList="+filepath.Join(recordClasses, n.name+"-"+string(d)))
 	}
 	argv = append(argv, javaOpens...)
 	return append(argv,

@@ -30,7 +30,7 @@ func Use(name string, pid int) error {
 
 // DownWhenGone waits until process pid has ended and takes the lab down, unless
 // another process uses it.
-func DownWhenGone(ctx context.Context, name string, pid int) error {
+func DownWhenGone(ctx context.Context, name string, pid int, purge bool) error {
 	if err := waitGone(ctx, pid); err != nil {
 		return fmt.Errorf("wait for process %d: %w", pid, err)
 	}
@@ -48,7 +48,7 @@ func DownWhenGone(ctx context.Context, name string, pid int) error {
 		os.Remove(filepath.Join(users, other.Name()))
 	}
 	os.Remove(users)
-	return Down(ctx, name, false)
+	return Down(ctx, name, purge)
 }
 
 func usersFolder(name string) (string, error) {

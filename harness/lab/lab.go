@@ -33,9 +33,6 @@ import (
 type Lab struct {
 	plan
 	cgroups cgroups
-	// recordClasses is a folder in which daemons list the classes they load,
-	// for the class-data archive; empty outside the test that makes the list.
-	recordClasses string
 }
 
 // ErrNotFound is Open's answer for a name that has no state folder.
@@ -67,7 +64,7 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lab{plan: newPlan(root, saved), cgroups: cg, recordClasses: os.Getenv("HEDDLE_LAB_RECORD_CLASSES")}, nil
+	return &Lab{plan: newPlan(root, saved), cgroups: cg}, nil
 }
 
 // savedPlan is the file lab.json: all that a plan is computed from.

@@ -26,41 +26,47 @@ func (e *DaemonError) Error() string {
 	return fmt.Sprintf("%s on %s died; the end of %s:\n%s", e.Daemon, e.Node, e.Log, e.Last)
 }
 
+// startOrder begins with what takes longest and what others wait for.
+var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManager, historyServer}
+
 // startMissing starts the daemons that do not run and waits until the cluster
 // can take jobs. Daemons start all at once and find each other; only the
 // history server waits for HDFS, since it looks again only every 10 s.
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
-	if err := l.format(ctx); err != nil {
-		return err
-	}
 	// pending holds what has not been seen ready, and whether it was started
-	// here; late is to be started once HDFS can be written to.
+	// here.
 	type key struct {
 		node string
 		d    daemon
 	}
 	pending := map[key]bool{}
-	late := func(d daemon) bool { return d == historyServer }
-	for _, first := range []bool{true, false} { // masters first: the others wait for them
+	held := map[key]bool{} // the history server, until HDFS can be written to
+	for _, d := range startOrder {
 		for _, n := range l.nodes {
-			for _, d := range l.daemonsOf(n) {
-				if first != (d == nameNode || d == resourceManager) {
-					continue
+			if !slices.Contains(l.daemonsOf(n), d) {
+				continue
+			}
+			k := key{n.name, d}
+			pending[k] = l.pid(n, d) == 0
+			switch {
+			case !pending[k]:
+				continue
+			case d == historyServer:
+				held[k] = true
+				continue
+			case d == nameNode:
+				if err := l.format(ctx); err != nil {
+					return err
 				}
-				started := l.pid(n, d) == 0
-				pending[key{n.name, d}] = started
-				if started && !late(d) {
-					if err := l.startDaemon(n, d); err != nil {
-						return err
-					}
-				}
+			}
+			if err := l.startDaemon(n, d); err != nil {
+				return err
 			}
 		}
 	}
 	labelled := false
-	waited := map[key]bool{} // late ones that run by now
 	err := poll(ctx, func() (bool, error) {
 		seen := l.observe(ctx)
 		if seen.rmActive && !labelled {
@@ -75,9 +81,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				started, open := pending[k]
 				switch {
 				case !open:
-				case started && late(d) && !waited[k]:
+				case held[k]:
 					if seen.hdfsWritable {
-						waited[k] = true
+						delete(held, k)
 						if err := l.startDaemon(n, d); err != nil {
 							return false, err
 						}

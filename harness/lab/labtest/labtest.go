@@ -87,7 +87,7 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 		return nil, err
 	}
 	// A guard more than needed does no harm, one less does.
-	guard := exec.Command(binary, "lab", "down", "--name", Name, "--when-gone", strconv.Itoa(user))
+	guard := exec.Command(binary, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
 	if err := guard.Start(); err != nil {

@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPreflightNamesWhatIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	err := Preflight(Default())
+	var missing *MissingError
+	if !errors.As(err, &missing) {
+		t.Fatalf("error %v, want a *MissingError", err)
+	}
+	for _, pkg := range []string{"openjdk-17-jre-headless", "maven", "iproute2"} {
+		if !slices.Contains(missing.Packages(), pkg) || !strings.Contains(err.Error(), pkg) {
+			t.Errorf("%v does not name %s", err, pkg)
+		}
+	}
+	if os.Geteuid() != 0 && !strings.Contains(err.Error(), "root") {
+		t.Errorf("%v does not say that it needs root", err)
+	}
+	c := Default()
+	c.HadoopHome = "/opt/hadoop"
+	if errors.As(Preflight(c), &missing); slices.Contains(missing.Packages(), "maven") {
+		t.Error("Maven is asked for where Hadoop is unpacked already")
+	}
+}
+
+func TestJavaVersion(t *testing.T) {
+	for version, ok := range map[string]bool{"1.8.0_402": false, "11.0.2": true, "17.0.15": true, "24": false} {
+		home := fakeRoot(t, map[string]string{"bin/java": "", "release": "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"" + version + "\"\n"})
+		t.Setenv("JAVA_HOME", home)
+		if got, err := javaHome(); (err == nil) != ok || ok && got != home {
+			t.Errorf("Java %s: %q, error %v", version, got, err)
+		}
+	}
+}
+
+func TestUnpackedDistribution(t *testing.T) {
+	home := fakeRoot(t, map[string]string{
+		"share/hadoop/common/hadoop-common-3.4.1.jar":                   "",
+		"share/hadoop/common/lib/guava.jar":                             "",
+		"share/hadoop/hdfs/hadoop-hdfs-3.4.1.jar":                       "",
+		"share/hadoop/yarn/lib/guice.jar":                               "",
+		"share/hadoop/mapreduce/hadoop-mapreduce-examples-3.4.1.jar":    "",
+		"share/hadoop/mapreduce/sources/hadoop-mapreduce-examples.html": "",
+	})
+	d, err := unpacked(home, "/cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{"common/lib/*", "common/*", "hdfs/*", "yarn/lib/*", "mapreduce/*"}, ":"+home+"/share/hadoop/")
+	if d.classpath != home+"/share/hadoop/"+want || d.cache != "/cache/hadoop-3.4.1-local" || filepath.Base(d.examples) != "hadoop-mapreduce-examples-3.4.1.jar" {
+		t.Errorf("got %+v", d)
+	}
+	if _, err := unpacked(t.TempDir(), "/cache"); err == nil || !strings.Contains(err.Error(), "--hadoop-home") {
+		t.Errorf("an empty folder: error %v", err)
+	}
+}
+
+func TestClassListIsWhole(t *testing.T) {
+	list, err := classList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range jvms {
+		if !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+" ") && !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+"\n") {
+			t.Errorf("no %s in the class list; run TestRecordClasses with -record", d.main)
+		}
+	}
+}
+
+func TestArchiveKeyFollowsTheJars(t *testing.T) {
+	root := fakeRoot(t, map[string]string{"jars/a.jar": "a", "java/release": "x"})
+	d := distribution{classpath: root + "/jars/*"}
+	before, err := archiveKey(d, root+"/java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(root+"/jars/a.jar", []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	after, err := archiveKey(d, root+"/java")
+	if err != nil || before == after {
+		t.Errorf("key %s before and %s after a jar changed, error %v", before, after, err)
+	}
+}
