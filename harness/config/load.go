@@ -18,7 +18,10 @@ import (
 )
 
 // maxFileBytes is far above any file a person or an inventory writes.
-const maxFileBytes = 4 << 20
+const maxFileBytes = 1 << 20
+
+// maxSourceRunes is how much of an offending line is shown.
+const maxSourceRunes = 160
 
 // read returns the content of a file that a user named.
 func read(what, file string) ([]byte, error) {
@@ -273,8 +276,12 @@ func (d *decoder) locate(p Problem) Problem {
 
 func (d *decoder) place(p *Problem, at *token.Position) {
 	p.Line, p.Column = at.Line, at.Column
-	if at.Line >= 1 && at.Line <= len(d.lines) {
-		p.Source = blot(strings.TrimRight(d.lines[at.Line-1], "\r "))
+	if at.Line < 1 || at.Line > len(d.lines) {
+		return
+	}
+	source := []rune(blot(strings.TrimRight(d.lines[at.Line-1], "\r ")))
+	if at.Column <= maxSourceRunes {
+		p.Source = string(source[:min(len(source), maxSourceRunes)])
 	}
 }
 
