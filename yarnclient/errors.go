@@ -87,9 +87,10 @@ func (e *kindError) Unwrap() []error { return append([]error{e.cause}, e.kinds..
 
 func withKind(cause error, kinds ...error) error { return &kindError{cause, kinds} }
 
-// refusal turns an answer other than 2xx into cause and advice.
-func refusal(status int, body []byte, service string) (cause error, next string) {
+// refusal turns an answer other than 2xx into advice and cause.
+func refusal(status int, body []byte, service string) (next string, cause error) {
 	var kinds []error
+	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		kinds = append(kinds, ErrUnauthorized)
@@ -104,21 +105,21 @@ func refusal(status int, body []byte, service string) (cause error, next string)
 		if status == http.StatusServiceUnavailable && remote.Message == "" {
 			next = "the request was refused without a reason; the ResourceManager's log has it"
 		}
-		return withKind(remote, kinds...), next
+		return next, withKind(remote, kinds...)
 	}
 	text := firstWords(body)
 	switch {
-	case len(kinds) > 0 && kinds[0] == ErrUnauthorized:
-		return withKind(textError(text, "not allowed"), kinds...), next
+	case denied:
+		return next, withKind(textError(text, "not allowed"), kinds...)
 	case isHTML(body), strings.Contains(text, "IPC port"), strings.Contains(text, "HTTPS server"):
 		kinds = append([]error{ErrNotRest}, kinds...)
-		return withKind(fmt.Errorf("not a REST answer but %q", text), kinds...), notRestAdvice(service)
+		return notRestAdvice(service), withKind(fmt.Errorf("not a REST answer but %q", text), kinds...)
 	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
-		return withKind(textError(text, "not available now"), ErrUnavailable), "try again later"
+		return "try again later", withKind(textError(text, "not available now"), ErrUnavailable)
 	case status >= 300 && status < 400:
-		return withKind(errors.New("redirected elsewhere"), ErrNotRest), notRestAdvice(service)
+		return notRestAdvice(service), withKind(errors.New("redirected elsewhere"), ErrNotRest)
 	}
-	return withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...), next
+	return next, withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...)
 }
 
 func notRestAdvice(service string) string {

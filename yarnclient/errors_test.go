@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -90,10 +91,7 @@ func checkError(t *testing.T, err error, is []error, says []string) {
 		ErrUnreachable, ErrUnauthorized, ErrNotFound, ErrStandby, ErrUnavailable,
 		ErrNotRest, ErrBadAnswer, ErrJobEnded, ErrNoMaster,
 	} {
-		want := false
-		for _, s := range is {
-			want = want || s == sentinel
-		}
+		want := slices.Contains(is, sentinel)
 		if errors.Is(err, sentinel) != want {
 			t.Errorf("%q: is %q: %v, want %v", err, sentinel, !want, want)
 		}

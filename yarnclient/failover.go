@@ -24,7 +24,7 @@ func (c *client) send(ctx context.Context, r request) (answer, error) {
 	if err != nil || a.status < 300 || r.proxied {
 		return a, err
 	}
-	cause, next := refusal(a.status, a.body, c.service)
+	next, cause := refusal(a.status, a.body, c.service)
 	return a, c.errorOf(a.base, r, a.status, cause, next)
 }
 

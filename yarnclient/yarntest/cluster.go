@@ -126,14 +126,13 @@ type Cluster struct {
 	stored map[string]string // labels of nodes that do not exist, which Hadoop keeps
 	conf   map[string]string
 
-	id         int64 // epoch
-	restarts   int
-	haState    string // "" while down
-	active     string // where a standby redirects
-	lastSubmit int64
-	apps       []*app
-	appByID    map[string]*app
-	scratch    scratch
+	id       int64 // epoch
+	restarts int
+	haState  string // "" while down
+	active   string // where a standby redirects
+	apps     []*app
+	appByID  map[string]*app
+	scratch  scratch
 }
 
 // New starts a cluster: nodes are registered, nothing runs.

@@ -417,7 +417,7 @@ func TestRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second) // virtual
+		<-time.After(2 * time.Second) // virtual
 		if err := rm.ReplaceLabels(ctx, map[string]string{"r1n2:45454": "s00"}); err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +432,7 @@ func TestRestart(t *testing.T) {
 		if _, err := rm.Nodes(ctx); !errors.Is(err, yarnclient.ErrUnreachable) {
 			t.Errorf("down: %v, want ErrUnreachable", err)
 		}
-		time.Sleep(3500 * time.Millisecond)
+		<-time.After(3500 * time.Millisecond)
 		if info, err := rm.Info(ctx); err != nil || info.HAState != yarnclient.HAInitializing {
 			t.Errorf("initializing: %+v, %v", info, err)
 		}
@@ -449,7 +449,7 @@ func TestRestart(t *testing.T) {
 		if n, err := rm.Node(ctx, "r1n2:45454"); err != nil || n.Label() != "s00" || n.Total.MemoryMB != 1024 {
 			t.Errorf("%+v, %v; want the label kept and the size back", n, err)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if app, err := rm.App(ctx, id); err != nil || app.State != "RUNNING" || app.Containers != 2 {
 			t.Errorf("%+v, %v; want the job back with two containers", app, err)
 		}
