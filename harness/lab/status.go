@@ -11,12 +11,14 @@ import (
 type Status struct {
 	Name string `json:"name"`
 	// State is "up", "down", or "partial" where something is missing.
-	State       string         `json:"state"`
-	Network     string         `json:"network"`
-	Folder      string         `json:"folder"`
-	ClusterFile string         `json:"clusterFile"`
-	RSSBytes    int64          `json:"rssBytes"`
-	Daemons     []DaemonStatus `json:"daemons"`
+	State       string `json:"state"`
+	Network     string `json:"network"`
+	Folder      string `json:"folder"`
+	ClusterFile string `json:"clusterFile"`
+	// PSSBytes is the memory of all daemons; what several share, such as the
+	// class-data archive, counts once.
+	PSSBytes int64          `json:"pssBytes"`
+	Daemons  []DaemonStatus `json:"daemons"`
 }
 
 // DaemonStatus is one daemon.
@@ -45,12 +47,12 @@ func (l *Lab) Status(ctx context.Context) Status {
 			if one.PID != 0 {
 				running++
 				one.Ready = l.ready(ctx, seen, n, d)
-				one.RSSBytes = rss(one.PID)
+				one.RSSBytes = memory(one.PID, "Rss")
+				s.PSSBytes += memory(one.PID, "Pss")
 			}
 			if one.Ready {
 				ready++
 			}
-			s.RSSBytes += one.RSSBytes
 			s.Daemons = append(s.Daemons, one)
 		}
 	}
@@ -83,15 +85,17 @@ func (s Status) String() string {
 		}
 		out.WriteByte('\n')
 	}
-	if s.RSSBytes > 0 {
-		fmt.Fprintf(&out, "daemons use %d MiB\n", s.RSSBytes>>20)
+	if s.PSSBytes > 0 {
+		fmt.Fprintf(&out, "daemons use %d MiB, shared pages counted once\n", s.PSSBytes>>20)
 	}
 	return out.String()
 }
 
-func rss(pid int) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	var size, pages int64
-	fmt.Sscan(string(text), &size, &pages)
-	return pages * int64(os.Getpagesize())
+// memory is one line of a process's memory sums, in bytes.
+func memory(pid int, kind string) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
+	var kib int64
+	fmt.Sscan(after, &kib)
+	return kib << 10
 }
