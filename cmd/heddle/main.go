@@ -55,6 +55,8 @@ func newApp() *cli.App {
 			agentCommand(),
 			doctorCommand(),
 			labCommand(),
+			runCommand(),
+			traceCommand(),
 		},
 	}
 	reportUsage(app.Commands)

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/traces"
+	"heddle/traces/summary"
+	"heddle/traces/tracefile"
+)
+
+func traceCommand() *cli.Command {
+	asJSON := &cli.BoolFlag{Name: "json", Usage: "print JSON"}
+	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist"}
+	return &cli.Command{
+		Name:  "trace",
+		Usage: "look into traces, check, repair, cut and export them",
+		Description: `A TRACE is a trace file or its export in JSON Lines. For example:
+
+   heddle trace info run.trace
+   heddle trace check --json run.trace
+   heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
+		Subcommands: []*cli.Command{
+			{
+				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
+				Flags: []cli.Flag{asJSON}, Action: traceInfo,
+			},
+			{
+				Name: "check", Usage: "read every byte; say what is damaged or contradicts itself; code 1 for damage", ArgsUsage: "TRACE",
+				Flags: []cli.Flag{asJSON}, Action: traceCheck,
+			},
+			{
+				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
+				Description: "Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is.",
+				Flags:       []cli.Flag{asJSON, output}, Action: traceRepair,
+			},
+			{
+				Name: "cut", Usage: "copy some jobs of a trace", ArgsUsage: "TRACE",
+				Description: `Keeps whole jobs, and what is known of nodes and blocks up to their end. For example:
+
+   heddle trace cut --from 10m --to 20m -o piece.trace run.trace`,
+				Flags: []cli.Flag{
+					output,
+					&cli.DurationFlag{Name: "from", Usage: "jobs submitted at `TIME` after the start or later"},
+					&cli.DurationFlag{Name: "to", Usage: "jobs submitted before `TIME` after the start (0 = all)"},
+					&cli.StringSliceFlag{Name: "job", Usage: "this job `ID`; may be given again"},
+				},
+				Action: traceCut,
+			},
+			{
+				Name: "export", Usage: "print a trace in another form", ArgsUsage: "TRACE",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "jsonl", Usage: "JSON Lines: the header, then one event a line"},
+					output,
+				},
+				Action: traceExport,
+			},
+		},
+	}
+}
+
+// fileInfo is what trace info prints as JSON.
+type fileInfo struct {
+	*summary.Info
+	// Complete is false for a run that did not come to its end and for a trace
+	// that lost its own; it is absent in JSON Lines, which cannot tell.
+	Complete *bool    `json:"complete,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func traceInfo(c *cli.Context) error {
+	path, err := traceArgument(c)
+	if err != nil {
+		return err
+	}
+	r, err := tracefile.Open(path)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	defer r.Close()
+	info := fileInfo{Info: summary.Of(r.Header(), r.All())}
+	var damage *tracefile.DamageError
+	switch err := r.Err(); {
+	case errors.As(err, &damage):
+		info.Complete = new(bool)
+		info.Warnings = append(info.Warnings, err.Error())
+	case err != nil:
+		return withCode(exitUsage, err)
+	case r.Footer() != nil:
+		info.Complete = &r.Footer().Complete
+		if !r.Footer().Complete {
+			info.Warnings = append(info.Warnings, "the trace is not complete: "+r.Footer().Reason)
+		}
+	}
+	if n := r.Foreign(); n > 0 {
+		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of a newer heddle and not, or not wholly, in these figures", n))
+	}
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, info)
+	} else {
+		err = info.WriteText(c.App.Writer)
+		for _, w := range info.Warnings {
+			fmt.Fprintln(os.Stderr, "warning:", w)
+		}
+	}
+	if err == nil && damage != nil && !damage.CutOff {
+		return fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path)
+	}
+	return err
+}
+
+func traceCheck(c *cli.Context) error {
+	path, err := traceArgument(c)
+	if err != nil {
+		return err
+	}
+	r, err := tracefile.Check(path)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, r)
+	} else {
+		err = printReport(c.App.Writer, r)
+	}
+	if err == nil && len(r.Damage) > 0 {
+		err = fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage), path)
+	}
+	return err
+}
+
+func printReport(out io.Writer, r tracefile.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d events in %d blocks\n", r.Events, r.Blocks)
+	for _, f := range r.Damage {
+		fmt.Fprintf(&b, "damage: %v\n", f)
+	}
+	for _, f := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %v\n", f)
+	}
+	if r.DroppedWarnings > 0 {
+		fmt.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
+	}
+	if r.Foreign > 0 {
+		fmt.Fprintf(&b, "%d events are of a newer heddle: digests not checked\n", r.Foreign)
+	}
+	switch {
+	case len(r.Damage) > 0:
+	case r.Reason != "":
+		fmt.Fprintf(&b, "no damage; not complete: %s\n", r.Reason)
+	default:
+		fmt.Fprintln(&b, "no damage")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func traceRepair(c *cli.Context) error {
+	path, err := traceArgument(c)
+	if err != nil {
+		return err
+	}
+	to := c.String("output")
+	if to == "" {
+		to = path + ".repaired"
+	}
+	r, err := tracefile.Repair(path, to)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, r)
+	}
+	if r.To == "" {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
+	} else {
+		_, err = fmt.Fprintf(c.App.Writer, "%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
+	}
+	return err
+}
+
+func traceCut(c *cli.Context) error {
+	path, err := traceArgument(c)
+	if err != nil {
+		return err
+	}
+	to := c.String("output")
+	if to == "" {
+		return withCode(exitUsage, errors.New("trace cut needs --output FILE"))
+	}
+	piece := tracefile.Piece{From: traces.Time(c.Duration("from")), To: traces.Time(c.Duration("to"))}
+	for _, id := range c.StringSlice("job") {
+		piece.Jobs = append(piece.Jobs, traces.JobID(id))
+	}
+	jobs, err := tracefile.Cut(path, to, piece)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s has %d jobs\n", to, jobs)
+	return err
+}
+
+func traceExport(c *cli.Context) (err error) {
+	path, err := traceArgument(c)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("jsonl") {
+		return withCode(exitUsage, errors.New("trace export needs a form: --jsonl"))
+	}
+	r, err := tracefile.Open(path)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	defer r.Close()
+	out := c.App.Writer
+	if to := c.String("output"); to != "" {
+		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return withCode(exitUsage, fmt.Errorf("export trace: %w", err))
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	if err := tracefile.WriteLines(out, r.Header(), r.All()); err != nil {
+		return fmt.Errorf("export trace %s: %w", path, err)
+	}
+	return r.Err()
+}
+
+// traceArgument is the one TRACE of a command line; flags may stand behind it.
+func traceArgument(c *cli.Context) (string, error) {
+	var files []string
+	rest := c.Args().Slice()
+	for len(rest) > 0 {
+		arg := rest[0]
+		rest = rest[1:]
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			files = append(files, arg)
+			continue
+		}
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if _, isBool := c.Value(name).(bool); isBool && !given {
+			value, given = "true", true
+		}
+		if !given && len(rest) > 0 {
+			value, rest = rest[0], rest[1:]
+		}
+		if err := c.Set(name, value); err != nil {
+			return "", withCode(exitUsage, fmt.Errorf("%s: %w; --help says what there is", arg, err))
+		}
+	}
+	if len(files) != 1 {
+		return "", withCode(exitUsage, fmt.Errorf("trace %s takes one TRACE, found %d", c.Command.Name, len(files)))
+	}
+	return files[0], nil
+}
+
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
