@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
@@ -77,7 +78,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 func TestCacheLevelIsTheNameNodes(t *testing.T) {
 	c, clients := lab(t)
 	ctx := t.Context()
-	e, source := parse(t, strings.Replace(workload("wordcount"), "12MiB", "16MiB", 1))
+	e, source := parse(t, strings.NewReplacer("12MiB", "16MiB", "maps: 3", "maps: 4").Replace(workload("wordcount")))
 	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
 	pool := "heddle-test"
 	if err := clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}); err != nil {
@@ -88,7 +89,7 @@ func TestCacheLevelIsTheNameNodes(t *testing.T) {
 	cached := map[traces.Block]bool{}
 	o.Progress = func(s Step) {
 		if s.Doing == "run" && s.Jobs == nil {
-			cached = cacheHalf(t, clients, pool, "/heddle/hibench")
+			cached = cacheHalf(t, clients, pool, "/heddle/hibench/*/Wordcount/Input")
 		}
 		logSteps(t)(s)
 	}
@@ -335,7 +336,7 @@ func checkLevels(t *testing.T, events []traces.Event) {
 	}
 }
 
-// cacheHalf caches every other file below folder and waits until the NameNode
+// cacheHalf caches every other file that folder's pattern names and waits until the NameNode
 // reports their blocks cached.
 func cacheHalf(t *testing.T, clients *connect.Cluster, pool, folder string) map[traces.Block]bool {
 	t.Helper()
@@ -354,24 +355,25 @@ func cacheHalf(t *testing.T, clients *connect.Cluster, pool, folder string) map[
 		}
 	}
 	for _, path := range paths {
-		if _, err := clients.HDFS.AddCacheDirective(ctx, hdfs.CacheDirective{Path: path, Pool: pool}); err != nil {
+		// On every node with a replica, so that some attempt surely runs there.
+		if _, err := clients.HDFS.AddCacheDirective(ctx, hdfs.CacheDirective{Path: path, Pool: pool, Replicas: 2}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, path := range paths {
-		for done := false; !done; {
-			done = true
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for cached := false; !cached; <-tick.C {
+		cached = true
+		for _, path := range paths {
 			for file, err := range clients.HDFS.Locations(ctx, path) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, b := range file.Blocks {
-					isCached := false
-					for _, r := range b.Replicas {
-						isCached = isCached || r.Cached
-					}
-					done = done && isCached
 					blocks[traces.Block(b.ID)] = true
+					for _, r := range b.Replicas {
+						cached = cached && r.Cached
+					}
 				}
 			}
 		}
