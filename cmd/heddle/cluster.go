@@ -5,9 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/urfave/cli/v2"
+
 	"heddle/harness/config"
 	"heddle/harness/lab"
 )
+
+// clusterFlag is --cluster, for commands that need one.
+func clusterFlag() cli.Flag {
+	return &cli.StringFlag{Name: "cluster", Value: "lab", Usage: "a cluster `FILE`, or the name of a lab that is up"}
+}
 
 // loadCluster finds the cluster that text names: a cluster file, or a lab that
 // is up. Commands take text from --cluster or from an experiment.

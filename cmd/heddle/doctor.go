@@ -23,7 +23,7 @@ cannot be captured. For example:
    heddle doctor --cluster clusters/blue.yaml
    heddle doctor --json | jq '.features[] | {name, verdict}'`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "cluster", Value: "lab", Usage: "a cluster `FILE`, or the name of a lab that is up"},
+			clusterFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 		Action: runDoctor,

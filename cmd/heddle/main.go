@@ -53,6 +53,8 @@ func newApp() *cli.App {
 		OnUsageError:   usageError,
 		Commands: []*cli.Command{
 			agentCommand(),
+			captureCommand(),
+			demoCommand(),
 			doctorCommand(),
 			labCommand(),
 			runCommand(),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
 	"heddle/harness/runs"
-	"heddle/traces"
+	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -104,7 +105,7 @@ func report(out io.Writer, run *runs.Run) error {
 			return err
 		}
 		fmt.Fprintf(out, "%s\n\n", t.Name)
-		if err := traces.Summarise(header, events).WriteText(out); err != nil {
+		if err := summary.Of(header, slices.Values(events)).WriteText(out); err != nil {
 			return err
 		}
 	}

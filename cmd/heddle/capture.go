@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/experiment"
+	"heddle/traces/summary"
+)
+
+func captureCommand() *cli.Command {
+	var o experiment.CaptureOptions
+	return &cli.Command{
+		Name:      "capture",
+		Usage:     "make a trace of jobs that heddle did not start",
+		ArgsUsage: "[JOB-ID …]",
+		Description: `With job ids, from their history: what each map read and what was cached is then
+not known. With --live, everything, of the jobs that are submitted from now until
+ctrl-C or until --count of them have ended. For example:
+
+   heddle capture --live --count 1 &
+   heddle lab exec master -- hadoop jar JAR wordcount IN OUT
+
+   heddle capture job_1795236380513_0001`,
+		Flags: []cli.Flag{
+			clusterFlag(),
+			runsFlag(&o.Root),
+			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: the time)"},
+			&cli.BoolFlag{Name: "live", Usage: "capture what runs from now on"},
+			&cli.IntFlag{Name: "count", Destination: &o.Count, Usage: "with --live: end when `N` jobs have ended"},
+			&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
+		},
+		Action: func(c *cli.Context) error {
+			o.Jobs = c.Args().Slice()
+			if c.Bool("live") == (len(o.Jobs) > 0) {
+				return withCode(exitUsage, errors.New("capture takes either job ids or --live"))
+			}
+			var err error
+			if o.Cluster, err = loadCluster(c.String("cluster")); err != nil {
+				return err
+			}
+			if o.Root, err = runsRoot(o.Root); err != nil {
+				return err
+			}
+			o.Command = os.Args
+			p := newProgress(os.Stderr)
+			o.Progress = p.step
+			run, result, err := experiment.Capture(c.Context, o)
+			p.close()
+			if err != nil {
+				return runError(err)
+			}
+			for _, w := range result.Warnings {
+				fmt.Fprintln(os.Stderr, "warning:", w)
+			}
+			fmt.Fprintln(os.Stderr, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
+			info := summary.Of(result.Header, slices.Values(result.Events))
+			if c.Bool("json") {
+				e := json.NewEncoder(c.App.Writer)
+				e.SetIndent("", "  ")
+				return e.Encode(info)
+			}
+			return info.WriteText(c.App.Writer)
+		},
+	}
+}
