@@ -164,19 +164,13 @@ func (g cgroups) write(controller, group, file, text string) error {
 // processes are the ids of all processes in a group and the groups below.
 func (g cgroups) processes(group string) []int {
 	var pids []int
-	for _, dir := range g.dirs(group) {
-		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				return nil
+	for _, dir := range g.tree(group) {
+		text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for field := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
+				pids = append(pids, pid)
 			}
-			text, _ := os.ReadFile(filepath.Join(path, "cgroup.procs"))
-			for field := range strings.FieldsSeq(string(text)) {
-				if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
-					pids = append(pids, pid)
-				}
-			}
-			return nil
-		})
+		}
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
@@ -185,27 +179,33 @@ func (g cgroups) processes(group string) []int {
 // remove deletes a group without processes and all below it.
 func (g cgroups) remove(group string) error {
 	var errs []error
-	for _, dir := range g.dirs(group) {
-		var found []string
-		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				found = append(found, path)
-			}
-			return nil
-		})
-		for _, path := range slices.Backward(found) {
-			if err := unix.Rmdir(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, &fs.PathError{Op: "remove control group", Path: path, Err: err})
-			}
+	for _, dir := range slices.Backward(g.tree(group)) {
+		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, &fs.PathError{Op: "remove control group", Path: dir, Err: err})
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// tree is the folders of a group and of the groups below, parents first. Those
+// that vanish meanwhile are left out.
+func (g cgroups) tree(group string) []string {
+	var found []string
+	for _, dir := range g.dirs(group) {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				found = append(found, path)
+			}
+			return nil
+		})
+	}
+	return found
+}
+
 // removeEmptyParent deletes the folder that all labs share once none is left.
 func (g cgroups) removeEmptyParent() {
 	for _, dir := range g.dirs("heddle") {
-		unix.Rmdir(dir) // not empty: another lab is up
+		_ = unix.Rmdir(dir) // not empty: another lab is up
 	}
 }
 

@@ -44,13 +44,17 @@ func TestFindCgroups(t *testing.T) {
 		err     string
 	}{
 		{"version 1, beside an empty version 2", map[string]string{
-			"proc/self/mountinfo": mountsV1, "sys/fs/cgroup/unified/cgroup.controllers": "hugetlb\n"}, 1, ""},
+			"proc/self/mountinfo": mountsV1, "sys/fs/cgroup/unified/cgroup.controllers": "hugetlb\n",
+		}, 1, ""},
 		{"version 2", map[string]string{
-			"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids\n"}, 2, ""},
+			"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids\n",
+		}, 2, ""},
 		{"version 2 without io", map[string]string{
-			"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpuset cpu memory\n"}, 0, "neither version 2"},
+			"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpuset cpu memory\n",
+		}, 0, "neither version 2"},
 		{"version 1 without memory", map[string]string{
-			"proc/self/mountinfo": "30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"}, 0, "version 1 with memory"},
+			"proc/self/mountinfo": "30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+		}, 0, "version 1 with memory"},
 		{"nothing mounted", map[string]string{"proc/self/mountinfo": "24 1 254:0 / / rw - ext4 /dev/vda rw\nshort\n"}, 0, "neither"},
 		{"no proc", nil, 0, "find control groups"},
 	} {

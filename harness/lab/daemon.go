@@ -161,11 +161,13 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s on %s: %w", d, n.name, err)
 	}
-	go cmd.Wait() // where this process lives on, its dead daemons must not stay as zombies
+	// Where this process lives on, its dead daemons must not stay as zombies.
+	go func() { _ = cmd.Wait() }()
 	return writeFile(l.pidFile(n, d), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
 
 func (l *Lab) pidFile(n node, d daemon) string { return l.nodePath(n.name, "run", string(d)+".pid") }
+
 func (l *Lab) logFile(n node, d daemon) string { return l.nodePath(n.name, "log", string(d)+".log") }
 
 // pid is a running daemon's process id, 0 where it does not run.
@@ -202,8 +204,8 @@ func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	if err != nil {
 		return err
 	}
-	if l.pid(n, d) != 0 {
-		return nil
+	if l.pid(n, d) != 0 || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return l.startDaemon(n, d)
 }

@@ -67,7 +67,7 @@ func waitGone(ctx context.Context, pid int) error {
 	case err != nil:
 		return err
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	for {
 		// Readable once the process has ended; wakes now and then for ctx.
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)

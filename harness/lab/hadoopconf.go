@@ -111,14 +111,16 @@ func propertiesXML(props string) []byte {
 		if strings.HasPrefix(line, "#") || !ok {
 			continue
 		}
-		out.WriteString("  <property><name>")
-		xml.EscapeText(&out, []byte(key))
-		out.WriteString("</name><value>")
-		xml.EscapeText(&out, []byte(value))
-		out.WriteString("</value></property>\n")
+		fmt.Fprintf(&out, "  <property><name>%s</name><value>%s</value></property>\n", escapeXML(key), escapeXML(value))
 	}
 	out.WriteString("</configuration>\n")
 	return out.Bytes()
+}
+
+func escapeXML(text string) string {
+	var out strings.Builder
+	_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
+	return out.String()
 }
 
 // writeHadoopConf writes the configuration folder anew.

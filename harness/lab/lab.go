@@ -27,12 +27,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/config"
+	"heddle/yarnclient"
 )
 
 // Lab is one cluster on this machine, running or not.
 type Lab struct {
 	plan
 	cgroups cgroups
+	rm      *yarnclient.RM
+	history *yarnclient.History
 }
 
 // ErrNotFound is Open's answer for a name that has no state folder.
@@ -64,7 +67,20 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lab{plan: newPlan(root, saved), cgroups: cg}, nil
+	l := &Lab{plan: newPlan(root, saved), cgroups: cg}
+	at := func(port int) yarnclient.Options {
+		return yarnclient.Options{
+			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
+			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // who asks asks again
+		}
+	}
+	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
+		return nil, err
+	}
+	if l.history, err = yarnclient.NewHistory(at(portHistory)); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // savedPlan is the file lab.json: all that a plan is computed from.

@@ -102,7 +102,7 @@ func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	if err != nil {
 		return err
 	}
-	defer ns.Close()
+	defer func() { _ = ns.Close() }()
 	if err := l.addPair(l.device(n.name), "eth0", ns, bridge, nil); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (l *Lab) shapeLink(n node, rate units.Rate) error {
 	if err != nil {
 		return fmt.Errorf("enter network namespace of %s: %w", n.name, err)
 	}
-	defer ns.Close()
+	defer func() { _ = ns.Close() }()
 	inside, err := netlink.NewHandleAt(ns)
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) 
 				err = fmt.Errorf("dial %s from %s: lab %s is not up: %w", addr, node, l.Name, nsErr)
 				return
 			}
-			defer ns.Close()
+			defer func() { _ = ns.Close() }()
 			if err = netns.Set(ns); err != nil {
 				err = fmt.Errorf("dial %s: enter network namespace of %s: %w", addr, node, err)
 				return

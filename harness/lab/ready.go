@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"heddle/yarnclient"
 )
 
 // DaemonError says that a daemon died when it was started.
@@ -154,8 +155,8 @@ func registered(ctx context.Context, n node) bool {
 		return false
 	}
 	var actors []struct{ ActorState string }
-	json.Unmarshal([]byte(info.Beans[0].BPServiceActorInfo), &actors)
-	return len(actors) > 0 && actors[0].ActorState == "RUNNING"
+	err := json.Unmarshal([]byte(info.Beans[0].BPServiceActorInfo), &actors)
+	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
 // observe asks the masters; one that does not answer is not up.
@@ -171,36 +172,33 @@ func (l *Lab) observe(ctx context.Context) observed {
 	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
 		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
 		var live map[string]any
-		json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live)
+		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // else none is live
 		for name := range live {
 			host, _, _ := strings.Cut(name, ":")
 			o.dataNodes[host] = true
 		}
 	}
-	var info struct {
-		ClusterInfo struct{ HAState string }
-	}
 	// Right after its start the ResourceManager serves wrong answers, with 200,
 	// until it is ACTIVE.
-	o.rmActive = get(ctx, master, portRM, "/ws/v1/cluster/info", &info) && info.ClusterInfo.HAState == "ACTIVE"
+	info, err := l.rm.Info(ctx)
+	o.rmActive = err == nil && info.HAState == yarnclient.HAActive
 	if o.rmActive {
-		var nodes struct {
-			Nodes struct {
-				Node []struct{ NodeHostName string }
-			}
-		}
-		get(ctx, master, portRM, "/ws/v1/cluster/nodes?states=RUNNING", &nodes)
-		for _, n := range nodes.Nodes.Node {
-			o.nodeManagers[n.NodeHostName] = true
+		nodes, _ := l.rm.Nodes(ctx, "RUNNING")
+		for _, n := range nodes {
+			o.nodeManagers[n.Host] = true
 		}
 	}
-	o.history = get(ctx, master, portHistory, "/ws/v1/history/info", &struct{}{})
+	_, err = l.history.Info(ctx)
+	o.history = err == nil
 	return o
 }
 
-var client = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// get reads JSON, which the daemons serve from their first minute.
+// answerLimit is for one question to a daemon that may just be starting.
+const answerLimit = 2 * time.Second
+
+// get reads what NameNode and DataNode tell of themselves at /jmx.
 func get(ctx context.Context, host string, port int, path string, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
 	if err != nil {
@@ -232,50 +230,18 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	if !l.labels() {
 		return nil
 	}
-	type label struct {
-		Name        string `json:"name"`
-		Exclusivity bool   `json:"exclusivity"`
-	}
-	pool := []label{{idleLabel, true}}
-	for _, name := range queueLabels() {
-		pool = append(pool, label{name, true})
-	}
-	if err := l.post(ctx, "add-node-labels", map[string]any{"nodeLabelInfo": pool}); err != nil {
-		return err
-	}
-	type placed struct {
-		NodeID string   `json:"nodeId"`
-		Labels []string `json:"labels"`
-	}
-	places := []placed{{fmt.Sprintf("%s:%d", l.master().name, portNM), []string{amLabel}}}
-	if fresh {
-		for _, n := range l.workers() {
-			places = append(places, placed{fmt.Sprintf("%s:%d", n.name, portNM), []string{}})
-		}
-	}
-	return l.post(ctx, "replace-node-to-labels", map[string]any{"nodeToLabels": places})
-}
-
-func (l *Lab) post(ctx context.Context, call string, body any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	url := fmt.Sprintf("http://%s:%d/ws/v1/cluster/%s?user.name=%s", l.master().ip, portRM, call, hadoopUser)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
-	if err != nil {
+	if err := l.rm.AddLabels(ctx, true, append(queueLabels(), idleLabel)...); err != nil {
 		return fmt.Errorf("make labels: %w", err)
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		var answer bytes.Buffer
-		answer.ReadFrom(resp.Body)
-		return fmt.Errorf("make labels: %s answered %s: %s", url, resp.Status, lastLines(answer.Bytes(), 3))
+	id := func(n node) string { return fmt.Sprintf("%s:%d", n.name, portNM) }
+	labelOf := map[string]string{id(l.master()): amLabel}
+	if fresh {
+		for _, n := range l.workers() {
+			labelOf[id(n)] = ""
+		}
+	}
+	if err := l.rm.ReplaceLabels(ctx, labelOf); err != nil {
+		return fmt.Errorf("make labels: %w", err)
 	}
 	return nil
 }

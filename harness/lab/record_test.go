@@ -35,11 +35,13 @@ func TestRecordClasses(t *testing.T) {
 		return strings.Join(jvmFlags, " ") + " -XX:DumpLoadedClassList=" + filepath.Join(recordClasses, name)
 	}
 	jar := func(program string, args ...string) []string {
-		return append([]string{"hadoop", "jar", examples[0], program,
+		return append([]string{
+			"hadoop", "jar", examples[0], program,
 			"-Dyarn.app.mapreduce.am.command-opts=-Xmx256m " + task(program+"-am"),
 			"-Dmapreduce.map.java.opts=-Xmx200m " + task(program+"-@taskid@"),
 			"-Dmapreduce.reduce.java.opts=-Xmx200m " + task(program+"-@taskid@"),
-			"-Dmapreduce.job.maps=2", "-Dmapreduce.job.reduces=1"}, args...)
+			"-Dmapreduce.job.maps=2", "-Dmapreduce.job.reduces=1",
+		}, args...)
 	}
 	for i, argv := range [][]string{
 		jar("randomtextwriter", "-Dmapreduce.randomtextwriter.totalbytes=2000000", "-Dmapreduce.randomtextwriter.bytespermap=1000000", "/text"),

@@ -96,6 +96,6 @@ func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	fmt.Sscan(after, &kib)
+	_, _ = fmt.Sscan(after, &kib) // gone: it uses none
 	return kib << 10
 }

@@ -316,9 +316,11 @@ func sameConfig(a, b Config) bool { return differences(a, b) == "" }
 
 // differences names the settings that differ, as the state file has them.
 func differences(a, b Config) string {
-	fields := func(c Config) (m map[string]json.RawMessage) {
-		data, _ := json.Marshal(c)
-		json.Unmarshal(data, &m)
+	fields := func(c Config) map[string]json.RawMessage {
+		m := map[string]json.RawMessage{}
+		if data, err := json.Marshal(c); err == nil {
+			_ = json.Unmarshal(data, &m)
+		}
 		return m
 	}
 	of, to := fields(a), fields(b)

@@ -93,7 +93,7 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	if err := guard.Start(); err != nil {
 		return nil, err
 	}
-	go guard.Wait()
+	go func() { _ = guard.Wait() }()
 	c := lab.Default()
 	c.Name, c.Executable = Name, binary
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
