@@ -3,27 +3,26 @@ package yarnclient_test
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"heddle/harness/lab/labtest"
 	"heddle/yarnclient"
 )
 
-// labRM returns a client of the real ResourceManager that HEDDLE_TEST_RM names.
+// labRM returns a client of the shared lab's ResourceManager.
 func labRM(t *testing.T) (*yarnclient.RM, context.Context) {
-	address := os.Getenv("HEDDLE_TEST_RM")
-	if address == "" {
-		t.Skip("no real ResourceManager: set HEDDLE_TEST_RM=http://host:8088")
-	}
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{address}, User: "root"})
+	c := labtest.Shared(t).Cluster()
+	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(func() { cancel(); rm.Close() })
 	return rm, ctx
 }
@@ -85,7 +84,8 @@ func TestLabReads(t *testing.T) {
 	if err != nil || len(beans) != 1 || beans[0]["NumActiveNMs"] == nil {
 		t.Errorf("jmx: %v, %v", beans, err)
 	}
-	nm, err := yarnclient.NewNM(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: labDial})
+	c := labtest.Shared(t).Cluster()
+	nm, err := yarnclient.NewNM(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,27 +96,6 @@ func TestLabReads(t *testing.T) {
 	if _, err := nm.Containers(ctx); err != nil {
 		t.Error(err)
 	}
-}
-
-// labDial reaches the lab's nodes, whose names this machine may not resolve:
-// the master is the ResourceManager's host, a worker r1n2 has an address of the
-// same network.
-func labDial(ctx context.Context, network, addr string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
-	rm, err := url.Parse(os.Getenv("HEDDLE_TEST_RM"))
-	if err != nil {
-		return nil, err
-	}
-	ip := strings.Split(rm.Hostname(), ".")
-	if rack, node, ok := strings.Cut(strings.TrimPrefix(host, "r"), "n"); ok && len(ip) == 4 {
-		host = ip[0] + "." + ip[1] + "." + rack + "." + node
-	} else if host == "master" {
-		host = rm.Hostname()
-	}
-	return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(host, port))
 }
 
 // TestLabWrites changes things and puts them back. The label is its own; the
@@ -211,14 +190,42 @@ func TestLabWrites(t *testing.T) {
 	}
 }
 
-// TestLabRunningJob takes HEDDLE_TEST_APP, a running MapReduce application with
-// a running map attempt, which it kills, and then the application.
+// startJob submits a job whose two maps run until they are killed, and waits
+// for a map to run.
+func startJob(t *testing.T, rm *yarnclient.RM, ctx context.Context) string {
+	t.Helper()
+	c := labtest.Shared(t).Cluster()
+	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	if err != nil || len(jars) != 1 {
+		t.Fatalf("examples jar: %v, %v", jars, err)
+	}
+	tag := fmt.Sprintf("yarnclient-test-%d", os.Getpid())
+	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "pi", "-Dmapreduce.job.tags="+tag, "2", "1000000000000")
+	client.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Hadoop.Conf)
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Wait() })
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		apps, err := rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(apps) == 1 {
+			if job, err := rm.AM(apps[0].ID).Job(ctx); err == nil && job.RunningMapAttempts > 0 {
+				return apps[0].ID
+			}
+		}
+		<-tick.C
+	}
+}
+
+// TestLabRunningJob changes, kills an attempt of, and kills a running job.
 func TestLabRunningJob(t *testing.T) {
 	rm, ctx := labRM(t)
-	id := os.Getenv("HEDDLE_TEST_APP")
-	if id == "" {
-		t.Skip("no running job: set HEDDLE_TEST_APP=application_...")
-	}
+	id := startJob(t, rm, ctx)
 	if p, err := rm.SetAppPriority(ctx, id, 7); err != nil || p > 7 {
 		t.Errorf("priority: %d, %v", p, err)
 	} else if got, err := rm.AppPriority(ctx, id); err != nil || got != p {
@@ -304,14 +311,11 @@ func TestLabRunningJob(t *testing.T) {
 	}
 }
 
-// TestLabHistory reads the latest job of HEDDLE_TEST_JHS in full and checks
-// that the parts agree with each other.
+// TestLabHistory reads the latest job in full and checks that the parts agree
+// with each other.
 func TestLabHistory(t *testing.T) {
-	address := os.Getenv("HEDDLE_TEST_JHS")
-	if address == "" {
-		t.Skip("no real history server: set HEDDLE_TEST_JHS=http://host:19888")
-	}
-	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{address}})
+	c := labtest.Shared(t).Cluster()
+	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User})
 	if err != nil {
 		t.Fatal(err)
 	}
