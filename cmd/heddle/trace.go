@@ -172,7 +172,7 @@ func traceRepair(c *cli.Context) error {
 	}
 	r, err := tracefile.Repair(path, to)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return withCode(copyCode(err), err)
 	}
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, r)
@@ -200,10 +200,19 @@ func traceCut(c *cli.Context) error {
 	}
 	jobs, err := tracefile.Cut(path, to, piece)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return withCode(copyCode(err), err)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s has %d jobs\n", to, jobs)
 	return err
+}
+
+// copyCode tells a trace that cannot be written from one that cannot be read.
+func copyCode(err error) int {
+	var write *tracefile.WriteError
+	if errors.As(err, &write) {
+		return exitFailed
+	}
+	return exitUsage
 }
 
 func traceExport(c *cli.Context) (err error) {

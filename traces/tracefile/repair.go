@@ -61,21 +61,21 @@ func Repair(from, to string) (Repaired, error) {
 		return r, fmt.Errorf("repair trace: %w", err)
 	}
 	defer in.Close()
-	err = replaceFile(to, func(out *os.File) error { return repair(in, out, &r) })
+	err = replaceFile(to, func(out *os.File) error { return repair(in, out, to, &r) })
 	if err == nil {
 		r.To = to
 	}
 	return r, err
 }
 
-func repair(in io.Reader, out io.Writer, r *Repaired) error {
+func repair(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	scan, err := newScanner(bufio.NewReaderSize(in, 1<<18), r.From)
 	if err != nil {
 		return err
 	}
 	write := func(b []byte) error {
 		if _, err := out.Write(b); err != nil {
-			return fmt.Errorf("repair trace: write: %w", err)
+			return &WriteError{Path: to, Err: err}
 		}
 		return nil
 	}
@@ -133,7 +133,7 @@ func repair(in io.Reader, out io.Writer, r *Repaired) error {
 // readable takes a block's events into total, all or none.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
-		src := &records{dec: decoder{}, started: true}
+		src := &records{}
 		src.dec.reset(b.records)
 		for {
 			kind, _, ok := src.dec.record()

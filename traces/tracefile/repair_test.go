@@ -190,12 +190,17 @@ func TestFlushEvery(t *testing.T) {
 		if err := w.Write(&traces.Note{T: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := readAll(out.Bytes()); len(got) != 0 {
+		written := func() []byte {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return bytes.Clone(out.Bytes())
+		}
+		if got, _ := readAll(written()); len(got) != 0 {
 			t.Errorf("%d events before the interval has passed", len(got))
 		}
 		<-time.After(1100 * time.Millisecond)
 		synctest.Wait()
-		got, err := readAll(out.Bytes())
+		got, err := readAll(written())
 		var damage *DamageError
 		if len(got) != 1 || !errors.As(err, &damage) || !damage.CutOff {
 			t.Errorf("%d events, %v, want 1 and a cut-off", len(got), err)

@@ -34,3 +34,24 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("read trace %s: %s at %s, after %d events: %s; \"heddle trace repair\" keeps what is whole",
 		e.Path, what, where, e.Events, e.Reason)
 }
+
+// WriteError says that a trace could not be written, and what became of it.
+type WriteError struct {
+	Path string
+	// Live is true for a trace that Create began: Saved events are in it, in
+	// whole blocks. A trace written at once is whole or not there.
+	Live  bool
+	Saved int64
+	Lost  int64 // of the block that failed
+	Err   error
+}
+
+func (e *WriteError) Error() string {
+	if !e.Live {
+		return fmt.Sprintf("write trace %s: %v; no file is left: make room or choose another folder", e.Path, e.Err)
+	}
+	return fmt.Sprintf("write trace %s: %v; %d events are saved in whole blocks, %d are lost: make room, then \"heddle trace repair\" gives the file its end",
+		e.Path, e.Err, e.Saved, e.Lost)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }

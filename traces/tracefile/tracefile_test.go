@@ -224,6 +224,7 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.live = true
 	events := sampleEvents(100)
 	var failed error
 	for _, e := range events {

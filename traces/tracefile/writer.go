@@ -46,7 +46,7 @@ func WriteFile(path string, h traces.Header, events []traces.Event) error {
 func replaceFile(path string, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("write trace %s: %w", path, err)
+		return &WriteError{Path: path, Err: err}
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
@@ -58,7 +58,7 @@ func replaceFile(path string, write func(*os.File) error) error {
 		err = syncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return fmt.Errorf("write trace %s: %w", path, err)
+		return &WriteError{Path: path, Err: err}
 	}
 	return nil
 }
@@ -78,6 +78,7 @@ type Writer struct {
 	path string
 	out  io.Writer
 	file *os.File // out, where the Writer opened it
+	live bool     // whole blocks stay when a later one fails
 	zstd *zstd.Encoder
 
 	mu      sync.Mutex
@@ -101,7 +102,7 @@ func Create(path string, h traces.Header) (*Writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(path))
 	}
-	w.file = f
+	w.file, w.live = f, true
 	return w, nil
 }
 
@@ -194,7 +195,7 @@ func (w *Writer) close(complete bool, reason string) error {
 		return w.err
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil && w.err == nil {
-		w.err = fmt.Errorf("write trace %s: %w", w.path, err)
+		w.err = &WriteError{Path: w.path, Live: w.live, Saved: w.saved, Err: err}
 	}
 	return w.err
 }
@@ -233,8 +234,7 @@ func (w *Writer) store() {
 		if w.file != nil {
 			err = errors.Join(err, w.file.Truncate(w.written))
 		}
-		w.err = fmt.Errorf("write trace %s: %w; %d events are saved in whole blocks, %d are lost: make room, then \"heddle trace repair\" gives the file its end",
-			w.path, err, w.saved, lost)
+		w.err = &WriteError{Path: w.path, Live: w.live, Saved: w.saved, Lost: lost, Err: err}
 		return
 	}
 	w.written += int64(n)
