@@ -2,10 +2,13 @@ package lab
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,10 +56,11 @@ func (l *Lab) down(ctx context.Context, purge bool) error {
 }
 
 // endProcesses ends everything in the lab's control groups, daemons, their
-// containers and commands alike: first kindly, then not.
+// containers and commands alike, and daemons that are just on their way there:
+// first kindly, then not.
 func (l *Lab) endProcesses(ctx context.Context) error {
 	signal := func(s unix.Signal) (left int) {
-		for _, pid := range l.cgroups.processes(cgroupOf(l.Name)) {
+		for _, pid := range append(l.cgroups.processes(cgroupOf(l.Name)), l.marked()...) {
 			if pid != os.Getpid() && unix.Kill(pid, s) == nil {
 				left++
 			}
@@ -77,6 +81,24 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
 	}
 	return nil
+}
+
+// marked are the processes whose command line says that they are daemons of
+// this lab.
+func (l *Lab) marked() []int {
+	marks := [][]byte{[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/")}
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		cmdline, _ := os.ReadFile(file)
+		for _, mark := range marks {
+			if bytes.Contains(cmdline, mark) {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
 }
 
 // unmount takes away every mount below the state folder.

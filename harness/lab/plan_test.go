@@ -138,3 +138,15 @@ func TestPropertiesAreEscaped(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestEndOfLogHasTheReason(t *testing.T) {
+	log := "INFO start\n2026 WARN disk: Failed to add storage\njava.io.IOException: Incompatible clusterIDs in /data\n" +
+		strings.Repeat("\tat some.Code(Line.java:1)\n", 20) + strings.Repeat("INFO ending\n", 9)
+	got := endOfLog([]byte(log))
+	if !strings.Contains(got, "Incompatible clusterIDs") || strings.Count(got, "\n") > 12 || strings.Contains(got, "INFO start") {
+		t.Errorf("got %q", got)
+	}
+	if got := endOfLog(nil); got != "" {
+		t.Errorf("of an empty log: %q", got)
+	}
+}

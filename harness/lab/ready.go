@@ -20,7 +20,7 @@ import (
 type DaemonError struct {
 	Node, Daemon string
 	Log          string // path
-	Last         string // its last lines
+	Last         string // its last lines, and errors before them
 }
 
 func (e *DaemonError) Error() string {
@@ -114,7 +114,23 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 
 func (l *Lab) died(n node, d daemon) error {
 	log, _ := os.ReadFile(l.logFile(n, d))
-	return &DaemonError{Node: n.name, Daemon: string(d), Log: l.logFile(n, d), Last: lastLines(log, 12)}
+	return &DaemonError{Node: n.name, Daemon: string(d), Log: l.logFile(n, d), Last: endOfLog(log)}
+}
+
+// endOfLog is the end of a daemon's log. Why it died is often some way up,
+// above a stack trace and the notes of an orderly end.
+func endOfLog(log []byte) string {
+	const last, reasons = 8, 3
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	split := max(0, len(lines)-last)
+	var why []string
+	for _, line := range lines[:split] {
+		if strings.Contains(line, " ERROR ") || strings.Contains(line, " FATAL ") || strings.Contains(line, "Exception: ") && !strings.HasPrefix(line, "\t") {
+			why = append(why, line)
+		}
+	}
+	why = why[max(0, len(why)-reasons):]
+	return strings.Join(append(why, lines[split:]...), "\n")
 }
 
 // observed is what the cluster says of itself at one moment.

@@ -88,6 +88,9 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	if err := l.build(ctx, c, say); err != nil {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
+		if ctx.Err() != nil {
+			err = fmt.Errorf("interrupted, and taken down again: %w", ctx.Err())
+		}
 		return nil, fmt.Errorf("bring lab %s up: %w", c.Name, errors.Join(err, l.down(clean, false)))
 	}
 	return l, nil
