@@ -47,8 +47,10 @@ func (r *Runner) checkCheckout() error {
 			return fmt.Errorf("hibench: path %q: HiBench's scripts cannot take blanks and special characters", p)
 		}
 	}
-	for _, name := range []string{"conf/hibench.conf", r.workloadConf(), r.script(stepPrepare), r.script(stepRun),
-		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh"} {
+	for _, name := range []string{
+		"conf/hibench.conf", r.workloadConf(), r.script(stepPrepare), r.script(stepRun),
+		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh",
+	} {
 		if _, err := os.Stat(filepath.Join(r.env.Checkout, name)); err != nil {
 			return fmt.Errorf("hibench: %s is no HiBench checkout: %w", r.env.Checkout, err)
 		}

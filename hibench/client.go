@@ -163,7 +163,9 @@ func lastLines(name string, n int) []string {
 	defer f.Close()
 	const window = 16 << 10
 	if size, err := f.Seek(0, io.SeekEnd); err == nil {
-		f.Seek(max(0, size-window), io.SeekStart)
+		if _, err := f.Seek(max(0, size-window), io.SeekStart); err != nil {
+			return nil
+		}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, window))
 	if err != nil {

@@ -97,6 +97,6 @@ func siteXML(include string, settings []Setting) []byte {
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
 	return b.String()
 }

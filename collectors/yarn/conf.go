@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -23,7 +24,7 @@ func ParseConf(r io.Reader) (Conf, error) {
 	d := xml.NewDecoder(r)
 	for {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if len(conf) == 0 {
 				return nil, fmt.Errorf("read Hadoop configuration: no property in it; is it the XML file of a job or site?")
 			}

@@ -10,7 +10,6 @@ import (
 
 // offset is how far a clock is ahead of ours: the truth is within Bound.
 type offset struct {
-	who       string
 	by, bound time.Duration
 }
 

@@ -56,8 +56,10 @@ func TestLacks(t *testing.T) {
 
 		"fair-scheduler": func(f *fake) {
 			f.conf["yarn.node-labels.enabled"] = "false"
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`}
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
+			}
 			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "This API only supports the Capacity Scheduler"}
 			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
 		},
@@ -72,10 +74,12 @@ func TestLacks(t *testing.T) {
 				"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3) + "</nodeLabelsInfo>"}
 		},
 		"labels-without-queue": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
 				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
 				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
-				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`}
+				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`,
+			}
 		},
 		"stock-settings": func(f *fake) {
 			delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
@@ -85,8 +89,10 @@ func TestLacks(t *testing.T) {
 			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "Configuration change only supported by MutableConfScheduler."}
 		},
 		"slow-scheduler": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml",
-				"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>"}
+			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{
+				200, "application/xml",
+				"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
+			}
 		},
 		"am-label-empty": func(f *fake) {
 			f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"

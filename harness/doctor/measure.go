@@ -37,7 +37,7 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 			return nil
 		})
 	}
-	g.Wait()
+	_ = g.Wait() // no call of it fails
 	return answers
 }
 

@@ -238,12 +238,12 @@ func sums(events []traces.Event, job traces.JobID) map[string]int64 {
 				continue
 			}
 			c := e.Counters
-			switch {
-			case e.Outcome == traces.Failed:
+			switch e.Outcome {
+			case traces.Failed:
 				n["NUM_FAILED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
-			case e.Outcome == traces.Killed:
+			case traces.Killed:
 				n["NUM_KILLED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
-			case e.Outcome == traces.Succeeded:
+			case traces.Succeeded:
 				n["HDFS_BYTES_READ"] += max(c.HDFSReadBytes, 0)
 				n["HDFS_BYTES_WRITTEN"] += max(c.HDFSWrittenBytes, 0)
 				n["FILE_BYTES_READ"] += max(c.FileReadBytes, 0)
