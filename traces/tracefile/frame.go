@@ -13,7 +13,6 @@ import (
 // are skippable ones and carry a tag, records lie in ordinary ones.
 const (
 	magicOurs = 0x184D2A5A
-	magicZstd = 0xFD2FB528
 
 	tagFile   = "HDLT"
 	tagBlock  = "HDLB"
