@@ -50,6 +50,7 @@ ctrl-C or until --count of them have ended. For example:
 			}
 			o.Command = os.Args
 			p := newProgress(os.Stderr)
+			o.Started = func() { fmt.Fprintln(os.Stderr, "capturing what is submitted from now on; ctrl-C ends it") }
 			o.Progress = p.step
 			run, result, err := experiment.Capture(c.Context, o)
 			p.close()

@@ -24,8 +24,11 @@ type CaptureOptions struct {
 	// are captured live, from now until ctx ends.
 	Jobs []string
 	// Count ends a live capture once so many jobs have ended; 0 is no limit.
-	Count    int
-	Command  []string
+	Count   int
+	Command []string
+	// Started is called once a live capture sees what is submitted; Progress
+	// hears of the jobs. Both may be nil.
+	Started  func()
 	Progress func(Step)
 }
 
@@ -90,6 +93,9 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 	})
 	if err != nil {
 		return capture.Result{}, err
+	}
+	if o.Started != nil {
+		o.Started()
 	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

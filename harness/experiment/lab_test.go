@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"heddle/collectors/hdfs"
+	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/connect"
 	"heddle/harness/lab/labtest"
@@ -152,15 +155,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 		if m := run.Manifest(); m.State != runs.Interrupted {
 			t.Errorf("stopped in %s: run is %s, want interrupted", stage, m.State)
 		}
-		apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, app := range apps {
-			if strings.Contains(app.Tags, "heddle-") {
-				t.Errorf("stopped in %s: application %s still %s", stage, app.ID, app.State)
-			}
-		}
+		noneRunning(t, clients, "stopped in "+stage)
 	}
 	// The last one is taken up, and comes to its end.
 	run, err := Run(t.Context(), Options{Experiment: e, Cluster: c, Resume: filepath.Join(root, "check"), Progress: logSteps(t)})
@@ -169,6 +164,20 @@ func TestStoppedAtEachStage(t *testing.T) {
 	}
 	if m := run.Manifest(); m.State != runs.Finished {
 		t.Errorf("resumed run is %s", m.State)
+	}
+}
+
+// noneRunning expects no application of a run to be left on the cluster.
+func noneRunning(t *testing.T, clients *connect.Cluster, after string) {
+	t.Helper()
+	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, app := range apps {
+		if strings.Contains(app.Tags, "heddle-") {
+			t.Errorf("%s: application %s still %s", after, app.ID, app.State)
+		}
 	}
 }
 
@@ -404,4 +413,107 @@ func logSteps(t *testing.T) func(Step) {
 			t.Logf("%s: %s %s", s.Trial, s.Doing, s.Text)
 		}
 	}
+}
+
+// TestCaptureByHand captures a job that was started on a node of the cluster,
+// while it runs and again from its history.
+func TestCaptureByHand(t *testing.T) {
+	c, clients := lab(t)
+	ctx := t.Context()
+	files, err := clients.HDFS.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := fmt.Sprintf("/heddle-test/by-hand-%d", os.Getpid())
+	t.Cleanup(func() { files.RemoveAll(folder) })
+	words := strings.NewReader(strings.Repeat("warp weft heddle shuttle\n", 80_000))
+	if err := clients.HDFS.WriteFile(ctx, folder+"/in/words", words, hdfs.WriteOptions{BlockSize: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	if err != nil || len(jars) != 1 {
+		t.Fatalf("examples jar: %v, %v", jars, err)
+	}
+
+	live := make(chan error, 1)
+	var run *runs.Run
+	began := make(chan struct{})
+	go func() {
+		var result capture.Result
+		var err error
+		run, result, err = Capture(ctx, CaptureOptions{Cluster: c, Root: t.TempDir(), Name: "live", Count: 1, Started: func() { close(began) }})
+		for _, w := range result.Warnings {
+			t.Log("warning:", w)
+		}
+		live <- err
+	}()
+	select {
+	case <-began:
+	case err := <-live:
+		t.Fatal(err)
+	}
+	job := labtest.Shared(t).Command(ctx, "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "wordcount", folder+"/in", folder+"/out")
+	if out, err := job.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := <-live; err != nil {
+		t.Fatal(err)
+	}
+	header, events := readTrace(t, run)
+	checkAgainstHadoop(t, clients, events)
+	checkComplete(t, header, events)
+	checkLevels(t, events)
+
+	var id string
+	for _, event := range events {
+		if e, ok := event.(*traces.JobSubmitted); ok {
+			id = string(e.Job)
+		}
+	}
+	run, _, err = Capture(ctx, CaptureOptions{Cluster: c, Root: t.TempDir(), Name: "after", Jobs: []string{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, events = readTrace(t, run)
+	if header.Origin != traces.Recovered {
+		t.Errorf("origin %s", header.Origin)
+	}
+	checkAgainstHadoop(t, clients, events)
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.AttemptStarted:
+			if e.ReplicaLocality != traces.LevelUnknown {
+				t.Errorf("%s: level %s cannot be known from its history", e.Attempt, e.ReplicaLocality)
+			}
+		case *traces.TaskScheduled:
+			if e.Task.Kind == traces.Map && len(e.SplitHosts) == 0 {
+				t.Errorf("%s: no split hosts", e.Task)
+			}
+		}
+	}
+}
+
+// TestFullDisk runs with the run folder on a file system that cannot hold a
+// trial. What was written stays whole, and the run does not look finished.
+func TestFullDisk(t *testing.T) {
+	c, clients := lab(t)
+	root := t.TempDir()
+	if err := unix.Mount("heddle-test", root, "tmpfs", 0, "size=256k"); err != nil {
+		t.Fatalf("mount a small file system: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(root, unix.MNT_DETACH) })
+	e, source := parse(t, workload("wordcount"))
+	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: root, Name: "run", Progress: logSteps(t)})
+	if !errors.Is(err, runs.ErrDiskFull) {
+		t.Fatalf("error %v, want a full disk", err)
+	}
+	t.Log(err)
+	again, err := runs.Open(run.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := again.Manifest(); m.State == runs.Finished {
+		t.Errorf("the run looks finished")
+	}
+	noneRunning(t, clients, "full disk")
 }
