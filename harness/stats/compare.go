@@ -1,0 +1,229 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Comparison is by how much b differs from a, with the p-value of their not
+// differing at all. P is NaN where nothing can be said. Interval and p-value
+// belong together: P is below 1-Level where the interval leaves no difference
+// out.
+type Comparison struct {
+	Estimate
+	P float64
+}
+
+// MinRanks is how many pairs a test by ranks needs to be able to reach 1-Level:
+// below, only the normal distribution speaks for an interval of differences.
+const MinRanks = 6
+
+// PairedDifference is the mean of b[i]-a[i], with the interval and p-value of
+// the paired t-test. Pairs share what a repeat has in common (seed, time of
+// day, state of the machine), which then drops out.
+func PairedDifference(a, b []float64) Comparison {
+	if c, ok := usablePairs(a, b); !ok {
+		return c
+	}
+	d := make([]float64, len(a))
+	for i := range d {
+		d[i] = b[i] - a[i]
+	}
+	return fromZero(d)
+}
+
+// PairedRatio is the geometric mean of b[i]/a[i], with the interval and p-value
+// of the paired t-test of their logarithms: what a change does to a time or a
+// size, whatever its magnitude. All values have to be above zero.
+func PairedRatio(a, b []float64) Comparison {
+	if c, ok := usablePairs(a, b); !ok {
+		return c
+	}
+	d := make([]float64, len(a))
+	for i := range d {
+		if a[i] <= 0 || b[i] <= 0 {
+			return notPositive(len(a))
+		}
+		d[i] = math.Log(b[i] / a[i])
+	}
+	return exponential(fromZero(d))
+}
+
+// Difference is the mean of b less that of a, for samples that are not paired,
+// with the interval and p-value of Welch's t-test.
+func Difference(a, b []float64) Comparison {
+	for _, xs := range [][]float64{a, b} {
+		if e, ok := usable(xs, 2); !ok {
+			return Comparison{e, math.NaN()}
+		}
+	}
+	meanA, varA := moments(a)
+	meanB, varB := moments(b)
+	nA, nB := float64(len(a)), float64(len(b))
+	seA, seB := varA/nA, varB/nB
+	freedom := (seA + seB) * (seA + seB) / (seA*seA/(nA-1) + seB*seB/(nB-1))
+	c := withError(meanB-meanA, math.Sqrt(seA+seB), freedom)
+	c.N = len(a) + len(b)
+	return c
+}
+
+// Ratio is the geometric mean of b over that of a, for samples that are not
+// paired, by [Difference] of logarithms.
+func Ratio(a, b []float64) Comparison {
+	logs := func(xs []float64) []float64 {
+		l := make([]float64, len(xs))
+		for i, x := range xs {
+			l[i] = math.Log(x)
+		}
+		return l
+	}
+	for _, x := range slices.Concat(a, b) {
+		if x <= 0 {
+			return notPositive(len(a) + len(b))
+		}
+	}
+	return exponential(Difference(logs(a), logs(b)))
+}
+
+// fromZero tests a mean against zero.
+func fromZero(d []float64) Comparison {
+	e := Mean(d)
+	if len(d) < 2 {
+		e.Warnings = []string{fmt.Sprintf("need at least 2 pairs for an interval of their difference, %d to check it by ranks; have 1", MinRanks)}
+		return Comparison{e, math.NaN()}
+	}
+	_, variance := moments(d)
+	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1))
+	c.N = len(d)
+	if len(d) < MinRanks {
+		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))
+	}
+	return c
+}
+
+// withError is a difference by its standard error and degrees of freedom.
+func withError(difference, se, freedom float64) Comparison {
+	if se == 0 {
+		c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference}, 1}
+		if difference != 0 {
+			c.P = 0
+			c.warnf("the measurements do not differ among themselves, so nothing is known of their spread")
+		}
+		return c
+	}
+	margin := tQuantile(freedom) * se
+	return Comparison{Estimate{Value: difference, Lo: difference - margin, Hi: difference + margin}, tTwoSided(difference/se, freedom)}
+}
+
+// exponential takes a comparison of logarithms back.
+func exponential(c Comparison) Comparison {
+	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
+	if c.Lo == 0 {
+		c.Lo = math.Inf(-1) // no bound, as everywhere
+	}
+	return c
+}
+
+func usablePairs(a, b []float64) (Comparison, bool) {
+	if len(a) != len(b) {
+		c := Comparison{unbounded(math.NaN(), min(len(a), len(b))), math.NaN()}
+		c.warnf("%d and %d measurements do not make pairs", len(a), len(b))
+		return c, false
+	}
+	for _, xs := range [][]float64{a, b} {
+		if e, ok := usable(xs, 1); !ok {
+			return Comparison{e, math.NaN()}, false
+		}
+	}
+	return Comparison{}, true
+}
+
+func notPositive(n int) Comparison {
+	c := Comparison{unbounded(math.NaN(), n), math.NaN()}
+	c.warnf("a ratio needs measurements above zero")
+	return c
+}
+
+// Test is the outcome of a test by ranks.
+type Test struct {
+	// Statistic is U of a (MannWhitney) or the sum of the ranks of pairs in
+	// which b is larger (Wilcoxon).
+	Statistic float64
+	// P is two-sided; NaN where nothing can be said.
+	P        float64
+	Warnings []string
+}
+
+// MannWhitney tests whether a and b, which are not paired, come from the same
+// distribution. It is exact for samples of up to 50, with ties up to 25.
+func MannWhitney(a, b []float64) Test {
+	for _, xs := range [][]float64{a, b} {
+		if e, ok := usable(xs, 1); !ok {
+			return Test{math.NaN(), math.NaN(), e.Warnings}
+		}
+	}
+	t := Test{Statistic: (CliffsDelta(b, a) + 1) / 2 * float64(len(a)*len(b))}
+	sample := func(xs []float64) *benchmath.Sample {
+		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
+	}
+	c := benchmath.AssumeNothing.Compare(sample(a), sample(b))
+	t.P = c.P
+	for _, w := range c.Warnings {
+		t.Warnings = append(t.Warnings, w.Error())
+	}
+	return t
+}
+
+// CliffsDelta is how much more often a value of b is above one of a than below:
+// 1 where all are, -1 where none is, 0 for no tendency. NaN for empty samples.
+func CliffsDelta(a, b []float64) float64 {
+	sorted := slices.Sorted(slices.Values(a))
+	sum := 0
+	for _, x := range b {
+		below, _ := slices.BinarySearch(sorted, x)
+		above := len(sorted) - upperBound(sorted, x)
+		sum += below - above
+	}
+	return float64(sum) / (float64(len(a)) * float64(len(b)))
+}
+
+// upperBound is how many of sorted are at most x.
+func upperBound(sorted []float64, x float64) int {
+	i, _ := slices.BinarySearchFunc(sorted, x, func(y, x float64) int {
+		if y <= x {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// Holm raises p-values so that, of all that belong to the tests given, one
+// below alpha is wrong with a probability of at most alpha in all, not in each.
+// A NaN stays one and does not count.
+func Holm(ps []float64) []float64 {
+	order := make([]int, 0, len(ps))
+	for i, p := range ps {
+		if !math.IsNaN(p) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		if ps[i] < ps[j] {
+			return -1
+		} else if ps[i] > ps[j] {
+			return 1
+		}
+		return 0
+	})
+	adjusted := slices.Clone(ps)
+	most := 0.0
+	for rank, i := range order {
+		most = max(most, min(1, float64(len(order)-rank)*ps[i]))
+		adjusted[i] = most
+	}
+	return adjusted
+}

@@ -1,0 +1,201 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// estimators by what a change of unit does to them.
+var estimators = map[string]func(a, b []float64) Estimate{
+	"median":            func(a, _ []float64) Estimate { return Median(a) },
+	"mean":              func(a, _ []float64) Estimate { return Mean(a) },
+	"paired difference": func(a, b []float64) Estimate { return PairedDifference(a, b).Estimate },
+	"difference":        func(a, b []float64) Estimate { return Difference(a, b).Estimate },
+	"percentile": func(a, _ []float64) Estimate {
+		return Percentile(a, mean, rand.New(rand.NewPCG(1, 2)))
+	},
+	"BCa": func(a, _ []float64) Estimate { return BCa(a, mean, rand.New(rand.NewPCG(1, 2))) },
+}
+
+var ratios = map[string]func(a, b []float64) Comparison{"paired ratio": PairedRatio, "ratio": Ratio}
+
+func mean(xs []float64) float64 {
+	m, _ := moments(xs)
+	return m
+}
+
+func same(x, y float64) bool {
+	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*(1+math.Abs(x)+math.Abs(y))
+}
+
+// TestInvariance: the order of measurements or of pairs does not matter, and a
+// change of unit changes figures with it, ratios and tests not at all.
+func TestInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 15).Draw(t, "n")
+		value := rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(1, 10000).Draw(t, "ms")) })
+		a, b := rapid.SliceOfN(value, n, n).Draw(t, "a"), rapid.SliceOfN(value, n, n).Draw(t, "b")
+		order := rapid.Permutation(indices(n)).Draw(t, "order")
+		pa, pb := pick(a, order), pick(b, order)
+		// Powers of two leave all bits, and so all ties, as they are.
+		unit := math.Ldexp(1, rapid.IntRange(-10, 10).Draw(t, "unit"))
+		ua, ub := scaled(a, unit), scaled(b, unit)
+		for name, f := range estimators {
+			e, p, u := f(a, b), f(pa, pb), f(ua, ub)
+			if !same(e.Value, p.Value) || !same(e.Lo, p.Lo) || !same(e.Hi, p.Hi) {
+				t.Errorf("%s: %+v, in another order %+v", name, e, p)
+			}
+			if !same(e.Value*unit, u.Value) || !same(e.Lo*unit, u.Lo) || !same(e.Hi*unit, u.Hi) {
+				t.Errorf("%s: %+v, in a unit of 1/%v %+v", name, e, unit, u)
+			}
+			if e.Bounded() && name != "BCa" && name != "percentile" && !(e.Lo <= e.Value && e.Value <= e.Hi) {
+				t.Errorf("%s: %+v is not in its interval", name, e)
+			}
+		}
+		for name, f := range ratios {
+			c, u, back := f(a, b), f(ua, ub), f(b, a)
+			if !same(c.Value, u.Value) || !same(c.Lo, u.Lo) || !same(c.P, u.P) {
+				t.Errorf("%s: %+v, in another unit %+v", name, c, u)
+			}
+			if !same(c.Value, 1/back.Value) || c.Bounded() && !same(c.Lo, 1/back.Hi) || !same(c.P, back.P) {
+				t.Errorf("%s: %+v, the other way round %+v", name, c, back)
+			}
+			if (c.P < 1-Level) != (c.Lo > 1 || c.Hi < 1) && math.Abs(c.P-(1-Level)) > 1e-6 {
+				t.Errorf("%s: p and interval disagree: %+v", name, c)
+			}
+		}
+		if x, y := Wilcoxon(a, b), Wilcoxon(scaled(pb, unit), scaled(pa, unit)); !same(x.P, y.P) {
+			t.Errorf("Wilcoxon: %v, turned round %v", x, y)
+		}
+		if x, y := CliffsDelta(a, b), CliffsDelta(ub, ua); !same(x, -y) || math.Abs(x) > 1 {
+			t.Errorf("Cliff's delta: %v, turned round %v", x, y)
+		}
+		if x, y := MannWhitney(a, b), MannWhitney(pb, pa); !same(x.P, y.P) || !same(x.Statistic+y.Statistic, float64(n*n)) {
+			t.Errorf("Mann-Whitney: %v, turned round %v", x, y)
+		}
+	})
+}
+
+// TestDistances holds both distances against their definitions, point by point.
+func TestDistances(t *testing.T) {
+	values := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-20, 20).Draw(t, "x")) }), 1, 12)
+	share := func(xs []float64, x float64) float64 {
+		n := 0
+		for _, v := range xs {
+			if v <= x {
+				n++
+			}
+		}
+		return float64(n) / float64(len(xs))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := values.Draw(t, "a"), values.Draw(t, "b")
+		most, area := 0.0, 0.0
+		for x := -20.0; x <= 20; x++ { // all values are whole
+			gap := math.Abs(share(a, x) - share(b, x))
+			most, area = max(most, gap), area+gap
+		}
+		if got := KolmogorovSmirnov(a, b); !same(got, most) {
+			t.Errorf("Kolmogorov-Smirnov %v, want %v", got, most)
+		}
+		if got := Wasserstein(a, b); !same(got, area) {
+			t.Errorf("Wasserstein %v, want %v", got, area)
+		}
+	})
+}
+
+func TestHolmProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ps := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "ps")
+		got := Holm(ps)
+		for i, p := range ps {
+			if got[i] < p || got[i] > min(1, p*float64(len(ps)))+1e-12 {
+				t.Errorf("%v becomes %v", ps, got)
+			}
+			for j := range ps {
+				if ps[i] < ps[j] && got[i] > got[j] {
+					t.Errorf("order of %v is lost in %v", ps, got)
+				}
+			}
+		}
+	})
+}
+
+// TestCoverage draws many samples from known distributions and counts how often
+// the interval holds the true value. The bands are three standard errors of
+// that count wide, around 95 % or, for the bootstrap of a skewed figure, below.
+func TestCoverage(t *testing.T) {
+	draw := func(n int, f func(*rand.Rand) float64, random *rand.Rand) []float64 {
+		xs := make([]float64, n)
+		for i := range xs {
+			xs[i] = f(random)
+		}
+		return xs
+	}
+	normal := func(r *rand.Rand) float64 { return 10 + r.NormFloat64() }
+	skewed := func(r *rand.Rand) float64 { return r.ExpFloat64() }
+	for _, c := range []struct {
+		name        string
+		times       int
+		truth       float64
+		least, most float64
+		estimate    func(r *rand.Rand) Estimate
+	}{
+		{"mean of 5 normal", 4000, 10, 0.94, 0.96, func(r *rand.Rand) Estimate { return Mean(draw(5, normal, r)) }},
+		{"median of 10 skewed", 4000, math.Ln2, 0.968, 0.988, func(r *rand.Rand) Estimate { return Median(draw(10, skewed, r)) }}, // 97.9 % by the binomial
+		{"median of 40 skewed", 4000, math.Ln2, 0.94, 0.98, func(r *rand.Rand) Estimate { return Median(draw(40, skewed, r)) }},
+		{"paired ratio of 5", 4000, 1.1, 0.94, 0.96, func(r *rand.Rand) Estimate {
+			a, b := make([]float64, 5), make([]float64, 5)
+			for i := range a {
+				day := math.Exp(r.NormFloat64()) // in common, ten times the noise
+				a[i], b[i] = 100*day*math.Exp(0.1*r.NormFloat64()), 110*day*math.Exp(0.1*r.NormFloat64())
+			}
+			return PairedRatio(a, b).Estimate
+		}},
+		{"difference of 5 and 8", 4000, 0, 0.94, 0.965, func(r *rand.Rand) Estimate {
+			return Difference(draw(5, normal, r), scaled(draw(8, func(r *rand.Rand) float64 { return 10.0/3 + r.NormFloat64() }, r), 3)).Estimate
+		}},
+		{"BCa of the mean of 30 skewed", 120, 1, 0.87, 0.99, func(r *rand.Rand) Estimate { return BCa(draw(30, skewed, r), mean, r) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(20, 26))
+			held := 0
+			for range c.times {
+				if e := c.estimate(random); e.Lo <= c.truth && c.truth <= e.Hi {
+					held++
+				}
+			}
+			if share := float64(held) / float64(c.times); share < c.least || share > c.most {
+				t.Errorf("%.3f of the intervals hold the true value, want %.3f to %.3f", share, c.least, c.most)
+			}
+		})
+	}
+}
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+func pick(xs []float64, order []int) []float64 {
+	picked := make([]float64, len(order))
+	for i, at := range order {
+		picked[i] = xs[at]
+	}
+	return picked
+}
+
+func scaled(xs []float64, by float64) []float64 {
+	ys := slices.Clone(xs)
+	for i := range ys {
+		ys[i] *= by
+	}
+	return ys
+}

@@ -1,0 +1,184 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// exactPairs is up to how many pairs Wilcoxon counts all signs; beyond it the
+// normal distribution is as good.
+const exactPairs = 100
+
+// Wilcoxon is the signed-rank test of whether pairs differ, for differences
+// that are symmetric about their centre. Pairs that do not differ are left out;
+// ties get the mean of their ranks, and the p-value is exact all the same: the
+// share of all assignments of signs that are as far from even.
+func Wilcoxon(a, b []float64) Test {
+	if c, ok := usablePairs(a, b); !ok {
+		return Test{math.NaN(), math.NaN(), c.Warnings}
+	}
+	var d []float64
+	for i := range a {
+		if a[i] != b[i] {
+			d = append(d, b[i]-a[i])
+		}
+	}
+	if len(d) == 0 {
+		return Test{0, 1, []string{"no pair differs"}}
+	}
+	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
+	// Twice the rank, so that a mean of two ranks is whole.
+	double := make([]int, len(d))
+	plus := 0
+	for i := 0; i < len(d); {
+		j := i
+		for j < len(d) && math.Abs(d[j]) == math.Abs(d[i]) {
+			j++
+		}
+		for k := i; k < j; k++ {
+			double[k] = i + j + 1
+			if d[k] > 0 {
+				plus += double[k]
+			}
+		}
+		i = j
+	}
+	t := Test{Statistic: float64(plus) / 2, P: signsP(double, plus)}
+	if t.P > 1-Level && len(d) < MinRanks {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("need at least %d pairs that differ to tell a difference by ranks, have %d", MinRanks, len(d)))
+	}
+	return t
+}
+
+// signsP is the share of assignments of signs to ranks whose positive sum is as
+// far from the middle as plus is.
+func signsP(ranks []int, plus int) float64 {
+	sum, squares := 0, 0.0
+	for _, r := range ranks {
+		sum += r
+		squares += float64(r) * float64(r)
+	}
+	low := min(plus, sum-plus)
+	if len(ranks) > exactPairs {
+		// With continuity correction: the step of doubled ranks is 2.
+		z := (float64(sum)/2 - float64(low) - 1) / (math.Sqrt(squares) / 2)
+		return min(1, 2*normalCDF(-z))
+	}
+	// ways[s] is the probability of sum s over the ranks so far.
+	ways := make([]float64, sum+1)
+	ways[0] = 1
+	reached := 0
+	for _, r := range ranks {
+		reached += r
+		for s := reached; s >= 0; s-- {
+			ways[s] /= 2
+			if s >= r {
+				ways[s] += ways[s-r] / 2
+			}
+		}
+	}
+	p := 0.0
+	for _, w := range ways[:low+1] {
+		p += w
+	}
+	return min(1, 2*p)
+}
+
+// Drift is whether a sample rises or falls in the order in which it was
+// measured.
+type Drift struct {
+	// P is the two-sided p-value of the Mann-Kendall test, NaN below 4
+	// measurements, which cannot show a drift.
+	P float64
+	// Change is by how much the sample changed from its first to its last
+	// measurement, by the median of slopes (Theil and Sen), as a share of the
+	// median.
+	Change   float64
+	Warnings []string
+}
+
+// DriftOf looks for a drift in xs, in order of measurement.
+func DriftOf(xs []float64) Drift {
+	if e, ok := usable(xs, 4); !ok {
+		return Drift{math.NaN(), math.NaN(), e.Warnings}
+	}
+	n := len(xs)
+	var slopes []float64
+	up := 0 // rising pairs less falling ones
+	for i := range xs {
+		for j := i + 1; j < n; j++ {
+			up += cmp.Compare(xs[j], xs[i])
+			slopes = append(slopes, (xs[j]-xs[i])/float64(j-i))
+		}
+	}
+	return Drift{
+		P:      kendallP(xs, up),
+		Change: Quantile(slopes, 0.5) * float64(n-1) / math.Abs(Quantile(xs, 0.5)),
+	}
+}
+
+// kendallP is how often a random order has as many more rising than falling
+// pairs, or falling than rising, as xs, which has up.
+func kendallP(xs []float64, up int) float64 {
+	n := len(xs)
+	sorted := slices.Sorted(slices.Values(xs))
+	ties := 0.0 // sum over groups of equal values
+	for i := 0; i < n; {
+		j := upperBound(sorted, sorted[i])
+		k := float64(j - i)
+		ties += k * (k - 1) * (2*k + 5)
+		i = j
+	}
+	if ties > 0 || n > 50 {
+		variance := (float64(n)*float64(n-1)*float64(2*n+5) - ties) / 18
+		if variance == 0 {
+			return 1
+		}
+		return min(1, 2*normalCDF(-(math.Abs(float64(up))-1)/math.Sqrt(variance)))
+	}
+	// share[k] is the share of orders of the first values with k falling pairs.
+	pairs := n * (n - 1) / 2
+	falling := (pairs - int(math.Abs(float64(up)))) / 2
+	share := make([]float64, pairs+1)
+	share[0] = 1
+	for m := 2; m <= n; m++ {
+		next := make([]float64, pairs+1)
+		for k := range next {
+			for add := 0; add < m && add <= k; add++ {
+				next[k] += share[k-add] / float64(m)
+			}
+		}
+		share = next
+	}
+	p := 0.0
+	for _, s := range share[:falling+1] {
+		p += s
+	}
+	return min(1, 2*p)
+}
+
+// WarmUp is how many of the first measurements of xs are better left out, by
+// White's marginal standard error rule (MSER): the number that leaves the rest
+// with the smallest squared error of its mean. At most half are; fewer than 10
+// measurements give 0, they are too few to tell.
+func WarmUp(xs []float64) int {
+	if _, ok := usable(xs, 10); !ok {
+		return 0
+	}
+	best, skip := math.Inf(1), 0
+	for d := 0; d <= len(xs)/2; d++ {
+		rest := xs[d:]
+		_, variance := moments(rest)
+		n := float64(len(rest))
+		if mser := variance * (n - 1) / (n * n); mser < best {
+			best, skip = mser, d
+		}
+	}
+	return skip
+}
+
+func normalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+func normalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }

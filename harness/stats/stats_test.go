@@ -1,0 +1,251 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Published samples. Each says where its results are from.
+var (
+	// Student 1908, hours of sleep gained by ten patients under two drugs; the
+	// results are those of R's t.test on data set sleep.
+	sleep1 = []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
+	sleep2 = []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	// Hollander and Wolfe 1973, pages 69 and 29, in the examples of R's
+	// wilcox.test: permeability at term and earlier, depression before and after.
+	term   = []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
+	early  = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
+	before = []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
+	after  = []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
+	// Efron and Tibshirani 1993, table 14.1: spatial test, A.
+	spatial = []float64{
+		48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6,
+		0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41,
+	}
+)
+
+func near(t *testing.T, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within) {
+		t.Errorf("%s: %v, want %v within %v", what, got, want, within)
+	}
+}
+
+func interval(t *testing.T, what string, e Estimate, value, lo, hi, within float64) {
+	t.Helper()
+	near(t, what, e.Value, value, within)
+	near(t, what+", lower bound", e.Lo, lo, within)
+	near(t, what+", upper bound", e.Hi, hi, within)
+}
+
+func TestPublished(t *testing.T) {
+	c := PairedDifference(sleep1, sleep2)
+	interval(t, "paired t", c.Estimate, 1.58, 0.7001142, 2.4598858, 1e-6)
+	near(t, "paired t, p", c.P, 0.002833, 1e-6)
+
+	c = Difference(sleep1, sleep2)
+	interval(t, "Welch", c.Estimate, 1.58, -0.2054832, 3.3654832, 1e-6)
+	near(t, "Welch, p", c.P, 0.07939, 1e-5)
+
+	u := MannWhitney(early, term)
+	near(t, "Mann-Whitney U", u.Statistic, 50-35, 0)
+	near(t, "Mann-Whitney p", u.P, 2*0.1272, 1e-4)
+	near(t, "Mann-Whitney U, swapped", MannWhitney(term, early).Statistic, 35, 0)
+
+	w := Wilcoxon(after, before)
+	near(t, "Wilcoxon V", w.Statistic, 40, 0)
+	near(t, "Wilcoxon p", w.P, 2*0.01953, 2e-5)
+
+	// 2U/mn - 1.
+	near(t, "Cliff's delta", CliffsDelta(early, term), 2*35.0/50-1, 1e-12)
+	near(t, "quantile", Quantile([]float64{10, 1, 2, 3, 4}, 0.9), 7.6, 1e-12) // R's quantile
+
+	// The worked example of SciPy's wasserstein_distance.
+	near(t, "Wasserstein", Wasserstein([]float64{0, 1, 3}, []float64{5, 6, 8}), 5, 1e-12)
+	near(t, "Wasserstein, weighted", Wasserstein([]float64{0, 0, 0, 1}, []float64{0, 1}), 0.25, 1e-12)
+}
+
+// TestStudentTable holds the quantiles behind every t interval against the
+// usual table.
+func TestStudentTable(t *testing.T) {
+	for freedom, want := range map[float64]float64{
+		1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 9: 2.2622, 10: 2.2281, 29: 2.0452, 100: 1.9840,
+	} {
+		near(t, "t quantile", tQuantile(freedom), want, 6e-5)
+		near(t, "p at the quantile", tTwoSided(tQuantile(freedom), freedom), 0.05, 1e-9)
+	}
+}
+
+// TestMedianOrderStatistics: the shortest run of order statistics that holds the
+// median with 95 % by the binomial distribution, the left one where two do: for
+// 8, from the first (1 - 1/256) to the seventh (less 9/256).
+func TestMedianOrderStatistics(t *testing.T) {
+	for _, c := range []struct {
+		n              int
+		median, lo, hi float64
+	}{
+		{6, 3.5, 1, 6}, {7, 4, 1, 7}, {8, 4.5, 1, 7}, {9, 5, 2, 8}, {10, 5.5, 2, 9}, {20, 10.5, 6, 15},
+	} {
+		xs := make([]float64, c.n)
+		for i := range xs {
+			xs[i] = float64(i + 1)
+		}
+		interval(t, "median", Median(xs), c.median, c.lo, c.hi, 0)
+	}
+}
+
+// TestBCa: DiCiccio and Efron 1996, table 1, and Efron and Tibshirani 1993,
+// table 14.2, for the variance of the spatial test data at the level 90 %.
+func TestBCa(t *testing.T) {
+	variance := func(xs []float64) float64 {
+		_, v := moments(xs)
+		return v * float64(len(xs)-1) / float64(len(xs))
+	}
+	none := func([]float64, float64) (float64, float64) { return 0, 0 }
+	e := bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, none)
+	near(t, "variance", e.Value, 171.5, 0.05)
+	near(t, "percentile, lower", e.Lo, 100.8, 3)
+	near(t, "percentile, upper", e.Hi, 233.9, 3)
+	var bias, acceleration float64
+	e = bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, func(drawn []float64, value float64) (float64, float64) {
+		bias, acceleration = correction(spatial, variance, drawn, value)
+		return bias, acceleration
+	})
+	near(t, "bias correction", bias, 0.146, 0.03)
+	near(t, "acceleration", acceleration, 0.061, 0.001)
+	near(t, "BCa, lower", e.Lo, 115.8, 4)
+	near(t, "BCa, upper", e.Hi, 259.6, 6)
+}
+
+// TestHolm: the example of the method's article in Wikipedia, and what R's
+// p.adjust gives for the second.
+func TestHolm(t *testing.T) {
+	for _, c := range []struct{ ps, want []float64 }{
+		{[]float64{0.01, 0.04, 0.03, 0.005}, []float64{0.03, 0.06, 0.06, 0.02}},
+		{[]float64{0.01, 0.02, 0.03, 0.04}, []float64{0.04, 0.06, 0.06, 0.06}},
+		{[]float64{0.5, 0.9, 0.02}, []float64{1, 1, 0.06}},
+		{[]float64{0.03, math.NaN()}, []float64{0.03, math.NaN()}},
+		{nil, nil},
+	} {
+		got := Holm(c.ps)
+		for i, want := range c.want {
+			if math.IsNaN(want) && math.IsNaN(got[i]) {
+				continue
+			}
+			near(t, "Holm", got[i], want, 1e-12)
+		}
+	}
+}
+
+// TestWilcoxonCountsSigns compares with going through all assignments of signs.
+func TestWilcoxonCountsSigns(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 50 {
+		n := 1 + random.IntN(10)
+		a, b := make([]float64, n), make([]float64, n)
+		for i := range b {
+			b[i] = float64(random.IntN(9) - 4) // with ties, and pairs that do not differ
+		}
+		got := Wilcoxon(a, b)
+		near(t, "Wilcoxon", got.P, bruteSigns(b), 1e-12)
+	}
+}
+
+func bruteSigns(d []float64) float64 {
+	d = slices.DeleteFunc(slices.Clone(d), func(x float64) bool { return x == 0 })
+	var ranks []float64
+	total, plus := 0.0, 0.0
+	for _, x := range d {
+		rank := 0.5
+		for _, y := range d {
+			if math.Abs(y) < math.Abs(x) {
+				rank++
+			} else if math.Abs(y) == math.Abs(x) {
+				rank += 0.5
+			}
+		}
+		ranks, total = append(ranks, rank), total+rank
+		if x > 0 {
+			plus += rank
+		}
+	}
+	far, all := 0, 1<<len(d)
+	for signs := range all {
+		sum := 0.0
+		for i, r := range ranks {
+			if signs>>i&1 == 1 {
+				sum += r
+			}
+		}
+		if math.Abs(sum-total/2) >= math.Abs(plus-total/2) {
+			far++
+		}
+	}
+	return float64(far) / float64(all)
+}
+
+// TestDrift: Kendall's table for small samples (p of 5 rising values is 2/5!),
+// and the sign and size of a known slope.
+func TestDrift(t *testing.T) {
+	d := DriftOf([]float64{1, 2, 3, 4, 5})
+	near(t, "p", d.P, 2.0/120, 1e-12)
+	near(t, "change", d.Change, 4.0/3, 1e-12)
+	near(t, "p of 4 falling", DriftOf([]float64{4, 3, 2, 1}).P, 2.0/24, 1e-12)
+	// 3 of 4! orders have one falling pair.
+	near(t, "p of 1 exchange", DriftOf([]float64{1, 2, 4, 3}).P, 2*4.0/24, 1e-12)
+	near(t, "p of equal", DriftOf([]float64{2, 2, 2, 2}).P, 1, 0)
+	if d := DriftOf([]float64{1, 2, 3}); !math.IsNaN(d.P) || len(d.Warnings) == 0 {
+		t.Errorf("3 measurements: %+v, want no answer and a warning", d)
+	}
+	warm := []float64{50, 40, 20, 10, 11, 9, 10, 11, 9, 10, 10, 11}
+	if skip := WarmUp(warm); skip != 3 {
+		t.Errorf("warm-up of %v: %d, want 3", warm, skip)
+	}
+}
+
+// TestTooLittle: nothing panics, and whatever has no bound says why.
+func TestTooLittle(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	first := func(xs []float64) float64 { return xs[0] }
+	bad := [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {1}, {1, 2, 3}}
+	for _, xs := range bad {
+		finite := !slices.ContainsFunc(xs, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+		for name, e := range map[string]Estimate{
+			"median": Median(xs), "mean": Mean(xs), "percentile": Percentile(xs, first, random), "BCa": BCa(xs, first, random),
+			"difference": PairedDifference(xs, xs).Estimate, "ratio": PairedRatio(xs, xs).Estimate,
+			"unpaired": Difference(xs, xs).Estimate, "unpaired ratio": Ratio(xs, xs).Estimate,
+			"unequal": PairedDifference(xs, []float64{1, 2}).Estimate,
+		} {
+			if !e.Bounded() && len(e.Warnings) == 0 {
+				t.Errorf("%s of %v: %+v without bounds or warning", name, xs, e)
+			}
+			if !finite && e.Bounded() {
+				t.Errorf("%s of %v is bounded: %+v", name, xs, e)
+			}
+		}
+		for name, test := range map[string]Test{"Mann-Whitney": MannWhitney(xs, xs), "Wilcoxon": Wilcoxon(xs, xs)} {
+			if len(test.Warnings) == 0 {
+				t.Errorf("%s of %v has no warning", name, xs)
+			}
+		}
+		WarmUp(xs)
+		DriftOf(xs)
+		Quantile(xs, 0.5)
+		Spread(xs)
+		if d := Wasserstein(xs, []float64{1}); (len(xs) == 0 || !finite) && !math.IsNaN(d) {
+			t.Errorf("Wasserstein of %v: %v", xs, d)
+		}
+	}
+	if c := PairedRatio([]float64{0, 1}, []float64{1, 1}); c.Bounded() || !strings.Contains(c.Warnings[0], "above zero") {
+		t.Errorf("ratio over zero: %+v", c)
+	}
+	if e := Median([]float64{3}); e.Value != 3 || !strings.Contains(e.Warnings[0], "at least 6") {
+		t.Errorf("median of one: %+v", e)
+	}
+	if c := PairedDifference([]float64{1, 2}, []float64{2, 3}); c.P != 0 || len(c.Warnings) < 2 {
+		t.Errorf("pairs without spread: %+v, want a warning", c)
+	}
+}
