@@ -172,7 +172,7 @@ func newExaminer(c *config.Cluster) (*examiner, error) {
 func (e *examiner) close() {
 	e.rm.Close()
 	e.history.Close()
-	e.hdfs.Close()
+	e.hdfs.Close() //nolint:errcheck // it was only asked
 }
 
 func (e *examiner) report(ctx context.Context) *Report {

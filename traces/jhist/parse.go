@@ -75,7 +75,7 @@ type parser struct {
 }
 
 func (p *parser) parse() error {
-	form, err := p.line()
+	form, _ := p.line() // an end of file is found below
 	p.stats.Form = string(bytes.TrimSpace(form))
 	if p.stats.Form != "Avro-Json" && p.stats.Form != "Avro-Binary" {
 		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", p.stats.Form)

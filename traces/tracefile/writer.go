@@ -190,7 +190,7 @@ func (w *Writer) close(complete bool, reason string) error {
 			w.store()
 		}
 	}
-	w.zstd.Close()
+	_ = w.zstd.Close() // each block was compressed whole; this only ends its goroutines
 	if w.file == nil {
 		return w.err
 	}
