@@ -34,7 +34,7 @@ func (l *load) submit(tb testing.TB) {
 	for range l.spec.Maps {
 		a := l.rng.IntN(l.nodes)
 		b := l.rng.IntN(l.nodes)
-		l.spec.Replicas.Add(NodeID(a), NodeID(b), NodeID(b/40*40+(b+1)%40))
+		l.spec.Replicas.Add(NodeID(a), NodeID(b), NodeID(min(b/40*40+(b+1)%40, l.nodes-1)))
 	}
 	id, err := l.s.Submit(&l.spec)
 	if err != nil {

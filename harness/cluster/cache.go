@@ -41,10 +41,7 @@ func (s *State) layCached(j *job, h *Hosts) {
 }
 
 func (s *State) newCache(j *job, nodes int) *cache {
-	c := &cache{}
-	if k := len(s.caches); k > 0 {
-		c, s.caches = s.caches[k-1], s.caches[:k-1]
-	}
+	c := again(&s.caches)
 	*c = cache{pool: &s.pool, tasks: s.pool.get(int(j.counts[Map].total)), copies: c.copies[:0], spare: None}
 	for t := range c.tasks {
 		c.tasks[t] = None

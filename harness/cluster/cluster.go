@@ -32,12 +32,11 @@ type JobID int32
 // splits, then its reduces. View.Index tells them apart.
 type TaskID int32
 
-// QueueID and UserID number queues and users from 0, in the order of first
-// mention.
-type (
-	QueueID int32
-	UserID  int32
-)
+// QueueID numbers a queue from 0, in the order of first mention.
+type QueueID int32
+
+// UserID numbers a user from 0, in the order of first mention.
+type UserID int32
 
 // None is the id of nothing: no node, no task.
 const None = -1
@@ -107,7 +106,8 @@ type State struct {
 	names  names
 	pool   pool[int32]
 	hosts  pool[NodeID]
-	caches []*cache // of ended jobs, to be used again
+	caches []*cache  // of ended jobs, to be used again
+	arrays []*arrays // likewise
 	work   scratch
 	view   View
 }

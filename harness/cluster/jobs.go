@@ -64,29 +64,36 @@ func (h *Hosts) check(maps int32, nodes int) error {
 	return nil
 }
 
+// job is what stays of a job when it has ended, and its arrays while it lives.
 type job struct {
-	ended    bool
-	priority int32
-	queue    QueueID
-	user     UserID
-	weight   float64
-	size     [2]Resource // by kind
-	held     Resource
-	counts   [2]counts
+	*arrays
+	ended     bool
+	priority  int32
+	queue     QueueID
+	user      UserID
+	weight    float64
+	size      [2]Resource // by kind
+	held      Resource
+	counts    [2]counts
+	name      string
+	submitted int64
+}
 
+type arrays struct {
 	where       []int32 // by task, see tasks.go
+	waited      bool    // some task waits or did
 	open        [2]set  // by kind, the waiting tasks
 	rerun       []TaskID
-	data        located // replicas
-	split       located // what the ApplicationMaster reads, if splitMem is there
-	cached      *cache  // nil: nothing is
-	cachedTasks int32   // waiting maps with a cached copy
+	data        located  // replicas
+	split       *located // what the ApplicationMaster reads: data, or its own
+	cached      *cache   // nil: nothing is
+	cachedTasks int32    // waiting maps with a cached copy
 
 	mem, splitMem []int32 // where the arrays above lie, but for the hosts
-	name          string
-	submitted     int64
-	firstStart    int64
 }
+
+// nothing is the arrays of a job that has ended.
+var nothing = arrays{split: &located{}}
 
 // counts are tasks of one kind. Those not counted have not been asked for.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
@@ -114,14 +121,6 @@ func (l *located) of(t TaskID) []NodeID {
 	return l.hosts[start:l.ends[t]]
 }
 
-// seen is what the ApplicationMaster reads.
-func (j *job) seen() *located {
-	if j.splitMem != nil {
-		return &j.split
-	}
-	return &j.data
-}
-
 // Submit adds a job. Its tasks wait when they have been asked for.
 func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	id := JobID(len(s.jobs))
@@ -134,7 +133,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		user:      UserID(intern(s.names.user, &s.names.users, spec.User)),
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,
-		submitted: s.now, firstStart: -1,
+		submitted: s.now,
 	})
 	j := &s.jobs[id]
 	if j.weight == 0 {
@@ -189,21 +188,39 @@ func (s *State) Resplit(id JobID, spec *JobSpec) error {
 // lay makes a job's arrays: one piece of memory, and another one for split
 // hosts of their own.
 func (s *State) lay(j *job, spec *JobSpec) {
-	maps, reduces := spec.Maps, spec.Reduces
-	own := int(maps+reduces) + words(maps) + words(reduces)
-	j.mem, j.splitMem = s.layHosts(&j.data, &spec.Replicas, maps, own), nil
-	j.where, own = j.mem[:maps+reduces], int(maps+reduces)
-	for t := range j.where {
-		j.where[t] = unasked
+	a := again(&s.arrays)
+	maps, tasks := spec.Maps, int(spec.Maps+spec.Reduces)
+	own := tasks + words(maps) + words(spec.Reduces)
+	a.mem = s.layHosts(&a.data, &spec.Replicas, maps, own)
+	a.where = a.mem[:tasks]
+	for t := range a.where {
+		a.where[t] = unasked
 	}
-	j.open[Map] = set{bits: j.mem[own:][:words(maps)]}
-	j.open[Reduce] = set{bits: j.mem[own+words(maps):][:words(reduces)]}
-	j.split = located{}
-	if spec.SplitHosts != nil {
-		j.splitMem = s.layHosts(&j.split, spec.SplitHosts, maps, 0)
+	a.open[Map] = set{bits: a.mem[tasks:][:words(maps)]}
+	a.open[Reduce] = set{bits: a.mem[tasks+words(maps) : own]}
+	if a.split = &a.data; spec.SplitHosts != nil {
+		a.split = &located{}
+		a.splitMem = s.layHosts(a.split, spec.SplitHosts, maps, 0)
 	}
-	j.cachedTasks = 0
+	j.arrays = a
 	s.layCached(j, &spec.Cached)
+}
+
+// unlay gives them back.
+func (s *State) unlay(j *job) {
+	a := j.arrays
+	j.arrays = &nothing
+	s.pool.put(a.mem)
+	s.pool.put(a.splitMem)
+	s.hosts.put(a.data.hosts)
+	if a.split != &a.data {
+		s.hosts.put(a.split.hosts)
+	}
+	if a.cached != nil {
+		s.retire(a.cached)
+	}
+	*a = arrays{}
+	s.arrays = append(s.arrays, a)
 }
 
 // layHosts makes l's arrays after the first room numbers of a piece of memory.
@@ -268,13 +285,15 @@ func (s *State) EndJob(id JobID) {
 			s.Cancel(ReservationID(r))
 		}
 	}
-	for t := 0; t < len(j.where) && j.counts[Map].running+j.counts[Reduce].running > 0; t++ {
-		if j.where[t] >= 0 {
-			s.Finish(id, TaskID(t))
+	if j.counts[Map].running+j.counts[Reduce].running > 0 {
+		for t, n := range j.where {
+			if n >= 0 {
+				s.give(NodeID(n), j.size[j.kind(TaskID(t))])
+			}
 		}
 	}
 	for k := range j.counts {
-		j.counts[k].waiting = 0
+		j.counts[k].waiting, j.counts[k].running = 0, 0
 		s.listWaiting(id, Kind(k))
 	}
 	s.unlay(j)
@@ -282,18 +301,6 @@ func (s *State) EndJob(id JobID) {
 	if i, ok := slices.BinarySearch(s.active, id); ok {
 		s.active = slices.Delete(s.active, i, i+1)
 	}
-}
-
-func (s *State) unlay(j *job) {
-	s.pool.put(j.mem)
-	s.pool.put(j.splitMem)
-	s.hosts.put(j.data.hosts)
-	s.hosts.put(j.split.hosts)
-	if j.cached != nil {
-		s.retire(j.cached)
-	}
-	j.mem, j.splitMem, j.where, j.cached, j.rerun = nil, nil, nil, nil, nil
-	j.open, j.data, j.split = [2]set{}, located{}, located{}
 }
 
 // SetPriority changes a job's priority.

@@ -97,7 +97,7 @@ func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 // SplitLevel is how near node n is to map t as the ApplicationMaster counts:
 // LevelNode, LevelRack or LevelOff.
 func (v *View) SplitLevel(id JobID, t TaskID, n NodeID) Level {
-	return v.s.level(v.s.jobs[id].seen(), t, n)
+	return v.s.level(v.s.jobs[id].split, t, n)
 }
 
 func (s *State) level(l *located, t TaskID, n NodeID) Level {
@@ -117,7 +117,7 @@ func (s *State) level(l *located, t TaskID, n NodeID) Level {
 func (v *View) Replicas(id JobID, t TaskID) []NodeID { return v.s.jobs[id].data.of(t) }
 
 // SplitHosts is the nodes that the ApplicationMaster reads in map t's split.
-func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].seen().of(t) }
+func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].split.of(t) }
 
 // CachedOn appends the nodes with map t's input in their cache.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
@@ -133,7 +133,7 @@ func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 // maps together: in how many places its ApplicationMaster asks for containers
 // at first.
 func (v *View) Locations(id JobID) int32 {
-	l := v.s.jobs[id].seen()
+	l := v.s.jobs[id].split
 	return l.byNode.lists + l.byRack.lists
 }
 
@@ -168,7 +168,7 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 			return t, BindRerun
 		}
 	}
-	open, seen := &j.open[Map], j.seen()
+	open, seen := &j.open[Map], j.split
 	if t := seen.byNode.first(int32(n), open.bits); t != None {
 		return t, BindNode
 	}

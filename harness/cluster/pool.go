@@ -42,6 +42,17 @@ func sizeClass(n int) (class, size int) {
 	return top*8 + steps - 24, steps << top
 }
 
+// again takes one of those that are to be used again, or makes one.
+func again[T any](spare *[]*T) *T {
+	last := len(*spare) - 1
+	if last < 0 {
+		return new(T)
+	}
+	x := (*spare)[last]
+	*spare = (*spare)[:last]
+	return x
+}
+
 // scratch holds arrays that a submission needs for its own length only.
 type scratch struct {
 	racks, rackEnds, at []int32

@@ -82,9 +82,6 @@ func (s *State) Confirm(r ReservationID, t TaskID) error {
 	j.where[t] = int32(x.node)
 	j.counts[x.kind].reserved--
 	j.counts[x.kind].running++
-	if j.firstStart < 0 {
-		j.firstStart = s.now
-	}
 	s.free(r)
 	return nil
 }

@@ -25,9 +25,9 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 		return
 	}
 	// Cursors have only moved if something waited before.
-	moved := c.asked > 0
-	from := c.asked
-	for i := from; i < n; i++ {
+	moved := j.waited
+	j.waited = true
+	for i := c.asked; i < n; i++ {
 		t := j.task(k, i)
 		if j.where[t] != unasked { // it was seen to run before
 			continue
@@ -75,9 +75,6 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	j.where[t] = int32(n)
 	c.running++
 	s.take(n, j.size[k])
-	if j.firstStart < 0 {
-		j.firstStart = s.now
-	}
 	return nil
 }
 
@@ -132,7 +129,7 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 func (s *State) wait(j *job, t TaskID, as int32) {
 	k := j.kind(t)
 	i := int32(t)
-	j.where[t] = as
+	j.where[t], j.waited = as, true
 	j.counts[k].waiting++
 	if k == Reduce {
 		i -= j.counts[Map].total
@@ -144,7 +141,7 @@ func (s *State) wait(j *job, t TaskID, as int32) {
 		return
 	}
 	j.data.rewind(s, t)
-	if j.splitMem != nil {
+	if j.split != &j.data {
 		j.split.rewind(s, t)
 	}
 	if j.cached != nil && j.cached.tasks[t] != None {

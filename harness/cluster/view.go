@@ -63,7 +63,7 @@ func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	return to
 }
 
-// NodeName, RackName, JobName, QueueName and UserName are names of ids.
+// NodeName is a node's name.
 func (v *View) NodeName(n NodeID) string { return v.s.names.nodes[n] }
 
 // RackName is a rack's name.
