@@ -1,0 +1,337 @@
+package hold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Root is the folder in HDFS that has all holds, one folder each, named after
+// the epoch:
+//
+//	/heddle/steer/000007/owner         created exclusively: who holds the cluster
+//	/heddle/steer/000007/beat-41       renamed to beat-42 with every renewal
+//	/heddle/steer/000007/note-000001   journal lines, written once
+//	/heddle/steer/000007/released      the hold ended in order
+//
+// The highest epoch with an owner is the lease. Taking over is creating the
+// next one, so that nothing is ever checked and then removed. A rename sets
+// the folder's modification time by the NameNode's clock, and the age of that
+// time is told by a fresh file's: no clock of ours takes part.
+const Root = "/heddle/steer"
+
+const (
+	renewEvery = 5 * time.Second
+	// leaseLimit is how long a lease lasts without renewal. Its holder stops at
+	// stopLimit, so that a call that it has under way has ended by then.
+	leaseLimit = 30 * time.Second
+	stopLimit  = 20 * time.Second
+	// watchLimit is how long a lease that is void by the NameNode's clock is
+	// watched all the same: that clock may have jumped, and a live holder is
+	// seen renewing in that time.
+	watchLimit = 2 * renewEvery
+	lookEvery  = time.Second
+)
+
+// Owner says who holds a cluster.
+type Owner struct {
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	User    string `json:"user"`
+	Purpose string `json:"purpose"`
+	Folder  string `json:"folder,omitempty"` // run folder on Host
+}
+
+func (o Owner) String() string {
+	if o.PID == 0 {
+		return "a process that died while taking it"
+	}
+	s := fmt.Sprintf("%s on %s, process %d", o.User, o.Host, o.PID)
+	if o.Purpose != "" {
+		s += " (" + o.Purpose + ")"
+	}
+	if o.Folder != "" {
+		s += ", run folder " + o.Folder
+	}
+	return s
+}
+
+// Lease is the last hold of a cluster. Times are the NameNode's.
+type Lease struct {
+	Epoch    int       `json:"epoch"`
+	Owner    Owner     `json:"owner"`
+	Since    time.Time `json:"since"`
+	Renewed  time.Time `json:"renewed"`
+	Until    time.Time `json:"until"` // when it is void unless renewed
+	Released bool      `json:"released"`
+}
+
+// HeldError says that another holds the cluster and is alive.
+type HeldError struct{ Lease Lease }
+
+func (e *HeldError) Error() string {
+	l := e.Lease
+	return fmt.Sprintf("the cluster is held by %v, since %s, and was renewed just now; it is free when that ends, or %v after it was killed (%s unless renewed)",
+		l.Owner, l.Since.Format(time.DateTime), leaseLimit, l.Until.Format(time.TimeOnly))
+}
+
+// book is the folder of holds.
+type book struct{ files Files }
+
+func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
+
+// epochs lists the folders, highest first.
+func (b book) epochs(ctx context.Context) ([]int, error) {
+	names, err := b.files.List(ctx, Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var epochs []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil && n > 0 {
+			epochs = append(epochs, n)
+		}
+	}
+	slices.Sort(epochs)
+	slices.Reverse(epochs)
+	return epochs, nil
+}
+
+// lease returns the last hold; epoch 0 if there was none.
+func (b book) lease(ctx context.Context) (Lease, error) {
+	epochs, err := b.epochs(ctx)
+	if err != nil {
+		return Lease{}, err
+	}
+	for _, epoch := range epochs {
+		l, err := b.leaseOf(ctx, epoch)
+		if errors.Is(err, fs.ErrNotExist) { // nobody's yet, or settled meanwhile
+			continue
+		}
+		return l, err
+	}
+	return Lease{}, nil
+}
+
+func (b book) leaseOf(ctx context.Context, epoch int) (Lease, error) {
+	folder := folderOf(epoch)
+	l := Lease{Epoch: epoch}
+	since, err := b.files.Modified(ctx, path.Join(folder, "owner"))
+	if err != nil {
+		return l, err
+	}
+	renewed, err := b.files.Modified(ctx, folder)
+	if err != nil {
+		return l, err
+	}
+	data, err := b.files.Read(ctx, path.Join(folder, "owner"))
+	if err != nil {
+		return l, err
+	}
+	_ = json.Unmarshal(data, &l.Owner) // what died while writing it stays unknown
+	names, err := b.files.List(ctx, folder)
+	l.Since, l.Renewed, l.Until = since, renewed, renewed.Add(leaseLimit)
+	l.Released = slices.Contains(names, "released")
+	return l, err
+}
+
+// claim takes the lease when it is free, and waits for one that is not renewed
+// to become void. It returns a HeldError as soon as a renewal is seen. The
+// lease counts from the time returned, which is before it was asked for.
+func (b book) claim(ctx context.Context, owner Owner, own int, log *slog.Logger) (int, time.Time, error) {
+	var seen Lease
+	var since time.Time
+	for {
+		asked := time.Now()
+		l, err := b.lease(ctx)
+		if err != nil {
+			return 0, asked, err
+		}
+		free := l.Epoch == 0 || l.Released || l.Epoch == own
+		switch {
+		case free:
+		case l.Epoch != seen.Epoch:
+			seen, since = l, time.Now()
+			log.Info("the cluster is held; waiting whether the lease is renewed", "owner", l.Owner.String(), "renewed", l.Renewed)
+		case !l.Renewed.Equal(seen.Renewed):
+			return 0, asked, &HeldError{l}
+		default:
+			if free, err = b.void(ctx, l, time.Since(since)); err != nil {
+				return 0, asked, err
+			}
+		}
+		if free {
+			err := b.create(ctx, l.Epoch+1, owner)
+			if !errors.Is(err, fs.ErrExist) {
+				return l.Epoch + 1, asked, err
+			}
+			own = 0 // another was faster
+			continue
+		}
+		if err := wait(ctx, lookEvery); err != nil {
+			return 0, asked, err
+		}
+	}
+}
+
+// void says whether a lease that was watched for so long without a renewal has
+// ended.
+func (b book) void(ctx context.Context, l Lease, watched time.Duration) (bool, error) {
+	if watched < watchLimit {
+		return false, nil
+	}
+	if watched >= leaseLimit {
+		return true, nil
+	}
+	now, err := b.now(ctx)
+	return err == nil && !now.Before(l.Until), err
+}
+
+// now is the NameNode's time.
+func (b book) now(ctx context.Context) (time.Time, error) {
+	probe := fmt.Sprintf("%s/.now-%x", Root, randomID())
+	if err := b.files.Create(ctx, probe, nil); err != nil {
+		return time.Time{}, err
+	}
+	t, err := b.files.Modified(ctx, probe)
+	return t, errors.Join(err, b.files.RemoveAll(ctx, probe))
+}
+
+// create makes an epoch ours, or fails with fs.ErrExist.
+func (b book) create(ctx context.Context, epoch int, owner Owner) error {
+	folder := folderOf(epoch)
+	if err := b.files.MkdirAll(ctx, folder); err != nil {
+		return forbidden(err)
+	}
+	data, err := json.Marshal(owner)
+	if err != nil {
+		return err
+	}
+	if err := b.files.Create(ctx, path.Join(folder, "owner"), data); err != nil {
+		return forbidden(err)
+	}
+	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
+}
+
+func forbidden(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; let the user write there: hdfs dfs -mkdir -p %s; hdfs dfs -chown USER %s", err, Root, Root)
+	}
+	return err
+}
+
+var errSuperseded = errors.New("another has taken over")
+
+// renew sets the modification time of the epoch's folder, unless a later epoch
+// has an owner.
+func (b book) renew(ctx context.Context, epoch int) error {
+	l, err := b.lease(ctx)
+	if err != nil {
+		return err
+	}
+	if l.Epoch > epoch {
+		return fmt.Errorf("%w: %v", errSuperseded, l.Owner)
+	}
+	if l.Epoch < epoch {
+		return fmt.Errorf("%w, or has removed %s", errSuperseded, folderOf(epoch))
+	}
+	names, err := b.files.List(ctx, folderOf(epoch))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "beat-")); err == nil && strings.HasPrefix(name, "beat-") {
+			folder := folderOf(epoch)
+			return b.files.Rename(ctx, path.Join(folder, name), fmt.Sprintf("%s/beat-%d", folder, n+1))
+		}
+	}
+	return b.files.Create(ctx, path.Join(folderOf(epoch), "beat-0"), nil)
+}
+
+// release marks the epoch as ended; what is noted there is still to be put back.
+func (b book) release(ctx context.Context, epoch int) error {
+	err := b.files.Create(ctx, path.Join(folderOf(epoch), "released"), nil)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// keep renews the lease until the hold ends. A renewal counts from the moment
+// it was asked for. When none has come through for stopLimit, the hold is lost,
+// also while a call hangs.
+func (h *Hold) keep(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lost := time.NewTimer(stopLimit - time.Since(*h.renewed.Load()))
+	defer lost.Stop()
+	next := time.NewTimer(renewEvery)
+	defer next.Stop()
+	var asked time.Time
+	failed := errors.New("no answer from HDFS")
+	var result chan error // of the renewal under way
+	for {
+		select {
+		case <-h.ended:
+			return
+		case <-lost.C:
+			h.lose(fmt.Errorf("not renewed for %v: %w", stopLimit, failed))
+			return
+		case <-next.C:
+			asked, result = time.Now(), make(chan error, 1)
+			go func(result chan<- error) { result <- h.book.renew(ctx, h.epoch) }(result)
+		case err := <-result:
+			result = nil
+			switch {
+			case errors.Is(err, errSuperseded):
+				h.lose(err)
+				return
+			case err != nil:
+				failed = err
+				h.log.Warn("lease not renewed", "reason", err)
+				next.Reset(lookEvery)
+			default:
+				h.renewed.Store(&asked)
+				lost.Reset(stopLimit - time.Since(asked))
+				next.Reset(renewEvery - time.Since(asked))
+			}
+		}
+	}
+}
+
+// lose ends the hold, unless it is lost already.
+func (h *Hold) lose(why error) {
+	err := fmt.Errorf("%w: %w", ErrLost, why)
+	if h.lost.CompareAndSwap(nil, &err) {
+		h.log.Error("steering must stop", "reason", err)
+	}
+	h.cancel(err)
+}
+
+// held says that the lease is still ours, or why not. It looks at the time
+// itself: after a pause of the whole process, a change may come before keep.
+func (h *Hold) held() error {
+	if h.Lost() == nil && time.Since(*h.renewed.Load()) > stopLimit {
+		h.lose(fmt.Errorf("not renewed for %v", stopLimit))
+	}
+	return h.Lost()
+}
+
+// alive says that steering may go on, or why not.
+func (h *Hold) alive() error {
+	if err := h.held(); err != nil {
+		return err
+	}
+	return context.Cause(h.ctx)
+}

@@ -1,0 +1,457 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"heddle/yarnclient"
+)
+
+// Report says what became of each thing that was noted.
+type Report struct {
+	// Epoch of the hold that put things back; 0 if there was nothing to do.
+	Epoch int `json:"epoch"`
+	// Back was put back now; Same was so already; Kept stays changed, for the
+	// reason given; Left should have been put back and was not.
+	Back []Item `json:"back"`
+	Same []Item `json:"same"`
+	Kept []Item `json:"kept"`
+	Left []Item `json:"left"`
+
+	open []Change // to stay in the journal
+}
+
+// Item is one noted change and what became of it.
+type Item struct {
+	Change
+	Why string `json:"why,omitempty"`
+}
+
+// Err is an error if something is left.
+func (r *Report) Err() error {
+	if len(r.Left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d changes could not be put back, the first: %v: %s; try again with heddle labels restore",
+		len(r.Left), len(r.Left)+len(r.Back)+len(r.Same), r.Left[0].Change, r.Left[0].Why)
+}
+
+// RestoreOptions of Restore.
+type RestoreOptions struct {
+	Options
+	// Prepared undoes also what Prepare has set up.
+	Prepared bool
+	// Folder of Options is a run folder whose copy of the journal is put back
+	// too, in case HDFS has lost its own.
+}
+
+// Restore takes the hold that another has left behind and puts back everything
+// it noted. A hold that is alive is a [*HeldError]. It does nothing, and writes
+// nothing, when there is nothing to put back.
+func Restore(ctx context.Context, c *Cluster, o RestoreOptions) (Report, error) {
+	r, err := restore(ctx, c, o, 0)
+	if err != nil {
+		return r, fmt.Errorf("restore cluster %s: %w", c.Name, err)
+	}
+	return r, nil
+}
+
+func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report, error) {
+	var copied notes
+	if o.Folder != "" {
+		var err error
+		if copied, err = readLocal(o.Folder); err != nil {
+			return Report{}, err
+		}
+	}
+	b := book{c.Files}
+	l, err := b.lease(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	_, noted, err := b.notesBefore(ctx, l.Epoch+1)
+	if err != nil {
+		return Report{}, err
+	}
+	if (l.Epoch == 0 || l.Released) && len(noted) == 0 && len(copied) == 0 {
+		return Report{}, nil
+	}
+	folder := o.Folder
+	o.Folder = "" // read, not written
+	h, err := begin(ctx, c, o.Options, own)
+	if err != nil {
+		return Report{}, err
+	}
+	for _, n := range copied {
+		h.notes.add([]Change{n})
+	}
+	which := undoSteering
+	if o.Prepared {
+		which = undoAll
+	}
+	r, err := h.release(ctx, which)
+	if err == nil && folder != "" && len(r.Left) == 0 {
+		var local *localJournal
+		if local, err = openLocal(folder); err == nil {
+			err = local.settle()
+			local.close()
+		}
+	}
+	return r, err
+}
+
+// readLocal reads a run folder's copy. One that is cut is read up to there.
+func readLocal(folder string) (notes, error) {
+	data, err := os.ReadFile(filepath.Join(folder, FileName))
+	if err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
+	changes, _ := parse(data)
+	n := notes{}
+	for _, c := range changes {
+		if c.Kind == settled {
+			clear(n)
+			continue
+		}
+		n.add([]Change{c})
+	}
+	return n, nil
+}
+
+// undo says which notes are acted on.
+type undo bool
+
+const (
+	undoSteering undo = false
+	undoAll      undo = true // what Prepare did too
+)
+
+const (
+	// activeLimit bounds the waiting for an active ResourceManager.
+	activeLimit = time.Minute
+	// nodeLimit bounds the waiting for nodes to register after its restart, and
+	// for a changed size to show.
+	nodeLimit = 15 * time.Second
+)
+
+// putBack makes everything that is noted as it was before, by its value: what
+// is so already is left alone, so it may be done again and again. It fails only
+// when the hold is lost; all other trouble is in the report.
+func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
+	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.epoch}}
+	h.mu.RLock()
+	todo := notes{}
+	for k, c := range h.notes {
+		if k.prepared && which == undoSteering {
+			u.report.open = append(u.report.open, c)
+			continue
+		}
+		todo[k] = c
+	}
+	h.mu.RUnlock()
+	u.resources(ctx, todo.sorted(NodeResource))
+	u.labels(ctx, todo.sorted(NodeLabel))
+	u.priorities(ctx, todo.sorted(Priority))
+	u.settings(ctx, todo.sorted(Setting)) // before the labels that they name
+	u.addedLabels(ctx, todo.sorted(AddedLabel))
+	for _, c := range todo.sorted("") {
+		if c.line != nil {
+			u.left(c, errors.New("written by a newer heddle, which has to put it back"))
+		}
+	}
+	return u.report, h.held()
+}
+
+// undoing is one pass over the notes.
+type undoing struct {
+	h      *Hold
+	rm     *yarnclient.RM
+	report Report
+}
+
+func (u *undoing) back(c Change) { u.report.Back = append(u.report.Back, Item{Change: c}) }
+func (u *undoing) same(c Change) { u.report.Same = append(u.report.Same, Item{Change: c}) }
+func (u *undoing) kept(c Change, why string) {
+	u.report.Kept = append(u.report.Kept, Item{c, why})
+}
+
+func (u *undoing) left(c Change, err error) {
+	u.report.Left = append(u.report.Left, Item{c, err.Error()})
+	u.report.open = append(u.report.open, c)
+}
+
+func (u *undoing) allLeft(list []Change, err error) {
+	for _, c := range list {
+		u.left(c, err)
+	}
+}
+
+// labels go back in one call; where that is refused, node by node. The store
+// takes them also for nodes that are down.
+func (u *undoing) labels(ctx context.Context, list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	now, err := nodesToLabels(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	back := map[string]string{}
+	var changed []Change
+	for _, c := range list {
+		if now[c.Name] == c.Label {
+			u.same(c)
+			continue
+		}
+		back[c.Name] = c.Label
+		changed = append(changed, c)
+	}
+	if len(changed) == 0 {
+		return
+	}
+	failed := map[string]error{}
+	if err := u.do(func() error { return u.rm.ReplaceLabels(ctx, back) }); err != nil {
+		for _, c := range changed {
+			failed[c.Name] = u.do(func() error { return u.rm.ReplaceLabels(ctx, map[string]string{c.Name: c.Label}) })
+		}
+	}
+	if now, err = nodesToLabels(ctx, u.rm); err != nil {
+		u.allLeft(changed, fmt.Errorf("not seen to be so: %w", err))
+		return
+	}
+	for _, c := range changed {
+		switch {
+		case now[c.Name] == c.Label:
+			u.back(c)
+		case failed[c.Name] != nil:
+			u.left(c, failed[c.Name])
+		default:
+			u.left(c, fmt.Errorf("has %s; does someone else change it?", labelText(now[c.Name])))
+		}
+	}
+}
+
+// resources go back node by node. A restart of the ResourceManager or of the
+// node has done it already; one that is not running is waited for, for a
+// while.
+func (u *undoing) resources(ctx context.Context, list []Change) {
+	var set []Change // asked to be set, not seen yet
+	start := time.Now()
+	for len(list) > 0 {
+		var nodes map[string]yarnclient.Node
+		err := whileActive(ctx, u.rm, func() error {
+			all, err := u.rm.Nodes(ctx)
+			nodes = map[string]yarnclient.Node{}
+			for _, n := range all {
+				nodes[n.ID] = n
+			}
+			return err
+		})
+		if err != nil {
+			u.allLeft(list, err)
+			return
+		}
+		late := time.Since(start) >= nodeLimit
+		var again []Change
+		for _, c := range list {
+			n, known := nodes[c.Name]
+			wasSet := slices.ContainsFunc(set, func(s Change) bool { return s.key() == c.key() })
+			switch {
+			case c.Resource == nil:
+				u.left(c, errors.New("the journal does not have its size"))
+			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
+				u.back(c)
+			case known && n.State == "RUNNING" && n.Total == *c.Resource:
+				u.same(c)
+			case known && n.State == "RUNNING" && !late:
+				err := u.do(func() error { return u.rm.SetNodeResource(ctx, c.Name, *c.Resource) })
+				if err != nil && !errors.Is(err, yarnclient.ErrUnreachable) && !errors.Is(err, yarnclient.ErrUnavailable) && !errors.Is(err, yarnclient.ErrNotFound) {
+					u.left(c, err)
+					continue
+				}
+				set = append(set, c)
+				again = append(again, c)
+			case !late:
+				again = append(again, c)
+			case !known:
+				u.same(c) // it comes back with a size of its own, if it does
+			case n.State != "RUNNING":
+				u.left(c, fmt.Errorf("the node is %s", n.State))
+			default:
+				u.left(c, fmt.Errorf("offers %d MiB, %d vcores although told otherwise", n.Total.MemoryMB, n.Total.VCores))
+			}
+		}
+		if list = again; len(list) > 0 {
+			if err := wait(ctx, lookEvery/5); err != nil {
+				u.allLeft(list, err)
+				return
+			}
+		}
+	}
+}
+
+func (u *undoing) priorities(ctx context.Context, list []Change) {
+	for _, c := range list {
+		var app yarnclient.App
+		err := whileActive(ctx, u.rm, func() (err error) {
+			app, err = u.rm.App(ctx, c.Name)
+			return err
+		})
+		switch {
+		case errors.Is(err, yarnclient.ErrNotFound) || err == nil && app.Ended():
+			u.same(c)
+			continue
+		case err != nil:
+			u.left(c, err)
+			continue
+		case app.Priority == c.Priority:
+			u.same(c)
+			continue
+		}
+		var now int
+		err = u.do(func() (err error) {
+			now, err = u.rm.SetAppPriority(ctx, c.Name, c.Priority)
+			return err
+		})
+		switch {
+		case err != nil:
+			u.left(c, err)
+		case now != c.Priority:
+			u.left(c, fmt.Errorf("the ResourceManager made it %d", now))
+		default:
+			u.back(c)
+		}
+	}
+}
+
+// settings go back in one call, since the capacities of one parent must add up
+// at every moment.
+func (u *undoing) settings(ctx context.Context, list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	var now map[string]string
+	err := whileActive(ctx, u.rm, func() (err error) {
+		now, err = u.rm.SchedulerConf(ctx)
+		return err
+	})
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	change := yarnclient.SchedulerChange{Global: map[string]string{}}
+	var changed []Change
+	for _, c := range list {
+		if now[c.settingName()] == c.Value {
+			u.same(c) // also after a restart with the memory store
+			continue
+		}
+		changed = append(changed, c)
+		if c.Queue == "" {
+			change.Global[c.Name] = c.Value
+			continue
+		}
+		i := slices.IndexFunc(change.Update, func(q yarnclient.QueueSettings) bool { return q.Queue == c.Queue })
+		if i < 0 {
+			i = len(change.Update)
+			change.Update = append(change.Update, yarnclient.QueueSettings{Queue: c.Queue, Settings: map[string]string{}})
+		}
+		change.Update[i].Settings[c.Name] = c.Value
+	}
+	if len(changed) == 0 {
+		return
+	}
+	if err := u.do(func() error { return u.rm.SetSchedulerConf(ctx, change) }); err != nil {
+		u.allLeft(changed, err)
+		return
+	}
+	for _, c := range changed {
+		u.back(c)
+	}
+}
+
+// addedLabels are removed one by one, unless something uses them by now: to
+// remove a label takes it from its nodes, and ends applications that ask for
+// it.
+func (u *undoing) addedLabels(ctx context.Context, list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	there, err := labelNames(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	users, err := labelUsers(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	for _, c := range list {
+		switch user := users[c.Name]; {
+		case !there[c.Name]:
+			u.same(c)
+		case user != "":
+			u.kept(c, user+" uses it")
+		default:
+			err := u.do(func() error { return u.rm.RemoveLabels(ctx, c.Name) })
+			var refused *yarnclient.RemoteError
+			switch {
+			case errors.As(err, &refused) && refused.Status == 400:
+				u.kept(c, refused.Error()) // a queue names it
+			case err != nil:
+				u.left(c, err)
+			default:
+				u.back(c)
+			}
+		}
+	}
+}
+
+// labelUsers says of each label that is in use who uses it.
+func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
+	users := map[string]string{}
+	nodes, err := nodesToLabels(ctx, rm)
+	if err != nil {
+		return nil, err
+	}
+	for node, label := range nodes {
+		users[label] = "node " + node
+	}
+	var apps []yarnclient.App
+	err = whileActive(ctx, rm, func() (err error) {
+		apps, err = rm.Apps(ctx, yarnclient.AppFilter{States: unfinished})
+		return err
+	})
+	for _, a := range apps {
+		for _, label := range labelsOf(&a) {
+			users[label] = "application " + a.ID
+		}
+	}
+	return users, err
+}
+
+var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
+
+// labelsOf are the labels that an application asks for.
+func labelsOf(a *yarnclient.App) []string {
+	labels := []string{a.Label, a.AMLabel}
+	for _, r := range a.Requests {
+		labels = append(labels, r.Label)
+	}
+	return slices.DeleteFunc(labels, func(l string) bool { return l == "" })
+}
+
+// do makes a change while the lease is ours.
+func (u *undoing) do(change func() error) error {
+	if err := u.h.held(); err != nil {
+		return err
+	}
+	return change()
+}
