@@ -54,6 +54,7 @@ func newApp() *cli.App {
 		Commands: []*cli.Command{
 			agentCommand(),
 			captureCommand(),
+			compareCommand(),
 			demoCommand(),
 			doctorCommand(),
 			labCommand(),

@@ -243,27 +243,11 @@ func traceExport(c *cli.Context) (err error) {
 	return r.Err()
 }
 
-// traceArgument is the one TRACE of a command line; flags may stand behind it.
+// traceArgument is the one TRACE of a command line.
 func traceArgument(c *cli.Context) (string, error) {
-	var files []string
-	rest := c.Args().Slice()
-	for len(rest) > 0 {
-		arg := rest[0]
-		rest = rest[1:]
-		if !strings.HasPrefix(arg, "-") || arg == "-" {
-			files = append(files, arg)
-			continue
-		}
-		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if _, isBool := c.Value(name).(bool); isBool && !given {
-			value, given = "true", true
-		}
-		if !given && len(rest) > 0 {
-			value, rest = rest[0], rest[1:]
-		}
-		if err := c.Set(name, value); err != nil {
-			return "", withCode(exitUsage, fmt.Errorf("%s: %w; --help says what there is", arg, err))
-		}
+	files, err := arguments(c)
+	if err != nil {
+		return "", err
 	}
 	if len(files) != 1 {
 		return "", withCode(exitUsage, fmt.Errorf("trace %s takes one TRACE, found %d", c.Command.Name, len(files)))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/aclements/go-moremath/mathx"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -65,9 +66,9 @@ func Difference(a, b []float64) Comparison {
 	nA, nB := float64(len(a)), float64(len(b))
 	seA, seB := varA/nA, varB/nB
 	freedom := (seA + seB) * (seA + seB) / (seA*seA/(nA-1) + seB*seB/(nB-1))
-	c := withError(meanB-meanA, math.Sqrt(seA+seB), freedom)
-	c.N = len(a) + len(b)
-	return c
+	n := len(a) + len(b)
+	// Of all ways to deal the measurements out, two part them so.
+	return withError(meanB-meanA, math.Sqrt(seA+seB), freedom, n, 2/mathx.Choose(n, len(a)))
 }
 
 // Ratio is the geometric mean of b over that of a, for samples that are not
@@ -96,8 +97,8 @@ func fromZero(d []float64) Comparison {
 		return Comparison{e, math.NaN()}
 	}
 	_, variance := moments(d)
-	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1))
-	c.N = len(d)
+	// Of all assignments of signs, two have only one of them.
+	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1), len(d), math.Ldexp(1, 1-len(d)))
 	if len(d) < MinRanks {
 		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))
 	}
@@ -105,17 +106,23 @@ func fromZero(d []float64) Comparison {
 }
 
 // withError is a difference by its standard error and degrees of freedom.
-func withError(difference, se, freedom float64) Comparison {
-	if se == 0 {
-		c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference}, 1}
-		if difference != 0 {
-			c.P = 0
-			c.warnf("the measurements do not differ among themselves, so nothing is known of their spread")
+// Measurements that are all equal have no error; what then speaks for a
+// difference is their number alone, by which one as clear has the probability
+// byChance.
+func withError(difference, se, freedom float64, n int, byChance float64) Comparison {
+	c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference, N: n}, 1}
+	switch {
+	case se > 0:
+		margin := tQuantile(freedom) * se
+		c.Lo, c.Hi, c.P = difference-margin, difference+margin, tTwoSided(difference/se, freedom)
+	case difference != 0:
+		c.P = byChance
+		if c.P >= 1-Level {
+			c.Lo, c.Hi = math.Inf(-1), math.Inf(1)
 		}
-		return c
+		c.warnf("no measurement strays from the difference, so only their number, %d, speaks for it", n)
 	}
-	margin := tQuantile(freedom) * se
-	return Comparison{Estimate{Value: difference, Lo: difference - margin, Hi: difference + margin}, tTwoSided(difference/se, freedom)}
+	return c
 }
 
 // exponential takes a comparison of logarithms back.

@@ -176,6 +176,32 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestFalseAlarms counts how often noise alone is taken for a drift or a
+// warm-up.
+func TestFalseAlarms(t *testing.T) {
+	random := rand.New(rand.NewPCG(20, 26))
+	const times = 2000
+	drifts, warm := 0, 0
+	for range times {
+		xs := make([]float64, 12)
+		for i := range xs {
+			xs[i] = random.NormFloat64()
+		}
+		if DriftOf(xs).P < 1-Level {
+			drifts++
+		}
+		if WarmUp(xs) > 0 {
+			warm++
+		}
+	}
+	if share := float64(drifts) / times; share > 0.05+0.01 {
+		t.Errorf("%.3f of samples of noise drift, want at most 0.05", share)
+	}
+	if share := float64(warm) / times; share > 0.03+0.01 {
+		t.Errorf("%.3f of samples of noise have a warm-up, want at most 0.03", share)
+	}
+}
+
 func indices(n int) []int {
 	all := make([]int, n)
 	for i := range all {

@@ -159,22 +159,35 @@ func kendallP(xs []float64, up int) float64 {
 	return min(1, 2*p)
 }
 
+// warmDeviations is how many standard errors the mean of a warm-up lies off the
+// rest's. With it, 3 % of samples without a warm-up seem to have one at 10
+// measurements, 1 % at 20.
+const warmDeviations = 4
+
 // WarmUp is how many of the first measurements of xs are better left out, by
 // White's marginal standard error rule (MSER): the number that leaves the rest
-// with the smallest squared error of its mean. At most half are; fewer than 10
-// measurements give 0, they are too few to tell.
+// with the smallest squared error of its mean, if they are also clearly off it.
+// 0 where there is no warm-up, where more than half would go (it is a drift
+// then), and for fewer than 10 measurements, which are too few to tell.
 func WarmUp(xs []float64) int {
 	if _, ok := usable(xs, 10); !ok {
 		return 0
 	}
 	best, skip := math.Inf(1), 0
 	for d := 0; d <= len(xs)/2; d++ {
-		rest := xs[d:]
-		_, variance := moments(rest)
-		n := float64(len(rest))
+		_, variance := moments(xs[d:])
+		n := float64(len(xs) - d)
 		if mser := variance * (n - 1) / (n * n); mser < best {
 			best, skip = mser, d
 		}
+	}
+	if skip == 0 || skip == len(xs)/2 {
+		return 0
+	}
+	first, _ := moments(xs[:skip])
+	rest, variance := moments(xs[skip:])
+	if math.Abs(first-rest) <= warmDeviations*math.Sqrt(variance/float64(skip)) {
+		return 0
 	}
 	return skip
 }

@@ -245,7 +245,25 @@ func TestTooLittle(t *testing.T) {
 	if e := Median([]float64{3}); e.Value != 3 || !strings.Contains(e.Warnings[0], "at least 6") {
 		t.Errorf("median of one: %+v", e)
 	}
-	if c := PairedDifference([]float64{1, 2}, []float64{2, 3}); c.P != 0 || len(c.Warnings) < 2 {
-		t.Errorf("pairs without spread: %+v, want a warning", c)
+}
+
+// TestNoSpread: shares of few maps are often equal to the digit; two such pairs
+// are no proof, six are by their number.
+func TestNoSpread(t *testing.T) {
+	for _, c := range []struct {
+		got     Comparison
+		p       float64
+		bounded bool
+	}{
+		{PairedDifference([]float64{1, 2}, []float64{2, 3}), 0.5, false},
+		{PairedDifference(make([]float64, 6), slices.Repeat([]float64{4}, 6)), 2.0 / 64, true},
+		{Difference([]float64{1, 1, 1}, []float64{4, 4, 4}), 2.0 / 20, false},
+		{Difference([]float64{1, 1, 1, 1}, []float64{4, 4, 4, 4}), 2.0 / 70, true},
+		{PairedDifference([]float64{1, 2}, []float64{1, 2}), 1, true},
+	} {
+		near(t, "p", c.got.P, c.p, 1e-12)
+		if c.got.Bounded() != c.bounded || c.got.Value != 0 && len(c.got.Warnings) == 0 {
+			t.Errorf("%+v: want bounds %v, and a warning", c.got, c.bounded)
+		}
 	}
 }

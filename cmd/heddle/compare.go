@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/compare"
+)
+
+func compareCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "hold the models of finished runs against each other",
+		ArgsUsage: "RUN [RUN …]",
+		Description: `For each workload and metric: every model's median over the repeats, and how much
+models differ, repeat by repeat, with 95 % intervals and p-values. With too few
+repeats (an interval of a median takes 6) it says so and ranks nothing. Several
+runs are taken together, unless kept --apart. For example:
+
+   heddle compare RUN-FOLDER
+   heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
+   heddle compare --benchfmt RUN-FOLDER > runs.txt && benchstat -col model runs.txt
+
+Metrics:
+` + metricLines(),
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`; may be repeated (default: all)"},
+			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then called RUN/MODEL"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
+		},
+		Action: runCompare,
+	}
+}
+
+func runCompare(c *cli.Context) error {
+	dirs, err := arguments(c)
+	switch {
+	case err != nil:
+		return err
+	case len(dirs) == 0:
+		return withCode(exitUsage, errors.New("compare takes one run folder or more; heddle run prints the path of its own"))
+	case c.Bool("json") && c.Bool("benchfmt"):
+		return withCode(exitUsage, errors.New("compare prints --json or --benchfmt, not both"))
+	}
+	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart")})
+	switch {
+	case err != nil:
+		return withCode(exitUsage, err)
+	case c.Bool("json"):
+		return printJSON(c.App.Writer, report)
+	case c.Bool("benchfmt"):
+		return report.WriteBenchmarks(c.App.Writer)
+	}
+	return report.WriteText(c.App.Writer)
+}
+
+func metricLines() string {
+	var text strings.Builder
+	for _, m := range compare.Metrics() {
+		fmt.Fprintf(&text, "   %-15s %s (%s)\n", m.Name, m.Text, m.Unit)
+	}
+	return text.String()
+}

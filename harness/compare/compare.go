@@ -1,0 +1,334 @@
+// Package compare holds the models of finished runs against each other: per
+// workload and metric the median of each model with its interval, and for each
+// pair of models the difference with its interval and p-value.
+//
+// Trials of the same run and repeat are pairs: they were measured one soon after
+// the other, on the same seeds. Models that no run has together are compared
+// unpaired, and a warning says so. Where there are too few repeats a figure has
+// no interval and nothing is ranked.
+//
+// It reads run folders and needs no cluster. It is a package of its own because
+// experiment, whose results it reads, is about making them.
+package compare
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/harness/config"
+	"heddle/harness/stats"
+)
+
+// ErrNoTrial is that a run has nothing to compare yet.
+var ErrNoTrial = errors.New("no finished trial")
+
+// Options say what to compare.
+type Options struct {
+	// Metrics are names of [Metrics], the first of which is the report's own;
+	// by default all.
+	Metrics []string
+	// Apart keeps runs apart: a model is then called RUN/MODEL.
+	Apart bool
+}
+
+// Report is the comparison of all that was asked for. Its JSON keys are stable.
+type Report struct {
+	// Table is of the first metric, over all workloads of a repeat together.
+	Table
+	// Tables are of each workload in order of name and each metric.
+	Tables []Table `json:"tables"`
+
+	trials  []trial
+	general []string // warnings that are not of a table
+}
+
+// Table compares models by one metric.
+type Table struct {
+	Metric string `json:"metric"`
+	// Unit is "s" or "%".
+	Unit string `json:"unit"`
+	// Workload is empty for all together.
+	Workload string  `json:"workload"`
+	Models   []Model `json:"models"`
+	// Pairs are all pairs of models, b after a in the order of Models.
+	Pairs    []Pair   `json:"pairs"`
+	Warnings []string `json:"warnings"`
+}
+
+// Model is one model's figure.
+type Model struct {
+	Model  string `json:"model"`
+	Runs   int    `json:"runs"` // trials with the metric
+	Median Number `json:"median"`
+	// CI95 is of the median, null below 6 trials.
+	CI95 Interval `json:"ci95"`
+}
+
+// Pair is by how much b differs from a.
+type Pair struct {
+	A string `json:"a"`
+	B string `json:"b"`
+	// DiffPct is the geometric mean of b/a less one, in percent; for metrics in
+	// % the mean of b-a, in points.
+	DiffPct Number   `json:"diffPct"`
+	CI95Pct Interval `json:"ci95Pct"`
+	// P is that of the t-test behind CI95Pct, raised by Holm's rule for all
+	// pairs of the table; PAlone is as it was.
+	P      Number `json:"p"`
+	PAlone Number `json:"pAlone"`
+	// PRanks, raised likewise, is of the signed-rank test, or of Mann and
+	// Whitney's where the trials are not paired: it assumes no distribution.
+	PRanks Number `json:"pRanks"`
+	// Paired is false where no run has both; Runs are pairs, or trials of both.
+	Paired bool `json:"paired"`
+	Runs   int  `json:"runs"`
+}
+
+// Significant says whether b differs from a.
+func (p Pair) Significant() bool { return float64(p.P) < 1-stats.Level }
+
+// Number is a figure; NaN, null in JSON, where there is none.
+type Number float64
+
+// MarshalJSON writes a number or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// Interval is from its first to its second value; null in JSON where it has no
+// bounds.
+type Interval [2]float64
+
+// Bounded says whether it sets bounds.
+func (i Interval) Bounded() bool { return !math.IsInf(i[0], 0) && !math.IsInf(i[1], 0) }
+
+// MarshalJSON writes [lo,hi] or null.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	if !i.Bounded() {
+		return []byte("null"), nil
+	}
+	return json.Marshal([2]float64(i))
+}
+
+// Runs compares the models in the run folders dirs. ErrNoTrial, wrapped with
+// the folder, where one has none.
+func Runs(dirs []string, o Options) (*Report, error) {
+	metrics, err := metricsOf(o.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	trials, warnings, err := load(dirs, o.Apart)
+	if err != nil {
+		return nil, err
+	}
+	var workloads []string
+	for _, t := range trials {
+		workloads = append(workloads, t.workload)
+	}
+	slices.Sort(workloads)
+	workloads = slices.Compact(workloads)
+	r := &Report{trials: trials}
+	for _, w := range workloads {
+		of := only(trials, w)
+		for _, m := range metrics {
+			r.Tables = append(r.Tables, newTable(m, w, of))
+		}
+	}
+	together := trials
+	if len(workloads) > 1 {
+		var incomplete []string
+		if together, incomplete = joinWorkloads(trials, len(workloads)); len(incomplete) > 0 {
+			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
+		}
+	}
+	r.Table = newTable(metrics[0], "", together)
+	if len(workloads) == 1 {
+		r.Workload = workloads[0]
+	}
+	r.general, r.Warnings = warnings, slices.Concat(warnings, r.Warnings)
+	return r, nil
+}
+
+// newTable compares the trials' models by m.
+func newTable(m Metric, workload string, trials []trial) Table {
+	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
+	var w warnings
+	known := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return math.IsNaN(m.of(t.figures)) })
+	if lost := len(trials) - len(known); lost > 0 && len(known) > 0 {
+		w.add("unknown in %d of %d trials, which are left out", lost, len(trials))
+	}
+	models := modelsOf(known)
+	byModel := map[string][]trial{}
+	for _, k := range known {
+		byModel[k.model] = append(byModel[k.model], k)
+	}
+	for _, model := range models {
+		e := stats.Median(valuesOf(m, byModel[model]))
+		w.from(model, e.Warnings)
+		t.Models = append(t.Models, Model{Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi}})
+	}
+	for i, a := range models {
+		for _, b := range models[i+1:] {
+			t.Pairs = append(t.Pairs, newPair(m, byModel[a], byModel[b], &w))
+		}
+	}
+	holm(t.Pairs)
+	if m.Unit == "s" {
+		drifts(m, known, &w)
+	}
+	t.Warnings = w.list()
+	return t
+}
+
+// newPair compares two models, by pairs of trials where there are any.
+func newPair(m Metric, as, bs []trial, w *warnings) Pair {
+	p := Pair{A: as[0].model, B: bs[0].model}
+	both := p.B + " vs " + p.A
+	a, b := pairsOf(m, as, bs)
+	p.Paired = len(a) > 0
+	var c stats.Comparison
+	var ranks stats.Test
+	switch {
+	case p.Paired && m.Unit == "%":
+		c, ranks = stats.PairedDifference(a, b), stats.Wilcoxon(a, b)
+	case p.Paired:
+		c, ranks = stats.PairedRatio(a, b), stats.Wilcoxon(a, b)
+	default:
+		w.add("%s: no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference", both)
+		a, b = valuesOf(m, as), valuesOf(m, bs)
+		ranks = stats.MannWhitney(a, b)
+		if m.Unit == "%" {
+			c = stats.Difference(a, b)
+		} else {
+			c = stats.Ratio(a, b)
+		}
+	}
+	if lost := len(as) + len(bs) - 2*len(a); p.Paired && lost > 0 {
+		w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
+	}
+	w.from(both, c.Warnings)
+	p.Runs = c.N
+	p.PAlone, p.PRanks = Number(c.P), Number(ranks.P)
+	p.DiffPct, p.CI95Pct = Number(c.Value), Interval{c.Lo, c.Hi}
+	if m.Unit != "%" {
+		pct := func(ratio float64) float64 { return (ratio - 1) * 100 }
+		p.DiffPct, p.CI95Pct = Number(pct(c.Value)), Interval{pct(c.Lo), pct(c.Hi)}
+	}
+	return p
+}
+
+// pairsOf are the values of trials of the same run and repeat.
+func pairsOf(m Metric, as, bs []trial) (a, b []float64) {
+	for _, x := range as {
+		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
+		if i >= 0 {
+			a, b = append(a, m.of(x.figures)), append(b, m.of(bs[i].figures))
+		}
+	}
+	return a, b
+}
+
+// holm raises the p-values of a table's pairs.
+func holm(pairs []Pair) {
+	alone, ranks := make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		alone[i], ranks[i] = float64(p.PAlone), float64(p.PRanks)
+	}
+	for i, p := range stats.Holm(alone) {
+		pairs[i].P = Number(p)
+	}
+	for i, p := range stats.Holm(ranks) {
+		pairs[i].PRanks = Number(p)
+	}
+}
+
+// drifts looks, in each run, at all models' trials in order of time, each over
+// its model's median.
+func drifts(m Metric, trials []trial, w *warnings) {
+	for _, run := range slices.Compact(mapped(trials, func(t trial) int { return t.run })) {
+		of := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.run != run })
+		slices.SortStableFunc(of, func(a, b trial) int { return a.started.Compare(b.started) })
+		median := map[string]float64{}
+		for _, model := range modelsOf(of) {
+			median[model] = stats.Quantile(valuesOf(m, slices.DeleteFunc(slices.Clone(of), func(t trial) bool { return t.model != model })), 0.5)
+		}
+		relative := mapped(of, func(t trial) float64 { return m.of(t.figures) / median[t.model] })
+		if d := stats.DriftOf(relative); d.P < 1-stats.Level {
+			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change, of[0].folder, pText(d.P))
+		}
+		if skip := stats.WarmUp(relative); skip > 0 {
+			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet", skip, len(of), of[0].folder)
+		}
+	}
+}
+
+// modelsOf are the models in order: the cluster's own scheduler, then by name.
+func modelsOf(trials []trial) []string {
+	models := mapped(trials, func(t trial) string { return t.model })
+	own := func(model string) bool {
+		return model == config.ModelYARN || strings.HasSuffix(model, "/"+config.ModelYARN)
+	}
+	slices.SortFunc(models, func(a, b string) int {
+		if own(a) != own(b) {
+			if own(a) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	return slices.Compact(models)
+}
+
+func valuesOf(m Metric, trials []trial) []float64 {
+	return mapped(trials, func(t trial) float64 { return m.of(t.figures) })
+}
+
+func mapped[T, V any](list []T, f func(T) V) []V {
+	values := make([]V, len(list))
+	for i, x := range list {
+		values[i] = f(x)
+	}
+	return values
+}
+
+// warnings says once what holds for several models or pairs.
+type warnings struct {
+	texts []string
+	about map[string][]string
+}
+
+func (w *warnings) add(format string, args ...any) {
+	w.from("", []string{fmt.Sprintf(format, args...)})
+}
+
+func (w *warnings) from(about string, texts []string) {
+	for _, text := range texts {
+		if w.about == nil {
+			w.about = map[string][]string{}
+		}
+		if _, ok := w.about[text]; !ok {
+			w.texts = append(w.texts, text)
+		}
+		w.about[text] = append(w.about[text], about)
+	}
+}
+
+func (w *warnings) list() []string {
+	list := []string{}
+	for _, text := range w.texts {
+		if about := strings.Join(w.about[text], ", "); strings.Trim(about, ", ") != "" {
+			text = about + ": " + text
+		}
+		list = append(list, text)
+	}
+	return list
+}

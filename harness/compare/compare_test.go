@@ -1,0 +1,293 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/perf/benchfmt"
+
+	"heddle/harness/experiment"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// made describes a run folder to make.
+type made struct {
+	workloads, models []string
+	repeats           int
+	// seconds is a trial's makespan; cached how many of its ten maps are
+	// cache-local, of those left five are node-local.
+	seconds func(repeat int, workload, model string) float64
+	cached  func(repeat int, model string) int
+	// failed trials by name.
+	failed map[string]string
+}
+
+// steady is a model's speed, with the noise of a lab: some of it common to a repeat.
+func steady(speed map[string]float64) func(int, string, string) float64 {
+	return func(repeat int, workload, model string) float64 {
+		common := rand.New(rand.NewPCG(uint64(repeat), 1)).NormFloat64()
+		own := rand.New(rand.NewPCG(uint64(repeat), 2+uint64(len(model))+10*uint64(len(workload)))).NormFloat64()
+		return 30 * speed[model] * float64(len(workload)) / 9 * (1 + 0.04*common + 0.01*own)
+	}
+}
+
+func (m made) in(t *testing.T, dir string) string {
+	t.Helper()
+	var plan []runs.Trial
+	type planned struct {
+		name, workload, model string
+		repeat                int
+	}
+	var todo []planned
+	for r := range m.repeats {
+		for _, w := range m.workloads {
+			for _, model := range m.models {
+				p := planned{fmt.Sprintf("r%02d-%s-%s", r+1, w, model), w, model, r + 1}
+				todo, plan = append(todo, p), append(plan, runs.Trial{Name: p.name})
+			}
+		}
+	}
+	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan})
+	check(t, err)
+	defer run.Close()
+	check(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
+	for _, p := range todo {
+		active, err := run.Begin(p.name)
+		check(t, err)
+		if why, ok := m.failed[p.name]; ok {
+			check(t, active.Failed(errors.New(why)))
+			continue
+		}
+		seconds := m.seconds(p.repeat, p.workload, p.model)
+		cached := 0
+		if m.cached != nil {
+			cached = m.cached(p.repeat, p.model)
+		}
+		path, err := active.Path("trace.heddle")
+		check(t, err)
+		check(t, tracefile.WriteFile(path, traces.Header{Format: traces.FormatVersion, Model: p.model}, events(seconds, cached)))
+		ms := int64(seconds * 1000)
+		data, err := json.Marshal(experiment.Result{
+			Trial: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
+			Jobs: []experiment.JobResult{{ID: "job_1_0001", CompletionMs: ms}},
+		})
+		check(t, err)
+		check(t, active.WriteFile("result.json", data))
+		check(t, active.Done())
+	}
+	if len(run.Todo()) == 0 {
+		err = nil
+	} else {
+		err = errors.New("some trials failed")
+	}
+	check(t, run.End(err))
+	return dir
+}
+
+// events are ten maps, one after the other over the first half, and a reduce.
+func events(seconds float64, cached int) []traces.Event {
+	var list []traces.Event
+	at := func(share float64) traces.Time { return traces.Time(share * seconds * 1e9) }
+	for i := range 10 {
+		level := traces.LevelRack
+		if i < cached {
+			level = traces.LevelCache
+		} else if i < cached+5 {
+			level = traces.LevelNode
+		}
+		a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map, Index: int32(i)}}
+		list = append(list,
+			&traces.AttemptStarted{T: at(float64(i) / 20), Attempt: a, Node: "r1n1", ReplicaLocality: level},
+			&traces.AttemptFinished{T: at(float64(i+1) / 20), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+	}
+	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Reduce}}
+	return append(list, &traces.AttemptStarted{T: at(0.5), Attempt: a, Node: "r1n1"},
+		&traces.AttemptFinished{T: at(1), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cachedBy(maps map[string]int) func(int, string) int {
+	return func(repeat int, model string) int { return maps[model] + repeat%2 }
+}
+
+// cases are the golden files' runs: text, JSON and benchmarks of each.
+var cases = map[string]struct {
+	runs    []made
+	options Options
+}{
+	"six": {runs: []made{{
+		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 6,
+		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}), cached: cachedBy(map[string]int{"acl": 4, "delay": 1}),
+	}}},
+	"one": {runs: []made{{
+		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 1,
+		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
+	}}},
+	"five-two-workloads": {runs: []made{{
+		workloads: []string{"sort", "wordcount"}, models: []string{"acl", "yarn"}, repeats: 5,
+		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
+		failed:  map[string]string{"r02-sort-acl": "job_1_0007 failed: map 3 lost its node"},
+	}}, options: Options{Metrics: []string{"makespan"}}},
+	"drift": {runs: []made{{
+		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 7,
+		seconds: func(repeat int, w, model string) float64 { return float64(20+2*repeat) + float64(len(model))/10 },
+	}}, options: Options{Metrics: []string{"makespan"}}},
+	"two-runs": {runs: []made{
+		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2})},
+		{workloads: []string{"sort"}, models: []string{"acl"}, repeats: 6, seconds: steady(map[string]float64{"acl": 1})},
+	}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
+	"pooled": {runs: []made{
+		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
+		{workloads: []string{"sort"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, seconds: steady(map[string]float64{"yarn": 1.25, "delay": 1.1, "acl": 1})},
+	}, options: Options{Metrics: []string{"makespan"}}},
+	"apart": {runs: []made{
+		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2})},
+		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1})},
+	}, options: Options{Metrics: []string{"makespan"}, Apart: true}},
+}
+
+// TestGolden holds what is printed of each case against testdata. With -update
+// it also keeps a run folder there, for the command's tests.
+func TestGolden(t *testing.T) {
+	if *update {
+		kept := filepath.Join("testdata", "run")
+		check(t, os.RemoveAll(kept))
+		check(t, os.MkdirAll("testdata", 0o755))
+		cases["one"].runs[0].in(t, kept)
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			var dirs []string
+			for i, m := range c.runs {
+				dirs = append(dirs, m.in(t, filepath.Join(root, fmt.Sprintf("run%d", i+1))))
+			}
+			r, err := Runs(dirs, c.options)
+			check(t, err)
+			var text, lines bytes.Buffer
+			check(t, r.WriteText(&text))
+			check(t, r.WriteBenchmarks(&lines))
+			object, err := json.MarshalIndent(r, "", "  ")
+			check(t, err)
+			golden(t, name+".txt", root, text.Bytes())
+			golden(t, name+".bench", root, lines.Bytes())
+			golden(t, name+".json", root, append(object, '\n'))
+			readBenchmarks(t, &lines, r)
+		})
+	}
+}
+
+func golden(t *testing.T, name, root string, got []byte) {
+	t.Helper()
+	got = bytes.ReplaceAll(got, []byte(root), []byte("RUNS"))
+	path := filepath.Join("testdata", name)
+	if *update {
+		check(t, os.MkdirAll("testdata", 0o755))
+		check(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	check(t, err)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// readBenchmarks reads what was written with the format's own reader.
+func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
+	t.Helper()
+	reader, n := benchfmt.NewReader(lines, "out"), 0
+	for reader.Scan() {
+		switch record := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("%v", record)
+		case *benchfmt.Result:
+			of := r.trials[n]
+			if got, ok := record.Value("makespan-sec"); !ok || math.Abs(got-of.makespanMs/1000) > 1e-6 {
+				t.Errorf("line %d: makespan %v, want %v ms", n+1, got, of.makespanMs)
+			}
+			if model := record.GetConfig("model"); model != of.model {
+				t.Errorf("line %d: model %q, want %q", n+1, model, of.model)
+			}
+			n++
+		}
+	}
+	check(t, reader.Err())
+	if n != len(r.trials) {
+		t.Errorf("%d lines for %d trials", n, len(r.trials))
+	}
+}
+
+// TestOneRepeatDoesNotRank: however far apart two models are, one trial of each
+// shows nothing.
+func TestOneRepeatDoesNotRank(t *testing.T) {
+	dir := made{
+		workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 1,
+		seconds: steady(map[string]float64{"yarn": 9, "acl": 1}),
+	}.in(t, filepath.Join(t.TempDir(), "run"))
+	r, err := Runs([]string{dir}, Options{})
+	check(t, err)
+	for _, table := range r.Tables {
+		for _, p := range table.Pairs {
+			if p.Significant() || p.CI95Pct.Bounded() || !math.IsNaN(float64(p.P)) {
+				t.Errorf("%s: %+v says something", table.Metric, p)
+			}
+		}
+		if !slices.ContainsFunc(table.Warnings, func(w string) bool { return strings.Contains(w, "need at least 6 measurements") }) {
+			t.Errorf("%s: no warning of too few repeats in %q", table.Metric, table.Warnings)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	root := t.TempDir()
+	good := made{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1})}
+	whole := good.in(t, filepath.Join(root, "whole"))
+	good.failed = map[string]string{"r01-sort-yarn": "no room"}
+	empty := good.in(t, filepath.Join(root, "empty"))
+	good.failed = nil
+	cut := good.in(t, filepath.Join(root, "cut"))
+	check(t, os.WriteFile(filepath.Join(cut, "trials/r01-sort-yarn/result.json"), []byte(`{"trial":`), 0o644))
+	lost := good.in(t, filepath.Join(root, "lost"))
+	check(t, os.Remove(filepath.Join(lost, "trials/r01-sort-yarn/trace.heddle")))
+	for _, c := range []struct {
+		what    string
+		dirs    []string
+		options Options
+		is      error
+		says    string
+	}{
+		{"no run", []string{root}, Options{}, runs.ErrNotRun, "manifest.json"},
+		{"no folder", []string{filepath.Join(root, "none")}, Options{}, os.ErrNotExist, "none"},
+		{"no finished trial", []string{whole, empty}, Options{}, ErrNoTrial, "--resume " + empty},
+		{"cut result", []string{cut}, Options{}, nil, "result.json"},
+		{"no trace", []string{lost}, Options{}, os.ErrNotExist, "trace.heddle"},
+		{"unknown metric", []string{whole}, Options{Metrics: []string{"speed"}}, nil, "makespan, jobCompletion"},
+		{"twice", []string{whole, whole}, Options{}, nil, "given twice"},
+	} {
+		_, err := Runs(c.dirs, c.options)
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want an error of %v that says %q", c.what, err, c.is, c.says)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"heddle/harness/experiment"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// trial is a finished trial, or those of all workloads of a repeat together.
+type trial struct {
+	run     int // position of its folder
+	folder  string
+	repeat  int
+	model   string
+	started time.Time
+	figures
+	workload string
+}
+
+// load reads the finished trials of run folders.
+func load(dirs []string, apart bool) ([]trial, []string, error) {
+	var trials []trial
+	var warnings []string
+	var inputs [][]runs.File
+	dirs, err := resolved(dirs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare: %w", err)
+	}
+	for i, dir := range dirs {
+		if apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
+			return nil, nil, fmt.Errorf("compare: two runs are called %s, by which they would be told apart", filepath.Base(dir))
+		}
+		run, err := runs.Open(dir)
+		if err != nil {
+			return nil, nil, fmt.Errorf("compare: %w", err)
+		}
+		m := run.Manifest()
+		if m.State == runs.Running {
+			warnings = append(warnings, fmt.Sprintf("%s is under way: this is what is there so far", dir))
+		}
+		warnings = append(warnings, unfinished(m)...)
+		results, err := experiment.Results(run)
+		if err != nil {
+			return nil, nil, fmt.Errorf("compare %s: %w; only runs of an experiment can be compared", dir, err)
+		}
+		if len(results) == 0 {
+			return nil, nil, fmt.Errorf("compare: %s has %w; heddle run --resume %s goes on with it", dir, ErrNoTrial, dir)
+		}
+		for _, r := range results {
+			t, warning, err := read(run, r)
+			if err != nil {
+				return nil, nil, fmt.Errorf("compare: %w", err)
+			}
+			if warning != "" {
+				warnings = append(warnings, warning)
+			}
+			t.run, t.folder = i, filepath.Base(dir)
+			if apart {
+				t.model = t.folder + "/" + t.model
+			}
+			trials = append(trials, t)
+		}
+		inputs = append(inputs, slices.DeleteFunc(m.Files, func(f runs.File) bool { return f.Name != "experiment.yaml" && f.Name != "cluster.yaml" }))
+		for j := range i {
+			if !slices.Equal(inputs[i], inputs[j]) && shareModel(trials, i, j) {
+				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments or clusters, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
+			}
+		}
+	}
+	return trials, warnings, nil
+}
+
+// shareModel says whether a model is in both runs.
+func shareModel(trials []trial, i, j int) bool {
+	return slices.ContainsFunc(trials, func(a trial) bool {
+		return a.run == i && slices.ContainsFunc(trials, func(b trial) bool { return b.run == j && b.model == a.model })
+	})
+}
+
+// unfinished says what of a run's plan is not there.
+func unfinished(m runs.Manifest) []string {
+	var list []string
+	waiting := 0
+	for _, t := range m.Trials {
+		switch t.State {
+		case runs.TrialDone:
+		case runs.TrialTodo, runs.TrialRunning:
+			waiting++
+		default:
+			text := fmt.Sprintf("%s: trial %s %s, left out", m.Name, t.Name, t.State)
+			if t.Error != "" {
+				text += ": " + t.Error
+			}
+			list = append(list, text)
+		}
+	}
+	if waiting > 0 {
+		list = append(list, fmt.Sprintf("%s: %d of %d trials are still to do", m.Name, waiting, len(m.Trials)))
+	}
+	return list
+}
+
+// read takes a trial's figures from its result and its trace.
+func read(run *runs.Run, r experiment.Result) (t trial, warning string, err error) {
+	t = trial{repeat: r.Repeat, model: r.Model, workload: r.Workload}
+	m := run.Manifest()
+	if i := slices.IndexFunc(m.Trials, func(t runs.Trial) bool { return t.Name == r.Trial }); i >= 0 {
+		t.started = m.Trials[i].Started
+	}
+	path := filepath.Join(run.TrialDir(r.Trial), "trace.heddle")
+	trace, err := tracefile.Open(path)
+	if err != nil {
+		return t, "", err
+	}
+	defer trace.Close()
+	c := collector{running: map[traces.Attempt]begun{}}
+	for e := range trace.All() {
+		c.add(e)
+	}
+	var damage *tracefile.DamageError
+	if err := trace.Err(); errors.As(err, &damage) {
+		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
+	} else if err != nil {
+		return t, "", err
+	}
+	t.figures = c.figures
+	t.makespanMs = float64(r.MakespanMs)
+	for _, j := range r.Jobs {
+		t.jobs++
+		t.completionMs += float64(j.CompletionMs)
+	}
+	return t, warning, nil
+}
+
+// joinWorkloads adds up, for each model and repeat, the trials of all
+// workloads, and names those that lack one.
+func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []string) {
+	type key struct {
+		run, repeat int
+		model       string
+	}
+	var count []int
+	at := map[key]int{}
+	for _, t := range trials {
+		k := key{t.run, t.repeat, t.model}
+		i, ok := at[k]
+		if !ok {
+			i = len(joined)
+			at[k] = i
+			joined, count = append(joined, trial{run: t.run, folder: t.folder, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
+		}
+		joined[i].add(t.figures)
+		count[i]++
+		if t.started.Before(joined[i].started) {
+			joined[i].started = t.started
+		}
+	}
+	whole := joined[:0]
+	for i, t := range joined {
+		if count[i] == workloads {
+			whole = append(whole, t)
+		} else {
+			incomplete = append(incomplete, fmt.Sprintf("repeat %d of %s", t.repeat, t.model))
+		}
+	}
+	return whole, incomplete
+}
+
+func only(trials []trial, workload string) []trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.workload != workload })
+}
+
+// resolved are the folders' own paths. One given twice would count twice.
+func resolved(dirs []string) ([]string, error) {
+	var list []string
+	for _, dir := range dirs {
+		path, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(list, path) {
+			return nil, fmt.Errorf("run %s is given twice", dir)
+		}
+		list = append(list, path)
+	}
+	return list, nil
+}

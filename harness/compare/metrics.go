@@ -1,0 +1,119 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/traces"
+)
+
+// Metric is a figure of a trial, or of one trial each of several workloads.
+type Metric struct {
+	Name string
+	Unit string // "s" or "%"
+	Text string // what it is
+	// of is NaN where the trial does not have it.
+	of func(figures) float64
+}
+
+// Metrics are all metrics, the usual one first.
+func Metrics() []Metric {
+	return []Metric{
+		{"makespan", "s", "from the first submission to the last end of a job; of several workloads the sum", func(f figures) float64 { return ratio(f.makespanMs, 1000) }},
+		{"jobCompletion", "s", "mean time from a job's submission to its end", func(f figures) float64 { return ratio(f.completionMs/1000, f.jobs) }},
+		{"cacheLocal", "%", "share of maps that ran where their block was cached", func(f figures) float64 { return ratio(100*f.cacheLocal, f.placed) }},
+		{"nodeLocal", "%", "share of maps that ran where their block was, cached or on disk", func(f figures) float64 { return ratio(100*f.nodeLocal, f.placed) }},
+		{"mapDuration", "s", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapSeconds, f.maps) }},
+		{"reduceDuration", "s", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceSeconds, f.reduces) }},
+	}
+}
+
+// figures are sums, so that those of several trials can be added.
+type figures struct {
+	makespanMs, completionMs, jobs float64
+	// placed are maps of which it is known how near their block was.
+	placed, cacheLocal, nodeLocal            float64
+	maps, mapSeconds, reduces, reduceSeconds float64
+}
+
+func (f *figures) add(g figures) {
+	f.makespanMs += g.makespanMs
+	f.completionMs += g.completionMs
+	f.jobs += g.jobs
+	f.placed += g.placed
+	f.cacheLocal += g.cacheLocal
+	f.nodeLocal += g.nodeLocal
+	f.maps += g.maps
+	f.mapSeconds += g.mapSeconds
+	f.reduces += g.reduces
+	f.reduceSeconds += g.reduceSeconds
+}
+
+// ratio is NaN for nothing of nothing.
+func ratio(x, y float64) float64 {
+	if y == 0 {
+		return math.NaN()
+	}
+	return x / y
+}
+
+// collector takes figures from a trace.
+type collector struct {
+	figures
+	running map[traces.Attempt]begun
+}
+
+type begun struct {
+	t     traces.Time
+	level traces.Level
+}
+
+func (c *collector) add(event traces.Event) {
+	switch e := event.(type) {
+	case *traces.AttemptStarted:
+		c.running[e.Attempt] = begun{e.T, e.ReplicaLocality}
+	case *traces.AttemptFinished:
+		start, ran := c.running[e.Attempt]
+		delete(c.running, e.Attempt)
+		if !ran || e.Outcome != traces.Succeeded {
+			return
+		}
+		seconds := float64(e.T-start.t) / 1e9
+		if e.Attempt.Kind == traces.Reduce {
+			c.reduces++
+			c.reduceSeconds += seconds
+			return
+		}
+		c.maps++
+		c.mapSeconds += seconds
+		switch start.level {
+		case traces.LevelCache:
+			c.cacheLocal++
+			c.nodeLocal++
+			c.placed++
+		case traces.LevelNode:
+			c.nodeLocal++
+			c.placed++
+		case traces.LevelRack, traces.LevelOff:
+			c.placed++
+		}
+	}
+}
+
+func metricsOf(names []string) ([]Metric, error) {
+	all := Metrics()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []Metric
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("unknown metric %q; there are %s", name, strings.Join(mapped(all, func(m Metric) string { return m.Name }), ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}

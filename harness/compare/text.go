@@ -1,0 +1,167 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// WriteText prints a table for each workload and metric: a row a model, and a
+// column for each model that it is compared with. "~" stands where no
+// difference is shown. What holds for all tables is said once, below them.
+func (r *Report) WriteText(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	tables := slices.Clone(r.Tables)
+	if r.joins() {
+		tables = append(tables, r.Table)
+	}
+	notes := slices.Clone(r.general)
+	for _, note := range r.Tables[0].Warnings {
+		if !slices.ContainsFunc(tables, func(t Table) bool { return !slices.Contains(t.Warnings, note) }) {
+			notes = append(notes, note)
+		}
+	}
+	for _, t := range tables {
+		t.Warnings = slices.DeleteFunc(slices.Clone(t.Warnings), func(note string) bool { return slices.Contains(notes, note) })
+		t.writeText(w)
+		fmt.Fprintln(w)
+	}
+	writeNotes(w, notes)
+	if len(notes) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, "Medians with their 95 % interval; differences of the row from the column with theirs, and p by Holm's\nrule over the table's pairs. ~: no difference is shown. [?]: too few trials for an interval.")
+	return w.Flush()
+}
+
+// joins says whether the report's own table is of several workloads.
+func (r *Report) joins() bool {
+	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
+}
+
+func (t Table) writeText(w *bufio.Writer) {
+	name := t.Workload
+	if name == "" {
+		name = "all workloads of a repeat"
+	}
+	if len(t.Models) == 0 {
+		fmt.Fprintf(w, "%s: %s is not known\n", name, t.Metric)
+		return
+	}
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tabs, "%s\t%s\t\tn", name, t.Metric)
+	for _, m := range t.Models[:len(t.Models)-1] {
+		fmt.Fprintf(tabs, "\tvs %s", m.Model)
+	}
+	fmt.Fprintln(tabs)
+	for i, m := range t.Models {
+		fmt.Fprintf(tabs, "  %s\t%s\t%s\t%d", m.Model, figure(float64(m.Median))+unitOf(t.Unit), m.CI95, m.Runs)
+		for _, a := range t.Models[:i] {
+			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
+			fmt.Fprintf(tabs, "\t%s", p.text(t.Unit))
+		}
+		fmt.Fprintln(tabs)
+	}
+	tabs.Flush()
+	writeNotes(w, t.Warnings)
+}
+
+// text is "-13.4% [-16.1, -10.5] p=0.002", with "~" for what is not shown.
+func (p Pair) text(unit string) string {
+	if !p.CI95Pct.Bounded() {
+		return "~"
+	}
+	diff := "~"
+	if p.Significant() {
+		diff = fmt.Sprintf("%+.1f%%", float64(p.DiffPct))
+		if unit == "%" {
+			diff = fmt.Sprintf("%+.1f points", float64(p.DiffPct))
+		}
+	}
+	return fmt.Sprintf("%s [%+.1f, %+.1f] %s", diff, p.CI95Pct[0], p.CI95Pct[1], pText(float64(p.P)))
+}
+
+func pText(p float64) string {
+	if p < 0.001 {
+		return "p<0.001"
+	}
+	return fmt.Sprintf("p=%.3f", p)
+}
+
+// String is "[37.2, 39.1]", or what stands for no bounds.
+func (i Interval) String() string {
+	if !i.Bounded() {
+		return "[?]"
+	}
+	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
+}
+
+// figure prints four digits that count.
+func figure(x float64) string {
+	switch {
+	case x >= 1000 || x <= -1000:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 100 || x <= -100:
+		return fmt.Sprintf("%.1f", x)
+	case x >= 10 || x <= -10:
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.3f", x)
+}
+
+func unitOf(unit string) string {
+	if unit == "%" {
+		return unit
+	}
+	return " " + unit
+}
+
+func writeNotes(w *bufio.Writer, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+}
+
+// WriteBenchmarks prints every trial as a line of the Go benchmark format, for
+// benchstat and its kin: benchstat -col model FILE.
+func (r *Report) WriteBenchmarks(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	metrics := Metrics()
+	units := map[string]string{}
+	for _, m := range metrics {
+		units[m.Name] = m.Name + "-sec"
+		better := "lower"
+		if m.Unit == "%" {
+			units[m.Name], better = m.Name+"-%", "higher"
+		}
+		fmt.Fprintf(w, "Unit %s better=%s assume=nothing\n", units[m.Name], better)
+	}
+	var folder, model string
+	for _, t := range r.trials {
+		if t.folder != folder || t.model != model {
+			folder, model = t.folder, t.model
+			fmt.Fprintf(w, "run: %s\nmodel: %s\n", folder, model)
+		}
+		fmt.Fprintf(w, "Benchmark%s 1", benchmarkName(t.workload))
+		for _, m := range metrics {
+			if v := m.of(t.figures); !math.IsNaN(v) {
+				fmt.Fprintf(w, " %.9g %s", v, units[m.Name])
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+// benchmarkName has an upper-case letter first, as the format asks for.
+func benchmarkName(workload string) string {
+	for i, r := range workload {
+		return string(unicode.ToUpper(r)) + workload[i+utf8.RuneLen(r):]
+	}
+	return ""
+}
