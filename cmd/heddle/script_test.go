@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -26,6 +28,7 @@ func TestMain(m *testing.M) {
 // own commands there are
 //
 //	shorten FILE BYTES    cut bytes off a file's end
+//	ends CODE COMMAND …   run a command that ends with this code
 //	spoil FILE OFFSET     turn a byte of a file; from the end where negative
 func TestScripts(t *testing.T) {
 	events := realEvents(t)
@@ -41,6 +44,18 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[1])
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), data[:len(data)-n], 0o644))
+			},
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				code := 0
+				var exit *exec.ExitError
+				if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+					code = exit.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if args[0] != strconv.Itoa(code) {
+					ts.Fatalf("%v ends with code %d, want %s", args[1:], code, args[0])
+				}
 			},
 			"spoil": func(ts *testscript.TestScript, _ bool, args []string) {
 				data := []byte(ts.ReadFile(args[0]))
