@@ -100,6 +100,7 @@ type State struct {
 	jobs    []job
 	active  []JobID
 	waiting [2][]JobID // by kind, those with a waiting task, in FIFO order
+	queues  []Resource // by queue, what its jobs take
 	held    []reservation
 	spare   []ReservationID
 

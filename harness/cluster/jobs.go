@@ -136,6 +136,9 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		submitted: s.now,
 	})
 	j := &s.jobs[id]
+	if int(j.queue) == len(s.queues) {
+		s.queues = append(s.queues, Resource{})
+	}
 	if j.weight == 0 {
 		j.weight = 1
 	}
@@ -288,7 +291,7 @@ func (s *State) EndJob(id JobID) {
 	if j.counts[Map].running+j.counts[Reduce].running > 0 {
 		for t, n := range j.where {
 			if n >= 0 {
-				s.give(NodeID(n), j.size[j.kind(TaskID(t))])
+				s.giveFor(j, NodeID(n), j.size[j.kind(TaskID(t))])
 			}
 		}
 	}

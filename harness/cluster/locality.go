@@ -1,7 +1,5 @@
 package cluster
 
-import "slices"
-
 // NextMap is a waiting map of the job whose data is as near to node n as level
 // says, or nearer: LevelOff is any map. None if there is none. By node and rack
 // and for any it is the lowest-numbered one; by cache the lowest-numbered of
@@ -64,6 +62,18 @@ func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool)
 			}
 		}
 	}
+}
+
+// NextRerun is the waiting map that failed first, None if there is none. NextMap
+// finds it too, as it finds others.
+func (v *View) NextRerun(id JobID) TaskID {
+	j := &v.s.jobs[id]
+	for _, t := range j.rerun {
+		if j.where[t] == rerunTask {
+			return t
+		}
+	}
+	return None
 }
 
 // NextReduce is the lowest-numbered waiting reduce, None if there is none.
@@ -163,10 +173,8 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	if j.counts[Map].waiting == 0 {
 		return None, BindNone
 	}
-	for _, t := range j.rerun {
-		if j.where[t] == rerunTask {
-			return t, BindRerun
-		}
+	if t := v.NextRerun(id); t != None {
+		return t, BindRerun
 	}
 	open, seen := &j.open[Map], j.split
 	if t := seen.byNode.first(int32(n), open.bits); t != None {
@@ -176,10 +184,4 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 		return t, BindRack
 	}
 	return firstSet(open.bits, &open.from), BindAny
-}
-
-// Rerun says whether map t waits as a re-run.
-func (v *View) Rerun(id JobID, t TaskID) bool {
-	j := &v.s.jobs[id]
-	return slices.Contains(j.rerun, t) && j.where[t] == rerunTask
 }

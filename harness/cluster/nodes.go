@@ -69,20 +69,34 @@ func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 // ApplicationMaster, a speculative copy. It counts as used by job, which may
 // be None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
-	s.take(n, r)
-	if job != None {
-		j := &s.jobs[job]
-		j.held = j.held.Add(r)
+	if job == None {
+		s.take(n, r)
+		return
 	}
+	j := &s.jobs[job]
+	j.held = j.held.Add(r)
+	s.takeFor(j, n, r)
 }
 
 // Release gives back what Hold took.
 func (s *State) Release(n NodeID, job JobID, r Resource) {
-	s.give(n, r)
-	if job != None {
-		j := &s.jobs[job]
-		j.held = j.held.Sub(r)
+	if job == None {
+		s.give(n, r)
+		return
 	}
+	j := &s.jobs[job]
+	j.held = j.held.Sub(r)
+	s.giveFor(j, n, r)
+}
+
+func (s *State) takeFor(j *job, n NodeID, r Resource) {
+	s.take(n, r)
+	s.queues[j.queue] = s.queues[j.queue].Add(r)
+}
+
+func (s *State) giveFor(j *job, n NodeID, r Resource) {
+	s.give(n, r)
+	s.queues[j.queue] = s.queues[j.queue].Sub(r)
 }
 
 func (s *State) take(n NodeID, r Resource) {

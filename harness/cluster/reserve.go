@@ -57,7 +57,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	}
 	s.held[r] = reservation{live: true, kind: k, job: id, node: n}
 	s.assign(r, t)
-	s.take(n, j.size[k])
+	s.takeFor(j, n, j.size[k])
 	return r, nil
 }
 
@@ -93,8 +93,10 @@ func (s *State) Cancel(r ReservationID) {
 	}
 	x := s.held[r]
 	j := &s.jobs[x.job]
-	s.give(x.node, j.size[x.kind])
-	if x.task != None {
+	s.giveFor(j, x.node, j.size[x.kind])
+	if x.task == None {
+		j.held = j.held.Sub(j.size[x.kind])
+	} else {
 		j.counts[x.kind].reserved--
 		as := int32(waitingTask)
 		if x.rerun {
@@ -140,6 +142,8 @@ func (s *State) replace(r ReservationID) {
 	x.task = None
 	if t := s.expected(x.job, x.kind, x.node); t != None {
 		s.assign(r, t)
+	} else {
+		j.held = j.held.Add(j.size[x.kind])
 	}
 }
 

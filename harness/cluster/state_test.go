@@ -404,6 +404,13 @@ func (w *twins) compare(t *rapid.T) {
 			total = total.Add(w.p.capacity[n])
 		}
 	}
+	var used Resource
+	for id := range JobID(v.Jobs()) {
+		used = used.Add(v.Used(id))
+	}
+	if v.Queues() > 0 && v.QueueUsed(0) != used {
+		t.Fatalf("the queue uses %v, its jobs %v", v.QueueUsed(0), used)
+	}
 	if v.Total() != total {
 		t.Fatalf("total %v, want %v", v.Total(), total)
 	}

@@ -89,6 +89,9 @@ func (v *View) NodeNamed(name string) NodeID {
 // Queues is how many queues there are.
 func (v *View) Queues() int { return len(v.s.names.queues) }
 
+// QueueUsed is what the jobs of a queue take, with what is on its way to them.
+func (v *View) QueueUsed(q QueueID) Resource { return v.s.queues[q] }
+
 // Jobs is how many jobs have been submitted: ids are below it.
 func (v *View) Jobs() int { return len(v.s.jobs) }
 
