@@ -37,11 +37,13 @@ ctrl-C or until --count of them have ended. For example:
 			&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
 		},
 		Action: func(c *cli.Context) error {
-			o.Jobs = c.Args().Slice()
+			var err error
+			if o.Jobs, err = arguments(c); err != nil {
+				return err
+			}
 			if c.Bool("live") == (len(o.Jobs) > 0) {
 				return withCode(exitUsage, errors.New("capture takes either job ids or --live"))
 			}
-			var err error
 			if o.Cluster, err = loadCluster(c.String("cluster")); err != nil {
 				return err
 			}

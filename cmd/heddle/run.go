@@ -37,17 +37,21 @@ a run folder, whose path is printed. A run that was interrupted is taken up with
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
-		Action: func(c *cli.Context) error { return runExperiment(c, o) },
+		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
 	}
 }
 
-func runExperiment(c *cli.Context, o experiment.Options) error {
-	file := c.Args().First()
-	switch {
-	case o.Resume != "" && c.NArg() > 0, o.Resume == "" && c.NArg() != 1:
+func runExperiment(c *cli.Context, o *experiment.Options) error {
+	files, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
 		return withCode(exitUsage, errors.New("run takes one experiment file, or --resume and a run folder"))
-	case o.Resume != "":
-		file = filepath.Join(o.Resume, "experiment.yaml")
+	}
+	file := filepath.Join(o.Resume, "experiment.yaml")
+	if len(files) == 1 {
+		file = files[0]
 	}
 	e, err := config.LoadExperiment(file)
 	if err != nil {
@@ -74,7 +78,7 @@ func runExperiment(c *cli.Context, o experiment.Options) error {
 	o.Command = os.Args
 	p := newProgress(os.Stderr)
 	o.Progress = p.step
-	run, err := experiment.Run(c.Context, o)
+	run, err := experiment.Run(c.Context, *o)
 	p.close()
 	if run != nil {
 		if perr := printResults(c.App.Writer, run, c.Bool("json")); err == nil {

@@ -125,11 +125,13 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 		jobs: map[string]*jobRecord{}, nodes: map[string]*nodeRecord{}, locations: newLocations(),
 		warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
-	if err := s.look(ctx); err != nil {
-		return nil, err
-	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
+	if err := s.look(ctx); err != nil {
+		s.stop()
+		s.loops.Wait()
+		return nil, err
+	}
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range cluster.Agents {
@@ -157,6 +159,9 @@ func (s *Session) look(ctx context.Context) error {
 		return fmt.Errorf("start capture: %w", err)
 	}
 	s.facts.Name = s.cluster.Config.Name
+	for _, n := range s.facts.Nodes { // those are no news; their labels are
+		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
+	}
 	if err := s.pollRM(ctx); err != nil {
 		return fmt.Errorf("start capture: %w", err)
 	}
