@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,12 +9,14 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
+	"heddle/harness/hold"
 )
 
 func agentCommand() *cli.Command {
@@ -26,7 +29,12 @@ whoever has the token: /metrics for Prometheus, /samples and /info as JSON.
    heddle agent --token-file /etc/heddle/agent.token --node worker1
 
 Without --token-file a token is made in the user's state directory, and the
-file's path printed.`,
+file's path printed.
+
+With --watchdog it also looks after a cluster: when a harness that steers it died,
+the agent does what 'heddle labels restore' does. One or more agents may.
+
+   heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "`ADDR` to serve on, host:port", Value: ":" + strconv.Itoa(agent.DefaultPort)},
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token, mode 0600"},
@@ -37,6 +45,8 @@ file's path printed.`,
 			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE`; serves HTTPS"},
 			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE`"},
 			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads"},
+			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was when a harness died that steered it"},
+			clusterFlag(),
 		},
 		Action: runAgent,
 	}
@@ -71,7 +81,25 @@ func runAgent(c *cli.Context) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	return a.Run(c.Context)
+	if !c.Bool("watchdog") {
+		return a.Run(c.Context)
+	}
+	file, err := loadCluster(c.String("cluster"))
+	if err != nil {
+		return err
+	}
+	cluster, err := hold.Connect(file)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	defer cluster.Close()
+	ctx, stop := context.WithCancel(c.Context)
+	var watch sync.WaitGroup
+	watch.Go(func() { hold.Watch(ctx, cluster, "heddle agent --watchdog", log) })
+	err = a.Run(ctx)
+	stop()
+	watch.Wait()
+	return err
 }
 
 // ownTokenFile is this user's agent token, made when there is none.

@@ -58,6 +58,7 @@ func newApp() *cli.App {
 			demoCommand(),
 			doctorCommand(),
 			labCommand(),
+			labelsCommand(),
 			runCommand(),
 			traceCommand(),
 		},

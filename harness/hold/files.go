@@ -13,7 +13,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
-	"heddle/harness/connect"
+	"heddle/yarnclient"
 )
 
 // Files are the operations on HDFS that lease and journal need. A path that is
@@ -38,22 +38,31 @@ type Files interface {
 	RemoveAll(ctx context.Context, path string) error
 }
 
-// On returns the cluster that c connects to. Its HDFS client is one of its own,
-// with limits that fit into a lease; close ends it.
-func On(c *connect.Cluster) (cluster *Cluster, closeFiles func(), err error) {
-	files, err := newHDFS(c.Config)
+// Connect returns the cluster that a cluster file names, with clients of its own
+// whose limits fit into a lease: a call that is under way when the hold is lost
+// has ended before the lease is void.
+func Connect(c *config.Cluster) (*Cluster, error) {
+	rm, err := yarnclient.NewRM(yarnclient.Options{
+		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,
+	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &Cluster{Name: c.Config.Name, RM: c.RM, Files: files}, func() { files.client.Close() }, nil
+	client, err := hdfs.New(hdfs.Options{
+		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: renewEvery, RetryFor: renewEvery,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{Name: c.Name, RM: rm, Files: &hdfsFiles{client}}, nil
 }
 
-func newHDFS(c *config.Cluster) (*hdfsFiles, error) {
-	client, err := hdfs.New(hdfs.Options{
-		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(),
-		CallTimeout: renewEvery, RetryFor: renewEvery,
-	})
-	return &hdfsFiles{client}, err
+// Close ends the connections of Connect.
+func (c *Cluster) Close() {
+	c.RM.Close()
+	if f, ok := c.Files.(*hdfsFiles); ok {
+		f.client.Close()
+	}
 }
 
 type hdfsFiles struct{ client *hdfs.Client }

@@ -69,7 +69,7 @@ type Hold struct {
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
 	renewed atomic.Pointer[time.Time] // when the last successful renewal was asked for
-	ended   chan struct{} // closed to end the renewal
+	ended   chan struct{}             // closed to end the renewal
 	end     func()
 
 	noting sync.Mutex   // held while the journal is written
@@ -77,6 +77,7 @@ type Hold struct {
 	notes  notes
 	files  int // notes written to HDFS
 	local  *localJournal
+	drain  time.Duration // see RestoreOptions
 }
 
 // Take waits until the cluster is free, puts back what an earlier hold has left

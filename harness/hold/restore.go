@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ type Report struct {
 	Same []Item `json:"same"`
 	Kept []Item `json:"kept"`
 	Left []Item `json:"left"`
+	// Stranded are unfinished applications that ask for a label of the pool
+	// that no running node has.
+	Stranded []string `json:"stranded"`
 
 	open []Change // to stay in the journal
 }
@@ -46,6 +50,10 @@ type RestoreOptions struct {
 	Options
 	// Prepared undoes also what Prepare has set up.
 	Prepared bool
+	// Drain is how long jobs that ask for labels of the pool may take to end
+	// before the nodes leave those labels. Until then they get nodes in turn;
+	// after it they wait for ever, and are in Report.Stranded.
+	Drain time.Duration
 	// Folder of Options is a run folder whose copy of the journal is put back
 	// too, in case HDFS has lost its own.
 }
@@ -78,6 +86,9 @@ func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report
 	if err != nil {
 		return Report{}, err
 	}
+	if !o.Prepared {
+		maps.DeleteFunc(noted, func(k key, _ Change) bool { return k.prepared })
+	}
 	if (l.Epoch == 0 || l.Released) && len(noted) == 0 && len(copied) == 0 {
 		return Report{}, nil
 	}
@@ -90,6 +101,7 @@ func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report
 	for _, n := range copied {
 		h.notes.add([]Change{n})
 	}
+	h.drain = o.Drain
 	which := undoSteering
 	if o.Prepared {
 		which = undoAll
@@ -155,7 +167,11 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	}
 	h.mu.RUnlock()
 	u.resources(ctx, todo.sorted(NodeResource))
-	u.labels(ctx, todo.sorted(NodeLabel))
+	labels := todo.sorted(NodeLabel)
+	if h.drain > 0 && len(labels) > 0 {
+		u.letJobsEnd(ctx, labels)
+	}
+	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
 	u.settings(ctx, todo.sorted(Setting)) // before the labels that they name
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
@@ -163,6 +179,9 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		if c.line != nil {
 			u.left(c, errors.New("written by a newer heddle, which has to put it back"))
 		}
+	}
+	if len(labels) > 0 {
+		u.report.Stranded = u.stranded(ctx)
 	}
 	return u.report, h.held()
 }
