@@ -1,0 +1,340 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/yarnclient"
+)
+
+// opening is the time for which a node is in a job's label, for one decision
+// or several of the same job and kind.
+type opening struct {
+	node      *node
+	job       *job
+	kind      cluster.Kind
+	decisions []*decision
+	granted   int // of them, in order
+	stage     stage
+	parkedAt  time.Time // since when it is certainly closed
+	why       string    // it was given up
+	limit     *alarm
+}
+
+type stage uint8
+
+const (
+	queued   stage = iota
+	checking       // the node is made to have room for just what was decided
+	moving         // into the label
+	open
+	parking
+	parked // a container that came late may still show
+	ended
+)
+
+// enqueue has a node opened for a decision, together with the one just before
+// if that was alike.
+func (d *Driver) enqueue(n *node, j *job, k cluster.Kind, dec *decision) {
+	if len(n.queue) > 0 {
+		last := n.queue[len(n.queue)-1]
+		if last.job == j && last.kind == k && last.decisions[len(last.decisions)-1].id == dec.id-1 {
+			last.decisions = append(last.decisions, dec)
+			return
+		}
+	}
+	op := &opening{node: n, job: j, kind: k, decisions: []*decision{dec}}
+	n.queue = append(n.queue, op)
+	j.line = append(j.line, op)
+	d.list(n)
+}
+
+// list has openQueued look at the node.
+func (d *Driver) list(n *node) {
+	if !n.listed && len(n.queue) > 0 {
+		n.listed = true
+		d.queued = append(d.queued, n)
+	}
+}
+
+// openQueued begins the openings that nothing stands in the way of.
+func (d *Driver) openQueued() {
+	if d.trouble != "" {
+		return
+	}
+	kept := d.queued[:0]
+	for _, n := range d.queued {
+		if n.active == nil && len(n.queue) > 0 && !d.mustWait(n.queue[0]) {
+			op := n.queue[0]
+			n.queue = slices.Delete(n.queue, 0, 1)
+			n.active = op
+			op.job.opened++
+			now := d.now()
+			for _, dec := range op.decisions {
+				dec.askedAt = now
+			}
+			d.check(op)
+		}
+		if n.listed = len(n.queue) > 0; n.listed {
+			kept = append(kept, n)
+		}
+	}
+	d.queued = kept
+}
+
+// mustWait says whether a container for op, if it came first, could take a map
+// that is meant for an earlier opening of the job: masters bind in the order of
+// containers.
+func (d *Driver) mustWait(op *opening) bool {
+	if op.kind != cluster.Map {
+		return false
+	}
+	v, id, here := d.view, op.job.id, op.node.id
+	for _, other := range op.job.line {
+		if other == op {
+			return false
+		}
+		if other.kind != op.kind || other.node == op.node {
+			continue
+		}
+		for _, theirs := range other.decisions[other.granted:] {
+			for _, ours := range op.decisions {
+				if theirs.predicted == cluster.None || ours.predicted == cluster.None {
+					continue
+				}
+				a, b := v.SplitLevel(id, theirs.predicted, here), v.SplitLevel(id, ours.predicted, here)
+				if a < b || a == b && theirs.predicted < ours.predicted {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// leaveLine takes an opening out of those that containers are awaited for.
+func (op *opening) leaveLine() {
+	if i := slices.Index(op.job.line, op); i >= 0 {
+		op.job.line = slices.Delete(op.job.line, i, i+1)
+	}
+}
+
+// check makes a node have room for just the containers decided. A node of one
+// container needs nothing.
+func (d *Driver) check(op *opening) {
+	n, size := op.node, int64(op.job.size[op.kind].MemoryMB)
+	if n.full.MemoryMB < 2*size {
+		d.open(op)
+		return
+	}
+	op.stage = checking
+	ask(d, func(ctx context.Context) (yarnclient.Node, error) { return d.rm.Node(ctx, n.yarn) }, func(info yarnclient.Node, err error) {
+		if op.stage != checking || d.trouble != "" {
+			return
+		}
+		want := int64(len(op.decisions)) * size
+		switch {
+		case err != nil:
+			d.failed("ask for node "+n.name, err)
+		case info.State != "RUNNING":
+			d.nodeLost(n, info.State)
+		case info.UsedMB+want > n.full.MemoryMB:
+			d.giveUpOpening(op, fmt.Sprintf("the node has %d MB used by others", info.UsedMB))
+		case info.AvailMB >= want && info.AvailMB < want+size:
+			d.open(op)
+		default:
+			total := yarnclient.Resource{MemoryMB: info.UsedMB + want, VCores: n.full.VCores}
+			d.change(func(ctx context.Context) error { return d.changes.SetNodeResource(ctx, n.yarn, total) }, func(err error) {
+				if err != nil {
+					d.failed("set the size of node "+n.name, err)
+				} else if op.stage == checking && d.trouble == "" {
+					d.check(op) // use may have fallen, and the change takes a moment
+				}
+			})
+		}
+	})
+}
+
+// open moves the node into the job's label.
+func (d *Driver) open(op *opening) {
+	op.stage = moving
+	d.move(op.node, op.job.sub.label(op.kind), func() {
+		if op.stage == moving {
+			op.stage = open
+		}
+	})
+	op.limit = d.newAlarm(func() { d.park(op, fmt.Sprintf("no container within %v", d.set.grantLimit)) })
+	op.limit.in(d.set.grantLimit)
+	op.job.polls.in(0)
+}
+
+// newContainer finds out which decision a new container carries out.
+func (d *Driver) newContainer(j *job, info yarnclient.Container) {
+	k, task := kindOf(info.Priority)
+	n := d.byID[info.NodeID]
+	if !task || n == nil {
+		return
+	}
+	c := &container{id: info.ID, job: j, node: n, kind: k, held: cluster.None, task: cluster.None}
+	j.live[c.id], j.unbound[c.id] = c, c
+	j.granted[k]++
+	j.pending[k] = max(0, j.pending[k]-1)
+	op := n.active
+	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) && n.last != nil {
+		if late := n.last; late != nil && late.job == j && late.kind == k && late.stage == parked && late.granted < len(late.decisions) {
+			op = late
+		}
+	}
+	if op != nil && op.job == j && op.kind == k && op.granted < len(op.decisions) {
+		d.grant(op, c)
+		return
+	}
+	d.unasked(c, op)
+}
+
+// grant gives an opening's next decision its container.
+func (d *Driver) grant(op *opening, c *container) {
+	dec := op.decisions[op.granted]
+	op.granted++
+	dec.container, dec.grantedAt, c.by, c.held = c, d.now(), dec, dec.held
+	op.job.coming[op.kind]--
+	d.lookUp(c, 0)
+	if op.granted == len(op.decisions) {
+		op.leaveLine()
+		if op.stage < parking {
+			d.park(op, "")
+		}
+	}
+}
+
+// unasked handles a container that was not decided: it is killed as soon as
+// its attempt is known, and the task waits again.
+func (d *Driver) unasked(c *container, op *opening) {
+	j := c.job
+	if op == nil || op.job != j || op.kind != c.kind {
+		op = c.node.last
+	}
+	c.surplus = true
+	d.state.Hold(c.node.id, j.id, j.size[c.kind])
+	what := "a container that was not decided: " + c.id + " on " + c.node.name
+	if op != nil && op.job == j && op.kind == c.kind && op.stage < ended {
+		last := op.decisions[len(op.decisions)-1]
+		last.surplus = c.id
+		what = "a surplus container: " + c.id + " on " + c.node.name
+	} else if op := c.node.active; op != nil {
+		op.why = "its label came late: a container of " + string(j.jobID()) + " came instead"
+	}
+	d.note(what)
+	d.lookUpSurplus(c, 0)
+}
+
+func (d *Driver) lookUpSurplus(c *container, try int) {
+	d.newAlarm(func() {
+		if c.job.ended || c.gone || c.task != cluster.None || try > 20 {
+			return
+		}
+		d.reconcile(c.job)
+		d.lookUpSurplus(c, try+1)
+	}).in(c.job.about.beat + 100*time.Millisecond)
+}
+
+// park closes an opening; why says that it is given up.
+func (d *Driver) park(op *opening, why string) {
+	if op.stage >= parking {
+		return
+	}
+	if op.why == "" {
+		op.why = why
+	}
+	began := op.stage
+	op.stage = parking
+	if op.limit != nil {
+		op.limit.off()
+	}
+	if began == checking { // never opened
+		d.wasParked(op)
+		return
+	}
+	d.move(op.node, idleLabel, func() { d.wasParked(op) })
+}
+
+func (d *Driver) wasParked(op *opening) {
+	op.stage, op.parkedAt = parked, time.Now()
+	op.job.opened--
+	if op.node.active == op {
+		op.node.active, op.node.last = nil, op
+	}
+	if op.job.ended {
+		d.endOpening(op, "cancelled", op.why)
+		return
+	}
+	op.job.closing = append(op.job.closing, op)
+	op.job.polls.in(0)
+	d.list(op.node)
+}
+
+// giveUpOpening ends an opening before the node was moved.
+func (d *Driver) giveUpOpening(op *opening, why string) { d.park(op, why) }
+
+// closeOpening ends an opening of which no further container can show.
+func (d *Driver) closeOpening(op *opening) {
+	d.endOpening(op, "none", op.why)
+	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
+}
+
+// endOpening gives the decisions back that have no container.
+func (d *Driver) endOpening(op *opening, outcome, cause string) {
+	if op.stage == ended {
+		return
+	}
+	if op.stage >= checking && op.stage < parked {
+		op.job.opened--
+		if op.limit != nil {
+			op.limit.off()
+		}
+	}
+	op.stage = ended
+	op.leaveLine()
+	for _, dec := range op.decisions[op.granted:] {
+		if outcome == "none" {
+			op.node.refused = true
+		}
+		d.giveBack(dec, op.kind, op.node, outcome, cause)
+	}
+	op.granted = len(op.decisions)
+}
+
+// giveUp ends what is on its way when steering ends.
+func (d *Driver) giveUp() {
+	for _, n := range d.nodes {
+		for _, op := range append(n.queue, n.active, n.last) {
+			if op != nil {
+				d.endOpening(op, "cancelled", "steering ended")
+			}
+		}
+	}
+	for _, j := range d.jobs {
+		for _, op := range j.closing {
+			d.endOpening(op, "cancelled", "steering ended")
+		}
+		for _, c := range j.unbound {
+			if c.by != nil {
+				d.settle(c.by, nil)
+			}
+		}
+	}
+	d.rm.Close()
+}
+
+// hostOf cuts the port off.
+func hostOf(address string) string {
+	for i := range len(address) {
+		if address[i] == ':' {
+			return address[:i]
+		}
+	}
+	return address
+}

@@ -1,0 +1,197 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/collectors/hdfs/jobsplit"
+	"heddle/collectors/yarn"
+	"heddle/harness/cluster"
+	"heddle/harness/connect"
+	"heddle/yarnclient"
+)
+
+// description is what is known of a job before it runs.
+type description struct {
+	spec   cluster.JobSpec                                // without nodes
+	splits [][]string                                     // by map, the hosts that its master reads
+	blocks [][]replica                                    // by map, where its input is; nil: where splits says
+	beat   time.Duration                                  // between its master's heartbeats
+	again  func(ctx context.Context) ([][]replica, error) // blocks as they are now; may be nil
+}
+
+// replica is a copy of a map's input.
+type replica struct {
+	host   string
+	cached bool
+}
+
+type describe func(ctx context.Context, app yarnclient.App) (*description, error)
+
+// locate fills in the nodes. Hosts that are no nodes of ours are left out.
+func (a *description) locate(v *cluster.View) {
+	seen := &cluster.Hosts{}
+	var nodes, cached []cluster.NodeID
+	for i := range int(a.spec.Maps) {
+		nodes = nodes[:0]
+		if i < len(a.splits) {
+			nodes = named(v, a.splits[i], nodes)
+		}
+		seen.Add(nodes...)
+		if i >= len(a.blocks) {
+			a.spec.Replicas.Add(nodes...)
+			continue
+		}
+		nodes, cached = nodes[:0], cached[:0]
+		for _, r := range a.blocks[i] {
+			if n := v.NodeNamed(r.host); n != cluster.None {
+				nodes = append(nodes, n)
+				if r.cached {
+					cached = append(cached, n)
+				}
+			}
+		}
+		a.spec.Replicas.Add(nodes...)
+		a.spec.Cached.Add(cached...)
+	}
+	a.spec.SplitHosts = seen
+}
+
+func named(v *cluster.View, hosts []string, to []cluster.NodeID) []cluster.NodeID {
+	for _, h := range hosts {
+		if n := v.NodeNamed(h); n != cluster.None {
+			to = append(to, n)
+		}
+	}
+	return to
+}
+
+// fromHDFS describes jobs by the files that their clients stage.
+func fromHDFS(ctx context.Context, c *connect.Cluster) (describe, error) {
+	root, err := c.History.Conf(ctx, "yarn.app.mapreduce.am.staging-dir")
+	if errors.Is(err, yarnclient.ErrNotFound) || err == nil && root == "" {
+		root, err = "/tmp/hadoop-yarn/staging", nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	least, err := c.RM.Conf(ctx, "yarn.scheduler.minimum-allocation-mb")
+	if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
+		return nil, err
+	}
+	files, err := c.HDFS.Files()
+	if err != nil {
+		return nil, err
+	}
+	root = yarn.WithoutScheme(root)
+	return func(ctx context.Context, app yarnclient.App) (*description, error) {
+		job := "job_" + strings.TrimPrefix(app.ID, "application_")
+		staged, err := yarn.ReadStaged(ctx, files, yarn.StagingFolder(root, app.User, job))
+		if err != nil {
+			return nil, err
+		}
+		conf, err := staged.Conf()
+		if err != nil {
+			return nil, err
+		}
+		metas, splits, err := staged.Splits()
+		if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
+			return nil, err
+		}
+		a := &description{
+			spec: cluster.JobSpec{
+				Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(metas)),
+				Reduces: int32(conf.Int("mapreduce.job.reduces", 1)),
+				MapSize: containerSize(conf, "map", least), ReduceSize: containerSize(conf, "reduce", least),
+			},
+			beat: time.Duration(conf.Int("yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms", 1000)) * time.Millisecond,
+		}
+		for _, m := range metas {
+			a.splits = append(a.splits, m.Hosts)
+		}
+		if splits == nil {
+			return a, nil
+		}
+		a.again = func(ctx context.Context) ([][]replica, error) { return replicas(ctx, c.HDFS, splits) }
+		a.blocks, err = a.again(ctx)
+		if errors.Is(err, fs.ErrNotExist) { // generators name files that do not exist
+			a.again, err = nil, nil
+		}
+		return a, err
+	}, nil
+}
+
+// containerSize is what YARN makes of a task's request.
+func containerSize(conf yarn.Conf, kind, least string) cluster.Resource {
+	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
+	if mb <= 0 {
+		mb = 1024
+	}
+	step := yarn.Conf{"": least}.Int("", 1024)
+	return cluster.Resource{
+		MemoryMB: int32((mb + step - 1) / step * step),
+		VCores:   int32(conf.Int("mapreduce."+kind+".cpu.vcores", 1)),
+	}
+}
+
+// replicas are those of each split's first block, whose hosts the split names.
+func replicas(ctx context.Context, c *hdfs.Client, splits []jobsplit.Split) ([][]replica, error) {
+	located, err := c.SplitLocations(ctx, splits)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]replica, len(located))
+	for i, blocks := range located {
+		if len(blocks) == 0 {
+			continue
+		}
+		for _, r := range blocks[0].Replicas {
+			out[i] = append(out[i], replica{r.Host, r.Cached})
+		}
+	}
+	return out, nil
+}
+
+// refresh follows the cached copies of a job's input.
+func (d *Driver) refresh(j *job) {
+	if j.about.again == nil {
+		return
+	}
+	began := time.Now()
+	ask(d, j.about.again, func(blocks [][]replica, err error) {
+		if j.ended {
+			return
+		}
+		if err == nil {
+			d.sawReplicas(j, blocks)
+		}
+		d.newAlarm(func() { d.refresh(j) }).in(max(time.Second, 20*time.Since(began)))
+	})
+}
+
+func (d *Driver) sawReplicas(j *job, blocks [][]replica) {
+	var had []cluster.NodeID
+	for i, of := range blocks {
+		t := cluster.TaskID(i)
+		had = d.view.CachedOn(j.id, t, had[:0])
+		for _, r := range of {
+			n := d.view.NodeNamed(r.host)
+			if n == cluster.None || !r.cached {
+				continue
+			}
+			if at := slices.Index(had, n); at >= 0 {
+				had = slices.Delete(had, at, at+1)
+			} else {
+				d.state.Cached(j.id, t, n)
+			}
+		}
+		for _, n := range had {
+			d.state.Uncached(j.id, t, n)
+		}
+	}
+}

@@ -1,0 +1,348 @@
+package live
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// job is a job that is steered.
+type job struct {
+	app     yarnclient.App
+	sub     *Submission
+	about   *description
+	id      cluster.JobID
+	size    [2]cluster.Resource
+	am      *yarnclient.AM
+	attempt string // of the application; empty until it runs
+	ended   bool
+
+	asked   [2]int32 // tasks that the master has asked for, in all
+	pending [2]int32 // containers that it waits for, as last told
+	granted [2]int32 // containers that it got
+	coming  [2]int32 // decisions that have no container yet
+	reruns  int32    // maps that wait as re-runs
+	excess  bool     // it waited for more than is known of
+
+	live    map[string]*container
+	over    map[string]bool       // containers that have ended and may still be listed
+	unbound map[string]*container // whose task the master has not told
+	tasks   []taskRecord          // by cluster.TaskID
+	opened  int                   // openings under way
+	line    []*opening            // that containers are awaited for, in order of decisions
+	closing []*opening            // that wait for a last look
+	polls   *alarm
+	asks    *alarm
+	polling bool
+	doubted bool // after a restart: a container that is not listed may run
+
+	reconciling bool
+	settled     time.Time // of the last reconciliation
+}
+
+// taskRecord is what is known of a task beside the State.
+type taskRecord struct {
+	on      *container // nil: none, or not known
+	done    bool
+	changed time.Time
+}
+
+// container is one that a job has.
+type container struct {
+	id      string
+	job     *job
+	node    *node
+	kind    cluster.Kind
+	held    cluster.ReservationID // None: decided by nobody
+	task    cluster.TaskID        // None until the master has told
+	attempt traces.Attempt
+	by      *decision // nil: decided by nobody
+	gone    bool
+	surplus bool // is being killed
+}
+
+func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application_") }
+
+func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
+
+// kindOf tells a container's kind by the priority that it was asked for with.
+func kindOf(priority int) (cluster.Kind, bool) {
+	switch priority {
+	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is opportunistic
+		return cluster.Map, true
+	case yarnclient.PriorityReduce:
+		return cluster.Reduce, true
+	}
+	return 0, false
+}
+
+// submit adds a job that has come.
+func (d *Driver) submit(app yarnclient.App, sub *Submission, about *description) {
+	about.locate(d.view)
+	about.spec.Priority = int32(app.Priority)
+	id, err := d.state.Submit(&about.spec)
+	if err != nil {
+		d.log.Warn("a job is not steered", "application", app.ID, "error", err)
+		return
+	}
+	j := &job{
+		app: app, sub: sub, about: about, id: id, am: d.rm.AM(app.ID),
+		size: [2]cluster.Resource{about.spec.MapSize, about.spec.ReduceSize},
+		live: map[string]*container{}, over: map[string]bool{}, unbound: map[string]*container{},
+		tasks: make([]taskRecord, about.spec.Maps+about.spec.Reduces),
+	}
+	j.polls, j.asks = d.newAlarm(func() { d.poll(j) }), d.newAlarm(func() { d.askPending(j) })
+	d.jobs = append(d.jobs, j)
+	d.apps[app.ID] = j
+	d.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	d.refresh(j)
+	d.sawApp(app)
+}
+
+// endJob forgets what a job waited for.
+func (d *Driver) endJob(j *job) {
+	if j.ended {
+		return
+	}
+	for _, n := range d.nodes {
+		rest := n.queue[:0]
+		for _, op := range n.queue {
+			if op.job == j {
+				d.endOpening(op, "cancelled", "the job has ended")
+			} else {
+				rest = append(rest, op)
+			}
+		}
+		n.queue = rest
+		if op := n.active; op != nil && op.job == j && op.stage < parking {
+			d.park(op, "the job has ended")
+		}
+	}
+	for _, c := range j.unbound { // which task they ran the history knows
+		if c.by != nil {
+			d.settle(c.by, nil)
+		}
+	}
+	for _, op := range j.closing {
+		d.endOpening(op, "cancelled", "the job has ended")
+	}
+	j.closing = nil
+	j.ended = true
+	j.polls.off()
+	j.asks.off()
+	d.state.EndJob(j.id)
+	d.observe(sched.Event{What: sched.JobEnded, Job: j.id})
+	j.live, j.unbound = nil, nil
+	d.offerAll()
+}
+
+// containerGone says that a container is no longer listed: its attempt has
+// ended, and well unless the master says otherwise.
+func (d *Driver) containerGone(j *job, c *container) {
+	delete(j.live, c.id)
+	j.over[c.id] = true
+	c.gone = true
+	switch {
+	case c.task != cluster.None:
+		d.attemptEnded(j, c)
+	case c.held == cluster.None:
+		d.state.Release(c.node.id, j.id, j.size[c.kind])
+	default: // what it ran is still to be found out
+		return
+	}
+	d.offer(c.node)
+}
+
+// attemptEnded follows a container that ran a known task and is gone.
+func (d *Driver) attemptEnded(j *job, c *container) {
+	record := &j.tasks[c.task]
+	record.on, record.changed = nil, time.Now()
+	if c.surplus || !c.node.up {
+		d.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: c.task, Node: c.node.id, Failed: true})
+		d.retry(j, c.task, false)
+		return
+	}
+	record.done = true
+	if err := d.state.Finish(j.id, c.task); err != nil {
+		d.reconcile(j)
+		return
+	}
+	d.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: c.task, Node: c.node.id})
+}
+
+func (d *Driver) retry(j *job, t cluster.TaskID, rerun bool) {
+	j.tasks[t] = taskRecord{changed: time.Now()}
+	if err := d.state.Retry(j.id, t, rerun); err != nil {
+		d.log.Debug("retry", "error", err)
+		return
+	}
+	if rerun {
+		j.reruns++
+	}
+	d.offerAll()
+}
+
+// lookUp asks the master which task runs in a container, first the one that
+// was predicted. It is asked when the master has heard of the container, and
+// less and less often.
+func (d *Driver) lookUp(c *container, try int) {
+	const tries = 9
+	j := c.job
+	wait := min((j.about.beat+20*time.Millisecond)<<try, 5*time.Second)
+	d.newAlarm(func() {
+		if j.ended || c.task != cluster.None {
+			return
+		}
+		next := func() {
+			switch {
+			case j.ended || c.task != cluster.None:
+			case try < tries:
+				if try > 0 {
+					d.reconcile(j)
+				}
+				d.lookUp(c, try+1)
+			default:
+				d.neverBound(c)
+			}
+		}
+		_, _, t, _, ok := d.state.Reservation(c.held)
+		if !ok || t == cluster.None {
+			next()
+			return
+		}
+		ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) {
+			return j.am.Attempts(ctx, d.taskName(j, t))
+		}, func(list []yarnclient.TaskAttempt, err error) {
+			if err != nil {
+				d.failed("ask for attempts of "+d.taskName(j, t), err)
+			}
+			d.sawAttempts(j, t, list)
+			next()
+		})
+	}).in(wait)
+}
+
+func (d *Driver) taskName(j *job, t cluster.TaskID) string {
+	k, i := d.view.Index(j.id, t)
+	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
+}
+
+// sawAttempts ties containers to the task that runs in them.
+func (d *Driver) sawAttempts(j *job, t cluster.TaskID, list []yarnclient.TaskAttempt) {
+	if j.ended {
+		return
+	}
+	for _, a := range list {
+		c := j.unbound[a.ContainerID]
+		if c == nil {
+			continue
+		}
+		attempt, err := traces.ParseAttempt(a.ID)
+		if err != nil {
+			d.log.Warn("an attempt's id", "error", err)
+			continue
+		}
+		d.bound(c, t, attempt)
+	}
+}
+
+// bound says that a container runs task t.
+func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
+	j := c.job
+	c.task, c.attempt = t, attempt
+	delete(j.unbound, c.id)
+	var err error
+	if c.held == cluster.None {
+		d.state.Release(c.node.id, j.id, j.size[c.kind])
+		err = d.state.Start(j.id, t, c.node.id)
+	} else {
+		if c.by.branch == cluster.BindRerun {
+			j.reruns--
+		}
+		err = d.state.Confirm(c.held, t)
+	}
+	if err != nil {
+		d.log.Warn("a task started that did not wait", "attempt", attempt.String(), "error", err)
+		d.reconcile(j)
+	}
+	j.tasks[t] = taskRecord{on: c, changed: time.Now()}
+	d.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: c.node.id})
+	if c.by != nil {
+		d.settle(c.by, &attempt)
+	}
+	if c.surplus {
+		d.kill(c)
+	}
+	if c.gone {
+		d.attemptEnded(j, c)
+		d.offer(c.node)
+	}
+}
+
+// neverBound gives up on a container: the master had no use for it.
+func (d *Driver) neverBound(c *container) {
+	delete(c.job.unbound, c.id)
+	if c.held != cluster.None {
+		d.state.Cancel(c.held)
+		c.held = cluster.None
+		if !c.gone {
+			d.state.Hold(c.node.id, c.job.id, c.job.size[c.kind])
+		}
+	}
+	if c.by != nil {
+		d.settle(c.by, nil)
+	}
+	d.reconcile(c.job)
+	d.offer(c.node)
+}
+
+// kill ends an attempt that nobody decided; its task waits again.
+func (d *Driver) kill(c *container) {
+	id := c.attempt.String()
+	d.change(func(ctx context.Context) error { return c.job.am.KillAttempt(ctx, id) }, func(err error) {
+		if err != nil {
+			d.note("surplus " + id + " was not killed: " + err.Error())
+			c.surplus = false
+			return
+		}
+		d.note("surplus " + id + " in " + c.id + " on " + c.node.name + " was killed")
+	})
+}
+
+// masterLost follows a job to the next attempt of its master: what ran was
+// killed, what was done may be kept.
+func (d *Driver) masterLost(j *job, next string) {
+	d.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
+	j.attempt = next
+	j.pending = [2]int32{}
+	for _, n := range d.nodes {
+		if op := n.active; op != nil && op.job == j && op.stage < parking {
+			d.park(op, "the ApplicationMaster was lost")
+		}
+	}
+	for id, c := range j.live {
+		c.gone = true
+		j.over[id] = true
+		delete(j.live, id)
+		delete(j.unbound, id)
+		switch {
+		case c.task != cluster.None:
+			d.retry(j, c.task, false)
+		case c.held != cluster.None:
+			d.state.Cancel(c.held)
+			c.held = cluster.None
+			if c.by != nil {
+				d.settle(c.by, nil)
+			}
+		default:
+			d.state.Release(c.node.id, j.id, j.size[c.kind])
+		}
+	}
+	j.polls.in(200 * time.Millisecond)
+	j.asks.in(200 * time.Millisecond)
+}

@@ -1,0 +1,186 @@
+package live
+
+import (
+	"context"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// node is a worker.
+type node struct {
+	id    cluster.NodeID
+	name  string // host
+	yarn  string // "host:port"
+	full  yarnclient.Resource
+	up    bool
+	label string // that it was last given for certain
+
+	active *opening   // that has the node
+	queue  []*opening // that wait for it
+	listed bool       // in Driver.queued
+	last   *opening   // that had it before
+
+	foreignMB int64 // used by others, in the last listing
+	refused   bool  // a decision came to nothing: offered again with the next heartbeat
+}
+
+func (d *Driver) addNode(n yarnclient.Node) {
+	full := cluster.Resource{MemoryMB: int32(n.Total.MemoryMB), VCores: int32(n.Total.VCores)}
+	if !d.set.countCores {
+		full.VCores = 1 << 20
+	}
+	id, err := d.state.AddNode(n.Host, n.Rack, full)
+	if err != nil {
+		d.log.Warn("a second NodeManager of one host is not steered", "node", n.ID)
+		return
+	}
+	x := &node{id: id, name: n.Host, yarn: n.ID, full: n.Total, up: true}
+	d.nodes = append(d.nodes, x)
+	d.byID[n.ID] = x
+}
+
+// labelled notes that a node has a label.
+func (d *Driver) labelled(n *node, label string) {
+	if n.label == label {
+		return
+	}
+	n.label = label
+	d.state.SetLabel(n.id, label)
+	d.record(&traces.NodeLabel{T: d.now(), Node: traces.Node(n.name), Label: label})
+}
+
+// moves are labels to be set. All that come together, and those that come while
+// a call is under way, go with one call: they arrive in the order they were
+// asked for.
+type moves struct {
+	to     map[*node]move
+	flying bool
+	failed int // in a row
+}
+
+type move struct {
+	label string
+	then  func()
+}
+
+// move gives a node a label and then does something.
+func (d *Driver) move(n *node, label string, then func()) {
+	if d.moves.to == nil {
+		d.moves.to = map[*node]move{}
+	}
+	d.moves.to[n] = move{label, then}
+}
+
+func (d *Driver) flushMoves() {
+	if d.moves.flying || len(d.moves.to) == 0 || d.trouble != "" {
+		return
+	}
+	batch := d.moves.to
+	labelOf := make(map[string]string, len(batch))
+	for n, m := range batch {
+		labelOf[n.yarn] = m.label
+	}
+	d.moves.to, d.moves.flying = nil, true
+	d.change(func(ctx context.Context) error { return d.changes.ReplaceLabels(ctx, labelOf) }, func(err error) {
+		d.moves.flying = false
+		if err != nil {
+			d.moves.failed++
+			for n, m := range batch { // setting a label twice does no harm
+				if _, newer := d.moves.to[n]; !newer {
+					d.move(n, m.label, m.then)
+				}
+			}
+			d.failed("move nodes", err)
+			return
+		}
+		d.moves.failed = 0
+		for _, n := range d.nodes { // in order
+			if m, ok := batch[n]; ok {
+				d.labelled(n, m.label)
+				if m.then != nil {
+					m.then()
+				}
+			}
+		}
+	})
+}
+
+// watchNodes looks at all nodes now and then: who is lost or back, and whether
+// each has the label that it should.
+func (d *Driver) watchNodes() {
+	began := time.Now()
+	ask(d, func(ctx context.Context) ([]yarnclient.Node, error) { return d.rm.Nodes(ctx) }, func(list []yarnclient.Node, err error) {
+		d.watching.nodes.in(max(500*time.Millisecond, 20*time.Since(began)))
+		switch {
+		case err != nil:
+			d.failed("list nodes", err)
+		case d.trouble == "" && len(list) > 0:
+			d.sawNodes(list, began)
+		}
+	})
+}
+
+func (d *Driver) sawNodes(list []yarnclient.Node, began time.Time) {
+	used := map[*node]int64{}
+	for _, j := range d.jobs {
+		for _, c := range j.live {
+			used[c.node] += int64(j.size[c.kind].MemoryMB)
+		}
+	}
+	for _, info := range list {
+		n := d.byID[info.ID]
+		switch running := info.State == "RUNNING"; {
+		case n == nil:
+			if d.set.worker(info) {
+				d.addNode(info)
+				if n = d.byID[info.ID]; n != nil {
+					d.move(n, idleLabel, func() { d.offer(n) })
+				}
+			}
+		case !running && n.up:
+			d.nodeLost(n, info.State)
+		case running && !n.up:
+			n.up = true
+			d.state.NodeUp(n.id)
+			d.move(n, idleLabel, func() { d.offer(n) })
+		case running && n.active == nil && len(d.moves.to) == 0 && !d.moves.flying && info.Label() != n.label:
+			// A call that was given up took effect late, or somebody else moved it.
+			d.log.Warn("a node had another label than it was given", "node", n.name, "label", info.Label())
+			d.move(n, idleLabel, nil)
+		}
+		if n == nil || !n.up || n.active != nil {
+			continue
+		}
+		// What others use, if it shows twice in a row: containers come and go
+		// between two answers.
+		foreign := max(0, info.UsedMB-used[n])
+		if foreign == n.foreignMB || foreign == 0 {
+			capacity := d.view.Capacity(n.id)
+			capacity.MemoryMB = int32(n.full.MemoryMB - foreign)
+			if capacity != d.view.Capacity(n.id) {
+				d.state.SetCapacity(n.id, capacity)
+				d.offer(n)
+			}
+		}
+		n.foreignMB = foreign
+	}
+}
+
+// nodeLost ends what was to happen on a node.
+func (d *Driver) nodeLost(n *node, state string) {
+	n.up = false
+	d.state.NodeDown(n.id)
+	cause := "the node is " + state
+	for _, op := range n.queue {
+		d.endOpening(op, "cancelled", cause)
+	}
+	n.queue = nil
+	if op := n.active; op != nil {
+		n.active = nil
+		d.endOpening(op, "cancelled", cause)
+	}
+	d.move(n, idleLabel, nil)
+}

@@ -1,0 +1,309 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// watching is what the loop does by itself.
+type watching struct {
+	submissions        []*Submission
+	apps, nodes, beats *alarm
+	epoch              *alarm
+	listing            bool // applications
+}
+
+func (d *Driver) begin() {
+	d.watching.apps = d.newAlarm(d.listApps)
+	d.watching.nodes = d.newAlarm(d.watchNodes)
+	d.watching.beats = d.newAlarm(d.beat)
+	d.watching.epoch = d.newAlarm(d.checkEpoch)
+	d.watching.nodes.in(500 * time.Millisecond)
+	d.watching.beats.in(d.set.beat)
+	d.watching.epoch.in(time.Second)
+}
+
+func (d *Driver) watch(s *Submission) {
+	d.watching.submissions = append(d.watching.submissions, s)
+	d.watching.apps.in(0)
+}
+
+func (d *Driver) unwatch(s *Submission) {
+	d.watching.submissions = slices.DeleteFunc(d.watching.submissions, func(x *Submission) bool { return x == s })
+	for _, j := range d.jobs {
+		if j.sub == s {
+			d.endJob(j)
+		}
+	}
+}
+
+// listApps looks for jobs that have come or ended.
+func (d *Driver) listApps() {
+	if len(d.watching.submissions) == 0 || d.watching.listing {
+		return
+	}
+	var tags []string
+	for _, s := range d.watching.submissions {
+		tags = append(tags, s.tag)
+	}
+	d.watching.listing = true
+	filter := yarnclient.AppFilter{Tags: tags, Without: []string{"resourceRequests", "timeouts", "resourceInfo"}}
+	ask(d, func(ctx context.Context) ([]yarnclient.App, error) { return d.rm.Apps(ctx, filter) }, func(list []yarnclient.App, err error) {
+		d.watching.listing = false
+		d.watching.apps.in(100 * time.Millisecond)
+		if err != nil {
+			d.failed("list applications", err)
+			return
+		}
+		if d.trouble != "" {
+			return
+		}
+		for _, app := range list {
+			d.sawApp(app)
+		}
+	})
+}
+
+func (d *Driver) sawApp(app yarnclient.App) {
+	j, known := d.apps[app.ID]
+	switch {
+	case !known:
+		sub := d.submissionOf(app)
+		if sub == nil || app.Ended() {
+			return
+		}
+		d.apps[app.ID] = nil
+		ask(d, func(ctx context.Context) (*description, error) { return d.describe(ctx, app) }, func(about *description, err error) {
+			if err != nil { // staged files are there before the application is
+				d.log.Warn("a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
+				delete(d.apps, app.ID)
+				return
+			}
+			d.submit(app, sub, about)
+		})
+	case j == nil:
+	case app.Ended():
+		d.endJob(j)
+	case app.State == "RUNNING" && j.attempt == "":
+		j.attempt = "appattempt_" + j.serial() + "_000001"
+		j.asks.in(0)
+		j.polls.in(0)
+	}
+}
+
+func (d *Driver) submissionOf(app yarnclient.App) *Submission {
+	tags := strings.Split(app.Tags, ",")
+	for _, s := range d.watching.submissions {
+		if slices.Contains(tags, s.tag) {
+			return s
+		}
+	}
+	return nil
+}
+
+// poll reads the containers of a job: a new one carries out a decision, one
+// that is gone leaves room.
+func (d *Driver) poll(j *job) {
+	if j.polling || j.ended || j.attempt == "" || d.trouble != "" {
+		return
+	}
+	j.polling = true
+	began, attempt := time.Now(), j.attempt
+	ask(d, func(ctx context.Context) ([]yarnclient.Container, error) { return d.rm.Containers(ctx, attempt) }, func(list []yarnclient.Container, err error) {
+		j.polling = false
+		cost := time.Since(began)
+		switch {
+		case j.ended:
+			return
+		case err != nil:
+			d.failed("list containers of "+j.app.ID, err)
+		case d.trouble == "" && attempt == j.attempt:
+			d.sawContainers(j, list, began)
+		}
+		// Busy polling only while something is about to happen, and never more
+		// than a fraction of what an answer costs.
+		switch {
+		case j.opened > 0:
+			j.polls.in(max(2*time.Millisecond, cost))
+		case len(j.live) > 0:
+			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 20*time.Millisecond, 4*cost))
+		default:
+			j.polls.in(max(200*time.Millisecond, 4*cost))
+		}
+	})
+}
+
+func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.Time) {
+	slices.SortFunc(list, func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
+	master := slices.ContainsFunc(list, func(c yarnclient.Container) bool { return c.Priority == yarnclient.PriorityAM })
+	if !master { // it ended, or is started anew: this says nothing of tasks
+		d.askAttempt(j)
+		return
+	}
+	here := make(map[string]bool, len(list))
+	for _, c := range list {
+		here[c.ID] = true
+		if c.Priority != yarnclient.PriorityAM && j.live[c.ID] == nil && !j.over[c.ID] {
+			d.newContainer(j, c)
+		}
+	}
+	var gone []*container
+	for id, c := range j.live {
+		if !here[id] {
+			gone = append(gone, c)
+		}
+	}
+	slices.SortFunc(gone, func(a, b *container) int { return strings.Compare(a.id, b.id) })
+	switch {
+	case j.doubted && len(gone) > 0:
+		d.reconcile(j)
+	default:
+		j.doubted = false
+		for _, c := range gone {
+			d.containerGone(j, c)
+		}
+	}
+	for _, op := range slices.Clone(j.closing) {
+		if !op.parkedAt.IsZero() && op.parkedAt.Before(began) {
+			d.closeOpening(op)
+		}
+	}
+}
+
+// askAttempt finds out which attempt of its master a job is at.
+func (d *Driver) askAttempt(j *job) {
+	ask(d, func(ctx context.Context) ([]yarnclient.AppAttempt, error) { return d.rm.Attempts(ctx, j.app.ID) }, func(list []yarnclient.AppAttempt, err error) {
+		switch {
+		case err != nil:
+			d.failed("list attempts of "+j.app.ID, err)
+		case j.ended || len(list) == 0:
+		case list[len(list)-1].ID != j.attempt:
+			d.masterLost(j, list[len(list)-1].ID)
+		}
+	})
+}
+
+// askPending reads what the job's master waits for.
+func (d *Driver) askPending(j *job) {
+	if j.ended || j.attempt == "" || d.trouble != "" {
+		return
+	}
+	began := time.Now()
+	ask(d, func(ctx context.Context) (yarnclient.App, error) { return d.rm.App(ctx, j.app.ID) }, func(app yarnclient.App, err error) {
+		cost := time.Since(began)
+		if j.ended {
+			return
+		}
+		if err != nil {
+			d.failed("ask what "+j.app.ID+" waits for", err)
+		} else if d.trouble == "" && app.State == "RUNNING" {
+			d.sawPending(j, app.Requests)
+		}
+		wait := 500 * time.Millisecond
+		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
+			wait = 50 * time.Millisecond
+		} else if j.asked[cluster.Reduce] < j.about.spec.Reduces || j.opened > 0 {
+			wait = 100 * time.Millisecond
+		}
+		j.asks.in(max(wait, 20*cost))
+	})
+}
+
+func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
+	var pending [2]int32
+	failed := int32(0)
+	for _, r := range rows {
+		if r.Name != "*" {
+			continue
+		}
+		switch r.Priority {
+		case yarnclient.PriorityReduce:
+			pending[cluster.Reduce] += int32(r.Containers)
+		case yarnclient.PriorityFailedMap:
+			failed += int32(r.Containers)
+		}
+		if k, task := kindOf(r.Priority); task && k == cluster.Map {
+			pending[cluster.Map] += int32(r.Containers)
+		}
+	}
+	had := j.pending
+	j.pending = pending
+	more := false
+	if pending[cluster.Map] > 0 && j.asked[cluster.Map] == 0 {
+		more = d.asked(j, cluster.Map, j.about.spec.Maps)
+	}
+	if n := pending[cluster.Reduce] + j.granted[cluster.Reduce]; pending[cluster.Reduce] > 0 && n > j.asked[cluster.Reduce] {
+		more = d.asked(j, cluster.Reduce, min(n, j.about.spec.Reduces)) || more
+	}
+	for k := range pending {
+		more = more || pending[k] > had[k]
+	}
+	// More is waited for than is known of: something has failed, or was killed.
+	expected := d.view.Waiting(j.id, cluster.Map) + j.coming[cluster.Map]
+	if excess := pending[cluster.Map] > expected || failed > j.reruns; excess && j.excess {
+		d.reconcile(j)
+	} else {
+		j.excess = excess
+	}
+	if more {
+		d.offerAll()
+	}
+}
+
+func (d *Driver) asked(j *job, k cluster.Kind, n int32) bool {
+	if n <= j.asked[k] {
+		return false
+	}
+	j.asked[k] = n
+	d.state.Ask(j.id, k, n)
+	return true
+}
+
+// beat offers nodes with room to the model, each once in a heartbeat.
+func (d *Driver) beat() {
+	chunks := min(len(d.nodes), 20)
+	d.watching.beats.in(d.set.beat / time.Duration(chunks))
+	n := (len(d.nodes) + chunks - 1) / chunks
+	for range n {
+		x := d.nodes[d.nextBeat%len(d.nodes)]
+		d.nextBeat = (d.nextBeat + 1) % len(d.nodes)
+		x.refused = false
+		d.offer(x)
+	}
+}
+
+// checkEpoch asks now and then whether it still is the same ResourceManager.
+func (d *Driver) checkEpoch() {
+	ask(d, d.rm.Info, func(info yarnclient.ClusterInfo, err error) {
+		d.watching.epoch.in(time.Second)
+		switch {
+		case err != nil:
+			d.failed("ask the ResourceManager what it is", err)
+		case info.HAState != yarnclient.HAActive || info.ID != d.epoch:
+			d.suspect("the ResourceManager is another, or not active")
+		}
+	})
+}
+
+// failed notes a call that brought nothing.
+func (d *Driver) failed(what string, err error) {
+	if d.ctx.Err() != nil || errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
+		return
+	}
+	d.suspect(what + ": " + err.Error())
+	if d.moves.failed > 3 && errors.Is(err, yarnclient.ErrUnauthorized) {
+		d.stop(err)
+	}
+}
+
+func (d *Driver) note(text string) {
+	d.log.Info(text)
+	d.record(&traces.Note{T: d.now(), Text: text})
+}
