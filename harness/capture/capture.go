@@ -148,6 +148,9 @@ func (s *Session) look(ctx context.Context) error {
 		return fmt.Errorf("start capture: %w", err)
 	}
 	s.software["hadoop"] = info.HadoopVersion
+	if java := javaVersion(ctx, s.cluster); java != "" {
+		s.software["java"] = java
+	}
 	s.settings, err = readSettings(ctx, s.cluster)
 	if err != nil {
 		return fmt.Errorf("start capture: %w", err)
@@ -202,6 +205,7 @@ func (s *Session) Stop(ctx context.Context) Result {
 	jn := joiner{start: s.start, workload: s.options.Workload, locations: s.locations, racks: racksOf(s.facts.Nodes)}
 	for _, j := range s.jobsInOrder() {
 		r.Events = append(r.Events, jn.events(j)...)
+		r.Header.Inputs = append(r.Header.Inputs, j.inputs...)
 	}
 	r.Events = append(r.Events, s.locations.events()...)
 	r.Events = append(r.Events, s.events...)

@@ -3,6 +3,8 @@ package capture
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,6 +39,14 @@ type jobRecord struct {
 	last    yarnclient.Job // as the ApplicationMaster last said
 	history *jhist.Job
 	file    string // name of the history file
+
+	inputs []traces.Input // the files that the job's events are made from
+}
+
+// madeFrom notes a file that the job's events are made from.
+func (j *jobRecord) madeFrom(name string, data []byte) {
+	sum := sha256.Sum256(data)
+	j.inputs = append(j.inputs, traces.Input{Name: string(j.id) + "/" + name, SHA256: hex.EncodeToString(sum[:])})
 }
 
 func newJobRecord(app yarnclient.App) *jobRecord {
@@ -125,6 +135,9 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.conf, j.splits = conf, splits
+	j.madeFrom("job.xml", staged.JobXML)
+	j.madeFrom("job.split", staged.JobSplit)
+	j.madeFrom("job.splitmetainfo", staged.SplitMetaInfo)
 	for _, m := range metas {
 		j.hosts = append(j.hosts, m.Hosts)
 	}
@@ -208,6 +221,7 @@ func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.His
 		return fmt.Errorf("%s: no history after %v: %w", j.id, historyPatience, last)
 	}
 	j.file = h.Name
+	j.madeFrom(h.Name, h.Events)
 	if j.conf == nil && h.ConfXML != nil {
 		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
 	}

@@ -44,6 +44,7 @@ func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folde
 	r.Header.StartUnixNs = jn.start.UnixNano()
 	for _, j := range records {
 		r.Events = append(r.Events, jn.events(j)...)
+		r.Header.Inputs = append(r.Header.Inputs, j.inputs...)
 		job := j.summary()
 		job.Name, job.Outcome, job.Diagnostics = j.history.Name, j.history.Outcome, j.history.Diagnostics
 		r.Jobs = append(r.Jobs, job)

@@ -51,6 +51,16 @@ func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]str
 	return settings, nil
 }
 
+// javaVersion is the ResourceManager's Java, empty where it does not say.
+func javaVersion(ctx context.Context, cluster *connect.Cluster) string {
+	beans, err := cluster.RM.JMX(ctx, "java.lang:type=Runtime")
+	if err != nil || len(beans) == 0 {
+		return ""
+	}
+	version, _ := beans[0]["VmVersion"].(string)
+	return version
+}
+
 // findPaths asks the history server where jobs' files are; it has the settings
 // of MapReduce, which the ResourceManager lacks.
 func findPaths(ctx context.Context, cluster *connect.Cluster) (paths, error) {

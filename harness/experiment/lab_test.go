@@ -18,6 +18,7 @@ import (
 	"heddle/harness/connect"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/runs"
+	"heddle/hibench"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 	"heddle/yarnclient"
@@ -59,7 +60,7 @@ func lab(t *testing.T) (*config.Cluster, *connect.Cluster) {
 // what the history server says of the same job.
 func TestTracesEqualHadoopsCounters(t *testing.T) {
 	c, clients := lab(t)
-	for _, name := range []string{"wordcount", "sort", "terasort"} {
+	for _, name := range hibench.Workloads() {
 		t.Run(name, func(t *testing.T) {
 			e, source := parse(t, workload(name))
 			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
@@ -516,4 +517,49 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the run looks finished")
 	}
 	noneRunning(t, clients, "full disk")
+}
+
+// TestHiBenchCheckout runs the workloads through HiBench's own scripts and
+// holds its report line against the trace.
+func TestHiBenchCheckout(t *testing.T) {
+	checkout := os.Getenv("HEDDLE_HIBENCH")
+	if checkout == "" {
+		t.Skip("no HiBench checkout: set HEDDLE_HIBENCH=DIR")
+	}
+	c, clients := lab(t)
+	withCheckout := *c
+	withCheckout.HiBench = checkout
+	for _, name := range hibench.Workloads() {
+		t.Run(name, func(t *testing.T) {
+			e, source := parse(t, workload(name))
+			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			header, events := readTrace(t, run)
+			checkAgainstHadoop(t, clients, events)
+			checkComplete(t, header, events)
+			results, err := Results(run)
+			if err != nil || len(results) != 1 || len(results[0].Reports) != 1 || len(results[0].Jobs) != 1 {
+				t.Fatalf("results %+v, %v: want one job with one report line", results, err)
+			}
+			t.Log(results[0].Reports[0])
+			report, err := hibench.ParseReportLine(results[0].Reports[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var splitBytes int64
+			for _, event := range events {
+				if e, ok := event.(*traces.TaskScheduled); ok {
+					splitBytes += e.LengthBytes
+				}
+			}
+			if report.InputBytes != splitBytes || report.InputBytes != results[0].InputBytes {
+				t.Errorf("input: %d bytes by the report, %d in the trace's splits, %d in HDFS", report.InputBytes, splitBytes, results[0].InputBytes)
+			}
+			if took := results[0].Jobs[0].CompletionMs; report.Duration.Milliseconds() < took {
+				t.Errorf("duration: %v by the report, which includes the job's %d ms", report.Duration, took)
+			}
+		})
+	}
 }
