@@ -1,0 +1,184 @@
+package sched
+
+import "heddle/harness/cluster"
+
+// fair gives queues, and jobs in them, equal shares, and has jobs wait for
+// locality if asked to.
+//
+// Rule. On a heartbeat, queues in this order, and in each queue its jobs:
+//
+//	below their minimum share first, by used/minimum (of queues only);
+//	then by used/weight; ties by submission, queues by first use
+//
+// used is memory (policy fair) or the dominant share max(memory/cluster's,
+// cores/cluster's) (policy drf), decisions on their way included. Serving the
+// one with the least used/weight first comes to max-min shares. The first job
+// that may start something on the node does.
+//
+// A job's maps start at the levels it may: at first node-local ones only. opp
+// counts the nodes offered to it since; when opp > nodes·nodeThreshold rack-local
+// ones too and opp starts again, when opp > nodes·rackThreshold any. A launch
+// nearer than the level takes the level back to it. A threshold of -1 is no wait.
+// Jobs without locations, re-runs and reduces do not wait.
+//
+// Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness
+// and the locality thresholds (yarn.scheduler.fair.locality.threshold.node and
+// .rack). Worked, drf: of 100 GB and 10 cores A uses 10 GB, 5 cores with weight
+// 2, B 30 GB, 1 core with weight 1: A (0.25) goes before B (0.3).
+//
+// Parameters.
+//
+//	policy           fair or drf (fair)
+//	weights          queue=weight,… ()       queues not named weigh 1; jobs in them have weights of their own
+//	minShares        queue=MB,… ()           of policy fair, memory that a queue is to have first
+//	nodeThreshold    share of nodes (-1)     0 to 1, or -1
+//	rackThreshold    share of nodes (-1)     0 to 1, or -1
+//	maxPerHeartbeat  containers (0)          that a node gets per heartbeat; 0: all it can hold
+//
+// Differs. Queues are flat. YARN as it ships gives one container per heartbeat
+// (assignmultiple false), here that is maxPerHeartbeat 1. Preemption, limits of
+// queues and of ApplicationMasters' share are left out; ties between jobs go by
+// submission, not by start of the application and name.
+type fair struct {
+	drf             bool
+	weights         map[string]float64
+	minShares       map[string]float64
+	nodeThreshold   float64
+	rackThreshold   float64
+	maxPerHeartbeat int
+
+	queues []fairQueue
+	levels perJob[levelled]
+	order  order
+	sorted []cluster.QueueID
+	ranks  []int32
+	beat   beat
+}
+
+type fairQueue struct{ weight, minShare float64 }
+
+// levelled is what a job may start, and how many nodes it was offered since.
+type levelled struct {
+	opportunities int64
+	level         int8 // 0 node, 1 rack, 2 off
+}
+
+func (m *fair) Name() string { return "fair" }
+
+func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+	if m.beat.see(v, n); m.maxPerHeartbeat > 0 && m.beat.any >= m.maxPerHeartbeat {
+		return Decision{}, false
+	}
+	m.sort(v)
+	for {
+		id, ok := m.order.next()
+		if !ok {
+			return Decision{}, false
+		}
+		d, ok := unplaced(v, id, n)
+		if !ok && wantsMap(v, id, n) {
+			t, level := v.Nearest(id, n, cluster.LevelNode)
+			d, ok = mapAt(id, n, t, level), v.Locations(id) == 0 || m.may(v, id, level)
+		}
+		if ok {
+			m.beat.chose(d)
+			return d, true
+		}
+	}
+}
+
+// may says whether the job may start a map that was found at level.
+func (m *fair) may(v *cluster.View, id cluster.JobID, level cluster.Level) bool {
+	if m.nodeThreshold < 0 || m.rackThreshold < 0 {
+		return true
+	}
+	at := int8(level - cluster.LevelNode)
+	job := m.levels.of(id)
+	job.opportunities++
+	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
+	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
+		*job = levelled{level: job.level + 1}
+	}
+	if at > job.level {
+		return false
+	}
+	if at < job.level {
+		*job = levelled{level: at}
+	}
+	return true
+}
+
+// sort puts the jobs with something waiting in order.
+func (m *fair) sort(v *cluster.View) {
+	if v.Queues() > 1 {
+		m.rank(v)
+	}
+	m.order.fifo(v)
+	m.order.by()
+	for id, ok := m.order.walk.next(); ok; id, ok = m.order.walk.next() {
+		rank := int32(0)
+		if len(m.ranks) > 0 {
+			rank = m.ranks[v.Queue(id)]
+		}
+		m.order.keys.add(rank, m.used(v, v.Used(id))/v.Weight(id), id)
+	}
+	m.order.keys.order()
+}
+
+// rank numbers the queues in their order.
+func (m *fair) rank(v *cluster.View) {
+	for q := cluster.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
+		weight, ok := m.weights[v.QueueName(q)]
+		if !ok {
+			weight = 1
+		}
+		m.queues = append(m.queues, fairQueue{weight, m.minShares[v.QueueName(q)]})
+		m.sorted = append(m.sorted, q)
+		m.ranks = append(m.ranks, 0)
+	}
+	// Insertion: the order is nearly that of the round before.
+	for i, q := range m.sorted {
+		for ; i > 0 && m.before(v, q, m.sorted[i-1]); i-- {
+			m.sorted[i] = m.sorted[i-1]
+		}
+		m.sorted[i] = q
+	}
+	for rank, q := range m.sorted {
+		m.ranks[q] = int32(rank)
+	}
+}
+
+func (m *fair) before(v *cluster.View, a, b cluster.QueueID) bool {
+	usedA, usedB := m.used(v, v.QueueUsed(a)), m.used(v, v.QueueUsed(b))
+	minA, minB := m.queues[a].minShare, m.queues[b].minShare
+	needyA, needyB := usedA < minA, usedB < minB
+	switch {
+	case needyA != needyB:
+		return needyA
+	case needyA:
+		usedA, usedB = usedA/minA, usedB/minB
+	default:
+		usedA, usedB = usedA/m.queues[a].weight, usedB/m.queues[b].weight
+	}
+	return usedA < usedB || usedA == usedB && a < b
+}
+
+// used is what shares are compared by.
+func (m *fair) used(v *cluster.View, r cluster.Resource) float64 {
+	if !m.drf {
+		return float64(r.MemoryMB)
+	}
+	return dominantShare(r, v.Total())
+}
+
+// dominantShare is the largest share of one resource that r is of total.
+func dominantShare(r, total cluster.Resource) float64 {
+	memory, cores := 0.0, 0.0
+	if total.MemoryMB > 0 {
+		memory = float64(r.MemoryMB) / float64(total.MemoryMB)
+	}
+	if total.VCores > 0 {
+		cores = float64(r.VCores) / float64(total.VCores)
+	}
+	return max(memory, cores)
+}

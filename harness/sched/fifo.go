@@ -1,0 +1,54 @@
+package sched
+
+import "heddle/harness/cluster"
+
+// fifo serves jobs in the order they came.
+//
+// Rule. On a heartbeat, jobs by priority, then submission. The first that has
+// anything the node can hold gets it: a re-run or a reduce, else the map whose
+// data is nearest, by node, then rack, then any. No waiting for locality and no
+// look at caches. A job whose container does not fit is passed over.
+//
+// Source. Hadoop 3.4 FifoScheduler (applications in submit order; per
+// application and priority node-local requests, then rack, then off-switch, as
+// many as fit, no delay). With offRackPerHeartbeat 1 it is nearer to the
+// JobQueueTaskScheduler of Hadoop 1.2, which stops giving maps to a tracker
+// after one that is not local.
+//
+// Parameters.
+//
+//	offRackPerHeartbeat  maps (0)  off-rack maps a node gets per heartbeat; 0: no limit
+//
+// Differs. Hadoop 1.2's load cap, its padding for failures and its one reduce
+// per heartbeat are left out; here node room is the only bound. YARN's stops a
+// node below the minimum allocation, which is the driver's to say
+// (State.SetSmallest).
+type fifo struct {
+	offRackPerHeartbeat int
+	beat                beat
+}
+
+func (m *fifo) Name() string { return "fifo" }
+
+func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+	m.beat.see(v, n)
+	for jobs := fifoOrder(v); ; {
+		id, ok := jobs.next()
+		if !ok {
+			return Decision{}, false
+		}
+		d, ok := unplaced(v, id, n)
+		if !ok && wantsMap(v, id, n) {
+			t, level := v.Nearest(id, n, cluster.LevelNode)
+			d, ok = mapAt(id, n, t, level), level < cluster.LevelOff || m.mayGoOff()
+		}
+		if ok {
+			m.beat.chose(d)
+			return d, true
+		}
+	}
+}
+
+func (m *fifo) mayGoOff() bool {
+	return m.offRackPerHeartbeat == 0 || m.beat.off < m.offRackPerHeartbeat
+}

@@ -1,0 +1,60 @@
+package sched
+
+import (
+	"heddle/harness/cluster"
+	"heddle/traces"
+)
+
+// Observer is a model that learns from what happens. Drivers find it by type
+// assertion.
+type Observer interface {
+	// Observe is told of an event after the View shows it.
+	Observe(v *cluster.View, e Event)
+}
+
+// Event is what an Observer is told. Which fields are set depends on What.
+type Event struct {
+	What EventKind
+	Job  cluster.JobID
+	Task cluster.TaskID
+	Node cluster.NodeID
+	// Failed is true where a task ended without success.
+	Failed bool
+	// Decision is the one that was confirmed, with Task the one that started,
+	// or cancelled.
+	Decision Decision
+	// Sample is the node's metrics with its heartbeat, nil where there are none.
+	Sample *traces.NodeSample
+}
+
+// EventKind is what happened.
+type EventKind uint8
+
+// Kinds of event.
+const (
+	JobSubmitted EventKind = iota // Job
+	JobEnded                      // Job
+	TaskStarted                   // Job, Task, Node
+	TaskEnded                     // Job, Task, Node, Failed
+	NodeReported                  // Node, Sample
+	Confirmed                     // Decision, Job, Task, Node
+	Cancelled                     // Decision
+)
+
+// JobPlanner is a model that plans a job's maps before the first starts.
+// Drivers find it by type assertion.
+type JobPlanner interface {
+	// PlanJob is asked once a job, when its input is known and nothing of it
+	// has started; false: no plan for this one.
+	PlanJob(v *cluster.View, job cluster.JobID) (SplitPlan, bool)
+}
+
+// SplitPlan is what an ApplicationMaster is to read: its map i gets the i-th
+// entry. Each of the job's maps is in it once.
+type SplitPlan []PlannedSplit
+
+// PlannedSplit is a split and the one host that it names.
+type PlannedSplit struct {
+	Split cluster.TaskID // the map's number as submitted
+	Node  cluster.NodeID
+}

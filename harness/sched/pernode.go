@@ -1,0 +1,108 @@
+package sched
+
+import (
+	"heddle/harness/cluster"
+)
+
+// walk goes through the jobs that have something waiting, in FIFO order: by
+// priority, the highest first, then in order of submission.
+type walk struct {
+	v             *cluster.View
+	maps, reduces []cluster.JobID
+}
+
+func fifoOrder(v *cluster.View) walk {
+	return walk{v, v.WaitingJobs(cluster.Map), v.WaitingJobs(cluster.Reduce)}
+}
+
+// next is the next job, false if there is none.
+func (w *walk) next() (cluster.JobID, bool) {
+	switch {
+	case len(w.maps) == 0 && len(w.reduces) == 0:
+		return cluster.None, false
+	case len(w.maps) == 0:
+		return w.popReduce(), true
+	case len(w.reduces) == 0:
+		return w.popMap(), true
+	}
+	m, r := w.maps[0], w.reduces[0]
+	if m == r {
+		w.reduces = w.reduces[1:]
+		return w.popMap(), true
+	}
+	if pm, pr := w.v.Priority(m), w.v.Priority(r); pm > pr || pm == pr && m < r {
+		return w.popMap(), true
+	}
+	return w.popReduce(), true
+}
+
+func (w *walk) popMap() cluster.JobID {
+	id := w.maps[0]
+	w.maps = w.maps[1:]
+	return id
+}
+
+func (w *walk) popReduce() cluster.JobID {
+	id := w.reduces[0]
+	w.reduces = w.reduces[1:]
+	return id
+}
+
+// unplaced is what of the job goes before its maps and to any node, as the
+// MapReduce ApplicationMaster asks for it: first a map that failed before, then
+// a reduce.
+func unplaced(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+	if t := v.NextRerun(id); t != cluster.None && v.Fits(n, id, cluster.Map) {
+		return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Rerun}, true
+	}
+	if t := v.NextReduce(id); t != cluster.None && v.Fits(n, id, cluster.Reduce) {
+		return Decision{Job: id, Kind: cluster.Reduce, Node: n, Task: t, Reason: Reduces}, true
+	}
+	return Decision{}, false
+}
+
+// wantsMap says whether the job has a waiting map that n can hold.
+func wantsMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) bool {
+	return v.Waiting(id, cluster.Map) > 0 && v.Fits(n, id, cluster.Map)
+}
+
+func mapAt(id cluster.JobID, n cluster.NodeID, t cluster.TaskID, level cluster.Level) Decision {
+	return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: near(level)}
+}
+
+// perJob is a model's own number or struct of each job, made when first asked
+// for.
+type perJob[T any] []T
+
+func (p *perJob[T]) of(id cluster.JobID) *T {
+	for int(id) >= len(*p) {
+		var zero T
+		*p = append(*p, zero)
+	}
+	return &(*p)[id]
+}
+
+// beat counts what a model has chosen since a node's heartbeat: rounds at the
+// same time for the same node are one.
+type beat struct {
+	at     int64
+	node   cluster.NodeID
+	any    int
+	off    int
+	active bool
+}
+
+// see is called with each round.
+func (b *beat) see(v *cluster.View, n cluster.NodeID) {
+	if !b.active || b.at != v.Now() || b.node != n {
+		*b = beat{at: v.Now(), node: n, active: true}
+	}
+}
+
+// chose counts a decision.
+func (b *beat) chose(d Decision) {
+	b.any++
+	if d.Reason == Off {
+		b.off++
+	}
+}

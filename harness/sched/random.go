@@ -1,0 +1,57 @@
+package sched
+
+import (
+	"math/rand/v2"
+
+	"heddle/harness/cluster"
+)
+
+// random starts any waiting task anywhere.
+//
+// Rule. On a heartbeat, one of all waiting tasks that the node can hold, each as
+// likely as the other. No order of jobs, no priority, no locality.
+//
+// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality
+// for Sequential MapReduce Jobs", INFOCOM 2013, for reduces; here for maps too.
+// The lower bound that a scheduler should not fall below.
+//
+// Parameters.
+//
+//	seed  (1)  of its random numbers (PCG)
+//
+// Differs. The paper draws slots for a task, here a task is drawn for the slot
+// that reports: over many heartbeats the same.
+type random struct {
+	rng *rand.Rand
+}
+
+func (m *random) Name() string { return "random" }
+
+func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+	kinds := [...]cluster.Kind{cluster.Map, cluster.Reduce}
+	fits := int64(0)
+	for _, k := range kinds {
+		for _, id := range v.WaitingJobs(k) {
+			if v.Fits(n, id, k) {
+				fits += int64(v.Waiting(id, k))
+			}
+		}
+	}
+	if fits == 0 {
+		return Decision{}, false
+	}
+	at := m.rng.Int64N(fits)
+	for _, k := range kinds {
+		for _, id := range v.WaitingJobs(k) {
+			if !v.Fits(n, id, k) {
+				continue
+			}
+			if waiting := int64(v.Waiting(id, k)); at >= waiting {
+				at -= waiting
+				continue
+			}
+			return Decision{Job: id, Kind: k, Node: n, Task: v.NthWaiting(id, k, int32(at)), Reason: Random}, true
+		}
+	}
+	return Decision{}, false
+}

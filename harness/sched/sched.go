@@ -1,0 +1,135 @@
+// Package sched is scheduler models: what they are asked, what they answer, and
+// the baselines that others are compared with.
+//
+// A model is asked what to start on nodes that have room, and answers with
+// decisions; it never acts. Drivers carry decisions out, on a real cluster or a
+// simulated one, with the same code of the model. The package is pure: no
+// clock, no I/O, no random numbers but those a seed says. New makes models by
+// name and List says what there are; each baseline's file opens with its rule,
+// where that is from, and how it differs.
+package sched
+
+import (
+	"fmt"
+
+	"heddle/harness/cluster"
+)
+
+// Model is a scheduler.
+type Model interface {
+	// Name is the name that New made it by.
+	Name() string
+	// Round is one opportunity: free[0] has reported and has room, and the
+	// others are the nodes with room besides. What to start is appended to out.
+	// The driver carries it out in order, and as long as that happened and the
+	// node still has room, asks again: a model need not choose more than one
+	// task a round. Round changes nothing but the model's own counts.
+	Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision
+}
+
+// Decision is what a model wants to be started.
+type Decision struct {
+	Job  cluster.JobID
+	Kind cluster.Kind
+	Node cluster.NodeID
+	// Task is the task that the model means, cluster.None any of the job's.
+	// Under node labels it is a wish: which map starts is the ApplicationMaster's
+	// choice, see View.WouldBind.
+	Task cluster.TaskID
+	// Group, above 0, joins decisions of one Round that are to be carried out
+	// all or not at all.
+	Group  int32
+	Reason Reason
+}
+
+// Reason is why a decision was taken, in one word for reports.
+type Reason uint8
+
+// Reasons. The first four say how near the model found the map's data.
+const (
+	Cache Reason = iota
+	Node
+	Rack
+	Off
+	Rerun   // a map that failed goes first, anywhere
+	Reduces // a reduce, which is near nothing
+	Random
+)
+
+func (r Reason) String() string {
+	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random"}[r]
+}
+
+// near is the reason of a map that was found at a level.
+func near(level cluster.Level) Reason { return Reason(level - cluster.LevelCache) }
+
+// Check says why a decision cannot be carried out, nil if it can.
+func Check(v *cluster.View, d Decision) error {
+	switch {
+	case d.Job < 0 || int(d.Job) >= v.Jobs() || d.Node < 0 || int(d.Node) >= v.Nodes():
+		return fmt.Errorf("decision names job %d of %d, node %d of %d", d.Job, v.Jobs(), d.Node, v.Nodes())
+	case !v.Fits(d.Node, d.Job, d.Kind):
+		return fmt.Errorf("decision to start a %v of job %q on %s: the node is down or has only %v free", d.Kind, v.JobName(d.Job), v.NodeName(d.Node), v.Free(d.Node))
+	case v.Waiting(d.Job, d.Kind) == 0:
+		return fmt.Errorf("decision to start a %v of job %q: none waits", d.Kind, v.JobName(d.Job))
+	case d.Task == cluster.None:
+		return nil
+	case d.Task < 0 || int32(d.Task) >= v.Tasks(d.Job, cluster.Map)+v.Tasks(d.Job, cluster.Reduce) || !v.IsWaiting(d.Job, d.Task):
+		return fmt.Errorf("decision to start task %d of job %q: it does not wait", d.Task, v.JobName(d.Job))
+	}
+	if k, _ := v.Index(d.Job, d.Task); k != d.Kind {
+		return fmt.Errorf("decision to start task %d of job %q as a %v: it is a %v", d.Task, v.JobName(d.Job), d.Kind, k)
+	}
+	return nil
+}
+
+// NodeModel is a model that looks at the node that reported and at no other.
+type NodeModel interface {
+	Name() string
+	// Choose is one thing to start on n, which has room; false: nothing.
+	Choose(v *cluster.View, n cluster.NodeID) (Decision, bool)
+}
+
+// PerNode makes a NodeModel a Model. Drivers may leave out all but the first
+// of the nodes for a model of this type.
+type PerNode struct{ NodeModel }
+
+// Round asks for the node that reported.
+func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+	if d, ok := m.Choose(v, free[0]); ok {
+		out = append(out, d)
+	}
+	return out
+}
+
+// Offers is how drivers ask: all alike, so that a model which counts
+// opportunities counts the same. The zero value is ready; it keeps memory
+// between calls.
+type Offers struct {
+	free []cluster.NodeID
+	out  []Decision
+}
+
+// Heartbeat asks m what to start, now that node n has reported, until it has
+// nothing more for it or the node is full. carryOut is given each decision, in
+// order, and returns whether it has changed the State behind v accordingly.
+func (o *Offers) Heartbeat(m Model, v *cluster.View, n cluster.NodeID, carryOut func(Decision) bool) {
+	_, perNode := m.(PerNode)
+	for v.HasRoom(n) {
+		if perNode {
+			o.free = append(o.free[:0], n)
+		} else {
+			o.free = v.WithRoom(n, o.free[:0])
+		}
+		o.out = m.Round(v, o.free, o.out[:0])
+		carried := false
+		for _, d := range o.out {
+			if carryOut(d) {
+				carried = true
+			}
+		}
+		if !carried {
+			return
+		}
+	}
+}
