@@ -81,15 +81,16 @@ type Session struct {
 	stop  context.CancelFunc
 	loops sync.WaitGroup
 
-	mu        sync.Mutex
-	jobs      map[string]*jobRecord // by application id
-	nodes     map[string]*nodeRecord
-	locations *locations
-	events    []traces.Event // nodes, labels, samples, notes
-	warnings  map[string]int // with how often
-	facts     traces.Cluster
-	software  map[string]string
-	settings  map[string]string
+	mu         sync.Mutex
+	jobs       map[string]*jobRecord // by application id
+	nodes      map[string]*nodeRecord
+	locations  *locations
+	events     []traces.Event // nodes, labels, samples, notes
+	labelsTold bool           // by Add
+	warnings   map[string]int // with how often
+	facts      traces.Cluster
+	software   map[string]string
+	settings   map[string]string
 }
 
 // paths is where the cluster keeps jobs' files in HDFS.
@@ -209,6 +210,7 @@ func (s *Session) Stop(ctx context.Context) Result {
 	}
 	r.Events = append(r.Events, s.locations.events()...)
 	r.Events = append(r.Events, s.events...)
+	bindLate(r.Events)
 	traces.Sort(r.Events)
 	for _, w := range slices.Sorted(maps.Keys(s.warnings)) {
 		if n := s.warnings[w]; n > 1 {

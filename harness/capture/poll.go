@@ -76,7 +76,7 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	case !running && r.up:
 		s.events = append(s.events, &traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
-	if running && n.Label() != r.label {
+	if running && !s.labelsTold && n.Label() != r.label {
 		r.label = n.Label()
 		s.events = append(s.events, &traces.NodeLabel{T: now, Node: name, Label: r.label})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/sched"
 	"heddle/hibench"
 )
 
@@ -271,9 +272,15 @@ func (e *Experiment) Supported() error {
 		}
 	}
 	for _, m := range e.Models {
-		unless(m == ModelYARN, fmt.Sprintf("model %q (only %q, the cluster's own scheduler)", m, ModelYARN))
+		if m == ModelYARN {
+			continue
+		}
+		if _, err := sched.New(m, nil); err != nil {
+			errs = append(errs, err)
+		} else if e.Actuator == ActuatorNone {
+			errs = append(errs, fmt.Errorf("model %q decides nothing with actuator %s; set actuator: %s", m, ActuatorNone, ActuatorLabels))
+		}
 	}
-	unless(e.Actuator == ActuatorNone, fmt.Sprintf("actuator %q (only %q)", e.Actuator, ActuatorNone))
 	unless(e.Splits == SplitsAsSubmitted, fmt.Sprintf("splits %q (only %q)", e.Splits, SplitsAsSubmitted))
 	return errors.Join(errs...)
 }
