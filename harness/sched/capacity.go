@@ -35,7 +35,8 @@ import "heddle/harness/cluster"
 //	nodeLocalityDelay            nodes (40)
 //	rackLocalityAdditionalDelay  nodes (-1)
 //	rackLocalityFullReset        (true)
-//	offSwitchPerHeartbeat        containers (1)      off-rack maps a node gets per heartbeat; 0: no limit
+//	offSwitchPerHeartbeat        containers (1)      after so many off-rack ones (re-runs and reduces
+//	                                                 are) a node gets nothing more in a heartbeat; 0: no limit
 //
 // Differs. Queues are flat, memory alone is counted. User limits (100 % and a
 // factor of 1 as shipped bind when several users share one of several queues),
@@ -63,7 +64,9 @@ type capacityQueue struct{ guaranteed, most float64 } // percent
 func (m *capacity) Name() string { return "capacity" }
 
 func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
-	m.beat.see(v, n)
+	if m.beat.see(v, n); m.beat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
+		return Decision{}, false
+	}
 	m.sort(v)
 	for {
 		id, ok := m.order.next()
@@ -103,8 +106,6 @@ func (m *capacity) may(v *cluster.View, id cluster.JobID, level cluster.Level) b
 			*missed = 0
 		}
 		return true
-	case m.offSwitchPerHeartbeat > 0 && m.beat.off >= m.offSwitchPerHeartbeat:
-		return false
 	case m.rackLocalityAdditionalDelay >= 0:
 		return *missed > min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
 	}

@@ -66,7 +66,7 @@ type levelled struct {
 func (m *fair) Name() string { return "fair" }
 
 func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
-	if m.beat.see(v, n); m.maxPerHeartbeat > 0 && m.beat.any >= m.maxPerHeartbeat {
+	if m.beat.see(v, n); m.beat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
 		return Decision{}, false
 	}
 	m.sort(v)

@@ -17,7 +17,8 @@ import "heddle/harness/cluster"
 //
 // Parameters.
 //
-//	offRackPerHeartbeat  maps (0)  off-rack maps a node gets per heartbeat; 0: no limit
+//	offRackPerHeartbeat  maps (0)  after so many off-rack ones a node gets no
+//	                               more maps in a heartbeat; 0: no limit
 //
 // Differs. Hadoop 1.2's load cap, its padding for failures and its one reduce
 // per heartbeat are left out; here node room is the only bound. YARN's stops a
@@ -32,23 +33,20 @@ func (m *fifo) Name() string { return "fifo" }
 
 func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	m.beat.see(v, n)
+	enough := m.beat.reached(m.offRackPerHeartbeat, Off)
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
 			return Decision{}, false
 		}
 		d, ok := unplaced(v, id, n)
-		if !ok && wantsMap(v, id, n) {
+		if !ok && !enough && wantsMap(v, id, n) {
 			t, level := v.Nearest(id, n, cluster.LevelNode)
-			d, ok = mapAt(id, n, t, level), level < cluster.LevelOff || m.mayGoOff()
+			d, ok = mapAt(id, n, t, level), true
 		}
 		if ok {
 			m.beat.chose(d)
 			return d, true
 		}
 	}
-}
-
-func (m *fifo) mayGoOff() bool {
-	return m.offRackPerHeartbeat == 0 || m.beat.off < m.offRackPerHeartbeat
 }

@@ -82,27 +82,32 @@ func (p *perJob[T]) of(id cluster.JobID) *T {
 	return &(*p)[id]
 }
 
-// beat counts what a model has chosen since a node's heartbeat: rounds at the
-// same time for the same node are one.
+// beat counts what a model has chosen for a node since its heartbeat, by
+// reason: rounds at the same time for the same node are one.
 type beat struct {
 	at     int64
 	node   cluster.NodeID
-	any    int
-	off    int
-	active bool
+	begun  bool
+	chosen [Random + 1]int
 }
 
 // see is called with each round.
 func (b *beat) see(v *cluster.View, n cluster.NodeID) {
-	if !b.active || b.at != v.Now() || b.node != n {
-		*b = beat{at: v.Now(), node: n, active: true}
+	if !b.begun || b.at != v.Now() || b.node != n {
+		*b = beat{at: v.Now(), node: n, begun: true}
 	}
 }
 
-// chose counts a decision.
-func (b *beat) chose(d Decision) {
-	b.any++
-	if d.Reason == Off {
-		b.off++
+// reached says whether so many decisions of these reasons have been taken; 0 is
+// no limit.
+func (b *beat) reached(limit int, reasons ...Reason) bool {
+	if limit == 0 {
+		return false
 	}
+	for _, r := range reasons {
+		limit -= b.chosen[r]
+	}
+	return limit <= 0
 }
+
+func (b *beat) chose(d Decision) { b.chosen[d.Reason]++ }

@@ -87,7 +87,7 @@ func List() []Info {
 				{Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes", Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: no wait at all"},
 				{Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes", Min: -1, Doc: "missed besides before off-rack maps; -1: by the number of waiting maps and places asked for"},
 				{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
-				{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers", Doc: "off-rack maps that a node gets per heartbeat; 0: no limit"},
+				{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers", Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"},
 			},
 			build: func(a args) (Model, error) {
 				sum := 0.0
@@ -144,7 +144,7 @@ func List() []Info {
 			Name: "fifo", Summary: "serves jobs in the order they came, with the nearest map, and does not wait",
 			Source: "Hadoop 3.4 FifoScheduler; Hadoop 1.2 JobQueueTaskScheduler",
 			Params: []Param{
-				{Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps", Doc: "off-rack maps that a node gets per heartbeat; 0: no limit; Hadoop 1.2: 1"},
+				{Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps", Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1"},
 			},
 			build: func(a args) (Model, error) {
 				return PerNode{&fifo{offRackPerHeartbeat: int(a.int("offRackPerHeartbeat"))}}, nil

@@ -1,0 +1,300 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/cluster"
+)
+
+// TestOffSwitchAfter has the worked examples of the Capacity scheduler's rule.
+func TestOffSwitchAfter(t *testing.T) {
+	for _, c := range []struct{ nodes, waiting, asks, want int64 }{
+		{6, 10, 8, 6}, // f = 1
+		{60, 3, 9, 0}, // 3·8/60 = 0.4: at once
+		{60, 3, 1, 0}, // only "any" is asked
+		{60, 60, 61, 60},
+		{4, 2, 3, 1}, // 2·2/4
+		{0, 5, 3, 0},
+	} {
+		if got := offSwitchAfter(c.nodes, c.waiting, c.asks); got != c.want {
+			t.Errorf("%d nodes, %d waiting, %d asks: off-switch after %d, want %d", c.nodes, c.waiting, c.asks, got, c.want)
+		}
+	}
+}
+
+// TestRackLocalityDelay has 40 of 60 nodes missed, and 6 of 6.
+func TestRackLocalityDelay(t *testing.T) {
+	for _, c := range []struct{ nodes, want int }{{60, 40}, {6, 6}} {
+		s := cluster.New()
+		for n := range c.nodes {
+			addNode(t, s, n, 0, cluster.Resource{MemoryMB: 100 * 512, VCores: 100})
+		}
+		spec := cluster.JobSpec{Name: "job", Maps: 200, MapSize: slot}
+		for range spec.Maps { // on every node but the last: f = 1
+			spec.Replicas.Add(cluster.NodeID(len(spec.Replicas.Ends) % (c.nodes - 1)))
+		}
+		submit(t, s, &spec)
+		m, err := New("capacity", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed := 0
+		for len(m.Round(s.View(), []cluster.NodeID{cluster.NodeID(c.nodes - 1)}, nil)) == 0 {
+			missed++
+		}
+		if missed != c.want {
+			t.Errorf("%d nodes: rack-local after %d missed, want %d", c.nodes, missed, c.want)
+		}
+	}
+}
+
+// TestDominantResource has 100 GB and 10 cores: A uses 10 GB and 5 cores with
+// weight 2, B 30 GB and 1 core with weight 1. A goes first.
+func TestDominantResource(t *testing.T) {
+	s := cluster.New()
+	addNode(t, s, 0, 0, cluster.Resource{MemoryMB: 100 << 10, VCores: 10})
+	total := s.View().Total()
+	a := dominantShare(cluster.Resource{MemoryMB: 10 << 10, VCores: 5}, total) / 2
+	b := dominantShare(cluster.Resource{MemoryMB: 30 << 10, VCores: 1}, total)
+	if a != 0.25 || b != 0.3 {
+		t.Errorf("shares by weight %v and %v, want 0.25 and 0.3", a, b)
+	}
+	second := submit(t, s, &cluster.JobSpec{Name: "B", Maps: 2, MapSize: cluster.Resource{MemoryMB: 30 << 10, VCores: 1}})
+	first := submit(t, s, &cluster.JobSpec{Name: "A", Maps: 2, Weight: 2, MapSize: cluster.Resource{MemoryMB: 10 << 10, VCores: 5}})
+	for _, id := range []cluster.JobID{first, second} {
+		if err := s.Start(id, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for policy, want := range map[string]cluster.JobID{"drf": first, "fair": first} {
+		s.SetCapacity(0, total.Add(cluster.Resource{VCores: 10})) // room for the next; shares of cores halve
+		if policy == "drf" {
+			s.SetCapacity(0, total)
+			s.Hold(0, cluster.None, cluster.Resource{})
+		}
+		m, err := New("fair", Params{"policy": policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := m.Round(s.View(), []cluster.NodeID{0}, nil)
+		if len(out) == 0 {
+			continue // A's five cores do not fit beside B's
+		}
+		if policy == "fair" && out[0].Job != want {
+			t.Errorf("%s: job %d goes first, want %d", policy, out[0].Job, want)
+		}
+	}
+}
+
+// TestAssignment has the worked example, and all pairings tried on small ones.
+func TestAssignment(t *testing.T) {
+	var a assignment
+	if got := a.solve([]int64{-4, -3, -3, -1}, 2, 2); !slices.Equal(got, []int{1, 0}) {
+		t.Errorf("of [[4 3] [3 1]] columns %v, want [1 0]", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "rows")
+		m := rapid.IntRange(n, 6).Draw(t, "columns")
+		cost := rapid.SliceOfN(rapid.Int64Range(-9, 9), n*m, n*m).Draw(t, "cost")
+		got := a.solve(cost, n, m)
+		sum, used := int64(0), map[int]bool{}
+		for r, c := range got {
+			if c < 0 || c >= m || used[c] {
+				t.Fatalf("columns %v are not one each of %d", got, m)
+			}
+			used[c] = true
+			sum += cost[r*m+c]
+		}
+		if want := cheapest(cost, n, m, 0, make([]bool, m)); sum != want {
+			t.Fatalf("columns %v cost %d, the cheapest %d", got, sum, want)
+		}
+	})
+}
+
+// cheapest tries all.
+func cheapest(cost []int64, n, m, row int, used []bool) int64 {
+	if row == n {
+		return 0
+	}
+	best := int64(math.MaxInt64)
+	for c := range m {
+		if !used[c] {
+			used[c] = true
+			best = min(best, cost[row*m+c]+cheapest(cost, n, m, row+1, used))
+			used[c] = false
+		}
+	}
+	return best
+}
+
+// TestDelayCurve has a job with one map left whose block is on R of M nodes, and
+// nodes that report at random. It starts locally within D skips with
+// probability 1 - (1-R/M)^D, or at the opportunity that ends the wait.
+func TestDelayCurve(t *testing.T) {
+	const nodes, replicas, trials = 30, 3, 4000
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, d := range []int{0, 3, 10, 30} {
+		local := 0
+		for range trials {
+			s := cluster.New()
+			for n := range nodes {
+				addNode(t, s, n, 0, cluster.Resource{MemoryMB: 512, VCores: 1})
+			}
+			spec := cluster.JobSpec{Name: "job", Maps: 1, MapSize: slot}
+			spec.Replicas.Add(0, 1, 2)
+			submit(t, s, &spec)
+			m, err := New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for {
+				if out := m.Round(s.View(), []cluster.NodeID{cluster.NodeID(rng.IntN(nodes))}, nil); len(out) > 0 {
+					if out[0].Reason == Node {
+						local++
+					}
+					break
+				}
+			}
+		}
+		want := 1 - math.Pow(1-float64(replicas)/nodes, float64(d+1))
+		got := float64(local) / trials
+		if sigma := math.Sqrt(want * (1 - want) / trials); math.Abs(got-want) > 4*sigma {
+			t.Errorf("D %d: node-local in %.3f, want %.3f within %.3f", d, got, want, 4*sigma)
+		}
+	}
+}
+
+// TestTurnaround has n equal jobs at once. Under fair all end late, under fifo
+// one after the other: their mean turnaround is (n+1)/(2n) of fair's. A small
+// job behind waits under fifo only.
+func TestTurnaround(t *testing.T) {
+	const jobs, maps, nodes = 4, 40, 8
+	mean := func(model string) (mean, small float64) {
+		s := cluster.New()
+		for n := range nodes {
+			addNode(t, s, n, 0, cluster.Resource{MemoryMB: 512, VCores: 1})
+		}
+		for range jobs {
+			submit(t, s, &cluster.JobSpec{Name: "job", Maps: maps, MapSize: slot})
+		}
+		submit(t, s, &cluster.JobSpec{Name: "small", Maps: 1, MapSize: slot})
+		m, err := New(model, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := s.View()
+		var offers Offers
+		var running []Decision
+		for now := 1; len(v.Active()) > 0; now++ { // one map takes from one beat to the next
+			for _, d := range running {
+				if err := s.Finish(d.Job, d.Task); err != nil {
+					t.Fatal(err)
+				}
+				if v.Done(d.Job, cluster.Map) == v.Tasks(d.Job, cluster.Map) {
+					s.EndJob(d.Job)
+					if v.JobName(d.Job) == "small" {
+						small = float64(now)
+					} else {
+						mean += float64(now-1) / jobs
+					}
+				}
+			}
+			running = running[:0]
+			s.SetNow(int64(now))
+			for n := range cluster.NodeID(nodes) {
+				offers.Heartbeat(m, v, n, func(d Decision) bool {
+					running = append(running, d)
+					return s.Start(d.Job, d.Task, d.Node) == nil
+				})
+			}
+		}
+		return mean, small
+	}
+	fifo, lateSmall := mean("fifo")
+	fair, earlySmall := mean("fair")
+	if want := float64(jobs+1) / (2 * jobs); math.Abs(fifo/fair-want) > 0.05 {
+		t.Errorf("mean turnaround %v under fifo, %v under fair: ratio %.3f, want %.3f", fifo, fair, fifo/fair, want)
+	}
+	if earlySmall > 3 || lateSmall < jobs*maps/nodes {
+		t.Errorf("the small job ends at %v under fifo and %v under fair", lateSmall, earlySmall)
+	}
+}
+
+// TestParams has values that are refused, and the words that say so.
+func TestParams(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		p     Params
+		want  string
+	}{
+		{"nosuch", nil, "there are acl, capacity"},
+		{"acl", Params{"C": "1"}, `no parameter "C"; there are c, d`},
+		{"acl", Params{"c": "many"}, "c: \"many\" is no number"},
+		{"acl", Params{"c": "NaN"}, "is no number"},
+		{"acl", Params{"c": "-1"}, "below 0"},
+		{"acl", Params{"d": "1.5"}, "no whole number"},
+		{"capacity", Params{"rackLocalityFullReset": "perhaps"}, "neither true nor false"},
+		{"capacity", Params{"capacities": "a"}, "not name=number"},
+		{"capacity", Params{"capacities": "a=1,a=2"}, "twice"},
+		{"capacity", Params{"capacities": "a=101"}, "a: 101 is above 100"},
+		{"capacity", Params{"capacities": "a=60,b=60"}, "120 percent"},
+		{"delay", Params{"form": "space"}, "not one of skips, time"},
+		{"delay", Params{"nodeWait": "5"}, "no duration"},
+		{"delay", Params{"nodeWait": "-5s"}, "no duration"},
+		{"fair", Params{"nodeThreshold": "2"}, "2 is above 1"},
+		{"matching", Params{"slots": "0"}, "not in 1 to 4096"},
+	} {
+		if _, err := New(c.model, c.p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %v: error %v, want one with %q", c.model, c.p, err, c.want)
+		}
+	}
+}
+
+// TestList has every model made by its defaults under its own name, and every
+// parameter described.
+func TestList(t *testing.T) {
+	last := ""
+	for _, info := range List() {
+		m, err := New(info.Name, nil)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if m.Name() != info.Name || info.Name <= last || info.Summary == "" || info.Source == "" {
+			t.Errorf("model %+v is named %q, after %q", info, m.Name(), last)
+		}
+		last = info.Name
+		for _, p := range info.Params {
+			if _, err := p.parse(p.Default); err != nil || p.Doc == "" || p.Type == Choice && len(p.Choices) == 0 {
+				t.Errorf("%s: parameter %+v: %v", info.Name, p, err)
+			}
+		}
+	}
+}
+
+var slot = cluster.Resource{MemoryMB: 512, VCores: 1}
+
+func addNode(tb testing.TB, s *cluster.State, n, rack int, size cluster.Resource) {
+	tb.Helper()
+	if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// submit submits a job and asks for its maps.
+func submit(tb testing.TB, s *cluster.State, spec *cluster.JobSpec) cluster.JobID {
+	tb.Helper()
+	id, err := s.Submit(spec)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Ask(id, cluster.Map, spec.Maps)
+	return id
+}
