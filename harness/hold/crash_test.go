@@ -236,7 +236,7 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if down {
 		w.yarn.StartNode("r1n2")
 		synctest.Wait()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		err = last()
 	}
 	if err != nil {

@@ -77,6 +77,9 @@ func (w *world) state(t testing.TB) state {
 	return s
 }
 
+// pass lets virtual time go on.
+func pass(d time.Duration) { <-time.After(d) }
+
 func take(t testing.TB, w *world) *Hold {
 	t.Helper()
 	h, err := Take(t.Context(), w.cluster(), Options{Purpose: "test"})
@@ -185,7 +188,7 @@ func TestHeldIsToldByWhom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		h := take(t, w)
-		time.Sleep(42 * time.Second)
+		pass(42 * time.Second)
 		for _, contend := range []func() error{
 			func() error { _, err := Take(t.Context(), w.cluster(), Options{}); return err },
 			func() error { _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); return err },

@@ -72,7 +72,14 @@ type Lease struct {
 	Renewed  time.Time `json:"renewed"`
 	Until    time.Time `json:"until"` // when it is void unless renewed
 	Released bool      `json:"released"`
+
+	beat int
 }
+
+// renewedSince says that l is the lease seen, renewed. It goes by the beat: the
+// time of a folder stands still for a while when the NameNode's clock was set
+// back.
+func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
 // HeldError says that another holds the cluster and is alive.
 type HeldError struct{ Lease Lease }
@@ -110,40 +117,48 @@ func (b book) epochs(ctx context.Context) ([]int, error) {
 
 // lease returns the last hold; epoch 0 if there was none.
 func (b book) lease(ctx context.Context) (Lease, error) {
-	epochs, err := b.epochs(ctx)
-	if err != nil {
-		return Lease{}, err
+	for {
+		epochs, err := b.epochs(ctx)
+		if err != nil {
+			return Lease{}, err
+		}
+		l, err := b.newest(ctx, epochs)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return l, err
+		}
+		// A folder that was listed is gone: a later hold has settled it.
+		if err := ctx.Err(); err != nil {
+			return Lease{}, context.Cause(ctx)
+		}
 	}
+}
+
+// newest returns the first of epochs that has an owner; fs.ErrNotExist if one
+// of them is there no more.
+func (b book) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
-		l, err := b.leaseOf(ctx, epoch)
-		if errors.Is(err, fs.ErrNotExist) { // nobody's yet, or settled meanwhile
+		folder := folderOf(epoch)
+		names, err := b.files.List(ctx, folder)
+		if err != nil {
+			return Lease{}, err
+		}
+		if !slices.Contains(names, "owner") { // being taken, or its taker died
 			continue
 		}
+		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}
+		l.beat, _ = beatIn(names)
+		if l.Since, err = b.files.Modified(ctx, path.Join(folder, "owner")); err != nil {
+			return l, err
+		}
+		if l.Renewed, err = b.files.Modified(ctx, folder); err != nil {
+			return l, err
+		}
+		l.Until = l.Renewed.Add(leaseLimit)
+		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
+		_ = json.Unmarshal(data, &l.Owner) // what died while writing it stays unknown
 		return l, err
 	}
 	return Lease{}, nil
-}
-
-func (b book) leaseOf(ctx context.Context, epoch int) (Lease, error) {
-	folder := folderOf(epoch)
-	l := Lease{Epoch: epoch}
-	since, err := b.files.Modified(ctx, path.Join(folder, "owner"))
-	if err != nil {
-		return l, err
-	}
-	renewed, err := b.files.Modified(ctx, folder)
-	if err != nil {
-		return l, err
-	}
-	data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-	if err != nil {
-		return l, err
-	}
-	_ = json.Unmarshal(data, &l.Owner) // what died while writing it stays unknown
-	names, err := b.files.List(ctx, folder)
-	l.Since, l.Renewed, l.Until = since, renewed, renewed.Add(leaseLimit)
-	l.Released = slices.Contains(names, "released")
-	return l, err
 }
 
 // claim takes the lease when it is free, and waits for one that is not renewed
@@ -164,7 +179,7 @@ func (b book) claim(ctx context.Context, owner Owner, own int, log *slog.Logger)
 		case l.Epoch != seen.Epoch:
 			seen, since = l, time.Now()
 			log.Info("the cluster is held; waiting whether the lease is renewed", "owner", l.Owner.String(), "renewed", l.Renewed)
-		case !l.Renewed.Equal(seen.Renewed):
+		case l.renewedSince(seen):
 			return 0, asked, &HeldError{l}
 		default:
 			if free, err = b.void(ctx, l, time.Since(since)); err != nil {
@@ -246,17 +261,27 @@ func (b book) renew(ctx context.Context, epoch int) error {
 	if l.Epoch < epoch {
 		return fmt.Errorf("%w, or has removed %s", errSuperseded, folderOf(epoch))
 	}
-	names, err := b.files.List(ctx, folderOf(epoch))
+	folder := folderOf(epoch)
+	names, err := b.files.List(ctx, folder)
 	if err != nil {
 		return err
 	}
+	if n, there := beatIn(names); there {
+		return b.files.Rename(ctx, fmt.Sprintf("%s/beat-%d", folder, n), fmt.Sprintf("%s/beat-%d", folder, n+1))
+	}
+	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
+}
+
+// beatIn finds the beat among the names of a folder.
+func beatIn(names []string) (n int, there bool) {
 	for _, name := range names {
-		if n, err := strconv.Atoi(strings.TrimPrefix(name, "beat-")); err == nil && strings.HasPrefix(name, "beat-") {
-			folder := folderOf(epoch)
-			return b.files.Rename(ctx, path.Join(folder, name), fmt.Sprintf("%s/beat-%d", folder, n+1))
+		if number, is := strings.CutPrefix(name, "beat-"); is {
+			if n, err := strconv.Atoi(number); err == nil {
+				return n, true
+			}
 		}
 	}
-	return b.files.Create(ctx, path.Join(folderOf(epoch), "beat-0"), nil)
+	return -1, false
 }
 
 // release marks the epoch as ended; what is noted there is still to be put back.
@@ -302,7 +327,8 @@ func (h *Hold) keep(ctx context.Context) {
 				h.log.Warn("lease not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				h.renewed.Store(&asked)
+				at := asked // of its own: the next renewal only counts when it is through
+				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))
 			}

@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 )
@@ -49,7 +48,7 @@ func (w *watchdog) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unrenewed := l.Epoch == w.seen.Epoch && l.Renewed.Equal(w.seen.Renewed)
+	unrenewed := l.Epoch == w.seen.Epoch && !l.renewedSince(w.seen)
 	w.seen = l
 	// A released lease may have changes that could not be put back.
 	if l.Epoch == 0 || !unrenewed || l.Released && time.Since(w.tried) < retryEvery {
@@ -61,16 +60,17 @@ func (w *watchdog) look(ctx context.Context) error {
 	if errors.As(err, &held) { // it lives, or another was faster
 		return nil
 	}
-	if err == nil && r.Epoch != 0 {
-		w.log.Info("cluster put back as it was", "changes", len(r.Back), "kept", len(r.Kept), "left", len(r.Left), "after", fmt.Sprint(l.Owner))
-		for _, app := range r.Stranded {
-			w.log.Warn("a job is left without nodes; kill it, or steer it again", "job", app)
-		}
+	if err != nil || len(r.Back)+len(r.Left) == 0 { // another watchdog did it
+		return err
 	}
-	if err == nil {
-		err = r.Err()
+	w.log.Info("cluster put back as it was", "changes", len(r.Back), "kept", len(r.Kept), "left", len(r.Left), "after", l.Owner.String())
+	for _, i := range r.Left {
+		w.log.Warn("not put back; trying again", "change", i.String(), "reason", i.Why)
 	}
-	return err
+	for _, app := range r.Stranded {
+		w.log.Warn("a job is left without nodes; kill it, or steer it again", "job", app)
+	}
+	return nil
 }
 
 // say logs an error that was not the last one's too.
@@ -80,7 +80,7 @@ func (w *watchdog) say(err error) {
 		text = err.Error()
 	}
 	if text != w.said && text != "" {
-		w.log.Warn("the cluster cannot be watched, or not be put back; trying again", "reason", text)
+		w.log.Warn("the cluster cannot be watched; trying again", "reason", text)
 	} else if text != w.said {
 		w.log.Info("the cluster is watched again")
 	}
