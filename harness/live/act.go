@@ -262,6 +262,9 @@ func (d *Driver) park(op *opening, why string) {
 }
 
 func (d *Driver) wasParked(op *opening) {
+	if op.stage == ended {
+		return
+	}
 	op.stage, op.parkedAt = parked, time.Now()
 	op.job.opened--
 	if op.node.active == op {

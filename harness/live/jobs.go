@@ -39,7 +39,8 @@ type job struct {
 	polls   *alarm
 	asks    *alarm
 	polling bool
-	doubted bool // after a restart: a container that is not listed may run
+	doubted time.Time    // until then, what is not listed may run
+	missing []*container // that are not listed, while in doubt
 
 	reconciling bool
 	settled     time.Time // of the last reconciliation
@@ -161,6 +162,9 @@ func (d *Driver) containerGone(j *job, c *container) {
 // attemptEnded follows a container that ran a known task and is gone.
 func (d *Driver) attemptEnded(j *job, c *container) {
 	record := &j.tasks[c.task]
+	if record.on != c { // it runs elsewhere by now
+		return
+	}
 	record.on, record.changed = nil, time.Now()
 	if c.surplus || !c.node.up {
 		d.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: c.task, Node: c.node.id, Failed: true})
@@ -256,6 +260,11 @@ func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
 	j := c.job
 	c.task, c.attempt = t, attempt
 	delete(j.unbound, c.id)
+	if j.tasks[t].done || j.tasks[t].on != nil { // it ended badly, which is only seen now
+		if err := d.state.Retry(j.id, t, false); err != nil {
+			d.log.Debug("retry", "error", err)
+		}
+	}
 	var err error
 	if c.held == cluster.None {
 		d.state.Release(c.node.id, j.id, j.size[c.kind])
@@ -301,8 +310,16 @@ func (d *Driver) neverBound(c *container) {
 	d.offer(c.node)
 }
 
-// kill ends an attempt that nobody decided; its task waits again.
+// kill ends an attempt that nobody decided; its task waits again. Before the
+// node is parked, another would come instead.
 func (d *Driver) kill(c *container) {
+	if c.gone || c.job.ended {
+		return
+	}
+	if op := c.node.active; op != nil && op.job == c.job && op.kind == c.kind || c.node.label == c.job.sub.label(c.kind) {
+		d.newAlarm(func() { d.kill(c) }).in(50 * time.Millisecond)
+		return
+	}
 	id := c.attempt.String()
 	d.change(func(ctx context.Context) error { return c.job.am.KillAttempt(ctx, id) }, func(err error) {
 		if err != nil {

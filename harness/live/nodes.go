@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"heddle/harness/cluster"
@@ -11,12 +13,14 @@ import (
 
 // node is a worker.
 type node struct {
-	id    cluster.NodeID
-	name  string // host
-	yarn  string // "host:port"
-	full  yarnclient.Resource
-	up    bool
-	label string // that it was last given for certain
+	id     cluster.NodeID
+	name   string // host
+	yarn   string // "host:port"
+	full   yarnclient.Resource
+	up     bool
+	label  string // that it was last given for certain
+	sent   string // that it was last sent
+	sentBy int    // number of the call
 
 	active *opening   // that has the node
 	queue  []*opening // that wait for it
@@ -53,13 +57,19 @@ func (d *Driver) labelled(n *node, label string) {
 }
 
 // moves are labels to be set. All that come together, and those that come while
-// a call is under way, go with one call: they arrive in the order they were
-// asked for.
+// a call is under way, go with one call, so that they arrive in the order they
+// were asked for. A call that hangs is overtaken.
 type moves struct {
 	to     map[*node]move
-	flying bool
+	calls  int // under way
+	last   int // number of the last one
+	since  time.Time
 	failed int // in a row
+	wake   *alarm
 }
+
+// overtakeAfter is how long a call may hold up the next.
+const overtakeAfter = 250 * time.Millisecond
 
 type move struct {
 	label string
@@ -75,37 +85,59 @@ func (d *Driver) move(n *node, label string, then func()) {
 }
 
 func (d *Driver) flushMoves() {
-	if d.moves.flying || len(d.moves.to) == 0 || d.trouble != "" {
+	m := &d.moves
+	if len(m.to) == 0 || d.trouble != "" {
 		return
 	}
-	batch := d.moves.to
-	labelOf := make(map[string]string, len(batch))
-	for n, m := range batch {
-		labelOf[n.yarn] = m.label
+	if wait := overtakeAfter - time.Since(m.since); m.calls > 0 && wait > 0 {
+		m.wake.in(wait)
+		return
 	}
-	d.moves.to, d.moves.flying = nil, true
+	m.calls++
+	m.last++
+	m.since = time.Now()
+	number, batch := m.last, m.to
+	m.to = nil
+	labelOf := make(map[string]string, len(batch))
+	for n, x := range batch {
+		labelOf[n.yarn] = x.label
+		n.sent, n.sentBy = x.label, number
+	}
 	d.change(func(ctx context.Context) error { return d.changes.ReplaceLabels(ctx, labelOf) }, func(err error) {
-		d.moves.flying = false
-		if err != nil {
-			d.moves.failed++
-			for n, m := range batch { // setting a label twice does no harm
-				if _, newer := d.moves.to[n]; !newer {
-					d.move(n, m.label, m.then)
-				}
-			}
-			d.failed("move nodes", err)
-			return
-		}
-		d.moves.failed = 0
-		for _, n := range d.nodes { // in order
-			if m, ok := batch[n]; ok {
-				d.labelled(n, m.label)
-				if m.then != nil {
-					m.then()
-				}
-			}
-		}
+		m.calls--
+		d.moved(number, batch, err)
 	})
+}
+
+// moved follows a call. Setting a label again does no harm: so it is done where
+// the call failed, or where another call overtook it and the order is not known.
+func (d *Driver) moved(number int, batch map[*node]move, err error) {
+	for n := range batch {
+		if n.sentBy != number {
+			delete(batch, n)
+			if _, waits := d.moves.to[n]; !waits {
+				d.move(n, n.sent, nil)
+			}
+		}
+	}
+	if err != nil {
+		d.moves.failed++
+		for n, x := range batch {
+			if _, newer := d.moves.to[n]; !newer {
+				d.move(n, x.label, x.then)
+			}
+		}
+		d.failed("move nodes", err)
+		return
+	}
+	d.moves.failed = 0
+	nodes := slices.SortedFunc(maps.Keys(batch), func(a, b *node) int { return int(a.id - b.id) })
+	for _, n := range nodes {
+		d.labelled(n, batch[n].label)
+		if then := batch[n].then; then != nil {
+			then()
+		}
+	}
 }
 
 // watchNodes looks at all nodes now and then: who is lost or back, and whether
@@ -146,7 +178,7 @@ func (d *Driver) sawNodes(list []yarnclient.Node, began time.Time) {
 			n.up = true
 			d.state.NodeUp(n.id)
 			d.move(n, idleLabel, func() { d.offer(n) })
-		case running && n.active == nil && len(d.moves.to) == 0 && !d.moves.flying && info.Label() != n.label:
+		case running && n.active == nil && len(d.moves.to) == 0 && d.moves.calls == 0 && info.Label() != n.label:
 			// A call that was given up took effect late, or somebody else moved it.
 			d.log.Warn("a node had another label than it was given", "node", n.name, "label", info.Label())
 			d.move(n, idleLabel, nil)

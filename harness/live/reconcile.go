@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"heddle/harness/cluster"
@@ -42,15 +43,17 @@ func (d *Driver) reconcile(j *job) {
 
 func (d *Driver) reconcileTask(j *job, t cluster.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
-	switch succeeded := info.State == "SUCCEEDED"; {
-	case succeeded && record.on != nil && j.live[record.on.id] == nil:
-		d.attemptEnded(j, record.on)
-		d.offer(record.on.node)
-	case succeeded && record.on != nil && j.doubted:
-		// Its container may be listed no more although nobody saw it end.
-	case succeeded && !record.done, info.State == "RUNNING" && record.on == nil:
+	succeeded := info.State == "SUCCEEDED"
+	if c := record.on; c != nil && slices.Contains(j.missing, c) && info.State != "RUNNING" {
+		d.containerGone(j, c) // which takes it for done
+		if succeeded {
+			return
+		}
+	}
+	switch {
+	case succeeded != record.done && record.on == nil, info.State == "RUNNING" && record.on == nil:
 		d.askWhere(j, t)
-	case !succeeded && record.done, !succeeded && record.on != nil && record.on.gone:
+	case record.on != nil && record.on.gone:
 		d.askWhere(j, t)
 	}
 }

@@ -11,6 +11,10 @@ import (
 // patience is how long a ResourceManager may take to come back.
 const patience = 5 * time.Minute
 
+// doubtFor is how long after a restart a container that is not listed may run
+// all the same.
+const doubtFor = 20 * time.Second
+
 // suspect stops deciding until the ResourceManager has said that it is active:
 // one that comes back answers everything, and wrong, for a second.
 func (d *Driver) suspect(why string) {
@@ -87,7 +91,7 @@ func (d *Driver) restarted() {
 		}
 	}
 	for _, j := range d.jobs {
-		j.doubted = true
+		j.doubted = time.Now().Add(doubtFor)
 		j.pending = [2]int32{}
 	}
 	d.resume()

@@ -25,6 +25,7 @@ func (d *Driver) begin() {
 	d.watching.nodes = d.newAlarm(d.watchNodes)
 	d.watching.beats = d.newAlarm(d.beat)
 	d.watching.epoch = d.newAlarm(d.checkEpoch)
+	d.moves.wake = d.newAlarm(func() {}) // the loop looks after each
 	d.watching.nodes.in(500 * time.Millisecond)
 	d.watching.beats.in(d.set.beat)
 	d.watching.epoch.in(time.Second)
@@ -161,11 +162,11 @@ func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.T
 		}
 	}
 	slices.SortFunc(gone, func(a, b *container) int { return strings.Compare(a.id, b.id) })
-	switch {
-	case j.doubted && len(gone) > 0:
+	if len(gone) > 0 && time.Now().Before(j.doubted) { // perhaps its node has not reported yet
+		j.missing = gone
 		d.reconcile(j)
-	default:
-		j.doubted = false
+	} else {
+		j.doubted, j.missing = time.Time{}, nil
 		for _, c := range gone {
 			d.containerGone(j, c)
 		}
