@@ -35,6 +35,7 @@ type trialRun struct {
 	plan    config.Trial
 	folder  *runs.Active
 	step    Step
+	cache   *inputCache // nil where nothing is to be cached
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -48,6 +49,8 @@ type Result struct {
 	Jobs       []JobResult `json:"jobs"`
 	// MakespanMs is from the first submission to the last end.
 	MakespanMs int64 `json:"makespanMs"`
+	// Cache is set where a part of the input was cached.
+	Cache *CacheResult `json:"cache,omitempty"`
 	// Checked says what of the outputs was compared, in words.
 	Checked []string `json:"checked"`
 	// Reports are HiBench's own lines, where it ran the jobs.
@@ -76,6 +79,9 @@ func (t *trialRun) run(ctx context.Context) error {
 		return err
 	}
 	tags := t.tags()
+	if err := removeStalePools(ctx, t.cluster.HDFS); err != nil {
+		return err
+	}
 	t.say("prepare", "input of "+t.plan.Workload.Label)
 	data, err := runner.Prepare(ctx, tags[0])
 	if err != nil {
@@ -87,8 +93,11 @@ func (t *trialRun) run(ctx context.Context) error {
 			return fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
+	if err := t.cacheInput(ctx, data.Path); err != nil {
+		return err
+	}
 	result, captured, err := t.measure(ctx, runner, tags)
-	if err != nil {
+	if err := errors.Join(err, t.cache.remove(ctx, err == nil)); err != nil {
 		return err
 	}
 	result.InputBytes = data.Bytes
@@ -107,6 +116,16 @@ func (t *trialRun) run(ctx context.Context) error {
 		return err
 	}
 	return t.write(result)
+}
+
+// cacheInput caches what the experiment says of the input.
+func (t *trialRun) cacheInput(ctx context.Context, input string) (err error) {
+	lifetime := 10*time.Minute + time.Duration(t.options.Experiment.Timeout)
+	if t.options.Experiment.Timeout == 0 {
+		lifetime = 7 * 24 * time.Hour
+	}
+	t.cache, err = cacheInput(ctx, t.cluster.HDFS, input, t.options.Experiment.Cache, lifetime, func(text string) { t.say("cache", text) })
+	return err
 }
 
 // dropLinks removes what links out of the trial: the clients' configuration
@@ -166,6 +185,9 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	defer cancel()
 	err = errors.Join(ran, session.Wait(waiting))
 	captured := session.Stop(waiting)
+	if warning := t.cache.lookAgain(waiting); warning != "" {
+		captured.Warnings = append(captured.Warnings, warning)
+	}
 	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
 	return result, captured, errors.Join(err, t.keep(&result, &captured))
 }
@@ -175,6 +197,11 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	h := &captured.Header
 	h.Seed, h.Model = t.options.Experiment.Seed, t.plan.Model
 	h.Actuator, h.Splits = t.options.Experiment.Actuator, t.options.Experiment.Splits
+	captured.Events = append(captured.Events, t.cache.notes()...)
+	traces.Sort(captured.Events)
+	if t.cache != nil {
+		result.Cache = &t.cache.result
+	}
 	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
 		return err
 	}

@@ -1,0 +1,162 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/harness/connect"
+	"heddle/traces"
+)
+
+// cached is an experiment of eight files of about 2 MiB, some of them cached.
+func cached(name string, fraction float64) string {
+	return fmt.Sprintf(`
+name: %s
+workloads:
+  - {name: wordcount, label: %[1]s, size: 16MiB, maps: 8, reduces: 1, settings: {dfs.blocksize: 2097152}}
+cache: {fraction: %v, replicas: 2}
+`, name, fraction)
+}
+
+// TestHalfTheInputCached: the trace sees the cache from its first sample on,
+// maps find it, and nothing stays in the NameNode.
+func TestHalfTheInputCached(t *testing.T) {
+	c, clients := lab(t)
+	e, source := parse(t, cached("half", 0.5))
+	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := Results(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := results[0]
+	if r.Cache == nil {
+		t.Fatal("the result says nothing of the cache")
+	}
+	t.Logf("%+v; warnings %q", *r.Cache, r.Warnings)
+	longest := float64(r.InputBytes) / 8 * 1.1
+	if off := math.Abs(r.Cache.Fraction-0.5) * float64(r.InputBytes); off > longest/2 || r.Cache.BytesCached != r.Cache.BytesAsked || r.Cache.BytesCachedEnd != r.Cache.BytesCached {
+		t.Errorf("%+v of %d bytes: want half, to half a file, from beginning to end", *r.Cache, r.InputBytes)
+	}
+	_, events := readTrace(t, run)
+	checkLevels(t, events)
+	var first traces.Time = -1
+	copies, local, notes := 0, 0, 0
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.BlockCached:
+			if first < 0 {
+				first = e.T
+			}
+			if e.T == first && !e.Gone {
+				copies++
+			} else {
+				t.Errorf("block %d on %s: cached %v at %v, after the first sample", e.Block, e.Node, !e.Gone, e.T)
+			}
+		case *traces.AttemptStarted:
+			if e.ReplicaLocality == traces.LevelCache {
+				local++
+			}
+		case *traces.Note:
+			if strings.HasPrefix(e.Text, "cache: ") {
+				notes++
+			}
+		}
+	}
+	if copies < 2*r.Cache.Files || local == 0 || notes != 1 {
+		t.Errorf("trace has %d cached copies, %d cache-local maps and %d notes of the cache, want 2 a cached block, some, 1", copies, local, notes)
+	}
+	noneCached(t, clients, "half")
+}
+
+// TestCacheOverCapacity asks for more than all DataNodes hold.
+func TestCacheOverCapacity(t *testing.T) {
+	_, clients := lab(t)
+	nodes, err := clients.HDFS.DataNodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var capacity int64
+	for _, n := range nodes {
+		capacity += n.CacheCapacity
+	}
+	folder := "/heddle-test/over-capacity"
+	files, err := clients.HDFS.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.RemoveAll(folder) })
+	if err := clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/2+1<<20), hdfs.WriteOptions{Replication: 2, BlockSize: 16 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := parse(t, cached("over", 1))
+	_, err = cacheInput(t.Context(), clients.HDFS, folder, e.Cache, time.Hour, func(text string) { t.Log(text) })
+	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
+		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
+	}
+	noneCached(t, clients, "over")
+}
+
+// zeros reads as zero bytes without end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// TestCacheStopped stops a run when its cache is in place, and while it runs.
+func TestCacheStopped(t *testing.T) {
+	c, clients := lab(t)
+	e, source := parse(t, cached("stopped", 0.5))
+	for _, stage := range []string{"cache", "run"} {
+		ctx, stop := context.WithCancel(t.Context())
+		steps := logSteps(t)
+		_, err := Run(ctx, Options{
+			Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: stage,
+			Progress: func(s Step) {
+				steps(s)
+				if s.Doing == stage {
+					stop()
+				}
+			},
+		})
+		stop()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped in %s: %v, want an error of the interruption", stage, err)
+		}
+		noneCached(t, clients, "stopped in "+stage)
+	}
+}
+
+// noneCached expects no pool or directive of ours in the NameNode.
+func noneCached(t *testing.T, clients *connect.Cluster, after string) {
+	t.Helper()
+	pools, err := clients.HDFS.CachePools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	directives, err := clients.HDFS.CacheDirectives(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pools {
+		if strings.HasPrefix(p.Name, cachePoolPrefix) {
+			t.Errorf("%s: pool %s is still there", after, p.Name)
+		}
+	}
+	for _, d := range directives {
+		if strings.HasPrefix(d.Pool, cachePoolPrefix) {
+			t.Errorf("%s: directive %+v is still there", after, d)
+		}
+	}
+}
