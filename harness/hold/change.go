@@ -15,7 +15,14 @@ import (
 // for the first time are noted before, all of a call in one step, which costs
 // some 30 ms. Give it all workers once, early.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
-	err := ensure(ctx, h, NodeLabel, maps.Keys(labelOf), func(ctx context.Context, nodes []string) ([]Change, error) {
+	if err := h.labelsNoted(ctx, labelOf); err != nil {
+		return fmt.Errorf("replace labels: %w", err)
+	}
+	return h.cluster.RM.ReplaceLabels(ctx, labelOf)
+}
+
+func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error {
+	return ensure(ctx, h, NodeLabel, maps.Keys(labelOf), func(ctx context.Context, nodes []string) ([]Change, error) {
 		before, err := nodesToLabels(ctx, h.cluster.RM)
 		changes := make([]Change, len(nodes))
 		for i, node := range nodes {
@@ -23,10 +30,6 @@ func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) err
 		}
 		return changes, err
 	})
-	if err != nil {
-		return fmt.Errorf("replace labels: %w", err)
-	}
-	return h.cluster.RM.ReplaceLabels(ctx, labelOf)
 }
 
 // SetNodeResource is yarnclient's; the node's size is noted at its first change.

@@ -210,7 +210,7 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 		if err == nil {
 			_, err = h.Release(t.Context())
 		}
-		h.abandon()
+		h.die()
 	}
 	if err != nil && !p.died() && !restarted {
 		return fmt.Errorf("steering failed without a crash: %w", err)

@@ -87,7 +87,7 @@ type Hold struct {
 //
 // The hold's Context ends with ctx too, but the lease is renewed until Release.
 func Take(ctx context.Context, c *Cluster, o Options) (*Hold, error) {
-	h, err := begin(ctx, c, o, 0)
+	h, err := begin(ctx, c, o, claimant{})
 	if err == nil {
 		var left Report
 		if left, err = h.putBack(ctx, undoSteering); err == nil {
@@ -106,15 +106,14 @@ func Take(ctx context.Context, c *Cluster, o Options) (*Hold, error) {
 	return h, nil
 }
 
-// begin claims the lease, reads what is noted and keeps the lease renewed. own
-// is the epoch of a lease of our own to be taken over, 0 for none.
-func begin(ctx context.Context, c *Cluster, o Options, own int) (*Hold, error) {
+// begin claims the lease, reads what is noted and keeps the lease renewed.
+func begin(ctx context.Context, c *Cluster, o Options, as claimant) (*Hold, error) {
 	h := &Hold{cluster: c, book: book{c.Files}, log: o.Log, ended: make(chan struct{})}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.end = sync.OnceFunc(func() { close(h.ended) })
-	epoch, asked, err := h.book.claim(ctx, ownerOf(o), own, h.log)
+	epoch, asked, err := h.book.claim(ctx, ownerOf(o), as, h.log)
 	if err != nil {
 		return nil, err
 	}

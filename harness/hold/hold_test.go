@@ -80,6 +80,12 @@ func (w *world) state(t testing.TB) state {
 // pass lets virtual time go on.
 func pass(d time.Duration) { <-time.After(d) }
 
+// die ends a hold as a kill does. A renewal that is under way gets through.
+func (h *Hold) die() {
+	h.abandon()
+	synctest.Wait()
+}
+
 func take(t testing.TB, w *world) *Hold {
 	t.Helper()
 	h, err := Take(t.Context(), w.cluster(), Options{Purpose: "test"})
@@ -168,7 +174,7 @@ func TestRestoreAfterCrash(t *testing.T) {
 		before := w.state(t)
 		h := take(t, w)
 		steer(t, h, app)
-		h.abandon()
+		h.die()
 		start := time.Now()
 		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
 		if err != nil || r.Err() != nil {

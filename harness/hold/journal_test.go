@@ -111,7 +111,7 @@ func TestRunFolderCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		steer(t, h, app)
-		h.abandon()
+		h.die()
 		f, err := os.OpenFile(filepath.Join(folder, FileName), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -161,10 +161,18 @@ func (b book) newest(ctx context.Context, epochs []int) (Lease, error) {
 	return Lease{}, nil
 }
 
+// claimant says which leases may be taken over; zero fields do not matter.
+type claimant struct {
+	own   int // the epoch of a lease of our own, void or not
+	after int // no other lease than that of this epoch
+}
+
+var errPassed = errors.New("another has taken the lease and let go of it")
+
 // claim takes the lease when it is free, and waits for one that is not renewed
 // to become void. It returns a HeldError as soon as a renewal is seen. The
 // lease counts from the time returned, which is before it was asked for.
-func (b book) claim(ctx context.Context, owner Owner, own int, log *slog.Logger) (int, time.Time, error) {
+func (b book) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
 	var seen Lease
 	var since time.Time
 	for {
@@ -173,7 +181,10 @@ func (b book) claim(ctx context.Context, owner Owner, own int, log *slog.Logger)
 		if err != nil {
 			return 0, asked, err
 		}
-		free := l.Epoch == 0 || l.Released || l.Epoch == own
+		if as.after != 0 && l.Epoch != as.after {
+			return 0, asked, errPassed
+		}
+		free := l.Epoch == 0 || l.Released || l.Epoch == as.own
 		switch {
 		case free:
 		case l.Epoch != seen.Epoch:
@@ -191,7 +202,7 @@ func (b book) claim(ctx context.Context, owner Owner, own int, log *slog.Logger)
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			own = 0 // another was faster
+			as.own = 0 // another was faster
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {

@@ -83,7 +83,7 @@ func TestClocks(t *testing.T) {
 				w.files.Now = test.now
 				h := take(t, w)
 				if !test.alive {
-					h.abandon()
+					h.die()
 				}
 				pass(time.Second)
 				test.now() // jumps at the second look
@@ -104,7 +104,7 @@ func TestClocks(t *testing.T) {
 				if next != nil {
 					next.abandon()
 				}
-				h.abandon()
+				h.die()
 			})
 		})
 	}
@@ -185,7 +185,7 @@ func TestCutOffHolderStops(t *testing.T) {
 					t.Errorf("taken over %v after the cut, when a call may be under way", d)
 				}
 				w.same(t, before)
-				h.abandon()
+				h.die()
 			})
 		})
 	}
@@ -276,7 +276,7 @@ func TestWatchdogs(t *testing.T) {
 			t.Fatalf("watchdogs took a live hold: %v", err)
 		}
 		w.yarn.StopNode("r1n2")
-		h.abandon()
+		h.die()
 		pass(leaseLimit + 3*watchEvery)
 		if got := w.state(t).LabelOf; len(got) > 0 {
 			t.Errorf("labels are still %v", got)
@@ -309,7 +309,7 @@ func TestRestartedRM(t *testing.T) {
 		before := w.state(t)
 		h := take(t, w)
 		steer(t, h, app)
-		h.abandon()
+		h.die()
 		pass(time.Minute)
 		w.yarn.RestartRM(watchLimit+time.Second, 10*time.Second) // starts when the restore does
 		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
@@ -365,7 +365,7 @@ func TestSteeredJobsEnd(t *testing.T) {
 				if err := h.ReplaceLabels(t.Context(), all); err != nil {
 					t.Fatal(err)
 				}
-				h.abandon()
+				h.die()
 				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Drain: drain})
 				if err != nil || r.Err() != nil {
 					t.Fatal(err, r.Err())
@@ -412,7 +412,7 @@ func TestPrepare(t *testing.T) {
 		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}); err != nil {
 			t.Fatal(err)
 		}
-		h.abandon()
+		h.die()
 		if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,8 @@ func (r *Report) Err() error {
 		len(r.Left), len(r.Left)+len(r.Back)+len(r.Same), r.Left[0].Change, r.Left[0].Why)
 }
 
-// RestoreOptions of Restore.
+// RestoreOptions of Restore. Folder of Options is here a run folder whose copy
+// of the journal is put back too, in case HDFS has lost its own.
 type RestoreOptions struct {
 	Options
 	// Prepared undoes also what Prepare has set up.
@@ -54,8 +55,8 @@ type RestoreOptions struct {
 	// before the nodes leave those labels. Until then they get nodes in turn;
 	// after it they wait for ever, and are in Report.Stranded.
 	Drain time.Duration
-	// Folder of Options is a run folder whose copy of the journal is put back
-	// too, in case HDFS has lost its own.
+
+	after int // only if the last hold is this one; 0: whichever
 }
 
 // Restore takes the hold that another has left behind and puts back everything
@@ -94,7 +95,7 @@ func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report
 	}
 	folder := o.Folder
 	o.Folder = "" // read, not written
-	h, err := begin(ctx, c, o.Options, own)
+	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
 	}
@@ -166,8 +167,15 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		todo[k] = c
 	}
 	h.mu.RUnlock()
-	u.resources(ctx, todo.sorted(NodeResource))
+	if len(todo) == 0 {
+		return u.report, h.held()
+	}
+	if err := whileActive(ctx, u.rm, func() error { return nil }); err != nil {
+		u.allLeft(todo.sorted(""), err)
+		return u.report, h.held()
+	}
 	labels := todo.sorted(NodeLabel)
+	u.resources(ctx, todo.sorted(NodeResource)) // first, so that jobs have room to end
 	if h.drain > 0 && len(labels) > 0 {
 		u.letJobsEnd(ctx, labels)
 	}
@@ -213,52 +221,66 @@ func (u *undoing) allLeft(list []Change, err error) {
 // labels go back in one call; where that is refused, node by node. The store
 // takes them also for nodes that are down.
 func (u *undoing) labels(ctx context.Context, list []Change) {
-	if len(list) == 0 {
-		return
-	}
-	now, err := nodesToLabels(ctx, u.rm)
+	there, err := labelNames(ctx, u.rm)
 	if err != nil {
 		u.allLeft(list, err)
 		return
 	}
-	back := map[string]string{}
-	var changed []Change
-	for _, c := range list {
-		if now[c.Name] == c.Label {
-			u.same(c)
+	refused := map[string]error{}
+	for try := 0; len(list) > 0; try++ {
+		now, err := nodesToLabels(ctx, u.rm)
+		if err != nil {
+			u.allLeft(list, err)
+			return
+		}
+		back := map[string]string{}
+		list = slices.DeleteFunc(list, func(c Change) bool {
+			want := c.Label
+			gone := want != "" && !there[want] // whoever removed it took it off the nodes
+			if gone {
+				want = ""
+			}
+			switch {
+			case now[c.Name] != want && try == 3:
+				u.left(c, orElse(refused[c.Name], fmt.Errorf("has %s", labelText(now[c.Name]))))
+			case now[c.Name] != want:
+				back[c.Name] = want
+				return false
+			case gone:
+				u.kept(c, "that label was removed meanwhile; the node has none now")
+			case try == 0:
+				u.same(c)
+			default:
+				u.back(c)
+			}
+			return true
+		})
+		if len(back) == 0 {
+			return
+		}
+		err = u.do(func() error { return u.rm.ReplaceLabels(ctx, back) })
+		if remote := (*yarnclient.RemoteError)(nil); !errors.As(err, &remote) {
+			for node := range back {
+				refused[node] = err
+			}
 			continue
 		}
-		back[c.Name] = c.Label
-		changed = append(changed, c)
-	}
-	if len(changed) == 0 {
-		return
-	}
-	failed := map[string]error{}
-	if err := u.do(func() error { return u.rm.ReplaceLabels(ctx, back) }); err != nil {
-		for _, c := range changed {
-			failed[c.Name] = u.do(func() error { return u.rm.ReplaceLabels(ctx, map[string]string{c.Name: c.Label}) })
-		}
-	}
-	if now, err = nodesToLabels(ctx, u.rm); err != nil {
-		u.allLeft(changed, fmt.Errorf("not seen to be so: %w", err))
-		return
-	}
-	for _, c := range changed {
-		switch {
-		case now[c.Name] == c.Label:
-			u.back(c)
-		case failed[c.Name] != nil:
-			u.left(c, failed[c.Name])
-		default:
-			u.left(c, fmt.Errorf("has %s; does someone else change it?", labelText(now[c.Name])))
+		for node, label := range back {
+			refused[node] = u.do(func() error { return u.rm.ReplaceLabels(ctx, map[string]string{node: label}) })
 		}
 	}
 }
 
+func orElse(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
 // resources go back node by node. A restart of the ResourceManager or of the
-// node has done it already; one that is not running is waited for, for a
-// while.
+// node has done it already; a node that is not known yet after one is waited
+// for, for a while.
 func (u *undoing) resources(ctx context.Context, list []Change) {
 	var set []Change // asked to be set, not seen yet
 	start := time.Now()
@@ -286,11 +308,13 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				u.left(c, errors.New("the journal does not have its size"))
 			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
 				u.back(c)
-			case known && n.State == "RUNNING" && n.Total == *c.Resource:
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // as after a restart
 				u.same(c)
-			case known && n.State == "RUNNING" && !late:
+			case known && n.State != "RUNNING":
+				u.left(c, fmt.Errorf("the node is %s", n.State))
+			case known && !late:
 				err := u.do(func() error { return u.rm.SetNodeResource(ctx, c.Name, *c.Resource) })
-				if err != nil && !errors.Is(err, yarnclient.ErrUnreachable) && !errors.Is(err, yarnclient.ErrUnavailable) && !errors.Is(err, yarnclient.ErrNotFound) {
+				if errors.Is(err, yarnclient.ErrUnauthorized) || errors.Is(err, ErrLost) {
 					u.left(c, err)
 					continue
 				}
@@ -300,8 +324,6 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				again = append(again, c)
 			case !known:
 				u.same(c) // it comes back with a size of its own, if it does
-			case n.State != "RUNNING":
-				u.left(c, fmt.Errorf("the node is %s", n.State))
 			default:
 				u.left(c, fmt.Errorf("offers %d MiB, %d vcores although told otherwise", n.Total.MemoryMB, n.Total.VCores))
 			}
@@ -316,7 +338,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 }
 
 func (u *undoing) priorities(ctx context.Context, list []Change) {
-	for _, c := range list {
+	for i, c := range list {
 		var app yarnclient.App
 		err := whileActive(ctx, u.rm, func() (err error) {
 			app, err = u.rm.App(ctx, c.Name)
@@ -327,8 +349,8 @@ func (u *undoing) priorities(ctx context.Context, list []Change) {
 			u.same(c)
 			continue
 		case err != nil:
-			u.left(c, err)
-			continue
+			u.allLeft(list[i:], err)
+			return
 		case app.Priority == c.Priority:
 			u.same(c)
 			continue
@@ -412,10 +434,13 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 		u.allLeft(list, err)
 		return
 	}
+	nodesLeft := slices.ContainsFunc(u.report.Left, func(i Item) bool { return i.Kind == NodeLabel })
 	for _, c := range list {
 		switch user := users[c.Name]; {
 		case !there[c.Name]:
 			u.same(c)
+		case user != "" && nodesLeft:
+			u.left(c, fmt.Errorf("%s uses it", user))
 		case user != "":
 			u.kept(c, user+" uses it")
 		default:

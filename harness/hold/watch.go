@@ -55,12 +55,12 @@ func (w *watchdog) look(ctx context.Context) error {
 		return nil
 	}
 	w.tried = time.Now()
-	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit})
+	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
 	var held *HeldError
-	if errors.As(err, &held) { // it lives, or another was faster
+	if errors.As(err, &held) || errors.Is(err, errPassed) { // it lives, or another watchdog was faster
 		return nil
 	}
-	if err != nil || len(r.Back)+len(r.Left) == 0 { // another watchdog did it
+	if err != nil || len(r.Back)+len(r.Left) == 0 {
 		return err
 	}
 	w.log.Info("cluster put back as it was", "changes", len(r.Back), "kept", len(r.Kept), "left", len(r.Left), "after", l.Owner.String())
