@@ -76,7 +76,7 @@ func BenchmarkCycle(b *testing.B) {
 					l.submit(b)
 				}
 				job := v.WaitingJobs(Map)[0]
-				t, _ := v.Nearest(job, n, LevelCache)
+				t, _ := v.Nearest(job, n, LevelCache, LevelOff)
 				if err := l.s.Start(job, t, n); err != nil {
 					b.Fatal(err)
 				}

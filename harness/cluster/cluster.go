@@ -101,6 +101,8 @@ type State struct {
 	active  []JobID
 	waiting [2][]JobID // by kind, those with a waiting task, in FIFO order
 	queues  []Resource // by queue, what its jobs take
+	changes [256]JobID // the last ones, see View.Changes
+	changed uint64     // how many there were
 	held    []reservation
 	spare   []ReservationID
 
@@ -143,6 +145,13 @@ func (s *State) SetSmallest(r Resource) {
 	for n := range s.nodes {
 		s.noteRoom(NodeID(n))
 	}
+}
+
+// note records that what a job takes, its priority, or whether it has waiting
+// tasks has changed.
+func (s *State) note(id JobID) {
+	s.changes[s.changed%uint64(len(s.changes))] = id
+	s.changed++
 }
 
 // intern is the number of name, which is given one where it has none.

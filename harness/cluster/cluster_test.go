@@ -97,7 +97,7 @@ func TestResplit(t *testing.T) {
 	if task, branch := v.WouldBind(id, 1); task != 0 || branch != BindNode {
 		t.Errorf("on n1 the AM binds %d by %v, want 0 by node", task, branch)
 	}
-	if task, level := v.Nearest(id, 1, LevelCache); task != 0 || level != LevelRack {
+	if task, level := v.Nearest(id, 1, LevelCache, LevelOff); task != 0 || level != LevelRack {
 		t.Errorf("nearest to n1 is %d by %v, want 0 by rack", task, level)
 	}
 	if got := v.SplitLevel(id, 0, 1); got != LevelNode {
@@ -210,7 +210,7 @@ func TestNoAllocation(t *testing.T) {
 		l.submit(t)
 		id := v.WaitingJobs(Map)[0]
 		for range l.spec.Maps {
-			task, _ := v.Nearest(id, 7, LevelCache)
+			task, _ := v.Nearest(id, 7, LevelCache, LevelOff)
 			r, err := l.s.Reserve(id, Map, task, NodeID(task)%50)
 			if err != nil {
 				t.Fatal(err)

@@ -291,7 +291,7 @@ func (s *State) EndJob(id JobID) {
 	if j.counts[Map].running+j.counts[Reduce].running > 0 {
 		for t, n := range j.where {
 			if n >= 0 {
-				s.giveFor(j, NodeID(n), j.size[j.kind(TaskID(t))])
+				s.giveFor(id, NodeID(n), j.size[j.kind(TaskID(t))])
 			}
 		}
 	}
@@ -315,6 +315,7 @@ func (s *State) SetPriority(id JobID, priority int32) {
 		}
 	}
 	j.priority = priority
+	s.note(id)
 	for k := range s.waiting {
 		s.listWaiting(id, Kind(k))
 	}
@@ -325,8 +326,10 @@ func (s *State) listWaiting(id JobID, k Kind) {
 	i, in := s.find(k, id)
 	switch wants := s.jobs[id].counts[k].waiting > 0; {
 	case wants && !in:
+		s.note(id)
 		s.waiting[k] = slices.Insert(s.waiting[k], i, id)
 	case in && !wants:
+		s.note(id)
 		s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 	}
 }

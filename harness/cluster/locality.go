@@ -27,15 +27,15 @@ func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 }
 
 // Nearest is a waiting map of the job with its data as near to node n as any,
-// not looking nearer than from; None if no map waits. The level is how near it
-// was found.
-func (v *View) Nearest(id JobID, n NodeID, from Level) (TaskID, Level) {
-	for level := from; level < LevelOff; level++ {
+// looked for at the levels from one to another; None if there is none. The level
+// is how near it was found.
+func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
+	for level := from; level <= to; level++ {
 		if t := v.NextMap(id, n, level); t != None {
 			return t, level
 		}
 	}
-	return v.NextMap(id, n, LevelOff), LevelOff
+	return None, to
 }
 
 // EachMap yields the waiting maps that NextMap chooses from, in its order,

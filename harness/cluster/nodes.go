@@ -75,7 +75,7 @@ func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	}
 	j := &s.jobs[job]
 	j.held = j.held.Add(r)
-	s.takeFor(j, n, r)
+	s.takeFor(job, n, r)
 }
 
 // Release gives back what Hold took.
@@ -86,17 +86,21 @@ func (s *State) Release(n NodeID, job JobID, r Resource) {
 	}
 	j := &s.jobs[job]
 	j.held = j.held.Sub(r)
-	s.giveFor(j, n, r)
+	s.giveFor(job, n, r)
 }
 
-func (s *State) takeFor(j *job, n NodeID, r Resource) {
+func (s *State) takeFor(id JobID, n NodeID, r Resource) {
 	s.take(n, r)
-	s.queues[j.queue] = s.queues[j.queue].Add(r)
+	s.note(id)
+	q := &s.queues[s.jobs[id].queue]
+	*q = q.Add(r)
 }
 
-func (s *State) giveFor(j *job, n NodeID, r Resource) {
+func (s *State) giveFor(id JobID, n NodeID, r Resource) {
 	s.give(n, r)
-	s.queues[j.queue] = s.queues[j.queue].Sub(r)
+	s.note(id)
+	q := &s.queues[s.jobs[id].queue]
+	*q = q.Sub(r)
 }
 
 func (s *State) take(n NodeID, r Resource) {

@@ -57,7 +57,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	}
 	s.held[r] = reservation{live: true, kind: k, job: id, node: n}
 	s.assign(r, t)
-	s.takeFor(j, n, j.size[k])
+	s.takeFor(id, n, j.size[k])
 	return r, nil
 }
 
@@ -93,7 +93,7 @@ func (s *State) Cancel(r ReservationID) {
 	}
 	x := s.held[r]
 	j := &s.jobs[x.job]
-	s.giveFor(j, x.node, j.size[x.kind])
+	s.giveFor(x.job, x.node, j.size[x.kind])
 	if x.task == None {
 		j.held = j.held.Sub(j.size[x.kind])
 	} else {

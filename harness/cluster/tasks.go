@@ -74,7 +74,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	}
 	j.where[t] = int32(n)
 	c.running++
-	s.takeFor(j, n, j.size[k])
+	s.takeFor(id, n, j.size[k])
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	j.where[t] = doneTask
 	j.counts[k].running--
 	j.counts[k].done++
-	s.giveFor(j, NodeID(n), j.size[k])
+	s.giveFor(id, NodeID(n), j.size[k])
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	switch {
 	case w >= 0:
 		j.counts[k].running--
-		s.giveFor(j, NodeID(w), j.size[k])
+		s.giveFor(id, NodeID(w), j.size[k])
 	case w == doneTask:
 		j.counts[k].done--
 	default:

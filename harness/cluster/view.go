@@ -102,6 +102,21 @@ func (v *View) Active() []JobID { return v.s.active }
 // highest first, then in order of submission.
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
+// Changes appends the jobs of which since the given count of changes what they
+// take, their priority, or whether a task waits has changed, some more than once,
+// and returns the count now: models that keep jobs in an order need not look at
+// all. False: too many to tell, look at all.
+func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
+	s := v.s
+	if s.changed-since > uint64(len(s.changes)) {
+		return to, s.changed, false
+	}
+	for ; since < s.changed; since++ {
+		to = append(to, s.changes[since%uint64(len(s.changes))])
+	}
+	return to, since, true
+}
+
 // Queue is a job's queue.
 func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
 

@@ -58,31 +58,29 @@ func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		if !wantsMap(v, id, n) {
 			continue
 		}
-		t, level := v.Nearest(id, n, cluster.LevelCache)
-		if m.launch(v, id, level, d) {
-			return mapAt(id, n, t, level), true
+		skips := m.skips.of(id)
+		t, level := v.Nearest(id, n, cluster.LevelCache, m.farthest(v, id, *skips, d))
+		if t == cluster.None {
+			*skips++
+			continue
 		}
+		if level <= cluster.LevelNode {
+			*skips = 0
+		}
+		return mapAt(id, n, t, level), true
 	}
 }
 
-// launch says whether the job may start a map that was found at level, and if
-// not counts a skip.
-func (m *acl) launch(v *cluster.View, id cluster.JobID, level cluster.Level, d int64) bool {
-	skips := m.skips.of(id)
+// farthest is the level up to which the job may start a map after so many skips.
+func (m *acl) farthest(v *cluster.View, id cluster.JobID, skips, d int64) cluster.Level {
 	// The conversion keeps the product from being fused into the sum below: the
 	// same decision on every machine.
 	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, cluster.Map)))
 	switch {
-	case level == cluster.LevelCache:
-		*skips = 0
-	case float64(*skips) < forCache:
-		*skips++
-		return false
-	case level == cluster.LevelNode:
-		*skips = 0
-	case v.Locations(id) > 0 && float64(*skips) < forCache+float64(d):
-		*skips++
-		return false
+	case float64(skips) < forCache:
+		return cluster.LevelCache
+	case v.Locations(id) > 0 && float64(skips) < forCache+float64(d):
+		return cluster.LevelNode
 	}
-	return true
+	return cluster.LevelOff
 }

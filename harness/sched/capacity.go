@@ -53,9 +53,7 @@ type capacity struct {
 
 	queues []capacityQueue
 	missed perJob[int64]
-	order  order
-	sorted []cluster.QueueID
-	ranks  []int32
+	order  shares
 	beat   beat
 }
 
@@ -67,9 +65,19 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
 		return Decision{}, false
 	}
-	m.sort(v)
+	m.know(v)
+	fifo := len(m.queues) == 1 && !m.fairOrder
+	jobs := fifoOrder(v)
+	if !fifo {
+		m.order.start(v, m.before)
+	}
 	for {
-		id, ok := m.order.next()
+		id, ok := cluster.JobID(cluster.None), false
+		if fifo {
+			id, ok = jobs.next()
+		} else {
+			id, ok = m.order.next()
+		}
 		if !ok {
 			return Decision{}, false
 		}
@@ -77,8 +85,7 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		if ok {
 			ok = m.underMost(v, id, d.Kind)
 		} else if wantsMap(v, id, n) && m.underMost(v, id, cluster.Map) {
-			t, level := v.Nearest(id, n, cluster.LevelNode)
-			d, ok = mapAt(id, n, t, level), m.may(v, id, level)
+			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
 			m.beat.chose(d)
@@ -87,29 +94,40 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	}
 }
 
-// may says whether the job may start a map that was found at level, and counts
-// the opportunity.
-func (m *capacity) may(v *cluster.View, id cluster.JobID, level cluster.Level) bool {
-	if m.nodeLocalityDelay < 0 {
-		return true
-	}
+// chooseMap is the nearest map that the job may start now, and counts the
+// opportunity.
+func (m *capacity) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
 	missed := m.missed.of(id)
 	*missed++
-	nodes := int64(v.NodesUp())
-	waiting := int64(v.Waiting(id, cluster.Map))
+	rack, off := m.open(v, id, *missed)
+	farthest := cluster.LevelNode
 	switch {
-	case level == cluster.LevelNode:
-		*missed = 0
-		return true
-	case level == cluster.LevelRack && *missed > min(nodes, m.nodeLocalityDelay):
-		if m.rackLocalityFullReset {
-			*missed = 0
-		}
-		return true
-	case m.rackLocalityAdditionalDelay >= 0:
-		return *missed > min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
+	case off:
+		farthest = cluster.LevelOff
+	case rack:
+		farthest = cluster.LevelRack
 	}
-	return *missed > offSwitchAfter(nodes, waiting, asks(v, id, waiting))
+	t, level := v.Nearest(id, n, cluster.LevelNode, farthest)
+	if t == cluster.None {
+		return Decision{}, false
+	}
+	if level == cluster.LevelNode || level == cluster.LevelRack && rack && m.rackLocalityFullReset {
+		*missed = 0
+	}
+	return mapAt(id, n, t, level), true
+}
+
+// open says which levels a job may go to after so many missed opportunities.
+func (m *capacity) open(v *cluster.View, id cluster.JobID, missed int64) (rack, off bool) {
+	if m.nodeLocalityDelay < 0 {
+		return true, true
+	}
+	nodes, waiting := int64(v.NodesUp()), int64(v.Waiting(id, cluster.Map))
+	rack = missed > min(nodes, m.nodeLocalityDelay)
+	if m.rackLocalityAdditionalDelay >= 0 {
+		return rack, missed > min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
+	}
+	return rack, missed > offSwitchAfter(nodes, waiting, asks(v, id, waiting))
 }
 
 // asks is in how many places the job asks for containers, "any" among them. A
@@ -136,42 +154,25 @@ func (m *capacity) underMost(v *cluster.View, id cluster.JobID, k cluster.Kind) 
 	return most >= 100 || float64(used) <= float64(v.Total().MemoryMB)*most/100
 }
 
-// sort puts the jobs with something waiting in order.
-func (m *capacity) sort(v *cluster.View) {
-	m.know(v)
-	m.order.fifo(v)
-	if len(m.queues) == 1 && !m.fairOrder {
-		return
-	}
-	for i, q := range m.sorted { // insertion: nearly sorted
-		for ; i > 0 && m.before(v, q, m.sorted[i-1]); i-- {
-			m.sorted[i] = m.sorted[i-1]
-		}
-		m.sorted[i] = q
-	}
-	for rank, q := range m.sorted {
-		m.ranks[q] = int32(rank)
-	}
-	m.order.by()
-	place := 0.0
-	for id, ok := m.order.walk.next(); ok; id, ok = m.order.walk.next() {
-		key := place
-		if place++; m.fairOrder {
-			key = float64(v.Used(id).MemoryMB)
-		}
-		m.order.keys.add(m.ranks[v.Queue(id)], key, id)
-	}
-	m.order.keys.order()
-}
-
 func (m *capacity) before(v *cluster.View, a, b cluster.QueueID) bool {
 	usedA := float64(v.QueueUsed(a).MemoryMB) / m.queues[a].guaranteed
 	usedB := float64(v.QueueUsed(b).MemoryMB) / m.queues[b].guaranteed
 	return usedA < usedB || usedA == usedB && a < b
 }
 
+// key is what jobs of a queue are ordered by, ties by submission.
+func (m *capacity) key(v *cluster.View, id cluster.JobID) float64 {
+	if m.fairOrder {
+		return float64(v.Used(id).MemoryMB)
+	}
+	return -float64(v.Priority(id))
+}
+
 // know works out the shares when a queue is first seen.
 func (m *capacity) know(v *cluster.View) {
+	if m.order.key == nil {
+		m.order.key = m.key
+	}
 	if len(m.queues) == v.Queues() {
 		return
 	}
@@ -195,9 +196,5 @@ func (m *capacity) know(v *cluster.View) {
 		}
 		// A queue that is guaranteed nothing comes last.
 		m.queues = append(m.queues, capacityQueue{max(share, 1e-9), most})
-	}
-	for q := cluster.QueueID(len(m.sorted)); int(q) < v.Queues(); q++ {
-		m.sorted = append(m.sorted, q)
-		m.ranks = append(m.ranks, 0)
 	}
 }

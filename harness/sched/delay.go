@@ -42,14 +42,14 @@ type delay struct {
 	nodeSkips, rackSkips int64
 	nodeWait, rackWait   int64 // ns
 	jobs                 perJob[delayed]
-	order                order
+	fewest               shares          // by running tasks, with order fair
 	skipped              []cluster.JobID // since the round before, with form time
 	last                 int64           // when that was
 }
 
 type delayed struct {
-	wait    int64 // skips or ns
-	level   int8  // 0 node, 1 rack, 2 off
+	wait    int64         // skips or ns
+	level   cluster.Level // of the last launch, 0 before the first: as node
 	skipped bool
 }
 
@@ -58,12 +58,17 @@ func (m *delay) Name() string { return "delay" }
 func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	m.pass(v.Now())
 	d1, d2 := m.bounds(v)
-	m.order.fifo(v)
+	jobs := fifoOrder(v)
 	if m.fair {
-		m.order.fewestRunning(v)
+		m.fewest.start(v, nil)
 	}
 	for {
-		id, ok := m.order.next()
+		id, ok := cluster.JobID(cluster.None), false
+		if m.fair {
+			id, ok = m.fewest.next()
+		} else {
+			id, ok = jobs.next()
+		}
 		if !ok {
 			return Decision{}, false
 		}
@@ -74,12 +79,20 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 			continue
 		}
 		job := m.jobs.of(id)
-		t, level := v.Nearest(id, n, cluster.LevelNode)
-		if v.Locations(id) == 0 || job.launch(level, d1, d2) {
+		farthest := job.farthest(d1, d2)
+		if v.Locations(id) == 0 {
+			farthest = cluster.LevelOff
+		}
+		if t, level := v.Nearest(id, n, cluster.LevelNode, farthest); t != cluster.None {
+			*job = delayed{level: level}
 			return mapAt(id, n, t, level), true
 		}
 		m.skip(id, job)
 	}
+}
+
+func running(v *cluster.View, id cluster.JobID) float64 {
+	return float64(v.Running(id, cluster.Map) + v.Running(id, cluster.Reduce))
 }
 
 // bounds is D1 and D2.
@@ -97,20 +110,15 @@ func (m *delay) bounds(v *cluster.View) (d1, d2 int64) {
 	return d1, d2
 }
 
-// launch says whether the job may start a map that was found at level, and if
-// so counts it.
-func (j *delayed) launch(level cluster.Level, d1, d2 int64) bool {
+// farthest is the level up to which the job may start a map now.
+func (j *delayed) farthest(d1, d2 int64) cluster.Level {
 	switch {
-	case level <= cluster.LevelNode:
-		*j = delayed{level: 0}
-	case level == cluster.LevelRack && (j.level >= 1 || j.wait >= d1):
-		*j = delayed{level: 1}
-	case j.level == 2, j.level == 1 && j.wait >= d2, j.level == 0 && j.wait >= d1+d2:
-		*j = delayed{level: 2}
-	default:
-		return false
+	case j.level == cluster.LevelOff, j.level == cluster.LevelRack && j.wait >= d2, j.wait >= d1+d2:
+		return cluster.LevelOff
+	case j.level == cluster.LevelRack, j.wait >= d1:
+		return cluster.LevelRack
 	}
-	return true
+	return cluster.LevelNode
 }
 
 func (m *delay) skip(id cluster.JobID, job *delayed) {

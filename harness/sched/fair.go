@@ -49,9 +49,7 @@ type fair struct {
 
 	queues []fairQueue
 	levels perJob[levelled]
-	order  order
-	sorted []cluster.QueueID
-	ranks  []int32
+	order  shares
 	beat   beat
 }
 
@@ -60,7 +58,7 @@ type fairQueue struct{ weight, minShare float64 }
 // levelled is what a job may start, and how many nodes it was offered since.
 type levelled struct {
 	opportunities int64
-	level         int8 // 0 node, 1 rack, 2 off
+	level         uint8 // 0 node, 1 rack, 2 off
 }
 
 func (m *fair) Name() string { return "fair" }
@@ -69,7 +67,8 @@ func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
 		return Decision{}, false
 	}
-	m.sort(v)
+	m.know(v)
+	m.order.start(v, m.before)
 	for {
 		id, ok := m.order.next()
 		if !ok {
@@ -77,8 +76,7 @@ func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		}
 		d, ok := unplaced(v, id, n)
 		if !ok && wantsMap(v, id, n) {
-			t, level := v.Nearest(id, n, cluster.LevelNode)
-			d, ok = mapAt(id, n, t, level), v.Locations(id) == 0 || m.may(v, id, level)
+			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
 			m.beat.chose(d)
@@ -87,64 +85,39 @@ func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	}
 }
 
-// may says whether the job may start a map that was found at level.
-func (m *fair) may(v *cluster.View, id cluster.JobID, level cluster.Level) bool {
-	if m.nodeThreshold < 0 || m.rackThreshold < 0 {
-		return true
+// chooseMap is the nearest map that the job may start now.
+func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
+		t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
+		return mapAt(id, n, t, level), true
 	}
-	at := int8(level - cluster.LevelNode)
 	job := m.levels.of(id)
 	job.opportunities++
 	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
 	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
 		*job = levelled{level: job.level + 1}
 	}
-	if at > job.level {
-		return false
+	t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelNode+cluster.Level(job.level))
+	if t == cluster.None {
+		return Decision{}, false
 	}
-	if at < job.level {
+	if at := uint8(level - cluster.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
-	return true
+	return mapAt(id, n, t, level), true
 }
 
-// sort puts the jobs with something waiting in order.
-func (m *fair) sort(v *cluster.View) {
-	if v.Queues() > 1 {
-		m.rank(v)
+// know looks up the weights of queues that are new.
+func (m *fair) know(v *cluster.View) {
+	if m.order.key == nil {
+		m.order.key = func(v *cluster.View, id cluster.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
 	}
-	m.order.fifo(v)
-	m.order.by()
-	for id, ok := m.order.walk.next(); ok; id, ok = m.order.walk.next() {
-		rank := int32(0)
-		if len(m.ranks) > 0 {
-			rank = m.ranks[v.Queue(id)]
-		}
-		m.order.keys.add(rank, m.used(v, v.Used(id))/v.Weight(id), id)
-	}
-	m.order.keys.order()
-}
-
-// rank numbers the queues in their order.
-func (m *fair) rank(v *cluster.View) {
 	for q := cluster.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
 		weight, ok := m.weights[v.QueueName(q)]
 		if !ok {
 			weight = 1
 		}
 		m.queues = append(m.queues, fairQueue{weight, m.minShares[v.QueueName(q)]})
-		m.sorted = append(m.sorted, q)
-		m.ranks = append(m.ranks, 0)
-	}
-	// Insertion: the order is nearly that of the round before.
-	for i, q := range m.sorted {
-		for ; i > 0 && m.before(v, q, m.sorted[i-1]); i-- {
-			m.sorted[i] = m.sorted[i-1]
-		}
-		m.sorted[i] = q
-	}
-	for rank, q := range m.sorted {
-		m.ranks[q] = int32(rank)
 	}
 }
 

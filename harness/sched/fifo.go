@@ -41,7 +41,7 @@ func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		}
 		d, ok := unplaced(v, id, n)
 		if !ok && !enough && wantsMap(v, id, n) {
-			t, level := v.Nearest(id, n, cluster.LevelNode)
+			t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
 			d, ok = mapAt(id, n, t, level), true
 		}
 		if ok {

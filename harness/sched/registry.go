@@ -117,7 +117,7 @@ func List() []Info {
 			},
 			build: func(a args) (Model, error) {
 				return PerNode{&delay{
-					byTime: a.text("form") == "time", fair: a.text("order") == "fair",
+					byTime: a.text("form") == "time", fair: a.text("order") == "fair", fewest: shares{key: running, together: true},
 					nodeSkips: a.int("nodeSkips"), rackSkips: a.int("rackSkips"), nodeWait: a.int("nodeWait"), rackWait: a.int("rackWait"),
 				}}, nil
 			},

@@ -2,96 +2,189 @@ package sched
 
 import "heddle/harness/cluster"
 
-// order is the jobs with something waiting, one after the other: FIFO as walk
-// says, or by a key.
-type order struct {
-	walk  walk
-	keyed bool
-	keys  byKey
+// shares is the jobs with something waiting, queue by queue, in each in
+// ascending order of a key, ties by submission. It follows the changes of the
+// View instead of looking at all jobs each round: a start or an end costs a few
+// steps in a heap, and so does each job that is looked at.
+type shares struct {
+	// key is what a job is placed by; together says whether all jobs are in one
+	// queue.
+	key      func(v *cluster.View, id cluster.JobID) float64
+	together bool
+
+	queues []jobHeap
+	sorted []cluster.QueueID
+	place  perJob[place]
+	since  uint64
+	begun  bool
+	total  cluster.Resource
+	moved  []cluster.JobID
+
+	// The walk: which queue of sorted is next, and of the present one's heap the
+	// entries of which all those above have been walked.
+	turn  int
+	heap  *jobHeap
+	front []int32
 }
 
-// fifo starts over in FIFO order.
-func (o *order) fifo(v *cluster.View) { o.walk, o.keyed = fifoOrder(v), false }
+// jobHeap is a binary heap.
+type jobHeap []keyed
 
-// by puts the jobs of the FIFO order into that of a key that is given them one
-// by one.
-func (o *order) by() { o.keyed, o.keys.heap = true, o.keys.heap[:0] }
+type keyed struct {
+	key float64
+	job cluster.JobID
+}
 
-// fewestRunning orders by running tasks, fewest first.
-func (o *order) fewestRunning(v *cluster.View) {
-	o.by()
-	for id, ok := o.walk.next(); ok; id, ok = o.walk.next() {
-		o.keys.add(0, float64(v.Running(id, cluster.Map)+v.Running(id, cluster.Reduce)), id)
+// place is a job's position in its heap + 1, 0 if it is in none.
+type place int32
+
+func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
+
+// start begins a walk. before orders queues; it is not asked if there is one.
+func (o *shares) start(v *cluster.View, before func(v *cluster.View, a, b cluster.QueueID) bool) {
+	o.follow(v)
+	for q := cluster.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
+		o.sorted = append(o.sorted, q)
 	}
-	o.keys.order()
+	for i, q := range o.sorted { // insertion: nearly the order of the round before
+		for ; i > 0 && before(v, q, o.sorted[i-1]); i-- {
+			o.sorted[i] = o.sorted[i-1]
+		}
+		o.sorted[i] = q
+	}
+	o.turn, o.front = 0, o.front[:0]
 }
 
 // next is the next job, false if there is none.
-func (o *order) next() (cluster.JobID, bool) {
-	if o.keyed {
-		return o.keys.next()
-	}
-	return o.walk.next()
-}
-
-// byKey goes through jobs in ascending order of a key, ties by submission. It is
-// a heap: the first job costs one look at each, those after it little.
-type byKey struct{ heap []keyed }
-
-type keyed struct {
-	rank int32 // compared first
-	key  float64
-	job  cluster.JobID
-}
-
-func (a keyed) before(b keyed) bool {
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	if a.key != b.key {
-		return a.key < b.key
-	}
-	return a.job < b.job
-}
-
-// add adds a job; order makes the heap of those that were added.
-func (o *byKey) add(rank int32, key float64, id cluster.JobID) {
-	o.heap = append(o.heap, keyed{rank, key, id})
-}
-
-func (o *byKey) order() {
-	for i := len(o.heap)/2 - 1; i >= 0; i-- {
-		o.down(i)
-	}
-}
-
-// next is the job with the least key, which is taken out; false if there is
-// none.
-func (o *byKey) next() (cluster.JobID, bool) {
-	last := len(o.heap) - 1
-	if last < 0 {
-		return cluster.None, false
-	}
-	id := o.heap[0].job
-	o.heap[0] = o.heap[last]
-	o.heap = o.heap[:last]
-	o.down(0)
-	return id, true
-}
-
-func (o *byKey) down(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(o.heap) {
-			return
+func (o *shares) next() (cluster.JobID, bool) {
+	for len(o.front) == 0 {
+		if o.turn == len(o.sorted) {
+			return cluster.None, false
 		}
-		if child+1 < len(o.heap) && o.heap[child+1].before(o.heap[child]) {
+		o.heap = &o.queues[o.sorted[o.turn]]
+		if o.turn++; len(*o.heap) > 0 {
+			o.front = append(o.front, 0)
+		}
+	}
+	heap, at := *o.heap, o.front[0]
+	// The first child takes the place of what is walked, the second comes in.
+	if child := 2*at + 1; int(child) < len(heap) {
+		o.sink(child)
+		if child++; int(child) < len(heap) {
+			o.rise(child)
+		}
+	} else {
+		last := len(o.front) - 1
+		end := o.front[last]
+		if o.front = o.front[:last]; last > 0 {
+			o.sink(end)
+		}
+	}
+	return heap[at].job, true
+}
+
+// The front is a heap, too, of positions in the queue's. sink puts x in place
+// of its first.
+func (o *shares) sink(x int32) {
+	heap, i := *o.heap, 0
+	for child := 1; child < len(o.front); child = 2*i + 1 {
+		if child+1 < len(o.front) && heap[o.front[child+1]].before(heap[o.front[child]]) {
 			child++
 		}
-		if !o.heap[child].before(o.heap[i]) {
-			return
+		if !heap[o.front[child]].before(heap[x]) {
+			break
 		}
-		o.heap[i], o.heap[child] = o.heap[child], o.heap[i]
+		o.front[i] = o.front[child]
 		i = child
 	}
+	o.front[i] = x
+}
+
+// rise adds x.
+func (o *shares) rise(x int32) {
+	heap, i := *o.heap, len(o.front)
+	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {
+		o.front[i] = o.front[(i-1)/2]
+	}
+	o.front[i] = x
+}
+
+// follow brings the heaps up to the present.
+func (o *shares) follow(v *cluster.View) {
+	var ok bool
+	o.moved, o.since, ok = v.Changes(o.since, o.moved[:0])
+	if !ok || !o.begun || o.total != v.Total() { // keys may depend on the total
+		o.begun, o.total = true, v.Total()
+		o.moved = o.moved[:0]
+		for q := range o.queues {
+			for _, x := range o.queues[q] {
+				o.moved = append(o.moved, x.job)
+			}
+		}
+		jobs := fifoOrder(v)
+		for id, ok := jobs.next(); ok; id, ok = jobs.next() {
+			o.moved = append(o.moved, id)
+		}
+	}
+	for _, id := range o.moved {
+		o.move(v, id)
+	}
+}
+
+// move puts a job where it belongs.
+func (o *shares) move(v *cluster.View, id cluster.JobID) {
+	q := v.Queue(id)
+	if o.together {
+		q = 0
+	}
+	for int(q) >= len(o.queues) {
+		o.queues = append(o.queues, nil)
+	}
+	heap := &o.queues[q]
+	at := o.place.of(id)
+	waits := v.Waiting(id, cluster.Map)+v.Waiting(id, cluster.Reduce) > 0
+	switch {
+	case waits && *at == 0:
+		*heap = append(*heap, keyed{})
+		o.up(*heap, len(*heap)-1, keyed{o.key(v, id), id})
+	case waits:
+		o.put(*heap, int(*at-1), keyed{o.key(v, id), id})
+	case *at > 0:
+		hole, last := int(*at-1), len(*heap)-1
+		moved := (*heap)[last]
+		if *heap, *at = (*heap)[:last], 0; hole < last {
+			o.put(*heap, hole, moved)
+		}
+	}
+}
+
+// put places x in the hole at i, or above or below it.
+func (o *shares) put(heap jobHeap, i int, x keyed) {
+	if i > 0 && x.before(heap[(i-1)/2]) {
+		o.up(heap, i, x)
+		return
+	}
+	for child := 2*i + 1; child < len(heap); child = 2*i + 1 {
+		if child+1 < len(heap) && heap[child+1].before(heap[child]) {
+			child++
+		}
+		if !heap[child].before(x) {
+			break
+		}
+		o.set(heap, i, heap[child])
+		i = child
+	}
+	o.set(heap, i, x)
+}
+
+func (o *shares) up(heap jobHeap, i int, x keyed) {
+	for ; i > 0 && x.before(heap[(i-1)/2]); i = (i - 1) / 2 {
+		o.set(heap, i, heap[(i-1)/2])
+	}
+	o.set(heap, i, x)
+}
+
+func (o *shares) set(heap jobHeap, i int, x keyed) {
+	heap[i] = x
+	*o.place.of(x.job) = place(i + 1)
 }
