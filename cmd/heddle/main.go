@@ -59,6 +59,7 @@ func newApp() *cli.App {
 			doctorCommand(),
 			labCommand(),
 			labelsCommand(),
+			modelsCommand(),
 			runCommand(),
 			traceCommand(),
 		},

@@ -66,18 +66,14 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		return Decision{}, false
 	}
 	m.know(v)
-	fifo := len(m.queues) == 1 && !m.fairOrder
 	jobs := fifoOrder(v)
-	if !fifo {
+	next := jobs.next
+	if len(m.queues) > 1 || m.fairOrder {
 		m.order.start(v, m.before)
+		next = m.order.next
 	}
 	for {
-		id, ok := cluster.JobID(cluster.None), false
-		if fifo {
-			id, ok = jobs.next()
-		} else {
-			id, ok = m.order.next()
-		}
+		id, ok := next()
 		if !ok {
 			return Decision{}, false
 		}

@@ -59,16 +59,13 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	m.pass(v.Now())
 	d1, d2 := m.bounds(v)
 	jobs := fifoOrder(v)
+	next := jobs.next
 	if m.fair {
 		m.fewest.start(v, nil)
+		next = m.fewest.next
 	}
 	for {
-		id, ok := cluster.JobID(cluster.None), false
-		if m.fair {
-			id, ok = m.fewest.next()
-		} else {
-			id, ok = jobs.next()
-		}
+		id, ok := next()
 		if !ok {
 			return Decision{}, false
 		}

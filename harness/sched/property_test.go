@@ -59,7 +59,6 @@ type world struct {
 	offers Offers
 	now    int64
 	log    []string // decisions
-	err    error
 }
 
 func newWorld(t *rapid.T, m Model) *world {
