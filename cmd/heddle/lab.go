@@ -203,7 +203,11 @@ on its PATH. For example:
    heddle lab exec --name other r1n1 ip addr`,
 		Flags: []cli.Flag{labNameFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() < 2 {
+			node, command := c.Args().First(), c.Args().Tail()
+			if len(command) > 0 && command[0] == "--" {
+				command = command[1:]
+			}
+			if len(command) == 0 {
 				return withCode(exitUsage, errors.New("lab exec: want a node and a command"))
 			}
 			l, err := lab.Open(c.String("name"))
@@ -212,12 +216,12 @@ on its PATH. For example:
 			}
 			// ctrl-C reaches the command by itself; this process waits for it.
 			signal.Ignore(os.Interrupt)
-			cmd := l.Command(context.WithoutCancel(c.Context), c.Args().First(), c.Args().Tail()...)
+			cmd := l.Command(context.WithoutCancel(c.Context), node, command...)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 			err = cmd.Run()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) && exit.Exited() {
-				return withCode(exit.ExitCode(), fmt.Errorf("%s: %w", c.Args().Get(1), err))
+				return withCode(exit.ExitCode(), fmt.Errorf("%s: %w", command[0], err))
 			}
 			return err
 		},

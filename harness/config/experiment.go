@@ -71,7 +71,8 @@ type Workload struct {
 
 // Cache says how much of an input is cached. The zero value caches nothing.
 type Cache struct {
-	// Fraction of the input's files, 0 to 1, chosen by Seed.
+	// Fraction of the input's bytes, 0 to 1, in whole files chosen by Seed: the
+	// same ones in every trial.
 	Fraction float64 `yaml:"fraction"`
 	// Replicas of each block that are cached; 0: 1.
 	Replicas int `yaml:"replicas,omitempty"`
