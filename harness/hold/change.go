@@ -32,14 +32,31 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 	})
 }
 
-// SetNodeResource is yarnclient's; the node's size is noted at its first change.
+// SetNodeResource is yarnclient's. At a first change, the sizes of all nodes
+// whose labels are noted are noted too, in one step.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
-	err := ensure(ctx, h, NodeResource, slices.Values([]string{id}), func(ctx context.Context, nodes []string) ([]Change, error) {
-		n, err := h.cluster.RM.Node(ctx, nodes[0])
-		if err == nil && n.Total == (yarnclient.Resource{}) {
-			err = errors.New("the ResourceManager does not tell the node's size, as Hadoop before 3.3")
+	err := ensure(ctx, h, NodeResource, slices.Values([]string{id}), func(ctx context.Context, ids []string) ([]Change, error) {
+		var nodes []yarnclient.Node
+		err := whileActive(ctx, h.cluster.RM, func() (err error) {
+			nodes, err = h.cluster.RM.Nodes(ctx, "RUNNING")
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		return []Change{{Kind: NodeResource, Name: nodes[0], Resource: &n.Total}}, err
+		var changes []Change
+		found := false
+		for _, n := range nodes {
+			touched := n.ID == ids[0]
+			found = found || touched && n.Total != (yarnclient.Resource{})
+			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) && !h.noted(key{kind: NodeResource, name: n.ID}) {
+				changes = append(changes, Change{Kind: NodeResource, Name: n.ID, Resource: &n.Total})
+			}
+		}
+		if !found {
+			return nil, errors.New("the ResourceManager does not tell its size: it is not running, or Hadoop is older than 3.3")
+		}
+		return changes, nil
 	})
 	if err != nil {
 		return fmt.Errorf("set resource of node %s: %w", id, err)

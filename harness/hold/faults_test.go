@@ -121,4 +121,3 @@ func BenchmarkSecondTouch(b *testing.B) {
 		}
 	}
 }
-

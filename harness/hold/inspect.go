@@ -46,11 +46,14 @@ type Node struct {
 // Inspect looks at the labels of a cluster and at who holds it. It changes
 // nothing, but for a file in HDFS that tells the NameNode's time.
 func Inspect(ctx context.Context, c *Cluster) (State, error) {
-	s := State{Cluster: c.Name, Hold: "none"}
+	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
+	if _, err := c.RM.Info(ctx); err != nil { // not to be waited for
+		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+	}
 	err := whileActive(ctx, c.RM, func() (err error) {
 		if labels, err = c.RM.NodeLabels(ctx); err != nil {
 			return err
@@ -80,7 +83,7 @@ func Inspect(ctx context.Context, c *Cluster) (State, error) {
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
-	s.Noted = noted.sorted("")
+	s.Noted = list(noted.sorted(""))
 
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})

@@ -84,7 +84,15 @@ func (c Change) String() string {
 	if c.Queue != "" {
 		name = c.Queue + "." + name
 	}
-	return fmt.Sprintf("%s %s (before: %s)", c.Kind, name, c.Before())
+	what, known := kindText[c.Kind]
+	if !known {
+		return fmt.Sprintf("%s %s", c.Kind, name)
+	}
+	return fmt.Sprintf("%s %s (before: %s)", what, name, c.Before())
+}
+
+var kindText = map[Kind]string{
+	NodeLabel: "label of", NodeResource: "size of", AddedLabel: "label", Priority: "priority of", Setting: "setting",
 }
 
 func labelText(label string) string {
@@ -153,7 +161,7 @@ func parse(data []byte) (changes []Change, whole bool) {
 		if err := json.Unmarshal(line[9:], &c); err != nil {
 			return changes, false
 		}
-		if !slices.Contains([]Kind{NodeLabel, NodeResource, AddedLabel, Priority, Setting, settled}, c.Kind) {
+		if _, known := kindText[c.Kind]; !known && c.Kind != settled {
 			c.line = slices.Clone(line[9:])
 		}
 		changes = append(changes, c)

@@ -26,6 +26,9 @@ import (
 // next one, so that nothing is ever checked and then removed. A rename sets
 // the folder's modification time by the NameNode's clock, and the age of that
 // time is told by a fresh file's: no clock of ours takes part.
+//
+// Who may write there can have labels changed by whoever restores. The folder
+// is its maker's and its group's.
 const Root = "/heddle/steer"
 
 const (

@@ -86,10 +86,13 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 
 // plan finds what is missing.
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
-	p := Preparation{Queue: o.Queue, Settings: map[string]string{}}
+	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
+	if _, err := rm.Info(ctx); err != nil { // not to be waited for
+		return p, err
+	}
 	err := whileActive(ctx, rm, func() (err error) {
 		if labels, err = rm.NodeLabels(ctx); err != nil {
 			return err

@@ -64,11 +64,15 @@ type RestoreOptions struct {
 // nothing, when there is nothing to put back.
 func Restore(ctx context.Context, c *Cluster, o RestoreOptions) (Report, error) {
 	r, err := restore(ctx, c, o, 0)
+	r.Back, r.Same, r.Kept, r.Left, r.Stranded = list(r.Back), list(r.Same), list(r.Kept), list(r.Left), list(r.Stranded)
 	if err != nil {
 		return r, fmt.Errorf("restore cluster %s: %w", c.Name, err)
 	}
 	return r, nil
 }
+
+// list is s, in JSON [] where it is empty.
+func list[T any](s []T) []T { return append([]T{}, s...) }
 
 func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report, error) {
 	var copied notes
