@@ -35,7 +35,10 @@ func newProgress(out *os.File) *progress {
 func (p *progress) step(s experiment.Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	step := fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
+	step := s.Doing
+	if s.Trial != "" {
+		step = fmt.Sprintf("%s %d/%d %s", s.Trial, s.Number, s.Trials, s.Doing)
+	}
 	text := s.Text
 	if j := s.Jobs; j != nil {
 		text = fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)

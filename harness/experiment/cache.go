@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,10 +8,8 @@ import (
 	"io/fs"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,7 +76,7 @@ func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache,
 	if o.Fraction == 0 {
 		return nil, nil
 	}
-	c := &inputCache{hdfs: h, pool: cachePoolName(), folder: folder, files: map[string]bool{}, say: say}
+	c := &inputCache{hdfs: h, pool: ownName(cachePoolPrefix), folder: folder, files: map[string]bool{}, say: say}
 	chosen, err := c.choose(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("cache input: %w", err)
@@ -351,13 +348,8 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	return err
 }
 
-// Pools are called heddle-cache-HOST-PID-START-NUMBER after the process that
-// made them, so that those of a process that died can be told.
-const cachePoolPrefix = "heddle-cache-"
-
-func cachePoolName() string {
-	return fmt.Sprintf("%s%s-%d-%s-%08x", cachePoolPrefix, hostName(), os.Getpid(), processStart(os.Getpid()), rand.Uint32())
-}
+// cachePoolPrefix begins the names of our pools.
+const cachePoolPrefix = "heddle-cache"
 
 // removeStalePools removes what runs on this host left cached when they were
 // killed. It would be in the way of every later measurement.
@@ -367,12 +359,7 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 		return err
 	}
 	for _, p := range pools {
-		rest, ours := strings.CutPrefix(p.Name, cachePoolPrefix+hostName()+"-")
-		parts := strings.Split(rest, "-")
-		if !ours || len(parts) != 3 {
-			continue
-		}
-		if pid, err := strconv.Atoi(parts[0]); err != nil || pid <= 0 || processStart(pid) == parts[1] {
+		if !makerDied(cachePoolPrefix, p.Name) {
 			continue
 		}
 		if err := h.RemoveCachePool(ctx, p.Name); err != nil && !errors.Is(err, fs.ErrInvalid) {
@@ -380,30 +367,6 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 		}
 	}
 	return nil
-}
-
-// processStart tells a process from others that have its id at other times, by
-// its start in the kernel's ticks; "gone" for one that has ended.
-func processStart(pid int) string {
-	const state, start = 0, 19 // after the name: fields 3 and 22 of proc(5)
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "gone"
-	}
-	// The name is in brackets and may hold anything.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
-		return "gone"
-	}
-	return fields[start]
-}
-
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return name
 }
 
 // some lists a few of what may be many.

@@ -258,16 +258,18 @@ func TestStalePools(t *testing.T) {
 	t.Cleanup(func() { ended.Wait() })
 	f := newFakeCache()
 	own := os.Getpid()
-	pool := func(host string, pid int, start string) string {
-		return fmt.Sprintf("%s%s-%d-%s-00c0ffee", cachePoolPrefix, host, pid, start)
+	here := ownPrefix(cachePoolPrefix)
+	elsewhere := strings.TrimSuffix(here, "-") + "2-"
+	pool := func(prefix string, pid int, start string) string {
+		return fmt.Sprintf("%s%d-%s-00c0ffee", prefix, pid, start)
 	}
 	keep := []string{
-		cachePoolName(), pool(hostName(), own, processStart(own)), pool(hostName()+"2", own, "1"),
-		"theirs", cachePoolPrefix + hostName() + "-x-1-1", cachePoolPrefix + hostName() + "-1",
+		ownName(cachePoolPrefix), pool(here, own, processStart(own)), pool(elsewhere, own, "1"),
+		"theirs", here + "x-1-1", here + "1",
 	}
 	stale := []string{
-		pool(hostName(), ended.Process.Pid, "12345"),
-		pool(hostName(), own, "1"), // another process that had our id
+		pool(here, ended.Process.Pid, "12345"),
+		pool(here, own, "1"), // another process that had our id
 	}
 	for _, name := range append(keep, stale...) {
 		f.pools[name] = true

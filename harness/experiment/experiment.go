@@ -77,7 +77,9 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 		return run, err
 	}
 	defer run.Close()
-	err = runTrials(ctx, &o, cluster, run)
+	if err = endLeftovers(ctx, cluster, func(text string) { o.Progress(Step{Doing: "look", Text: text}) }); err == nil {
+		err = runTrials(ctx, &o, cluster, run)
+	}
 	if werr := writeSummary(run); err == nil {
 		err = werr
 	}
@@ -144,7 +146,7 @@ func runTrials(ctx context.Context, o *Options, cluster *connect.Cluster, run *r
 			return err
 		}
 		t := &trialRun{
-			options: o, cluster: cluster, plan: trial, folder: active,
+			options: o, cluster: cluster, plan: trial, results: run, folder: active,
 			step: Step{Trial: name, Number: i + 1, Trials: len(todo)},
 		}
 		if err := t.run(ctx); err != nil {

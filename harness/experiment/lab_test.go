@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 // noneRunning expects no application of a run to be left on the cluster.
 func noneRunning(t *testing.T, clients *connect.Cluster, after string) {
 	t.Helper()
-	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}})
+	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: unfinished})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -561,5 +562,41 @@ func TestHiBenchCheckout(t *testing.T) {
 				t.Errorf("duration: %v by the report, which includes the job's %d ms", report.Duration, took)
 			}
 		})
+	}
+}
+
+// TestLeftoversAreEnded leaves an application behind as a run does that is
+// killed.
+func TestLeftoversAreEnded(t *testing.T) {
+	c, clients := lab(t)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tag := fmt.Sprintf("%s%d-1-0-1", ownPrefix(tagPrefix), dead.Process.Pid)
+	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	if err != nil || len(jars) != 1 {
+		t.Fatalf("examples jar: %v, %v", jars, err)
+	}
+	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "pi", "-Dmapreduce.job.tags="+tag, "1", "1000000000000")
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer client.Wait()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	filter := yarnclient.AppFilter{Tags: []string{tag}, States: unfinished}
+	for there := false; !there; <-tick.C {
+		apps, err := clients.RM.Apps(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = len(apps) > 0
+	}
+	if err := endLeftovers(t.Context(), clients, func(text string) { t.Log(text) }); err != nil {
+		t.Fatal(err)
+	}
+	if apps, err := clients.RM.Apps(t.Context(), filter); err != nil || len(apps) > 0 {
+		t.Errorf("still there: %+v, %v", apps, err)
 	}
 }

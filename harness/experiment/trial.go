@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +24,9 @@ import (
 	"heddle/yarnclient"
 )
 
+// tagPrefix begins the YARN tags of all our jobs.
+const tagPrefix = "heddle"
+
 // dataRoot is the folder in HDFS that everything heddle writes there is below.
 const dataRoot = "/heddle"
 
@@ -33,6 +35,7 @@ type trialRun struct {
 	options *Options
 	cluster *connect.Cluster
 	plan    config.Trial
+	results *runs.Run
 	folder  *runs.Active
 	step    Step
 	cache   *inputCache // nil where nothing is to be cached
@@ -163,12 +166,17 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	if err != nil {
 		return result, capture.Result{}, err
 	}
+	steering, err := t.steer(ctx, session)
+	if err != nil {
+		session.Stop(ctx)
+		return result, capture.Result{}, err
+	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model))
 	clients, running := errgroup.WithContext(ctx)
 	reports := make([]string, len(tags))
 	for i := range tags {
 		clients.Go(func() error {
-			r, err := runner.Run(running, tags[i])
+			r, err := steering.run(running, runner, tags[i])
 			if r.Report != nil {
 				reports[i] = r.Report.Line
 			}
@@ -183,7 +191,7 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	t.say("history", "of its jobs")
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	err = errors.Join(ran, session.Wait(waiting))
+	err = errors.Join(ran, session.Wait(waiting), steering.stop(waiting))
 	captured := session.Stop(waiting)
 	if warning := t.cache.lookAgain(waiting); warning != "" {
 		captured.Warnings = append(captured.Warnings, warning)
@@ -197,12 +205,18 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	h := &captured.Header
 	h.Seed, h.Model = t.options.Experiment.Seed, t.plan.Model
 	h.Actuator, h.Splits = t.options.Experiment.Actuator, t.options.Experiment.Splits
+	if t.plan.Model == config.ModelYARN {
+		h.Actuator = config.ActuatorNone
+	}
 	captured.Events = append(captured.Events, t.cache.notes()...)
 	traces.Sort(captured.Events)
 	if t.cache != nil {
 		result.Cache = &t.cache.result
 	}
 	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
+		return err
+	}
+	if err := t.versions(h.Software); err != nil {
 		return err
 	}
 	result.Warnings = captured.Warnings
@@ -269,19 +283,11 @@ func recordCounts(captured capture.Result, tag string) *hibench.Counters {
 // killTagged ends the applications that carry one of the tags. It works also after ctx
 // has ended: nothing of ours stays on the cluster.
 func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
-	defer cancel()
-	apps, err := t.cluster.RM.Apps(ctx, yarnclient.AppFilter{Tags: tags})
+	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
 	if err != nil {
 		return fmt.Errorf("look for applications tagged %v, which may still run: %w", tags, err)
 	}
-	var errs []error
-	for _, app := range apps {
-		if !app.Ended() {
-			errs = append(errs, t.cluster.RM.KillApp(ctx, app.ID))
-		}
-	}
-	return errors.Join(errs...)
+	return endApps(ctx, t.cluster.RM, apps)
 }
 
 // runner is the trial's workload.
@@ -298,7 +304,7 @@ func (t *trialRun) runner() (*hibench.Runner, error) {
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,
-		Workers: slices.Sorted(maps.Keys(c.Hosts)),
+		Workers: t.workers(),
 	}
 	return hibench.New(env, hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
@@ -314,6 +320,30 @@ func (t *trialRun) write(r Result) error {
 	return t.folder.WriteFile("result.json", append(data, '\n'))
 }
 
+// workers are the nodes that hold data, as HiBench's reports count them; none
+// where the NameNode does not tell.
+func (t *trialRun) workers() []string {
+	dataNodes, err := t.cluster.HDFS.DataNodes(context.Background())
+	if err != nil {
+		return nil
+	}
+	var hosts []string
+	for _, d := range dataNodes {
+		hosts = append(hosts, d.Host)
+	}
+	return hosts
+}
+
+// versions notes what took part in the manifest.
+func (t *trialRun) versions(software map[string]string) error {
+	return t.results.Update(func(m *runs.Manifest) {
+		if m.Versions == nil {
+			m.Versions = map[string]string{}
+		}
+		maps.Copy(m.Versions, software)
+	})
+}
+
 func (t *trialRun) say(doing, text string) {
 	step := t.step
 	step.Doing, step.Text = doing, text
@@ -323,11 +353,10 @@ func (t *trialRun) say(doing, text string) {
 // tags are new ones, one for each job that the trial starts at once. YARN keeps
 // tags in lower case.
 func (t *trialRun) tags() []string {
-	var b [6]byte
-	rand.Read(b[:])
+	name := ownName(tagPrefix)
 	tags := make([]string, max(t.plan.Workload.Jobs, 1))
 	for i := range tags {
-		tags[i] = fmt.Sprintf("heddle-%x-%d", b, i+1)
+		tags[i] = fmt.Sprintf("%s-%d", name, i+1)
 	}
 	return tags
 }

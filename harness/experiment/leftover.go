@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"heddle/harness/connect"
+	"heddle/yarnclient"
+)
+
+// What a run makes on a cluster is called PREFIX-HOST-PID-START-NUMBER after
+// the process that made it, so that what a process that died left can be told.
+// Names serve as YARN tags, which are short and in lower case.
+func ownName(prefix string) string {
+	pid := os.Getpid()
+	return fmt.Sprintf("%s%d-%s-%08x", ownPrefix(prefix), pid, processStart(pid), rand.Uint32())
+}
+
+func ownPrefix(prefix string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	host = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '.'
+	}, strings.ToLower(host))
+	return prefix + "-" + host[:min(len(host), 40)] + "-"
+}
+
+// makerDied says that name was made on this host, by a process that is gone.
+func makerDied(prefix, name string) bool {
+	rest, ours := strings.CutPrefix(name, ownPrefix(prefix))
+	parts := strings.Split(rest, "-")
+	if !ours || len(parts) < 3 {
+		return false
+	}
+	pid, err := strconv.Atoi(parts[0])
+	return err == nil && pid > 0 && processStart(pid) != parts[1]
+}
+
+// processStart tells a process from others that have its id at other times, by
+// its start in the kernel's ticks; "gone" for one that has ended.
+func processStart(pid int) string {
+	const state, start = 0, 19 // after the name: fields 3 and 22 of proc(5)
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "gone"
+	}
+	// The name is in brackets and may hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
+		return "gone"
+	}
+	return fields[start]
+}
+
+// unfinished are the states of an application that has not ended.
+var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
+
+// endLeftovers ends the applications that runs on this host left when they were
+// killed: they would be in the way of every measurement. It tells of others
+// that run, which will be too.
+func endLeftovers(ctx context.Context, cluster *connect.Cluster, tell func(string)) error {
+	apps, err := cluster.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
+	if err != nil {
+		return fmt.Errorf("look for what else runs: %w", err)
+	}
+	var left []yarnclient.App
+	for _, app := range apps {
+		leftover := false
+		for _, tag := range strings.Split(app.Tags, ",") {
+			leftover = leftover || makerDied(tagPrefix, tag)
+		}
+		if !leftover {
+			tell(fmt.Sprintf("%s (%s, of %s) runs on the cluster too and will disturb the measurement", app.ID, app.Name, app.User))
+			continue
+		}
+		tell(fmt.Sprintf("ending %s (%s), which a run that died left", app.ID, app.Name))
+		left = append(left, app)
+	}
+	return endApps(ctx, cluster.RM, left)
+}
+
+// endApps kills applications and returns when they have ended.
+func endApps(ctx context.Context, rm *yarnclient.RM, apps []yarnclient.App) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var errs []error
+	for _, app := range apps {
+		if err := rm.KillApp(ctx, app.ID); err != nil {
+			errs = append(errs, fmt.Errorf("end %s: %w", app.ID, err))
+		}
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for _, app := range apps {
+		for {
+			now, err := rm.App(ctx, app.ID)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if err != nil || now.Ended() {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return errors.Join(append(errs, fmt.Errorf("%s is still %s: yarn application -kill %s", app.ID, now.State, app.ID))...)
+			case <-tick.C:
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
