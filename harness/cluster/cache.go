@@ -88,11 +88,19 @@ func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 
 // find is the copy of t on n, None if there is none.
 func (c *cache) find(t, n int32) int32 {
-	i := c.tasks[t]
+	i := c.of(t)
 	for i != None && c.copies[i].node != n {
 		i = c.copies[i].ofTask
 	}
 	return i
+}
+
+// of is the first copy of t, None if there is none.
+func (c *cache) of(t int32) int32 {
+	if uint(t) >= uint(len(c.tasks)) {
+		return None
+	}
+	return c.tasks[t]
 }
 
 // add puts a copy into both chains; all is how many nodes there are.

@@ -186,6 +186,33 @@ func TestRobbed(t *testing.T) {
 	}
 }
 
+// TestEndedJob has look-ups of a job that has ended, and of reduces, find
+// nothing rather than fail.
+func TestEndedJob(t *testing.T) {
+	s, id := fourNodes(t, []NodeID{0})
+	s.Cached(id, 0, 0)
+	if _, err := s.Reserve(id, Map, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	look := func(task TaskID) {
+		t.Helper()
+		bound, branch := v.WouldBind(id, 0)
+		if level := v.Level(id, task, 0); level != LevelOff || len(v.Replicas(id, task))+len(v.SplitHosts(id, task))+len(v.CachedOn(id, task, nil)) > 0 || bound != None || branch != BindNone {
+			t.Errorf("task %d is %v to its data, on %v; %d would be bound by %v", task, level, v.Replicas(id, task), bound, branch)
+		}
+	}
+	look(1) // the reduce
+	s.EndJob(id)
+	look(0)
+	if v.IsWaiting(id, 0) || v.RunsOn(id, 0) != None || v.NextMap(id, 0, LevelCache) != None || v.NextReduce(id) != None {
+		t.Error("a task of an ended job waits or runs")
+	}
+	if free := v.Free(0); free != (Resource{1024, 2}) || v.QueueUsed(0) != (Resource{}) {
+		t.Errorf("after its end %v is free, the queue has %v", free, v.QueueUsed(0))
+	}
+}
+
 func TestWithRoom(t *testing.T) {
 	s, id := fourNodes(t, nil)
 	s.SetSmallest(Resource{512, 1})

@@ -77,6 +77,8 @@ type job struct {
 	counts    [2]counts
 	name      string
 	submitted int64
+
+	reservations int32
 }
 
 type arrays struct {
@@ -113,7 +115,11 @@ type located struct {
 	byRack index
 }
 
+// of is the hosts of map t, none where there is no such map any more.
 func (l *located) of(t TaskID) []NodeID {
+	if uint(t) >= uint(len(l.ends)) {
+		return nil
+	}
 	start := int32(0)
 	if t > 0 {
 		start = l.ends[t-1]
@@ -283,7 +289,7 @@ func (s *State) EndJob(id JobID) {
 	if j.ended {
 		return
 	}
-	for r := range s.held {
+	for r := 0; j.reservations > 0; r++ {
 		if x := &s.held[r]; x.live && x.job == id {
 			s.Cancel(ReservationID(r))
 		}

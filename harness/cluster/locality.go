@@ -132,7 +132,7 @@ func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].spl
 // CachedOn appends the nodes with map t's input in their cache.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	if c := v.s.jobs[id].cached; c != nil {
-		for i := c.tasks[t]; i != None; i = c.copies[i].ofTask {
+		for i := c.of(int32(t)); i != None; i = c.copies[i].ofTask {
 			to = append(to, NodeID(c.copies[i].node))
 		}
 	}

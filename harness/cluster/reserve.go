@@ -56,6 +56,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 		s.held = append(s.held, reservation{})
 	}
 	s.held[r] = reservation{live: true, kind: k, job: id, node: n}
+	j.reservations++
 	s.assign(r, t)
 	s.takeFor(id, n, j.size[k])
 	return r, nil
@@ -158,5 +159,6 @@ func (s *State) expected(id JobID, k Kind, n NodeID) TaskID {
 
 func (s *State) free(r ReservationID) {
 	s.held[r].live = false
+	s.jobs[s.held[r].job].reservations--
 	s.spare = append(s.spare, r)
 }

@@ -12,7 +12,7 @@ import (
 	"heddle/harness/cluster"
 )
 
-// TestScenarios runs the stories of testdata. Each file is a cluster and a
+// TestScenarios runs the stories of testdata/scenarios. Each file is a cluster and a
 // model; every command is answered with what happened. -rewrite writes answers.
 //
 //	model NAME [PARAM=VALUE…]      start over with this model, the nodes stay
@@ -34,7 +34,7 @@ import (
 //	cached JOB TASK NODE           a block is cached; uncached: no longer
 //	state                          what waits and runs
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		s := &scenario{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := s.run(d)

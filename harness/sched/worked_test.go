@@ -55,40 +55,31 @@ func TestRackLocalityDelay(t *testing.T) {
 	}
 }
 
-// TestDominantResource has 100 GB and 10 cores: A uses 10 GB and 5 cores with
-// weight 2, B 30 GB and 1 core with weight 1. A goes first.
+// TestDominantResource has 100 GB and 10 cores: A uses 10 GB and 5 cores, B 30 GB
+// and 1 core. With weight 2 A's share is 0.25 and goes before B's 0.3; with
+// weight 1 it is 0.5 and goes after, though by memory it still goes before.
 func TestDominantResource(t *testing.T) {
-	s := cluster.New()
-	addNode(t, s, 0, 0, cluster.Resource{MemoryMB: 100 << 10, VCores: 10})
-	total := s.View().Total()
-	a := dominantShare(cluster.Resource{MemoryMB: 10 << 10, VCores: 5}, total) / 2
-	b := dominantShare(cluster.Resource{MemoryMB: 30 << 10, VCores: 1}, total)
-	if a != 0.25 || b != 0.3 {
-		t.Errorf("shares by weight %v and %v, want 0.25 and 0.3", a, b)
-	}
-	second := submit(t, s, &cluster.JobSpec{Name: "B", Maps: 2, MapSize: cluster.Resource{MemoryMB: 30 << 10, VCores: 1}})
-	first := submit(t, s, &cluster.JobSpec{Name: "A", Maps: 2, Weight: 2, MapSize: cluster.Resource{MemoryMB: 10 << 10, VCores: 5}})
-	for _, id := range []cluster.JobID{first, second} {
-		if err := s.Start(id, 0, 0); err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		policy  string
+		weightA float64
+		want    string
+	}{{"drf", 2, "A"}, {"drf", 1, "B"}, {"fair", 1, "A"}} {
+		s := cluster.New()
+		addNode(t, s, 0, 0, cluster.Resource{MemoryMB: 100 << 10, VCores: 10})
+		b := submit(t, s, &cluster.JobSpec{Name: "B", Maps: 2, MapSize: cluster.Resource{MemoryMB: 30 << 10, VCores: 1}})
+		a := submit(t, s, &cluster.JobSpec{Name: "A", Maps: 6, Weight: c.weightA, MapSize: cluster.Resource{MemoryMB: 2 << 10, VCores: 1}})
+		for task, id := range []cluster.JobID{a, a, a, a, a, b} {
+			if err := s.Start(id, cluster.TaskID(task%5), 0); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	for policy, want := range map[string]cluster.JobID{"drf": first, "fair": first} {
-		s.SetCapacity(0, total.Add(cluster.Resource{VCores: 10})) // room for the next; shares of cores halve
-		if policy == "drf" {
-			s.SetCapacity(0, total)
-			s.Hold(0, cluster.None, cluster.Resource{})
-		}
-		m, err := New("fair", Params{"policy": policy})
+		m, err := New("fair", Params{"policy": c.policy})
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := m.Round(s.View(), []cluster.NodeID{0}, nil)
-		if len(out) == 0 {
-			continue // A's five cores do not fit beside B's
-		}
-		if policy == "fair" && out[0].Job != want {
-			t.Errorf("%s: job %d goes first, want %d", policy, out[0].Job, want)
+		if len(out) != 1 || s.View().JobName(out[0].Job) != c.want {
+			t.Errorf("%s, weight %v: %+v, want %s's", c.policy, c.weightA, out, c.want)
 		}
 	}
 }
