@@ -15,6 +15,8 @@ import (
 // for the first time are noted before, all of a call in one step, which costs
 // some 30 ms. Give it all workers once, early.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
 	if err := h.labelsNoted(ctx, labelOf); err != nil {
 		return fmt.Errorf("replace labels: %w", err)
 	}
@@ -35,6 +37,8 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 // SetNodeResource is yarnclient's. At a first change, the sizes of all nodes
 // whose labels are noted are noted too, in one step.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
 	err := ensure(ctx, h, NodeResource, slices.Values([]string{id}), func(ctx context.Context, ids []string) ([]Change, error) {
 		var nodes []yarnclient.Node
 		err := whileActive(ctx, h.cluster.RM, func() (err error) {
@@ -68,6 +72,8 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 // again by Release, unless a queue, a node or an application has come to use
 // them.
 func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
 	missing, err := h.noteAdded(ctx, false, names)
 	if err != nil {
 		return fmt.Errorf("add labels: %w", err)
@@ -106,6 +112,8 @@ func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]
 
 // SetAppPriority is yarnclient's; the priority is noted at its first change.
 func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
 	err := ensure(ctx, h, Priority, slices.Values([]string{id}), func(ctx context.Context, apps []string) ([]Change, error) {
 		before, err := h.cluster.RM.AppPriority(ctx, apps[0])
 		return []Change{{Kind: Priority, Name: apps[0], Priority: before}}, err
@@ -119,6 +127,8 @@ func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int
 // SetSchedulerConf is yarnclient's, for settings of queues that are there and
 // for global ones that are set: those can be put back.
 func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
 	if err := h.noteSettings(ctx, false, change); err != nil {
 		return fmt.Errorf("set scheduler configuration: %w", err)
 	}
@@ -134,12 +144,16 @@ func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclien
 	if err := h.alive(); err != nil {
 		return err
 	}
-	before, err := h.cluster.RM.SchedulerConf(ctx)
+	var before map[string]string
+	err := whileActive(ctx, h.cluster.RM, func() (err error) {
+		before, err = h.cluster.RM.SchedulerConf(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	var changes []Change
-	for _, q := range append(change.Update, yarnclient.QueueSettings{Settings: change.Global}) {
+	for _, q := range slices.Concat(change.Update, []yarnclient.QueueSettings{{Settings: change.Global}}) {
 		for _, name := range slices.Sorted(maps.Keys(q.Settings)) {
 			c := Change{Kind: Setting, Queue: q.Queue, Name: name, Prepared: prepared}
 			c.Value = before[c.settingName()]

@@ -72,6 +72,7 @@ type Hold struct {
 	ended   chan struct{}             // closed to end the renewal
 	end     func()
 
+	busy   sync.RWMutex // read-locked by a change under way, locked by Release
 	noting sync.Mutex   // held while the journal is written
 	mu     sync.RWMutex // guards notes
 	notes  notes
@@ -155,19 +156,31 @@ func (h *Hold) Lost() error {
 	return nil
 }
 
-// Release puts the cluster back as it was and lets go of it. What could not be
-// put back is in the report, stays in the journal, and is tried again by
-// Restore and by the next Take. After a hold was lost, it does what Restore
-// does.
+// Release puts the cluster back as it was and lets go of it. Changes under way
+// are waited for, later ones refused. What could not be put back is in the
+// report, stays in the journal, and is tried again by Restore and by the next
+// Take. After a hold was lost, it does what Restore does.
+//
+// Jobs that ask for labels which no node has then are in Report.Stranded: wait
+// for them, or kill them, before.
 func (h *Hold) Release(ctx context.Context) (Report, error) {
-	if h.Lost() != nil {
-		h.abandon()
-		r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, h.epoch)
+	h.cancel(errReleased)
+	h.busy.Lock()
+	defer h.busy.Unlock()
+	defer h.abandon()
+	if h.Lost() == nil {
+		r, err := h.release(ctx, undoSteering)
 		return r, h.wrap("release", err)
 	}
-	r, err := h.release(ctx, undoSteering)
+	h.end()
+	r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, h.epoch)
+	if err == nil && len(r.Left) == 0 {
+		err = h.local.settle()
+	}
 	return r, h.wrap("release", err)
 }
+
+var errReleased = errors.New("the hold was released")
 
 func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 	h.noting.Lock()
@@ -179,7 +192,6 @@ func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 	if err == nil {
 		err = h.book.release(ctx, h.epoch)
 	}
-	h.abandon()
 	return r, err
 }
 
@@ -195,7 +207,7 @@ func (h *Hold) giveUp(ctx context.Context) {
 // abandon ends the hold without putting anything back, as a crash would.
 func (h *Hold) abandon() {
 	h.end()
-	h.cancel(errors.New("the hold was released"))
+	h.cancel(errReleased)
 	h.renewal.Wait()
 	h.local.close()
 }

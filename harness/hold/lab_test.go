@@ -125,6 +125,64 @@ func TestLab(t *testing.T) {
 			t.Errorf("second restore: %v\n%s", err, out)
 		}
 	})
+	t.Run("paused harness", func(t *testing.T) {
+		h := y.start(t)
+		if err := h.cmd.Process.Signal(unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		y.restore(t)
+		y.same(t, before)
+		if err := h.cmd.Process.Signal(unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		_ = h.cmd.Wait()
+		if said := h.stderr.String(); !strings.Contains(said, ErrLost.Error()) {
+			t.Errorf("the harness said %q when it went on, want that its hold is lost", said)
+		}
+		y.same(t, before)
+	})
+	t.Run("NameNode down", func(t *testing.T) {
+		h := y.start(t)
+		if err := l.Kill(ctx, "master", "namenode", unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		cut := time.Now()
+		_ = h.cmd.Wait()
+		t.Logf("the harness stopped %v after the NameNode", time.Since(cut).Round(time.Second))
+		if said := h.stderr.String(); !strings.Contains(said, ErrLost.Error()) {
+			t.Errorf("the harness said %q, want that its hold is lost", said)
+		}
+		if err := l.Start(ctx, "master", "namenode"); err != nil {
+			t.Fatal(err)
+		}
+		y.waitFor("the NameNode to let us restore", func() bool {
+			_, err := y.heddle("labels", "restore")
+			return err == nil
+		})
+		y.same(t, before)
+	})
+	t.Run("prepared", func(t *testing.T) {
+		prepare := []string{"labels", "prepare", "--triples", "17", "--queue", "root.replay"}
+		out, err := y.heddle(append(prepare, "--dry-run")...)
+		if err != nil || strings.Count(out, "would be added") != 3 {
+			t.Errorf("%v\n%s", err, out)
+		}
+		y.same(t, before)
+		if out, err := y.heddle(prepare...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		prepared := y.state()
+		if !prepared.Labels["r16"] || prepared.Conf[queuePrefix+"root.replay.accessible-node-labels.r16.capacity"] != "100" {
+			t.Errorf("not prepared: %+v", prepared)
+		}
+		y.harness(t)()
+		y.restore(t)
+		y.same(t, prepared)
+		if out, err := y.heddle("labels", "restore", "--prepared"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		y.same(t, before)
+	})
 	t.Run("killed harness and ResourceManager", func(t *testing.T) {
 		kill := y.harness(t)
 		if err := l.Kill(ctx, "master", "resourcemanager", unix.SIGKILL); err != nil {
@@ -240,27 +298,35 @@ func (y *yard) same(t *testing.T, before state) {
 }
 
 // harness starts a process that steers, and returns what kills it.
-func (y *yard) harness(t *testing.T) (kill func()) {
+func (y *yard) harness(t *testing.T) (kill func()) { return y.start(t).kill }
+
+type steerer struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+}
+
+func (y *yard) start(t *testing.T) *steerer {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), steerEnv+"="+y.lab.ClusterFile())
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	h := &steerer{cmd: exec.Command(os.Args[0])}
+	h.cmd.Env = append(os.Environ(), steerEnv+"="+y.lab.ClusterFile())
+	h.cmd.Stderr = &h.stderr
+	out, err := h.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill = func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}
-	t.Cleanup(kill)
+	t.Cleanup(h.kill)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "steering\n" {
 		t.Fatalf("the harness said %q, %v", line, err)
 	}
-	return kill
+	return h
+}
+
+func (h *steerer) kill() {
+	_ = h.cmd.Process.Kill()
+	_ = h.cmd.Wait()
 }
 
 // heddle runs a command on the lab and returns all it says.

@@ -103,6 +103,7 @@ func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report
 	if err != nil {
 		return Report{}, err
 	}
+	defer h.abandon()
 	for _, n := range copied {
 		h.notes.add([]Change{n})
 	}
