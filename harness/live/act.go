@@ -85,9 +85,11 @@ func (d *Driver) openQueued() {
 	d.queued = kept
 }
 
-// mustWait says whether a container for op, if it came first, could take a map
-// that is meant for an earlier opening of the job: masters bind in the order of
-// containers.
+// mustWait says whether a container for op could take a map that is meant for an
+// earlier opening of the job. A master binds what it got between two heartbeats
+// in the order of containers, but first by node, then by rack, then the rest: so
+// a map that is not as near to its own container as to ours is safe only when it
+// is bound, or a heartbeat later.
 func (d *Driver) mustWait(op *opening) bool {
 	if op.kind != cluster.Map {
 		return false
@@ -100,13 +102,21 @@ func (d *Driver) mustWait(op *opening) bool {
 		if other.kind != op.kind || other.node == op.node {
 			continue
 		}
-		for _, theirs := range other.decisions[other.granted:] {
-			for _, ours := range op.decisions {
-				if theirs.predicted == cluster.None || ours.predicted == cluster.None {
+		for _, theirs := range other.decisions {
+			t := theirs.predicted
+			if t == cluster.None || theirs.bound() {
+				continue
+			}
+			ours := v.SplitLevel(id, t, here)
+			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
+				continue // it is served first in any case
+			}
+			for _, dec := range op.decisions {
+				u := dec.predicted
+				if u == cluster.None {
 					continue
 				}
-				a, b := v.SplitLevel(id, theirs.predicted, here), v.SplitLevel(id, ours.predicted, here)
-				if a < b || a == b && theirs.predicted < ours.predicted {
+				if level := v.SplitLevel(id, u, here); ours < level || ours == level && t < u {
 					return true
 				}
 			}
@@ -188,11 +198,15 @@ func (d *Driver) newContainer(j *job, info yarnclient.Container) {
 			op = late
 		}
 	}
+	// Room that came free while the node was open serves who waits for it.
+	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
+		op = n.queue[i]
+	}
 	if op != nil && op.job == j && op.kind == k && op.granted < len(op.decisions) {
 		d.grant(op, c)
 		return
 	}
-	d.unasked(c, op)
+	d.unasked(c, n.active)
 }
 
 // grant gives an opening's next decision its container.
@@ -200,14 +214,31 @@ func (d *Driver) grant(op *opening, c *container) {
 	dec := op.decisions[op.granted]
 	op.granted++
 	dec.container, dec.grantedAt, c.by, c.held = c, d.now(), dec, dec.held
+	if dec.askedAt == 0 { // it came before it was asked for
+		dec.askedAt = dec.grantedAt
+	}
 	op.job.coming[op.kind]--
 	d.lookUp(c, 0)
-	if op.granted == len(op.decisions) {
-		op.leaveLine()
-		if op.stage < parking {
-			d.park(op, "")
-		}
+	if op.granted < len(op.decisions) {
+		return
 	}
+	if op.kind != cluster.Map {
+		op.leaveLine()
+	} else { // a master that has not bound them by then got them with another heartbeat
+		d.newAlarm(op.leaveLine).in(2 * op.job.about.beat)
+	}
+	switch {
+	case op.stage == queued:
+		op.node.queue = slices.DeleteFunc(op.node.queue, func(x *opening) bool { return x == op })
+		op.stage = ended
+	case op.stage < parking:
+		d.park(op, "")
+	}
+}
+
+// bound says that the master has told what runs in the decision's container.
+func (dec *decision) bound() bool {
+	return dec.settled || dec.container != nil && dec.container.task != cluster.None
 }
 
 // unasked handles a container that was not decided: it is killed as soon as
@@ -300,7 +331,9 @@ func (d *Driver) endOpening(op *opening, outcome, cause string) {
 		}
 	}
 	op.stage = ended
-	op.leaveLine()
+	if op.granted < len(op.decisions) {
+		op.leaveLine()
+	}
 	for _, dec := range op.decisions[op.granted:] {
 		if outcome == "none" {
 			op.node.refused = true

@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 		killed int
 	}{
 		// While the park call hangs, the room of a container that ends is used again.
-		{name: "label call that succeeds after its timeout", notHonoured: 2, killed: 1, fault: func(f *fake, _ string) {
+		{name: "label call that succeeds after its timeout", notHonoured: 2, killed: -1, fault: func(f *fake, _ string) {
 			f.c.Inject(yarntest.Fault{Method: "POST", Path: "replace-node-to-labels", Skip: 5, Times: 2, Apply: true, Hang: true})
 		}},
 		{name: "label call that is lost", fault: func(f *fake, _ string) {

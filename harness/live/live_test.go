@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ type fake struct {
 	rm     *yarnclient.RM
 	d      *Driver
 	jobs   map[string]yarntest.Job // by tag
+	beat   time.Duration           // of masters
 	events []traces.Event
 }
 
@@ -63,11 +65,8 @@ func steer(t testing.TB, cfg yarntest.Config) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, c: c, rm: rm, jobs: map[string]yarntest.Job{}}
-	heartbeat := cfg.Heartbeat
-	if heartbeat == 0 {
-		heartbeat = 200 * time.Millisecond
-	}
+	f := &fake{t: t, c: c, rm: rm, jobs: map[string]yarntest.Job{}, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
+	heartbeat := cmp.Or(cfg.Heartbeat, 200*time.Millisecond)
 	set := setup{amLabel: "am", queue: "default", triples: []string{"00", "01", "02", "03"}, beat: heartbeat, smallest: cluster.Resource{MemoryMB: 512, VCores: 1}}
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
@@ -90,7 +89,7 @@ func (f *fake) describe(_ context.Context, app yarnclient.App) (*description, er
 			Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(j.Maps)), Reduces: int32(j.Reduces),
 			MapSize: cluster.Resource{MemoryMB: 512, VCores: 1}, ReduceSize: cluster.Resource{MemoryMB: 512, VCores: 1},
 		},
-		splits: j.Maps, beat: 200 * time.Millisecond,
+		splits: j.Maps, beat: f.beat,
 	}, nil
 }
 
