@@ -50,7 +50,7 @@ func TestLoadConf(t *testing.T) {
 			write(t, filepath.Join(dir, "bin", "functions", "hibench_prop_env_mapping.py"), testMapping, 0o644)
 			req := confRequest{
 				home: dir, confDir: filepath.Join(dir, "conf"), workloadConf: filepath.Join(dir, "workload.conf"),
-				folder: "/root/bin/workloads/micro/wordcount/prepare", vars: []string{"JAVA_HOME=/opt/java"},
+				folder: "/opt/hibench/bin/workloads/micro/wordcount/prepare", vars: []string{"JAVA_HOME=/opt/java"},
 			}
 			req.vars = append(req.vars, strings.Fields(part["vars"])...)
 			if patch, ok := part["patch"]; ok {
