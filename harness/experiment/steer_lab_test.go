@@ -1,0 +1,240 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/connect"
+	heddlelab "heddle/harness/lab"
+	"heddle/harness/lab/labtest"
+	"heddle/traces"
+)
+
+// steered is two jobs at once under a model; each of 6 maps and 2 reduces.
+const steered = `
+name: steered
+workloads:
+  - {name: wordcount, size: 12MiB, maps: 3, reduces: 2, jobs: 2, settings: {dfs.blocksize: 2097152}}
+models: [fifo]
+actuator: labels
+coldReads: false
+timeout: 10m
+`
+
+// TestSteered runs jobs under a model on a lab of its own, whose nodes it moves,
+// while nothing and then all sorts of things happen. The jobs end well, every
+// decision is accounted for, every attempt that ended well was decided, and the
+// cluster is left as it was.
+func TestSteered(t *testing.T) {
+	labtest.Need(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := heddlelab.Default()
+	c.Name, c.Executable = "steertest", binary
+	ctx := t.Context()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if err := heddlelab.Down(ctx, c.Name, true); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := heddlelab.Up(ctx, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusterFile := l.Cluster()
+	clients, err := connect.To(&clusterFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { clients.Close() })
+	before := labelsOf(t, clients)
+
+	for _, f := range []struct {
+		name   string
+		happen func(t *testing.T) // once maps run
+		exact  bool
+	}{
+		{name: "nothing", happen: func(*testing.T) {}, exact: true},
+		{name: "ResourceManager killed", happen: func(t *testing.T) {
+			kill(t, l, "master", "resourcemanager")
+			start(t, l, "master", "resourcemanager")
+		}},
+		{name: "NodeManager killed", happen: func(t *testing.T) {
+			kill(t, l, "r2n1", "nodemanager")
+			<-time.After(20 * time.Second) // it is lost after 15 s
+			start(t, l, "r2n1", "nodemanager")
+		}},
+		{name: "ApplicationMaster killed", happen: killMaster},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			e, source := parse(t, steered)
+			var once sync.Once
+			var happening sync.WaitGroup
+			run, err := Run(ctx, Options{
+				Experiment: e, Source: source, Cluster: &clusterFile, Root: t.TempDir(), Name: "run",
+				Progress: func(s Step) {
+					logSteps(t)(s)
+					if s.Jobs != nil && s.Jobs.MapsRunning > 1 {
+						once.Do(func() { happening.Go(func() { f.happen(t) }) })
+					}
+				},
+			})
+			happening.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, events := readTrace(t, run)
+			checkDecisions(t, events, f.exact)
+			noneRunning(t, clients, f.name)
+			awaitSame(t, clients, before)
+		})
+	}
+}
+
+func kill(t *testing.T, l *heddlelab.Lab, node, daemon string) {
+	if err := l.Kill(t.Context(), node, daemon, unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}
+
+func start(t *testing.T, l *heddlelab.Lab, node, daemon string) {
+	if err := l.Start(t.Context(), node, daemon); err != nil {
+		t.Error(err)
+	}
+}
+
+// killMaster kills the process of the first ApplicationMaster on this machine
+// that works for the test's lab.
+func killMaster(t *testing.T) {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range commands {
+		command, _ := os.ReadFile(name) // it may have ended
+		if !bytes.Contains(command, []byte("MRAppMaster")) || !bytes.Contains(command, []byte("/steertest/")) || bytes.HasPrefix(command, []byte("/bin/bash")) || bytes.HasPrefix(command, []byte("bash")) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			t.Logf("killing ApplicationMaster, process %d", pid)
+			if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Error("no ApplicationMaster found")
+}
+
+// checkDecisions wants every decision accounted for, with a cause where it was
+// not honoured, and every attempt that ended well to run in a container that
+// was decided for its job, kind and node.
+func checkDecisions(t *testing.T, events []traces.Event, exact bool) {
+	t.Helper()
+	decisions := map[int64]*traces.Decision{}
+	settled := map[int64]bool{}
+	byContainer := map[string]*traces.Decision{}
+	honoured, bound, mapsHonoured := 0, 0, 0
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.Decision:
+			decisions[e.ID] = e
+		case *traces.Actuation:
+			d := decisions[e.Decision]
+			if d == nil || settled[e.Decision] {
+				t.Errorf("actuation of decision %d, which is not there or settled already: %+v", e.Decision, e)
+				continue
+			}
+			settled[e.Decision] = true
+			if e.Container != "" {
+				byContainer[e.Container] = d
+			}
+			if e.Outcome != "honoured" {
+				t.Logf("decision %d on %s: %s: %s", e.Decision, d.Node, e.Outcome, e.Cause)
+				if e.Cause == "" {
+					t.Errorf("decision %d: %s without a cause", e.Decision, e.Outcome)
+				}
+				continue
+			}
+			honoured++
+			if d.BindIndex < 0 {
+				continue
+			}
+			mapsHonoured++
+			if e.Bound.Job == d.Job && e.Bound.Index == d.BindIndex {
+				bound++
+			} else {
+				t.Logf("decision %d on %s: predicted map %d by %s, ran %v", d.ID, d.Node, d.BindIndex, d.BindBranch, e.Bound)
+			}
+		}
+	}
+	for id, d := range decisions {
+		if !settled[id] {
+			t.Errorf("decision %d is not accounted for: %+v", id, d)
+		}
+	}
+	ran := map[traces.Attempt]*traces.AttemptStarted{}
+	for _, event := range events {
+		switch e := event.(type) {
+		case *traces.AttemptStarted:
+			ran[e.Attempt] = e
+		case *traces.AttemptFinished:
+			s := ran[e.Attempt]
+			if e.Outcome != traces.Succeeded || s == nil {
+				continue
+			}
+			if d := byContainer[s.Container]; d == nil || d.Job != e.Attempt.Job || d.What != e.Attempt.Kind || d.Node != s.Node {
+				t.Errorf("%v ran on %s in %s, which was decided as %+v", e.Attempt, s.Node, s.Container, d)
+			}
+		}
+	}
+	t.Logf("%d decisions, %d honoured, %d of %d maps as predicted", len(decisions), honoured, bound, mapsHonoured)
+	if exact && (len(decisions) < 16 || honoured*10 < len(decisions)*9) {
+		t.Errorf("%d of %d decisions honoured", honoured, len(decisions))
+	}
+}
+
+// labelsOf are the labels of all nodes, and their sizes.
+func labelsOf(t *testing.T, clients *connect.Cluster) map[string]string {
+	t.Helper()
+	nodes, err := clients.RM.Nodes(t.Context(), "RUNNING")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{}
+	for _, n := range nodes {
+		labels[n.ID] = fmt.Sprintf("%q %d MB", strings.Join(n.Labels, ","), n.Total.MemoryMB)
+	}
+	return labels
+}
+
+// awaitSame waits until nodes and labels are as before.
+func awaitSame(t *testing.T, clients *connect.Cluster, before map[string]string) {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		now := labelsOf(t, clients)
+		if maps.Equal(now, before) {
+			return
+		}
+		select {
+		case <-limit:
+			t.Fatalf("labels and sizes are %v, were %v", now, before)
+		case <-tick.C:
+		}
+	}
+}
