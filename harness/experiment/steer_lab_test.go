@@ -82,6 +82,9 @@ func TestSteered(t *testing.T) {
 		{name: "ApplicationMaster killed", happen: killMaster},
 	} {
 		t.Run(f.name, func(t *testing.T) {
+			if f.name != "nothing" {
+				labtest.Long(t)
+			}
 			e, source := parse(t, steered)
 			var once sync.Once
 			var happening sync.WaitGroup

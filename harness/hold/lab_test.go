@@ -126,6 +126,7 @@ func TestLab(t *testing.T) {
 		}
 	})
 	t.Run("paused harness", func(t *testing.T) {
+		labtest.Long(t)
 		h := y.start(t)
 		if err := h.cmd.Process.Signal(unix.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -142,6 +143,7 @@ func TestLab(t *testing.T) {
 		y.same(t, before)
 	})
 	t.Run("NameNode down", func(t *testing.T) {
+		labtest.Long(t)
 		h := y.start(t)
 		if err := l.Kill(ctx, "master", "namenode", unix.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -162,6 +164,7 @@ func TestLab(t *testing.T) {
 		y.same(t, before)
 	})
 	t.Run("prepared", func(t *testing.T) {
+		labtest.Long(t)
 		prepare := []string{"labels", "prepare", "--triples", "17", "--queue", "root.replay"}
 		out, err := y.heddle(append(prepare, "--dry-run")...)
 		if err != nil || strings.Count(out, "would be added") != 3 {
@@ -184,6 +187,7 @@ func TestLab(t *testing.T) {
 		y.same(t, before)
 	})
 	t.Run("killed harness and ResourceManager", func(t *testing.T) {
+		labtest.Long(t)
 		kill := y.harness(t)
 		if err := l.Kill(ctx, "master", "resourcemanager", unix.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -196,6 +200,7 @@ func TestLab(t *testing.T) {
 		y.same(t, before)
 	})
 	t.Run("killed harness and a node that is down", func(t *testing.T) {
+		labtest.Long(t)
 		kill := y.harness(t)
 		if err := l.Kill(ctx, "r2n2", "nodemanager", unix.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -218,6 +223,7 @@ func TestLab(t *testing.T) {
 		y.same(t, before)
 	})
 	t.Run("watchdogs", func(t *testing.T) {
+		labtest.Long(t)
 		kill := y.harness(t)
 		for range 2 {
 			dog := exec.Command(binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file", filepath.Join(t.TempDir(), "token"))
@@ -244,6 +250,7 @@ func TestLab(t *testing.T) {
 		})
 	})
 	t.Run("steered job ends", func(t *testing.T) {
+		labtest.Long(t)
 		kill := y.harness(t)
 		job := y.job(ctx, t, "-Dmapreduce.map.node-label-expression=m00", "-Dmapreduce.reduce.node-label-expression=r00")
 		y.waitFor("the job's master to run", func() bool {

@@ -71,6 +71,15 @@ func Need(t testing.TB) {
 	}
 }
 
+// Long skips a test that waits for minutes, most of them for Hadoop to notice
+// that something is gone, unless HEDDLE_LONG=1 asks for those.
+func Long(t testing.TB) {
+	t.Helper()
+	if os.Getenv("HEDDLE_LONG") != "1" {
+		t.Skip("takes minutes: set HEDDLE_LONG=1")
+	}
+}
+
 // shared starts the lab once a test binary.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	binary, err := Binary()
