@@ -19,6 +19,7 @@ type opening struct {
 	decisions []*decision
 	granted   int // of them, in order
 	stage     stage
+	since     time.Time // room on the node is looked for
 	parkedAt  time.Time // since when it is certainly closed
 	why       string    // it was given up
 	limit     *alarm
@@ -39,7 +40,7 @@ const (
 // enqueue has a node opened for a decision, together with the one just before
 // if that was alike.
 func (d *Driver) enqueue(n *node, j *job, k cluster.Kind, dec *decision) {
-	if len(n.queue) > 0 {
+	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
 		if last.job == j && last.kind == k && last.decisions[len(last.decisions)-1].id == dec.id-1 {
 			last.decisions = append(last.decisions, dec)
@@ -47,6 +48,10 @@ func (d *Driver) enqueue(n *node, j *job, k cluster.Kind, dec *decision) {
 		}
 	}
 	op := &opening{node: n, job: j, kind: k, decisions: []*decision{dec}}
+	if c := n.takeSpare(j, k); c != nil {
+		d.grant(op, c)
+		return
+	}
 	n.queue = append(n.queue, op)
 	j.line = append(j.line, op)
 	d.list(n)
@@ -132,6 +137,10 @@ func (op *opening) leaveLine() {
 	}
 }
 
+// roomFor is how long a node may seem to be full: a container that was killed
+// takes a heartbeat or two to leave.
+const roomFor = 2 * time.Second
+
 // check makes a node have room for just the containers decided. A node of one
 // container needs nothing.
 func (d *Driver) check(op *opening) {
@@ -140,7 +149,9 @@ func (d *Driver) check(op *opening) {
 		d.open(op)
 		return
 	}
-	op.stage = checking
+	if op.stage = checking; op.since.IsZero() {
+		op.since = time.Now()
+	}
 	ask(d, func(ctx context.Context) (yarnclient.Node, error) { return d.rm.Node(ctx, n.yarn) }, func(info yarnclient.Node, err error) {
 		if op.stage != checking || d.trouble != "" {
 			return
@@ -151,8 +162,14 @@ func (d *Driver) check(op *opening) {
 			d.failed("ask for node "+n.name, err)
 		case info.State != "RUNNING":
 			d.nodeLost(n, info.State)
+		case info.UsedMB+want > n.full.MemoryMB && time.Since(op.since) < roomFor:
+			d.newAlarm(func() {
+				if op.stage == checking {
+					d.check(op)
+				}
+			}).in(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
-			d.giveUpOpening(op, fmt.Sprintf("the node has %d MB used by others", info.UsedMB))
+			d.park(op, fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			d.open(op)
 		default:
@@ -214,8 +231,8 @@ func (d *Driver) grant(op *opening, c *container) {
 	dec := op.decisions[op.granted]
 	op.granted++
 	dec.container, dec.grantedAt, c.by, c.held = c, d.now(), dec, dec.held
-	if dec.askedAt == 0 { // it came before it was asked for
-		dec.askedAt = dec.grantedAt
+	if dec.askedAt == 0 {
+		dec.askedAt, dec.remark = dec.grantedAt, "the container was there already: the node was open when the room came free"
 	}
 	op.job.coming[op.kind]--
 	d.lookUp(c, 0)
@@ -241,25 +258,76 @@ func (dec *decision) bound() bool {
 	return dec.settled || dec.container != nil && dec.container.task != cluster.None
 }
 
-// unasked handles a container that was not decided: it is killed as soon as
-// its attempt is known, and the task waits again.
+// unasked handles a container that was not decided. If it is in room that came
+// free while the node was open, the model may be about to decide just that;
+// else it is killed as soon as its attempt is known, and the task waits again.
 func (d *Driver) unasked(c *container, op *opening) {
-	j := c.job
-	if op == nil || op.job != j || op.kind != c.kind {
+	if op == nil || op.job != c.job || op.kind != c.kind {
 		op = c.node.last
 	}
+	c.node.spare = append(c.node.spare, c)
+	d.newAlarm(func() { d.condemn(c, op) }).in(min(spareFor, c.job.about.beat*3/4))
+}
+
+// spareFor is how long a container that was not decided may be decided still:
+// until its end is known, another job's container may seem to be in its room.
+// It is less than a decision takes to be settled, see lookUp.
+const spareFor = 200 * time.Millisecond
+
+// takeSpare is a container of the job on the node that nobody decided yet.
+func (n *node) takeSpare(j *job, k cluster.Kind) *container {
+	for i, c := range n.spare {
+		if c.job == j && c.kind == k {
+			n.spare = slices.Delete(n.spare, i, i+1)
+			return c
+		}
+	}
+	return nil
+}
+
+// condemn has a container killed that nobody decided.
+func (d *Driver) condemn(c *container, op *opening) {
+	i := slices.Index(c.node.spare, c)
+	if i < 0 {
+		return
+	}
+	c.node.spare = slices.Delete(c.node.spare, i, i+1)
+	j := c.job
+	if j.ended || c.gone {
+		return
+	}
 	c.surplus = true
-	d.state.Hold(c.node.id, j.id, j.size[c.kind])
+	if c.task == cluster.None {
+		d.hold(c)
+	}
 	what := "a container that was not decided: " + c.id + " on " + c.node.name
-	if op != nil && op.job == j && op.kind == c.kind && op.stage < ended {
-		last := op.decisions[len(op.decisions)-1]
-		last.surplus = c.id
+	if op != nil && op.job == j && op.kind == c.kind {
+		if last := op.decisions[len(op.decisions)-1]; !last.settled {
+			last.surplus = c.id
+		}
 		what = "a surplus container: " + c.id + " on " + c.node.name
 	} else if op := c.node.active; op != nil {
 		op.why = "its label came late: a container of " + string(j.jobID()) + " came instead"
 	}
 	d.note(what)
+	if c.task != cluster.None {
+		d.kill(c)
+		return
+	}
 	d.lookUpSurplus(c, 0)
+}
+
+// hold takes the room of a container that is no task's, as far as is known.
+func (d *Driver) hold(c *container) {
+	c.holds = true
+	d.state.Hold(c.node.id, c.job.id, c.job.size[c.kind])
+}
+
+func (d *Driver) unhold(c *container) {
+	if c.holds {
+		c.holds = false
+		d.state.Release(c.node.id, c.job.id, c.job.size[c.kind])
+	}
 }
 
 func (d *Driver) lookUpSurplus(c *container, try int) {
@@ -309,9 +377,6 @@ func (d *Driver) wasParked(op *opening) {
 	op.job.polls.in(0)
 	d.list(op.node)
 }
-
-// giveUpOpening ends an opening before the node was moved.
-func (d *Driver) giveUpOpening(op *opening, why string) { d.park(op, why) }
 
 // closeOpening ends an opening of which no further container can show.
 func (d *Driver) closeOpening(op *opening) {

@@ -18,6 +18,7 @@ type decision struct {
 	grantedAt traces.Time
 	container *container // nil: none yet
 	surplus   string     // containers that came besides
+	remark    string     // on how it was carried out
 	settled   bool
 }
 
@@ -101,7 +102,7 @@ func (d *Driver) settle(dec *decision, attempt *traces.Attempt) {
 	if dec.settled {
 		return
 	}
-	e := &traces.Actuation{Outcome: "honoured", Container: dec.container.id}
+	e := &traces.Actuation{Outcome: "honoured", Container: dec.container.id, Cause: dec.remark}
 	if attempt != nil {
 		e.Bound = *attempt
 	}

@@ -18,7 +18,7 @@ import (
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		cfg   yarntest.Config
+		takes time.Duration // longer for each attempt
 		fault func(f *fake, job string)
 		// want is how many decisions at most were not honoured, and what must be
 		// among their causes.
@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 			f.c.Inject(yarntest.Fault{Method: "GET", Path: "/containers", Skip: 20, Times: 5, Cut: 40})
 			f.c.Inject(yarntest.Fault{Method: "GET", Path: "/nodes/", Skip: 5, Times: 2, Cut: 40})
 		}},
-		{name: "allocation on the old label", killed: -1, cause: "not decided", fault: func(f *fake, _ string) {
+		{name: "allocation on the old label", killed: -1, cause: "was there already", fault: func(f *fake, _ string) {
 			f.wait(1500 * time.Millisecond)
 			for len(f.labelled()) == 0 { // until it is open
 				f.wait(time.Millisecond)
@@ -49,7 +49,11 @@ func TestFaults(t *testing.T) {
 			host, _, _ := strings.Cut(f.labelled()[0], ":")
 			f.c.StaleLabel(host, 2*time.Second)
 		}},
-		{name: "two containers at once", notHonoured: 1, killed: 1, cause: "more than one container", fault: func(f *fake, _ string) {
+		{name: "two containers at once", notHonoured: 1, killed: -1, fault: func(f *fake, _ string) {
+			f.wait(1500 * time.Millisecond)
+			f.c.AllocateTwice("r1n1")
+		}},
+		{name: "two containers at once, one of them in nobody's room", takes: 8 * time.Second, notHonoured: 1, killed: 1, cause: "more than one container", fault: func(f *fake, _ string) {
 			f.wait(1500 * time.Millisecond)
 			f.c.AllocateTwice("r1n1")
 		}},
@@ -80,7 +84,7 @@ func TestFaults(t *testing.T) {
 				run := func(j *yarntest.Job) {
 					j.Run = func(kind string, task, attempt int) (time.Duration, bool) {
 						fails := c.name == "attempts fail" && kind == "MAP" && task%5 == 0 && attempt == 0
-						return time.Second + time.Duration(task%7)*100*time.Millisecond, fails
+						return c.takes + time.Second + time.Duration(task%7)*100*time.Millisecond, fails
 					}
 				}
 				a, b := f.submit("a", 40, 3, run), f.submit("b", 30, 2, run)
@@ -99,8 +103,11 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%v, want none open and at most %d not honoured", count, c.notHonoured)
 				}
 				for _, e := range f.events {
-					if e, ok := e.(*traces.Note); ok {
+					switch e := e.(type) {
+					case *traces.Note:
 						causes = append(causes, e.Text)
+					case *traces.Actuation:
+						causes = append(causes, e.Cause)
 					}
 				}
 				if !strings.Contains(strings.Join(causes, "\n"), c.cause) {

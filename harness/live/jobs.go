@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,7 @@ type container struct {
 	by      *decision // nil: decided by nobody
 	gone    bool
 	surplus bool // is being killed
+	holds   bool // its room, being no task's
 }
 
 func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application_") }
@@ -152,7 +154,7 @@ func (d *Driver) containerGone(j *job, c *container) {
 	case c.task != cluster.None:
 		d.attemptEnded(j, c)
 	case c.held == cluster.None:
-		d.state.Release(c.node.id, j.id, j.size[c.kind])
+		d.unhold(c)
 	default: // what it ran is still to be found out
 		return
 	}
@@ -267,7 +269,7 @@ func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
 	}
 	var err error
 	if c.held == cluster.None {
-		d.state.Release(c.node.id, j.id, j.size[c.kind])
+		d.unhold(c)
 		err = d.state.Start(j.id, t, c.node.id)
 	} else {
 		if c.by.branch == cluster.BindRerun {
@@ -284,7 +286,9 @@ func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
 	if c.by != nil {
 		d.settle(c.by, &attempt)
 	}
-	if c.surplus {
+	if i := slices.Index(c.node.spare, c); i >= 0 {
+		d.condemn(c, nil)
+	} else if c.surplus {
 		d.kill(c)
 	}
 	if c.gone {
@@ -300,7 +304,7 @@ func (d *Driver) neverBound(c *container) {
 		d.state.Cancel(c.held)
 		c.held = cluster.None
 		if !c.gone {
-			d.state.Hold(c.node.id, c.job.id, c.job.size[c.kind])
+			d.hold(c)
 		}
 	}
 	if c.by != nil {
@@ -357,7 +361,7 @@ func (d *Driver) masterLost(j *job, next string) {
 				d.settle(c.by, nil)
 			}
 		default:
-			d.state.Release(c.node.id, j.id, j.size[c.kind])
+			d.unhold(c)
 		}
 	}
 	j.polls.in(200 * time.Millisecond)

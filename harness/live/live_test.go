@@ -191,7 +191,7 @@ func (f *fake) outcomes() (count map[string]int, causes []string, mispredicted i
 			count["open"]--
 			count[e.Outcome]++
 			d := predicted[e.Decision]
-			if e.Cause != "" {
+			if e.Cause != "" && e.Outcome != "honoured" {
 				causes = append(causes, fmt.Sprintf("%d %s on %s: %s: %s", e.Decision, d.Job, d.Node, e.Outcome, e.Cause))
 			}
 			if e.Outcome == "honoured" && d.BindIndex >= 0 && (e.Bound.Job == "" || e.Bound.Index != d.BindIndex) {

@@ -27,6 +27,8 @@ type node struct {
 	listed bool       // in Driver.queued
 	last   *opening   // that had it before
 
+	spare []*container // that nobody decided, yet
+
 	foreignMB int64 // used by others, in the last listing
 	refused   bool  // a decision came to nothing: offered again with the next heartbeat
 }

@@ -151,9 +151,6 @@ func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.T
 	here := make(map[string]bool, len(list))
 	for _, c := range list {
 		here[c.ID] = true
-		if c.Priority != yarnclient.PriorityAM && j.live[c.ID] == nil && !j.over[c.ID] {
-			d.newContainer(j, c)
-		}
 	}
 	var gone []*container
 	for id, c := range j.live {
@@ -169,6 +166,13 @@ func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.T
 		j.doubted, j.missing = time.Time{}, nil
 		for _, c := range gone {
 			d.containerGone(j, c)
+		}
+	}
+	// The model has been asked about the room that came free: what YARN put
+	// there at once, because the node was open, may be what it wants there.
+	for _, c := range list {
+		if c.Priority != yarnclient.PriorityAM && j.live[c.ID] == nil && !j.over[c.ID] {
+			d.newContainer(j, c)
 		}
 	}
 	for _, op := range slices.Clone(j.closing) {
