@@ -152,12 +152,12 @@ func (d *Driver) watchNodes() {
 		case err != nil:
 			d.failed("list nodes", err)
 		case d.trouble == "" && len(list) > 0:
-			d.sawNodes(list, began)
+			d.sawNodes(list)
 		}
 	})
 }
 
-func (d *Driver) sawNodes(list []yarnclient.Node, began time.Time) {
+func (d *Driver) sawNodes(list []yarnclient.Node) {
 	used := map[*node]int64{}
 	for _, j := range d.jobs {
 		for _, c := range j.live {
