@@ -201,3 +201,37 @@ func TestPoolEmpty(t *testing.T) {
 		f.stop()
 	})
 }
+
+// TestGivesUp has a ResourceManager that refuses to move nodes, or does not come
+// back. The Driver ends by itself and says why.
+func TestGivesUp(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault func(f *fake)
+		want  string
+	}{
+		{"refused", func(f *fake) {
+			f.c.Inject(yarntest.Fault{Method: "POST", Path: "replace-node-to-labels", Times: -1, Status: 401, Body: "no admin"})
+		}, "no admin"},
+		{"gone", func(f *fake) { f.c.RestartRM(time.Hour, time.Second) }, "did not come back within 5m0s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := steer(t, yarntest.Config{Nodes: workers(1), Async: async})
+				f.submit("a", 10, 1)
+				f.wait(time.Second)
+				c.fault(f)
+				<-f.d.Done()
+				if err := f.d.Stop(); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("ended with %v, want it to say %q", err, c.want)
+				}
+				if _, err := f.d.Submission(t.Context(), "b"); err == nil {
+					t.Error("a submission after the end was taken")
+				}
+				if count, causes, _ := f.outcomes(); count["open"] != 0 {
+					t.Errorf("%v\n%s", count, strings.Join(causes, "\n"))
+				}
+			})
+		})
+	}
+}

@@ -135,13 +135,21 @@ func (d *Driver) endJob(j *job) {
 		d.endOpening(op, "cancelled", "the job has ended")
 	}
 	j.closing = nil
+	left := map[*node]bool{}
+	for _, c := range j.live {
+		left[c.node] = true
+	}
 	j.ended = true
 	j.polls.off()
 	j.asks.off()
 	d.state.EndJob(j.id)
 	d.observe(sched.Event{What: sched.JobEnded, Job: j.id})
 	j.live, j.unbound = nil, nil
-	d.offerAll()
+	for _, n := range d.nodes {
+		if left[n] {
+			d.offer(n)
+		}
+	}
 }
 
 // containerGone says that a container is no longer listed: its attempt has

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +25,8 @@ type fake struct {
 	c      *yarntest.Cluster
 	rm     *yarnclient.RM
 	d      *Driver
-	jobs   map[string]yarntest.Job // by tag
-	beat   time.Duration           // of masters
+	jobs   sync.Map      // yarntest.Job by tag
+	beat   time.Duration // of masters
 	events []traces.Event
 }
 
@@ -65,7 +66,7 @@ func steer(t testing.TB, cfg yarntest.Config) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, c: c, rm: rm, jobs: map[string]yarntest.Job{}, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
+	f := &fake{t: t, c: c, rm: rm, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
 	heartbeat := cmp.Or(cfg.Heartbeat, 200*time.Millisecond)
 	set := setup{amLabel: "am", queue: "default", triples: []string{"00", "01", "02", "03"}, beat: heartbeat, smallest: cluster.Resource{MemoryMB: 512, VCores: 1}}
 	log := slog.New(slog.DiscardHandler)
@@ -83,7 +84,8 @@ func steer(t testing.TB, cfg yarntest.Config) *fake {
 }
 
 func (f *fake) describe(_ context.Context, app yarnclient.App) (*description, error) {
-	j := f.jobs[app.Tags]
+	known, _ := f.jobs.Load(app.Tags)
+	j := known.(yarntest.Job)
 	return &description{
 		spec: cluster.JobSpec{
 			Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(j.Maps)), Reduces: int32(j.Reduces),
@@ -114,7 +116,7 @@ func (f *fake) submit(tag string, maps, reduces int, change ...func(*yarntest.Jo
 	for _, set := range change {
 		set(&j)
 	}
-	f.jobs[tag] = j
+	f.jobs.Store(tag, j)
 	id, err := f.c.Submit(j)
 	if err != nil {
 		f.t.Fatal(err)

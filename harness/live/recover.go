@@ -11,6 +11,10 @@ import (
 // patience is how long a ResourceManager may take to come back.
 const patience = 5 * time.Minute
 
+// mostFailures is how often in a row an active ResourceManager may refuse to
+// move nodes.
+const mostFailures = 30
+
 // doubtFor is how long after a restart a container that is not listed may run
 // all the same.
 const doubtFor = 20 * time.Second
@@ -27,18 +31,21 @@ func (d *Driver) suspect(why string) {
 }
 
 func (d *Driver) awaitActive(until time.Time) {
+	again := func(wait time.Duration) { d.newAlarm(func() { d.awaitActive(until) }).in(wait) }
 	ask(d, d.rm.Info, func(info yarnclient.ClusterInfo, err error) {
 		switch {
-		case err == nil && info.HAState == yarnclient.HAActive && info.ID == d.epoch && d.moves.failed <= 20:
-			d.resume()
+		case d.moves.failed > mostFailures:
+			d.stop(fmt.Errorf("given up after %d attempts: %s", d.moves.failed, d.trouble))
+		case err == nil && info.HAState == yarnclient.HAActive && info.ID == d.epoch:
+			d.newAlarm(d.resume).in(time.Duration(d.moves.failed) * 20 * time.Millisecond)
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID != d.epoch:
 			d.epoch = info.ID
 			d.note("the ResourceManager was started anew")
 			d.awaitNodes(time.Now().Add(20 * time.Second))
-		case time.Now().After(until) || d.moves.failed > 20:
+		case time.Now().After(until):
 			d.stop(fmt.Errorf("the ResourceManager did not come back within %v: %s", patience, d.trouble))
 		default:
-			d.newAlarm(func() { d.awaitActive(until) }).in(200 * time.Millisecond)
+			again(200 * time.Millisecond)
 		}
 	})
 }

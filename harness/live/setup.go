@@ -80,8 +80,10 @@ func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
 	// With the store that reads the file only, settings are neither told nor changed.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.countCores = strings.HasSuffix(conf[capacity+"resource-calculator"], "DominantResourceCalculator")
+		// One that is not set, Hadoop cannot unset again; 40 chances are let pass
+		// then, which with asynchronous scheduling takes less than a second.
 		delay, perr := strconv.Atoi(conf[capacity+"node-locality-delay"])
-		s.localityDelay = perr != nil || delay > 0
+		s.localityDelay = perr == nil && delay > 0
 	}
 	return s, nil
 }
@@ -157,6 +159,11 @@ func newPool(numbers []string) *pool {
 // Submission waits until a triple of labels is free. The jobs must carry the
 // tag, in lower case, and the Submission's settings.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
+	select {
+	case <-d.ended: // even if labels are free
+		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
+	default:
+	}
 	select {
 	case number := <-d.pool.free:
 		s := &Submission{d, number, tag}

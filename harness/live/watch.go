@@ -238,7 +238,7 @@ func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
 			pending[cluster.Map] += int32(r.Containers)
 		}
 	}
-	had := j.pending
+	had := [2]bool{j.wants(cluster.Map), j.wants(cluster.Reduce)}
 	j.pending = pending
 	more := false
 	if pending[cluster.Map] > 0 && j.asked[cluster.Map] == 0 {
@@ -247,8 +247,8 @@ func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
 	if n := pending[cluster.Reduce] + j.granted[cluster.Reduce]; pending[cluster.Reduce] > 0 && n > j.asked[cluster.Reduce] {
 		more = d.asked(j, cluster.Reduce, min(n, j.about.spec.Reduces)) || more
 	}
-	for k := range pending {
-		more = more || pending[k] > had[k]
+	for k := range had {
+		more = more || j.wants(cluster.Kind(k)) && !had[k]
 	}
 	// More is waited for than is known of: something has failed, or was killed.
 	expected := d.view.Waiting(j.id, cluster.Map) + j.coming[cluster.Map]
