@@ -110,3 +110,13 @@ func (d *Driver) sawSuccess(j *job, t cluster.TaskID, a yarnclient.TaskAttempt) 
 	}
 	*record = taskRecord{done: true, changed: time.Now()}
 }
+
+// hostOf cuts the port off.
+func hostOf(address string) string {
+	for i := range len(address) {
+		if address[i] == ':' {
+			return address[:i]
+		}
+	}
+	return address
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/cluster"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
@@ -193,82 +192,6 @@ func (d *Driver) askAttempt(j *job) {
 			d.masterLost(j, list[len(list)-1].ID)
 		}
 	})
-}
-
-// askPending reads what the job's master waits for.
-func (d *Driver) askPending(j *job) {
-	if j.ended || j.attempt == "" || d.trouble != "" {
-		return
-	}
-	began := time.Now()
-	ask(d, func(ctx context.Context) (yarnclient.App, error) { return d.rm.App(ctx, j.app.ID) }, func(app yarnclient.App, err error) {
-		cost := time.Since(began)
-		if j.ended {
-			return
-		}
-		if err != nil {
-			d.failed("ask what "+j.app.ID+" waits for", err)
-		} else if d.trouble == "" && app.State == "RUNNING" {
-			d.sawPending(j, app.Requests)
-		}
-		wait := 500 * time.Millisecond
-		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
-			wait = 50 * time.Millisecond
-		} else if j.asked[cluster.Reduce] < j.about.spec.Reduces || j.opened > 0 {
-			wait = 100 * time.Millisecond
-		}
-		j.asks.in(max(wait, 20*cost))
-	})
-}
-
-func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
-	var pending [2]int32
-	failed := int32(0)
-	for _, r := range rows {
-		if r.Name != "*" {
-			continue
-		}
-		switch r.Priority {
-		case yarnclient.PriorityReduce:
-			pending[cluster.Reduce] += int32(r.Containers)
-		case yarnclient.PriorityFailedMap:
-			failed += int32(r.Containers)
-		}
-		if k, task := kindOf(r.Priority); task && k == cluster.Map {
-			pending[cluster.Map] += int32(r.Containers)
-		}
-	}
-	had := [2]bool{j.wants(cluster.Map), j.wants(cluster.Reduce)}
-	j.pending = pending
-	more := false
-	if pending[cluster.Map] > 0 && j.asked[cluster.Map] == 0 {
-		more = d.asked(j, cluster.Map, j.about.spec.Maps)
-	}
-	if n := pending[cluster.Reduce] + j.granted[cluster.Reduce]; pending[cluster.Reduce] > 0 && n > j.asked[cluster.Reduce] {
-		more = d.asked(j, cluster.Reduce, min(n, j.about.spec.Reduces)) || more
-	}
-	for k := range had {
-		more = more || j.wants(cluster.Kind(k)) && !had[k]
-	}
-	// More is waited for than is known of: something has failed, or was killed.
-	expected := d.view.Waiting(j.id, cluster.Map) + j.coming[cluster.Map]
-	if excess := pending[cluster.Map] > expected || failed > j.reruns; excess && j.excess {
-		d.reconcile(j)
-	} else {
-		j.excess = excess
-	}
-	if more {
-		d.offerAll()
-	}
-}
-
-func (d *Driver) asked(j *job, k cluster.Kind, n int32) bool {
-	if n <= j.asked[k] {
-		return false
-	}
-	j.asked[k] = n
-	d.state.Ask(j.id, k, n)
-	return true
 }
 
 // beat offers nodes with room to the model, each once in a heartbeat.

@@ -1,0 +1,133 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// lookUp asks the master which task runs in a container, first the one that
+// was predicted. It is asked when the master has heard of the container, and
+// less and less often.
+func (d *Driver) lookUp(c *container, try int) {
+	const tries = 9
+	j := c.job
+	wait := min((j.about.beat+20*time.Millisecond)<<try, 5*time.Second)
+	d.newAlarm(func() {
+		if j.ended || c.task != cluster.None {
+			return
+		}
+		next := func() {
+			switch {
+			case j.ended || c.task != cluster.None:
+			case try < tries:
+				if try > 0 {
+					d.reconcile(j)
+				}
+				d.lookUp(c, try+1)
+			default:
+				d.neverBound(c)
+			}
+		}
+		_, _, t, _, ok := d.state.Reservation(c.held)
+		if !ok || t == cluster.None {
+			next()
+			return
+		}
+		ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) {
+			return j.am.Attempts(ctx, d.taskName(j, t))
+		}, func(list []yarnclient.TaskAttempt, err error) {
+			if err != nil {
+				d.failed("ask for attempts of "+d.taskName(j, t), err)
+			}
+			d.sawAttempts(j, t, list)
+			next()
+		})
+	}).in(wait)
+}
+
+func (d *Driver) taskName(j *job, t cluster.TaskID) string {
+	k, i := d.view.Index(j.id, t)
+	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
+}
+
+// sawAttempts ties containers to the task that runs in them.
+func (d *Driver) sawAttempts(j *job, t cluster.TaskID, list []yarnclient.TaskAttempt) {
+	if j.ended {
+		return
+	}
+	for _, a := range list {
+		c := j.unbound[a.ContainerID]
+		if c == nil {
+			continue
+		}
+		attempt, err := traces.ParseAttempt(a.ID)
+		if err != nil {
+			d.log.Warn("an attempt's id", "error", err)
+			continue
+		}
+		d.bound(c, t, attempt)
+	}
+}
+
+// bound says that a container runs task t.
+func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
+	j := c.job
+	c.task, c.attempt = t, attempt
+	delete(j.unbound, c.id)
+	if j.tasks[t].done || j.tasks[t].on != nil { // it ended badly, which is only seen now
+		if err := d.state.Retry(j.id, t, false); err != nil {
+			d.log.Debug("retry", "error", err)
+		}
+	}
+	var err error
+	if c.held == cluster.None {
+		d.unhold(c)
+		err = d.state.Start(j.id, t, c.node.id)
+	} else {
+		if c.by.branch == cluster.BindRerun {
+			j.reruns--
+		}
+		err = d.state.Confirm(c.held, t)
+	}
+	if err != nil {
+		d.log.Warn("a task started that did not wait", "attempt", attempt.String(), "error", err)
+		d.reconcile(j)
+	}
+	j.tasks[t] = taskRecord{on: c, changed: time.Now()}
+	d.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: c.node.id})
+	if c.by != nil {
+		d.settle(c.by, &attempt)
+	}
+	if i := slices.Index(c.node.spare, c); i >= 0 {
+		d.condemn(c, nil)
+	} else if c.surplus {
+		d.kill(c)
+	}
+	if c.gone {
+		d.attemptEnded(j, c)
+		d.offer(c.node)
+	}
+}
+
+// neverBound gives up on a container: the master had no use for it.
+func (d *Driver) neverBound(c *container) {
+	delete(c.job.unbound, c.id)
+	if c.held != cluster.None {
+		d.state.Cancel(c.held)
+		c.held = cluster.None
+		if !c.gone {
+			d.hold(c)
+		}
+	}
+	if c.by != nil {
+		d.settle(c.by, nil)
+	}
+	d.reconcile(c.job)
+	d.offer(c.node)
+}

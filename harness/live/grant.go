@@ -1,0 +1,151 @@
+package live
+
+import (
+	"slices"
+	"time"
+
+	"heddle/harness/cluster"
+	"heddle/yarnclient"
+)
+
+// newContainer finds out which decision a new container carries out.
+func (d *Driver) newContainer(j *job, info yarnclient.Container) {
+	k, task := kindOf(info.Priority)
+	n := d.byID[info.NodeID]
+	if !task || n == nil {
+		return
+	}
+	c := &container{id: info.ID, job: j, node: n, kind: k, held: cluster.None, task: cluster.None}
+	j.live[c.id], j.unbound[c.id] = c, c
+	j.granted[k]++
+	j.pending[k] = max(0, j.pending[k]-1)
+	op := n.active
+	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) && n.last != nil {
+		if late := n.last; late != nil && late.job == j && late.kind == k && late.stage == parked && late.granted < len(late.decisions) {
+			op = late
+		}
+	}
+	// Room that came free while the node was open serves who waits for it.
+	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
+		op = n.queue[i]
+	}
+	if op != nil && op.job == j && op.kind == k && op.granted < len(op.decisions) {
+		d.grant(op, c)
+		return
+	}
+	d.unasked(c, n.active)
+}
+
+// grant gives an opening's next decision its container.
+func (d *Driver) grant(op *opening, c *container) {
+	dec := op.decisions[op.granted]
+	op.granted++
+	dec.container, dec.grantedAt, c.by, c.held = c, d.now(), dec, dec.held
+	if dec.askedAt == 0 {
+		dec.askedAt, dec.remark = dec.grantedAt, "the container was there already: the node was open when the room came free"
+	}
+	op.job.coming[op.kind]--
+	d.lookUp(c, 0)
+	if op.granted < len(op.decisions) {
+		return
+	}
+	if op.kind != cluster.Map {
+		op.leaveLine()
+	} else { // a master that has not bound them by then got them with another heartbeat
+		d.newAlarm(op.leaveLine).in(2 * op.job.about.beat)
+	}
+	switch {
+	case op.stage == queued:
+		op.node.queue = slices.DeleteFunc(op.node.queue, func(x *opening) bool { return x == op })
+		op.stage = ended
+	case op.stage < parking:
+		d.park(op, "")
+	}
+}
+
+// bound says that the master has told what runs in the decision's container.
+func (dec *decision) bound() bool {
+	return dec.settled || dec.container != nil && dec.container.task != cluster.None
+}
+
+// unasked handles a container that was not decided. If it is in room that came
+// free while the node was open, the model may be about to decide just that;
+// else it is killed as soon as its attempt is known, and the task waits again.
+func (d *Driver) unasked(c *container, op *opening) {
+	if op == nil || op.job != c.job || op.kind != c.kind {
+		op = c.node.last
+	}
+	c.node.spare = append(c.node.spare, c)
+	d.newAlarm(func() { d.condemn(c, op) }).in(min(spareFor, c.job.about.beat*3/4))
+}
+
+// spareFor is how long a container that was not decided may be decided still:
+// until its end is known, another job's container may seem to be in its room.
+// It is less than a decision takes to be settled, see lookUp.
+const spareFor = 200 * time.Millisecond
+
+// takeSpare is a container of the job on the node that nobody decided yet.
+func (n *node) takeSpare(j *job, k cluster.Kind) *container {
+	for i, c := range n.spare {
+		if c.job == j && c.kind == k {
+			n.spare = slices.Delete(n.spare, i, i+1)
+			return c
+		}
+	}
+	return nil
+}
+
+// condemn has a container killed that nobody decided.
+func (d *Driver) condemn(c *container, op *opening) {
+	i := slices.Index(c.node.spare, c)
+	if i < 0 {
+		return
+	}
+	c.node.spare = slices.Delete(c.node.spare, i, i+1)
+	j := c.job
+	if j.ended || c.gone {
+		return
+	}
+	c.surplus = true
+	if c.task == cluster.None {
+		d.hold(c)
+	}
+	what := "a container that was not decided: " + c.id + " on " + c.node.name
+	if op != nil && op.job == j && op.kind == c.kind {
+		if last := op.decisions[len(op.decisions)-1]; !last.settled {
+			last.surplus = c.id
+		}
+		what = "a surplus container: " + c.id + " on " + c.node.name
+	} else if op := c.node.active; op != nil {
+		op.why = "its label came late: a container of " + string(j.jobID()) + " came instead"
+	}
+	d.note(what)
+	if c.task != cluster.None {
+		d.kill(c)
+		return
+	}
+	d.lookUpSurplus(c, 0)
+}
+
+// hold takes the room of a container that is no task's, as far as is known.
+func (d *Driver) hold(c *container) {
+	c.holds = true
+	d.state.Hold(c.node.id, c.job.id, c.job.size[c.kind])
+}
+
+func (d *Driver) unhold(c *container) {
+	if c.holds {
+		c.holds = false
+		d.state.Release(c.node.id, c.job.id, c.job.size[c.kind])
+	}
+}
+
+func (d *Driver) lookUpSurplus(c *container, try int) {
+	d.newAlarm(func() {
+		if c.job.ended || c.gone || c.task != cluster.None || try > 20 {
+			return
+		}
+		d.reconcile(c.job)
+		d.lookUpSurplus(c, try+1)
+	}).in(c.job.about.beat + 100*time.Millisecond)
+}
