@@ -112,7 +112,9 @@ func TestCgroupOfThisMachine(t *testing.T) {
 	if len(after.Cores) > 0 && (cores < burnNs*8/10 || cores > burnNs*15/10) {
 		t.Errorf("CPU time of its cores: %d ns, its process used %d", cores, burnNs)
 	}
-	if grew := grown(after.Memory.PageCacheBytes, before.Memory.PageCacheBytes); grew < 8<<20 || grew > 12<<20 {
+	// The kernel counts a group's pages per core and sums late, so up to a few hundred KiB are missing at any time.
+	const fileBytes = 8<<20 - 1<<20
+	if grew := grown(after.Memory.PageCacheBytes, before.Memory.PageCacheBytes); grew < fileBytes || grew > 12<<20 {
 		t.Errorf("page cache grew by %d bytes, its process wrote 8 MiB", grew)
 	}
 
@@ -120,7 +122,7 @@ func TestCgroupOfThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dropped.Scope != "cgroup" || dropped.BeforeBytes < 8<<20 || dropped.AfterBytes > 1<<20 {
+	if dropped.Scope != "cgroup" || dropped.BeforeBytes < fileBytes || dropped.AfterBytes > 1<<20 {
 		t.Errorf("dropped %+v, want the group's 8 MiB gone", dropped)
 	}
 }
