@@ -40,6 +40,9 @@ type Header struct {
 	// Synthetic names what was made up by a rule and not recorded
 	// ("durations", "replicas", …).
 	Synthetic []string `json:"synthetic,omitempty"`
+	// Mended counts, by kind, what an import had to decide for itself because
+	// its input was at odds with itself or with its format.
+	Mended map[string]int `json:"mended,omitempty"`
 }
 
 // Input is a file that a trace was made from.

@@ -26,6 +26,7 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
+	KindSource:          {"source", func() Event { return new(Source) }, 13},
 }
 
 // Kinds is one past the highest record type known.
@@ -110,3 +111,6 @@ func (e *Heartbeat) Kind() Kind { return KindHeartbeat }
 
 func (e *Note) At() Time   { return e.T }
 func (e *Note) Kind() Kind { return KindNote }
+
+func (e *Source) At() Time   { return e.T }
+func (e *Source) Kind() Kind { return KindSource }

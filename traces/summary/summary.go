@@ -25,11 +25,13 @@ type Info struct {
 	// SplitLocality counts map attempts that got a container, as Hadoop does.
 	SplitLocality SplitLocality `json:"splitLocality"`
 	// Bytes are of attempts that succeeded.
-	Bytes          Bytes     `json:"bytes"`
-	Synthetic      []string  `json:"synthetic"`
-	Decisions      Decisions `json:"decisions"`
-	ScheduleDigest string    `json:"scheduleDigest"`
-	TraceDigest    string    `json:"traceDigest"`
+	Bytes     Bytes    `json:"bytes"`
+	Synthetic []string `json:"synthetic"`
+	// Mended counts what an import had to decide for itself, by kind.
+	Mended         map[string]int `json:"mended,omitempty"`
+	Decisions      Decisions      `json:"decisions"`
+	ScheduleDigest string         `json:"scheduleDigest"`
+	TraceDigest    string         `json:"traceDigest"`
 
 	Origin     traces.Origin `json:"origin"`
 	Model      string        `json:"model"`
@@ -130,7 +132,7 @@ type Node struct {
 // Of takes a trace in.
 func Of(h traces.Header, events iter.Seq[traces.Event]) *Info {
 	c := &collector{
-		info:  &Info{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic},
+		info:  &Info{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic, Mended: h.Mended},
 		jobs:  map[traces.JobID]*Job{},
 		nodes: map[traces.Node]*Node{}, waiting: map[traces.Task]traces.Time{},
 		running: map[traces.Attempt]start{}, predicted: map[int64]int32{},

@@ -3,6 +3,8 @@ package summary
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,6 +23,9 @@ func (i *Info) WriteText(out io.Writer) error {
 	fmt.Fprintf(b, "%s trace%s: %d events over %s\n", i.Origin, model, i.Events, duration(i.DurationMs))
 	if len(i.Synthetic) > 0 {
 		fmt.Fprintf(b, "made up, not recorded: %s\n", strings.Join(i.Synthetic, ", "))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
+		fmt.Fprintf(b, "mended %d times: %s\n", i.Mended[kind], kind)
 	}
 	i.totals(b)
 	i.jobs(b)

@@ -117,6 +117,8 @@ func jobOf(e traces.Event) traces.JobID {
 		return e.Attempt.Job
 	case *traces.AttemptFinished:
 		return e.Attempt.Job
+	case *traces.Source:
+		return e.About.Job
 	case *traces.Decision:
 		return e.Job
 	}

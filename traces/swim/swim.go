@@ -1,0 +1,144 @@
+// Package swim reads and writes job lists of SWIM, the Statistical Workload
+// Injector for MapReduce: one job a line, tab-separated, without a header.
+//
+//	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
+//
+// The lists have no tasks, durations or hosts. Rules makes them up.
+package swim
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+)
+
+// Job is one line.
+type Job struct {
+	ID        string
+	SubmitSec int64 // from the list's start
+	GapSec    int64 // since the job before
+	// InputBytes is what maps read, ShuffleBytes what goes to reduces (0 for
+	// jobs without reduces), OutputBytes what the job writes.
+	InputBytes, ShuffleBytes, OutputBytes int64
+	Path                                  string // of the input, hashed; empty where the list has none
+}
+
+// LineError says what is wrong with a line.
+type LineError struct {
+	Line   int // from 1
+	Reason string
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// maxLineBytes bounds a line.
+const maxLineBytes = 1 << 20
+
+// Read reads a list job by job. A line that is no job comes as a *LineError,
+// and the jobs behind it still come; any other error is the last thing that
+// comes.
+func Read(in io.Reader) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		buf := bufio.NewReaderSize(in, maxLineBytes)
+		for number := 1; ; number++ {
+			line, err := buf.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				yield(Job{}, &LineError{number, fmt.Sprintf("it is over %d bytes long: not a list of jobs", maxLineBytes)})
+				return
+			}
+			if job, bad := parse(line); bad != "" {
+				if !yield(Job{}, &LineError{number, bad}) {
+					return
+				}
+			} else if job.ID != "" && !yield(job, nil) {
+				return
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(Job{}, fmt.Errorf("line %d: %w", number, err))
+				return
+			}
+		}
+	}
+}
+
+var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
+
+// parse reads a line; an empty one is a Job without ID.
+func parse(line []byte) (Job, string) {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	var job Job
+	if len(line) == 0 {
+		return job, ""
+	}
+	numbers := [...]*int64{1: &job.SubmitSec, &job.GapSec, &job.InputBytes, &job.ShuffleBytes, &job.OutputBytes}
+	column, begin := 0, 0
+	for i := 0; i <= len(line); i++ {
+		if i < len(line) && line[i] != '\t' {
+			continue
+		}
+		field := line[begin:i]
+		switch {
+		case column == 0:
+			if len(field) == 0 {
+				return Job{}, "it has no job id"
+			}
+			job.ID = string(field)
+		case column < len(columns):
+			n, ok := parseNumber(field)
+			if !ok {
+				return Job{}, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 on", column+1, columns[column], field)
+			}
+			*numbers[column] = n
+		case column == len(columns):
+			job.Path = string(field)
+		}
+		column, begin = column+1, i+1
+	}
+	if column < len(columns) {
+		return Job{}, fmt.Sprintf("it has %d columns, want %d or more, with tabs between", column, len(columns))
+	}
+	return job, ""
+}
+
+// parseNumber reads a number of digits, or one that other tools wrote as 1e+09
+// or 5.0.
+func parseNumber(field []byte) (n int64, ok bool) {
+	for _, c := range field {
+		d := int64(c) - '0'
+		if d < 0 || d > 9 || n > (math.MaxInt64-d)/10 {
+			f, err := strconv.ParseFloat(string(field), 64)
+			return int64(f), err == nil && f >= 0 && f < 1<<62 && f == math.Trunc(f)
+		}
+		n = 10*n + d
+	}
+	return n, len(field) > 0
+}
+
+// Write writes a list. Jobs with a path make lines of seven columns.
+func Write(out io.Writer, jobs iter.Seq[Job]) error {
+	buf := bufio.NewWriter(out)
+	var line []byte
+	for j := range jobs {
+		line = append(line[:0], j.ID...)
+		for _, n := range [...]int64{j.SubmitSec, j.GapSec, j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
+			line = strconv.AppendInt(append(line, '\t'), n, 10)
+		}
+		if j.Path != "" {
+			line = append(append(line, '\t'), j.Path...)
+		}
+		buf.Write(append(line, '\n'))
+	}
+	if err := buf.Flush(); err != nil {
+		return fmt.Errorf("write list of jobs: %w", err)
+	}
+	return nil
+}
