@@ -1,0 +1,78 @@
+package fluid
+
+// heap is the flows bound to a resource, the first to end at its root: a 4-ary
+// heap by key, then flow. Keys wrap, so they are compared by difference.
+type heap []entry
+
+type entry struct {
+	key  int64 // the resource's clock when the flow ends
+	flow uint32
+}
+
+func (e entry) before(o entry) bool {
+	if d := e.key - o.key; d != 0 {
+		return d < 0
+	}
+	return e.flow < o.flow
+}
+
+func (r *resource) push(flows []flow, id uint32, key int64) {
+	r.bound = append(r.bound, entry{})
+	r.bound.up(flows, len(r.bound)-1, entry{key, id})
+}
+
+// remove takes out entry i.
+func (r *resource) remove(flows []flow, i int) {
+	h := r.bound
+	last := len(h) - 1
+	e := h[last]
+	h = h[:last]
+	r.bound = h
+	if i == last {
+		return
+	}
+	if i > 0 && e.before(h[(i-1)/4]) {
+		h.up(flows, i, e)
+		return
+	}
+	h.down(flows, i, e)
+}
+
+// up puts e at i or above.
+func (h heap) up(flows []flow, i int, e entry) {
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(h[parent]) {
+			break
+		}
+		h[i] = h[parent]
+		flows[h[i].flow].at = int32(i)
+		i = parent
+	}
+	h[i] = e
+	flows[e.flow].at = int32(i)
+}
+
+// down puts e at i or below.
+func (h heap) down(flows []flow, i int, e entry) {
+	for {
+		first := 4*i + 1
+		if first >= len(h) {
+			break
+		}
+		least := first
+		for c := first + 1; c < min(first+4, len(h)); c++ {
+			if h[c].before(h[least]) {
+				least = c
+			}
+		}
+		if !h[least].before(e) {
+			break
+		}
+		h[i] = h[least]
+		flows[h[i].flow].at = int32(i)
+		i = least
+	}
+	h[i] = e
+	flows[e.flow].at = int32(i)
+}

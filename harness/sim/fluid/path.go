@@ -1,0 +1,207 @@
+package fluid
+
+// What follows is for flows that pass more than one resource.
+
+// enter starts a flow with so much work left by weight.
+func (s *System) enter(f *flow, id uint32, now, left int64) {
+	f.rate = 0
+	for k := range f.passes {
+		r, x := &s.all[f.path[k]], &s.paths[f.path[k]]
+		f.among[k] = int32(len(x.flows))
+		x.flows = append(x.flows, id)
+		r.paths++
+		r.others += f.weight
+	}
+	f.bound = maxPath
+	bound, rate := s.tightest(f)
+	s.bind(f, id, bound, rate, now, left)
+	if len(s.due) > 0 {
+		s.look(now)
+	}
+}
+
+// leave takes a flow off all that it passes. The share of the resource it is
+// bound to is left to the caller if that ends it.
+func (s *System) leave(id uint32, now int64, byOwn bool) {
+	f := &s.flows[id]
+	for k := range f.passes {
+		at := f.path[k]
+		r, x := &s.all[at], &s.paths[at]
+		if f.passes > 1 {
+			last := len(x.flows) - 1
+			if moved := x.flows[last]; moved != id {
+				x.flows[f.among[k]] = moved
+				g := &s.flows[moved]
+				for j := range g.passes {
+					if g.path[j] == at {
+						g.among[j] = f.among[k]
+					}
+				}
+			}
+			x.flows = x.flows[:last]
+			r.paths--
+		}
+		if k != f.bound {
+			r.load -= f.rate * int64(f.weight)
+			r.others -= f.weight
+			s.settle(at, now)
+			continue
+		}
+		r.weight -= f.weight
+		if f.passes > 1 {
+			x.here--
+		}
+		if byOwn {
+			r.remove(s.flows, 0)
+			continue
+		}
+		r.advance(now)
+		r.remove(s.flows, int(f.at))
+		s.renew(at, now)
+	}
+}
+
+// tightest is the resource that limits a flow most, and what it gets there by
+// weight.
+func (s *System) tightest(f *flow) (bound uint8, rate int64) {
+	free, weight := unlimited, int64(1)
+	w := int64(f.weight)
+	for k := range f.passes {
+		r := &s.all[f.path[k]]
+		a, b := r.limit-r.load, int64(r.weight)
+		if k != f.bound {
+			a += f.rate * w
+			b += w
+		}
+		if all := int64(r.weight + r.others); a*all < r.limit*b {
+			a, b = r.limit, all
+		}
+		if r.most*b < a {
+			a, b = r.most, 1
+		}
+		if a*weight < free*b {
+			bound, free, weight = k, a, b
+		}
+	}
+	return bound, max(1, free/weight)
+}
+
+// bind binds a flow, by now to nothing or another resource, to the one it passes
+// as number bound, and counts it with rate on the others.
+func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
+	w := int64(f.weight)
+	if f.bound < f.passes {
+		s.all[f.path[f.bound]].remove(s.flows, int(f.at))
+	}
+	for k := range f.passes {
+		at := f.path[k]
+		r, x := &s.all[at], &s.paths[at]
+		switch {
+		case k == bound:
+			r.advance(now)
+			r.load -= f.rate * w
+			r.others -= f.weight
+			r.weight += f.weight
+			x.here++
+			r.push(s.flows, id, r.clock+left)
+			s.renew(at, now)
+		case k == f.bound:
+			r.advance(now)
+			r.load += rate * w
+			r.others += f.weight
+			r.weight -= f.weight
+			x.here--
+			x.fastest = max(x.fastest, rate)
+			s.renew(at, now)
+		default:
+			r.load += (rate - f.rate) * w
+			x.fastest = max(x.fastest, rate)
+			s.settle(at, now)
+		}
+	}
+	f.bound, f.rate = bound, rate
+}
+
+// settle renews a resource's share if its load has changed by much of what the
+// flows bound to it get.
+func (s *System) settle(id uint32, now int64) {
+	r, x := &s.all[id], &s.paths[id]
+	changed := r.load - x.settled
+	if max(changed, -changed) > r.share*int64(max(1, r.weight))>>6 {
+		r.advance(now)
+		s.renew(id, now)
+	}
+}
+
+// mark has the flows of a resource looked at again.
+func (s *System) mark(id uint32) {
+	x := &s.paths[id]
+	x.told = s.all[id].share
+	x.cursor = 0
+	if !x.due {
+		x.due = true
+		s.due = append(s.due, id)
+	}
+}
+
+// look looks at flows again, as many as one event pays for.
+func (s *System) look(now int64) {
+	for range looks {
+		if len(s.due) == 0 {
+			return
+		}
+		id := s.due[0]
+		x := &s.paths[id]
+		if int(x.cursor) >= len(x.flows) {
+			x.due = false
+			s.due = s.due[:copy(s.due, s.due[1:])]
+			continue
+		}
+		if x.cursor == 0 {
+			x.fastest = 0
+		}
+		i := x.flows[x.cursor]
+		x.cursor++
+		s.review(i, now)
+	}
+}
+
+// review binds a flow anew if need be.
+func (s *System) review(id uint32, now int64) {
+	f := &s.flows[id]
+	own := &s.all[f.path[f.bound]]
+	own.advance(now)
+	left := own.bound[f.at].key - own.clock
+	if left <= 0 {
+		return // ends now
+	}
+	bound, rate := s.tightest(f)
+	change := max(rate-f.rate, f.rate-rate)
+	if bound == f.bound && change <= f.rate>>6 {
+		for k := range f.passes {
+			if x := &s.paths[f.path[k]]; k != f.bound {
+				x.fastest = max(x.fastest, f.rate)
+			}
+		}
+		return
+	}
+	if bound == f.bound {
+		s.reload(f, rate, now)
+		return
+	}
+	s.bind(f, id, bound, rate, now, left)
+}
+
+// reload counts a flow with another rate on the resources it is not bound to.
+func (s *System) reload(f *flow, rate, now int64) {
+	change := (rate - f.rate) * int64(f.weight)
+	f.rate = rate
+	for k := range f.passes {
+		if k != f.bound {
+			at := f.path[k]
+			s.all[at].load += change
+			s.paths[at].fastest = max(s.paths[at].fastest, rate)
+			s.settle(at, now)
+		}
+	}
+}

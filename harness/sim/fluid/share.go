@@ -1,0 +1,198 @@
+package fluid
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+const (
+	point     = 12             // binary digits after the point of works and rates
+	unlimited = int64(1) << 42 // 1 TB/s, in work a millisecond
+	maxWork   = int64(1) << 46 // of a flow, in bytes
+	looks     = 16             // at flows, for each start and end
+)
+
+// fixed is a rate per second as work a millisecond.
+func fixed(perSecond int64) int64 {
+	if perSecond <= 0 || perSecond >= unlimited>>point*1000 {
+		return unlimited
+	}
+	high, low := bits.Mul64(uint64(perSecond), 1<<point)
+	rate, _ := bits.Div64(high, low, 1000)
+	return max(1, int64(rate))
+}
+
+// resource is what the flows that are bound to it need.
+type resource struct {
+	clock  int64 // work that a bound flow of weight 1 has got, as of at
+	share  int64 // what it gets a millisecond
+	at     int64
+	wake   int64 // when the wheel has it, at the latest when its next flow ends
+	limit  int64 // work a millisecond
+	most   int64 // the same, for a flow of weight 1
+	load   int64 // rate of the flows that pass it and are bound elsewhere
+	weight int32 // of the flows bound to it
+	others int32 // weight of those bound elsewhere
+	paths  int32 // how many flows pass it and others too
+	bound  heap
+}
+
+// crossing is what a resource needs for flows that pass other ones too.
+type crossing struct {
+	flows   []uint32
+	told    int64 // the share, when they were last looked at
+	settled int64 // the load, when the share was last computed
+	fastest int64 // at least the rate of the fastest that is bound elsewhere
+	here    int32 // how many of the flows are bound here
+	cursor  int32 // of a look at all of them
+	due     bool
+}
+
+type flow struct {
+	tag       uint32
+	weight    int32
+	at        int32 // in the heap of the resource that it is bound to
+	passes    uint8 // resources
+	bound     uint8 // to which of them
+	done      bool
+	cancelled bool
+	seq       uint32
+	path      [maxPath]uint32
+	among     [maxPath]int32 // by resource passed, its place among the flows there
+	rate      int64          // by weight, as counted in the load of the others
+}
+
+const maxPath = 6
+
+// flow is a new flow with no path.
+func (s *System) flow(tag uint32, weight int32) (*flow, uint32) {
+	var id uint32
+	if k := len(s.spare); k > 0 {
+		id = s.spare[k-1]
+		s.spare = s.spare[:k-1]
+	} else {
+		id = uint32(len(s.flows))
+		s.flows = append(s.flows, flow{})
+	}
+	f := &s.flows[id]
+	f.tag, f.weight, f.passes, f.bound, f.done, f.cancelled = tag, weight, 0, 0, false, false
+	f.seq = s.seq
+	s.seq++
+	return f, id
+}
+
+func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
+	if f.passes == 0 || work <= 0 {
+		s.spare = append(s.spare, id)
+		return Ended
+	}
+	s.wheel.at(now)
+	left := min(work, maxWork) << point
+	if f.weight > 1 {
+		left = (left + int64(f.weight) - 1) / int64(f.weight)
+	}
+	if f.passes > 1 {
+		s.enter(f, id, now, left)
+		return Flow(id)
+	}
+	r := &s.all[f.path[0]]
+	r.advance(now)
+	r.weight += f.weight
+	r.push(s.flows, id, r.clock+left)
+	s.renew(f.path[0], now)
+	if len(s.due) > 0 {
+		s.look(now)
+	}
+	return Flow(id)
+}
+
+// advance moves a resource's clock to now.
+func (r *resource) advance(now int64) {
+	if len(r.bound) > 0 {
+		r.clock += r.share * (now - r.at)
+	}
+	r.at = now
+}
+
+// renew computes the share of a resource whose clock is at now, and sees to it
+// that the wheel has its next end.
+func (s *System) renew(id uint32, now int64) {
+	r := &s.all[id]
+	free, weight := r.limit-r.load, int64(max(1, r.weight))
+	if all := int64(r.weight + r.others); r.load > 0 && free*all < r.limit*weight {
+		free, weight = r.limit, all
+	}
+	share := free
+	if weight > 1 {
+		share = free / weight
+	}
+	r.share = max(1, min(share, r.most))
+	s.await(id, now)
+	if r.paths > 0 {
+		x := &s.paths[id]
+		x.settled = r.load
+		changed := r.share - x.told
+		if (x.here > 0 && max(changed, -changed) > x.told>>4) || r.share+r.share>>6 < x.fastest {
+			s.mark(id)
+		}
+	}
+}
+
+// await has the wheel wake a resource when its next flow ends.
+func (s *System) await(id uint32, now int64) {
+	r := &s.all[id]
+	if len(r.bound) == 0 {
+		return
+	}
+	end := now
+	if left := r.bound[0].key - r.clock; left > 0 {
+		end += (left + r.share - 1) / r.share
+	}
+	if end < r.wake {
+		r.wake = s.wheel.push(end, id)
+	}
+}
+
+// collect gathers the flows that end at t, the wheel's next time.
+func (s *System) collect(t int64) {
+	s.ended, s.popped = s.ended[:0], 0
+	for n := s.wheel.take(); n != 0; {
+		var id uint32
+		id, n = s.wheel.free(n)
+		if r := &s.all[id]; r.wake == t {
+			r.wake = Never
+			s.end(id, t)
+		}
+	}
+	if len(s.ended) > 1 {
+		slices.SortFunc(s.ended, func(a, b uint32) int { return cmp.Compare(int32(s.flows[a].seq-s.flows[b].seq), 0) })
+	}
+	if len(s.due) > 0 {
+		s.look(t)
+	}
+}
+
+// end ends the flows whose work a resource has done by now.
+func (s *System) end(id uint32, now int64) {
+	r := &s.all[id]
+	r.advance(now)
+	before := len(s.ended)
+	for len(r.bound) > 0 && r.bound[0].key-r.clock <= 0 {
+		i := r.bound[0].flow
+		f := &s.flows[i]
+		f.done = true
+		s.ended = append(s.ended, i)
+		if f.passes > 1 {
+			s.leave(i, now, true)
+			continue
+		}
+		r.weight -= f.weight
+		r.remove(s.flows, 0)
+	}
+	if len(s.ended) > before {
+		s.renew(id, now)
+	} else {
+		s.await(id, now) // woken early: the share had fallen
+	}
+}

@@ -1,0 +1,192 @@
+// Package place puts HDFS blocks on nodes: replicas by the rules of the
+// NameNode's default policy, and cached copies among them.
+//
+// It knows no time and no bytes on disks. Left out of the rules: full, busy and
+// decommissioning nodes, storage types, and clients that have a rack but no
+// DataNode.
+package place
+
+import (
+	"slices"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sim/draw"
+)
+
+// Topology is which node is in which rack.
+type Topology struct {
+	rackOf []cluster.RackID
+	nodes  []cluster.NodeID // rack by rack
+	at     []int32          // by node, its index in nodes
+	first  []int32          // by rack, its first index in nodes; then their number
+	racks  int              // that have a node
+}
+
+// New is the topology of nodes whose racks are given.
+func New(rackOf []cluster.RackID) *Topology {
+	t := &Topology{
+		rackOf: slices.Clone(rackOf),
+		nodes:  make([]cluster.NodeID, len(rackOf)),
+		at:     make([]int32, len(rackOf)),
+	}
+	last := cluster.RackID(-1)
+	for _, r := range rackOf {
+		last = max(last, r)
+	}
+	t.first = make([]int32, last+2)
+	for _, r := range rackOf {
+		t.first[r+1]++
+	}
+	for r := range int(last + 1) {
+		if t.first[r+1] > 0 {
+			t.racks++
+		}
+		t.first[r+1] += t.first[r]
+	}
+	next := slices.Clone(t.first)
+	for n, r := range rackOf {
+		t.nodes[next[r]], t.at[n] = cluster.NodeID(n), next[r]
+		next[r]++
+	}
+	return t
+}
+
+// File adds to h the replicas of a file's blocks. The key names the file, so
+// block i is where it is whatever else is placed; a longer file begins like a
+// shorter one. The writer is a node, or None for a client outside the cluster.
+func (t *Topology) File(h *cluster.Hosts, key draw.Key, blocks int, writer cluster.NodeID, replication int) {
+	h.Nodes = slices.Grow(h.Nodes, blocks*replication)
+	h.Ends = slices.Grow(h.Ends, blocks)
+	for b := range blocks {
+		h.Nodes = t.Block(h.Nodes, key.At(uint64(b)), writer, replication)
+		h.Ends = append(h.Ends, int32(len(h.Nodes)))
+	}
+}
+
+// Block appends the nodes of one block to to, in the order HDFS chooses them.
+//
+// The first is the writer, or any node. The second is in another rack. The
+// third is in the rack of the second. More are anywhere, and no rack gets more
+// than (replication-1)/racks + 2, one less if that were all. Where a rule finds
+// no node, the next best holds: the rack of the first, then any rack. There are
+// fewer replicas than asked for only where the cluster, or the bound on a rack,
+// has no room for more.
+//
+// Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
+// getMaxNodesPerRack.
+func (t *Topology) Block(to []cluster.NodeID, key draw.Key, writer cluster.NodeID, replication int) []cluster.NodeID {
+	replication = min(replication, len(t.nodes))
+	if replication < 1 {
+		return to
+	}
+	first := writer
+	if first == cluster.None {
+		first = t.nodes[key.Below(len(t.nodes))]
+	}
+	to = append(to, first)
+	if replication == 1 {
+		return to
+	}
+	begin := len(to) - 1
+	second := t.outside(t.rackOf[first], key.At(1))
+	if second == cluster.None {
+		return t.anywhere(to, begin, key, replication) // one rack
+	}
+	to = append(to, second)
+	if replication == 2 {
+		return to
+	}
+	if third := t.beside(second, key.At(2)); third != cluster.None {
+		to = append(to, third)
+	} else if third = t.beside(first, key.At(2)); third != cluster.None {
+		to = append(to, third)
+	}
+	if len(to)-begin < replication {
+		to = t.anywhere(to, begin, key, replication)
+	}
+	return to
+}
+
+// outside is a node in another rack, None if there is none.
+func (t *Topology) outside(rack cluster.RackID, key draw.Key) cluster.NodeID {
+	from, to := t.first[rack], t.first[rack+1]
+	others := len(t.nodes) - int(to-from)
+	if others == 0 {
+		return cluster.None
+	}
+	i := int32(key.Below(others))
+	if i >= from {
+		i += to - from
+	}
+	return t.nodes[i]
+}
+
+// beside is another node of n's rack, None if there is none.
+func (t *Topology) beside(n cluster.NodeID, key draw.Key) cluster.NodeID {
+	rack := t.rackOf[n]
+	from, to := t.first[rack], t.first[rack+1]
+	if to-from == 1 {
+		return cluster.None
+	}
+	i := from + int32(key.Below(int(to-from-1)))
+	if i >= t.at[n] {
+		i++
+	}
+	return t.nodes[i]
+}
+
+// anywhere fills up to replication nodes from to[begin], within the bound.
+func (t *Topology) anywhere(to []cluster.NodeID, begin int, key draw.Key, replication int) []cluster.NodeID {
+	bound := t.perRack(replication)
+	for r := len(to) - begin; r < replication; r++ {
+		from := key.At(uint64(r))
+		n := cluster.NodeID(cluster.None)
+		for try := range uint64(tries) {
+			if x := t.nodes[from.At(try).Below(len(t.nodes))]; t.allowed(to[begin:], x, bound) {
+				n = x
+				break
+			}
+		}
+		if n == cluster.None { // few are allowed: go through all from one on
+			start := from.Below(len(t.nodes))
+			for i := range t.nodes {
+				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
+					n = x
+					break
+				}
+			}
+		}
+		if n == cluster.None {
+			break
+		}
+		to = append(to, n)
+	}
+	return to
+}
+
+const tries = 16
+
+// perRack is how many replicas of a block a rack may have.
+func (t *Topology) perRack(replication int) int {
+	if t.racks <= 1 {
+		return replication
+	}
+	bound := (replication-1)/t.racks + 2
+	if bound == replication {
+		bound--
+	}
+	return bound
+}
+
+func (t *Topology) allowed(have []cluster.NodeID, n cluster.NodeID, bound int) bool {
+	inRack := 0
+	for _, x := range have {
+		if x == n {
+			return false
+		}
+		if t.rackOf[x] == t.rackOf[n] {
+			inRack++
+		}
+	}
+	return inRack < bound
+}
