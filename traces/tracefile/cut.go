@@ -56,7 +56,7 @@ func Cut(from, to string, piece Piece) (int, error) {
 		decisions := map[int64]bool{}
 		for e := range in.All() {
 			keep := e.At() <= last
-			if job := jobOf(e); job != "" {
+			if job := traces.JobOf(e); job != "" {
 				keep = jobs[job]
 			}
 			switch e := e.(type) {
@@ -92,37 +92,11 @@ func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 		if s, ok := e.(*traces.JobSubmitted); ok && p.From <= s.T && s.T < to && (len(p.Jobs) == 0 || slices.Contains(p.Jobs, s.Job)) {
 			jobs[s.Job] = true
 		}
-		if jobs[jobOf(e)] {
+		if jobs[traces.JobOf(e)] {
 			last = max(last, e.At())
 		}
 	}
 	return jobs, last, in.Err()
-}
-
-// jobOf is the job that an event is about, empty for others and for actuations,
-// which are about a decision.
-func jobOf(e traces.Event) traces.JobID {
-	switch e := e.(type) {
-	case *traces.JobSubmitted:
-		return e.Job
-	case *traces.JobStarted:
-		return e.Job
-	case *traces.JobFinished:
-		return e.Job
-	case *traces.TaskScheduled:
-		return e.Task.Job
-	case *traces.TaskFinished:
-		return e.Task.Job
-	case *traces.AttemptStarted:
-		return e.Attempt.Job
-	case *traces.AttemptFinished:
-		return e.Attempt.Job
-	case *traces.Source:
-		return e.About.Job
-	case *traces.Decision:
-		return e.Job
-	}
-	return ""
 }
 
 func fileSHA256(path string) (string, error) {

@@ -1,0 +1,118 @@
+package rumen
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"heddle/traces/mend"
+)
+
+const shared = "../../../shared/data/rumen/"
+
+// sharedFile is a public trace, uncompressed.
+func sharedFile(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.FromSlash(shared + name))
+	if os.IsNotExist(err) {
+		tb.Skipf("the public trace %s is not beside the project", name)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if filepath.Ext(name) == ".gz" {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if data, err = io.ReadAll(z); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return data
+}
+
+var traceFiles = []string{"input-trace.json", "trace_3m.json.gz", "../sls/2jobs2min-rumen-jh.json"}
+
+func BenchmarkRead(b *testing.B) {
+	for _, name := range traceFiles {
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			data := sharedFile(b, name)
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r := NewReader(bytes.NewReader(data), &mend.Log{})
+				for r.Next() {
+				}
+				if r.Err() != nil {
+					b.Fatal(r.Err())
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkEvents is reading with everything an import keeps.
+func BenchmarkEvents(b *testing.B) {
+	data := sharedFile(b, traceFiles[1])
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := NewReader(bytes.NewReader(data), &mend.Log{})
+		r.KeepRest = true
+		for r.Next() {
+			if _, err := r.Events(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkEncodingJSON reads the same with reflection, as the measure.
+func BenchmarkEncodingJSON(b *testing.B) {
+	type attempt struct {
+		AttemptID, HostName, Result             string
+		StartTime, FinishTime                   int64
+		ShuffleFinished, SortFinished           int64
+		HdfsBytesRead, HdfsBytesWritten         int64
+		FileBytesRead, FileBytesWritten         int64
+		MapInputRecords, MapOutputRecords       int64
+		MapOutputBytes, ReduceShuffleBytes      int64
+		ReduceInputRecords, ReduceOutputRecords int64
+		SpilledRecords                          int64
+	}
+	type task struct {
+		TaskID, TaskStatus                                   string
+		StartTime, FinishTime                                int64
+		InputBytes, InputRecords, OutputBytes, OutputRecords int64
+		PreferredLocations                                   []struct{ Layers []string }
+		Attempts                                             []attempt
+	}
+	type job struct {
+		JobID, JobName, User, Queue, Priority, Outcome string
+		SubmitTime, LaunchTime, FinishTime             int64
+		TotalMaps, TotalReduces                        int64
+		MapTasks, ReduceTasks                          []task
+	}
+	for _, name := range traceFiles {
+		b.Run(filepath.Base(name), func(b *testing.B) {
+			data := sharedFile(b, name)
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				d := json.NewDecoder(bytes.NewReader(data))
+				for {
+					var j job
+					if err := d.Decode(&j); err == io.EOF {
+						break
+					} else if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
