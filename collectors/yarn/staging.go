@@ -7,14 +7,19 @@ package yarn
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
+	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 )
+
+const splitMetaInfo = "job.splitmetainfo"
 
 // Staged is what a job's client hands to its ApplicationMaster. The files are
 // there from before the application exists until it ends.
@@ -38,7 +43,7 @@ func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (St
 		name string
 		into *[]byte
 	}{
-		{"job.splitmetainfo", &s.SplitMetaInfo},
+		{splitMetaInfo, &s.SplitMetaInfo},
 		{"job.split", &s.JobSplit},
 		{"job.xml", &s.JobXML},
 	} {
@@ -70,10 +75,65 @@ func (s Staged) Conf() (Conf, error) { return ParseConf(bytes.NewReader(s.JobXML
 
 // Save writes the files into folder, which must exist.
 func (s Staged) Save(folder string) error {
-	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, "job.splitmetainfo": s.SplitMetaInfo} {
+	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, splitMetaInfo: s.SplitMetaInfo} {
 		if err := os.WriteFile(path.Join(folder, name), data, 0o644); err != nil {
 			return fmt.Errorf("keep staged %s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// RewriteSplits replaces a job's job.splitmetainfo, which must hold was, by now.
+// That has to be done before the job's ApplicationMaster starts: it is the
+// only reader. NodeManagers refuse a file of another modification time than the
+// client's, so that is kept; nobody sees a part of the file, or another time.
+// What was written is read back and compared.
+func RewriteSplits(ctx context.Context, c *hdfs.Client, folder string, was, now []byte) error {
+	if err := rewriteSplits(ctx, c, path.Join(folder, splitMetaInfo), was, now); err != nil {
+		return fmt.Errorf("rewrite %s: %w", splitMetaInfo, err)
+	}
+	return nil
+}
+
+func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []byte) error {
+	files, err := c.Files()
+	if err != nil {
+		return err
+	}
+	before, err := c.Stat(ctx, name)
+	if err != nil {
+		return err
+	}
+	if content, err := files.ReadFile(name); err != nil {
+		return err
+	} else if !bytes.Equal(content, was) {
+		return fmt.Errorf("%s was changed by somebody else", name)
+	}
+	part := path.Join(path.Dir(name), ".heddle."+path.Base(name))
+	err = c.WriteFile(ctx, part, bytes.NewReader(now), hdfs.WriteOptions{
+		Replication: before.Replication, BlockSize: before.BlockSize, Mode: before.Mode,
+	})
+	if err != nil {
+		return err
+	}
+	if err = c.SetTimes(ctx, part, before.Modified, time.Time{}); err == nil {
+		err = files.Rename(part, name)
+	}
+	if err != nil {
+		return errors.Join(err, files.Remove(part))
+	}
+	after, err := c.Stat(ctx, name)
+	if err != nil {
+		return err
+	}
+	content, err := files.ReadFile(name)
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(content, now):
+		return fmt.Errorf("read %d bytes back from %s that are not the %d written", len(content), name, len(now))
+	case !after.Modified.Equal(before.Modified) || after.Mode != before.Mode:
+		return fmt.Errorf("%s has time %v and mode %v, want %v and %v", name, after.Modified, after.Mode, before.Modified, before.Mode)
 	}
 	return nil
 }

@@ -85,9 +85,10 @@ type Session struct {
 	jobs       map[string]*jobRecord // by application id
 	nodes      map[string]*nodeRecord
 	locations  *locations
-	events     []traces.Event // nodes, labels, samples, notes
-	labelsTold bool           // by Add
-	warnings   map[string]int // with how often
+	events     []traces.Event          // nodes, labels, samples, notes
+	labelsTold bool                    // by Add
+	rewritten  map[traces.JobID][]byte // job.splitmetainfo, by Resplit
+	warnings   map[string]int          // with how often
 	facts      traces.Cluster
 	software   map[string]string
 	settings   map[string]string
@@ -124,7 +125,7 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 	s := &Session{
 		cluster: cluster, options: o, start: time.Now(),
 		jobs: map[string]*jobRecord{}, nodes: map[string]*nodeRecord{}, locations: newLocations(),
-		warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
+		rewritten: map[traces.JobID][]byte{}, warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life

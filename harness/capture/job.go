@@ -34,6 +34,7 @@ type jobRecord struct {
 	conf   yarn.Conf
 	hosts  [][]string       // by map, as the ApplicationMaster read them
 	splits []jobsplit.Split // by map; nil where they are no files
+	staged *yarn.Staged     // nil: not read
 	blocks [][]traces.Block // by map, as last sampled
 
 	last    yarnclient.Job // as the ApplicationMaster last said
@@ -96,7 +97,10 @@ func (s *Session) follow(j *jobRecord) {
 	}()
 	s.keepStaged(ctx, j)
 	var loops sync.WaitGroup
-	if j.splits != nil {
+	s.mu.Lock()
+	files := j.splits != nil
+	s.mu.Unlock()
+	if files {
 		loops.Go(func() {
 			every(ctx, s.options.EveryLocations, func(ctx context.Context) error { return s.sample(ctx, j) })
 		})
@@ -119,33 +123,60 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
 		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
 		return
 	}
-	if s.options.Folder != "" {
-		if err := keep(s.options.Folder, j.id, staged.Save); err != nil {
-			s.warnf("%v", err)
-		}
-	}
-	conf, err := staged.Conf()
-	if err != nil {
-		s.warnf("%s: job.xml: %v", j.id, err)
-	}
-	metas, splits, err := staged.Splits()
-	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
-		s.warnf("%s: %v", j.id, err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.conf, j.splits = conf, splits
-	j.madeFrom("job.xml", staged.JobXML)
-	j.madeFrom("job.split", staged.JobSplit)
-	j.madeFrom("job.splitmetainfo", staged.SplitMetaInfo)
+	if data, ok := s.rewritten[j.id]; ok {
+		staged.SplitMetaInfo = data
+	}
+	j.staged = &staged
+	s.readStaged(j)
+}
+
+// readStaged takes from a job's staged files what they tell, and keeps them. The
+// Session is locked.
+func (s *Session) readStaged(j *jobRecord) {
+	if s.options.Folder != "" {
+		if err := keep(s.options.Folder, j.id, j.staged.Save); err != nil {
+			s.warn(err.Error())
+		}
+	}
+	conf, err := j.staged.Conf()
+	if err != nil {
+		s.warn(fmt.Sprintf("%s: job.xml: %v", j.id, err))
+	}
+	metas, splits, err := j.staged.Splits()
+	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
+		s.warn(fmt.Sprintf("%s: %v", j.id, err))
+	}
+	j.conf, j.splits, j.blocks, j.hosts, j.inputs = conf, splits, nil, nil, nil
+	j.madeFrom("job.xml", j.staged.JobXML)
+	j.madeFrom("job.split", j.staged.JobSplit)
+	j.madeFrom("job.splitmetainfo", j.staged.SplitMetaInfo)
 	for _, m := range metas {
 		j.hosts = append(j.hosts, m.Hosts)
 	}
 }
 
+// Resplit says that a job's job.splitmetainfo is replaced before its
+// ApplicationMaster reads it.
+func (s *Session) Resplit(job traces.JobID, splitMetaInfo []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rewritten[job] = splitMetaInfo
+	for _, j := range s.jobs {
+		if j.id == job && j.staged != nil {
+			j.staged.SplitMetaInfo = splitMetaInfo
+			s.readStaged(j)
+		}
+	}
+}
+
 // sample asks where the job's input blocks and their cached copies are.
 func (s *Session) sample(ctx context.Context, j *jobRecord) error {
-	blocks, err := s.cluster.HDFS.SplitLocations(ctx, j.splits)
+	s.mu.Lock()
+	splits := j.splits
+	s.mu.Unlock()
+	blocks, err := s.cluster.HDFS.SplitLocations(ctx, splits)
 	now := s.now()
 	if err != nil {
 		// Generators name files that do not exist; there is nothing to locate.
@@ -156,12 +187,15 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.blocks = make([][]traces.Block, len(blocks))
+	ofMap := make([][]traces.Block, len(blocks))
 	for i, of := range blocks {
-		s.locations.add(now, j.splits[i].Path, of)
+		s.locations.add(now, splits[i].Path, of)
 		for _, b := range of {
-			j.blocks[i] = append(j.blocks[i], traces.Block(b.ID))
+			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
+	}
+	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // not rewritten meanwhile
+		j.blocks = ofMap
 	}
 	return nil
 }

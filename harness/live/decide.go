@@ -24,7 +24,7 @@ type decision struct {
 
 // offer is an opportunity: the model says what to start on a node with room.
 func (d *Driver) offer(n *node) {
-	if d.trouble != "" || n.refused || !n.up || !d.view.HasRoom(n.id) || !d.waiting() {
+	if !d.acts || d.trouble != "" || n.refused || !n.up || !d.view.HasRoom(n.id) || !d.waiting() {
 		return
 	}
 	d.state.SetNow(int64(d.now()))

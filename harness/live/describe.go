@@ -23,6 +23,7 @@ type description struct {
 	blocks [][]replica                                    // by map, where its input is; nil: where splits says
 	beat   time.Duration                                  // between its master's heartbeats
 	again  func(ctx context.Context) ([][]replica, error) // blocks as they are now; may be nil
+	staged *staged                                        // may be nil
 }
 
 // replica is a copy of a map's input.
@@ -91,17 +92,18 @@ func fromHDFS(ctx context.Context, c *connect.Cluster) (describe, error) {
 	root = yarn.WithoutScheme(root)
 	return func(ctx context.Context, app yarnclient.App) (*description, error) {
 		job := "job_" + strings.TrimPrefix(app.ID, "application_")
-		staged, err := yarn.ReadStaged(ctx, files, yarn.StagingFolder(root, app.User, job))
+		folder := yarn.StagingFolder(root, app.User, job)
+		files, err := yarn.ReadStaged(ctx, files, folder)
 		if err != nil {
 			return nil, err
 		}
-		conf, err := staged.Conf()
+		conf, err := files.Conf()
 		if err != nil {
-			return nil, err
+			return nil, &refusal{err}
 		}
-		metas, splits, err := staged.Splits()
+		metas, splits, err := files.Splits()
 		if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
-			return nil, err
+			return nil, &refusal{err}
 		}
 		a := &description{
 			spec: cluster.JobSpec{
@@ -114,15 +116,25 @@ func fromHDFS(ctx context.Context, c *connect.Cluster) (describe, error) {
 		for _, m := range metas {
 			a.splits = append(a.splits, m.Hosts)
 		}
+		a.staged = &staged{data: files.SplitMetaInfo, metas: metas, rewrite: func(ctx context.Context, was, now []byte) error {
+			return yarn.RewriteSplits(ctx, c.HDFS, folder, was, now)
+		}}
 		if splits == nil {
 			return a, nil
 		}
-		a.again = func(ctx context.Context) ([][]replica, error) { return replicas(ctx, c.HDFS, splits) }
-		a.blocks, err = a.again(ctx)
+		located, err := c.HDFS.SplitLocations(ctx, splits)
 		if errors.Is(err, fs.ErrNotExist) { // generators name files that do not exist
-			a.again, err = nil, nil
+			return a, nil
 		}
-		return a, err
+		if err != nil {
+			return nil, err
+		}
+		a.blocks, a.staged.cached = replicas(located), mostCached(splits, located)
+		a.again = func(ctx context.Context) ([][]replica, error) {
+			located, err := c.HDFS.SplitLocations(ctx, splits)
+			return replicas(located), err
+		}
+		return a, nil
 	}, nil
 }
 
@@ -140,11 +152,7 @@ func containerSize(conf yarn.Conf, kind, least string) cluster.Resource {
 }
 
 // replicas are those of each split's first block, whose hosts the split names.
-func replicas(ctx context.Context, c *hdfs.Client, splits []jobsplit.Split) ([][]replica, error) {
-	located, err := c.SplitLocations(ctx, splits)
-	if err != nil {
-		return nil, err
-	}
+func replicas(located [][]hdfs.Block) [][]replica {
 	out := make([][]replica, len(located))
 	for i, blocks := range located {
 		if len(blocks) == 0 {
@@ -154,7 +162,33 @@ func replicas(ctx context.Context, c *hdfs.Client, splits []jobsplit.Split) ([][
 			out[i] = append(out[i], replica{r.Host, r.Cached})
 		}
 	}
-	return out, nil
+	return out
+}
+
+// mostCached are the hosts that cache the most bytes of each split, none where
+// nothing of it is cached. Splits of several blocks are rare: a host that caches
+// little of one would draw the map to it all the same.
+func mostCached(splits []jobsplit.Split, located [][]hdfs.Block) [][]string {
+	out := make([][]string, len(splits))
+	for i, s := range splits {
+		cached, most := map[string]int64{}, int64(1)
+		for _, b := range located[i] {
+			n := min(b.Offset+b.Length, s.Offset+s.Length) - max(b.Offset, s.Offset)
+			for _, r := range b.Replicas {
+				if r.Cached {
+					cached[r.Host] += n
+					most = max(most, cached[r.Host])
+				}
+			}
+		}
+		for host, n := range cached {
+			if n == most {
+				out[i] = append(out[i], host)
+			}
+		}
+		slices.Sort(out[i])
+	}
+	return out
 }
 
 // refresh follows the cached copies of a job's input.

@@ -29,18 +29,20 @@ type job struct {
 	reruns  int32    // maps that wait as re-runs
 	excess  bool     // it waited for more than is known of
 
-	live    map[string]*container
-	over    map[string]bool       // containers that have ended and may still be listed
-	unbound map[string]*container // whose task the master has not told
-	tasks   []taskRecord          // by cluster.TaskID
-	opened  int                   // openings under way
-	line    []*opening            // that containers are awaited for, in order of decisions
-	closing []*opening            // that wait for a last look
-	polls   *alarm
-	asks    *alarm
-	polling bool
-	doubted time.Time    // until then, what is not listed may run
-	missing []*container // that are not listed, while in doubt
+	live     map[string]*container
+	over     map[string]bool       // containers that have ended and may still be listed
+	unbound  map[string]*container // whose task the master has not told
+	tasks    []taskRecord          // by cluster.TaskID
+	opened   int                   // openings under way
+	passage  passage               // of its master, where masters are held
+	passedAt time.Time             // it was last seen to have passed, or looked for
+	line     []*opening            // that containers are awaited for, in order of decisions
+	closing  []*opening            // that wait for a last look
+	polls    *alarm
+	asks     *alarm
+	polling  bool
+	doubted  time.Time    // until then, what is not listed may run
+	missing  []*container // that are not listed, while in doubt
 
 	reconciling bool
 	settled     time.Time // of the last reconciliation
@@ -102,7 +104,11 @@ func (d *Driver) submit(app yarnclient.App, sub *Submission, about *description)
 	d.jobs = append(d.jobs, j)
 	d.apps[app.ID] = j
 	d.observe(sched.Event{What: sched.JobSubmitted, Job: id})
-	d.refresh(j)
+	if d.holds() {
+		d.resplit(j)
+	} else {
+		d.refresh(j)
+	}
 	d.sawApp(app)
 }
 

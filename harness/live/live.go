@@ -9,11 +9,16 @@
 // decided is told with its cause, made up for, and the model sees what really
 // happened.
 //
-// It neither starts jobs nor reads splits anew for other models; who may change
-// the cluster, and that all is put back, is package hold's.
+// It can also rewrite what ApplicationMasters read of where their input is,
+// before they start: only cached replicas, or the one host and the order that a
+// model has planned; with labels or without (splits.go, gate.go).
+//
+// It starts no jobs; who may change the cluster, and that all is put back, is
+// package hold's.
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +28,7 @@ import (
 	"time"
 
 	"heddle/harness/cluster"
+	"heddle/harness/config"
 	"heddle/harness/connect"
 	"heddle/harness/sched"
 	"heddle/traces"
@@ -32,7 +38,20 @@ import (
 // Options say how to steer.
 type Options struct {
 	Cluster *connect.Cluster
-	Model   sched.Model
+	// Model decides; nil if Actuator is config.ActuatorNone and no plan is asked
+	// for.
+	Model sched.Model
+	// Actuator is config.ActuatorLabels, the default, or config.ActuatorNone:
+	// nodes are left alone and nothing is decided, splits alone are rewritten.
+	Actuator string
+	// Splits is what ApplicationMasters are to read of where their input is:
+	// config.SplitsAsSubmitted, the default, config.SplitsCachedOnly, or
+	// config.SplitsPlan, which takes a Model that is a sched.JobPlanner.
+	Splits string
+	// KeepSplits is given a job's job.splitmetainfo as it was submitted, and as
+	// its ApplicationMaster will read it, before that is in place; nil keeps
+	// nothing. It is called from many goroutines.
+	KeepSplits func(job traces.JobID, submitted, rewritten []byte) error
 	// Changes carries changes out; a *hold.Hold, so that they are undone.
 	Changes Changes
 	// Start is the trace's time 0.
@@ -60,6 +79,10 @@ type Driver struct {
 	describe describe
 	model    sched.Model
 	observer sched.Observer // nil if the model is none
+	planner  sched.JobPlanner
+	acts     bool   // decides, and moves workers
+	splits   string // what masters read of where their input is
+	keep     func(job traces.JobID, submitted, rewritten []byte) error
 	set      setup
 	start    time.Time
 	record   func(...traces.Event)
@@ -76,13 +99,15 @@ type Driver struct {
 	// The rest is the loop's alone.
 	state    *cluster.State
 	view     *cluster.View
-	nodes    []*node          // by cluster.NodeID
-	byID     map[string]*node // "host:port"
-	jobs     []*job           // by cluster.JobID
-	apps     map[string]*job  // by application id; nil while it is read
-	epoch    int64            // of the ResourceManager
-	trouble  string           // why nothing is decided at present
+	nodes    []*node              // by cluster.NodeID
+	byID     map[string]*node     // "host:port"
+	jobs     []*job               // by cluster.JobID
+	apps     map[string]*job      // by application id; nil while it is read
+	unread   map[string]time.Time // since when an application's files could not be read
+	epoch    int64                // of the ResourceManager
+	trouble  string               // why nothing is decided at present
 	moves    moves
+	gate     gate
 	queued   []*node // with openings that wait
 	lastID   int64   // of decisions
 	offers   sched.Offers
@@ -132,9 +157,18 @@ func start(ctx context.Context, rm *yarnclient.RM, set setup, describe describe,
 	d := &Driver{
 		rm: rm, changes: o.Changes, describe: describe, model: o.Model, set: set, start: o.Start, record: o.Record, log: o.Log,
 		pool: newPool(set.triples), inbox: make(chan func(), 64), ended: make(chan struct{}),
-		state: cluster.New(), byID: map[string]*node{}, apps: map[string]*job{},
+		state: cluster.New(), byID: map[string]*node{}, apps: map[string]*job{}, unread: map[string]time.Time{},
 	}
+	d.acts = o.Actuator != config.ActuatorNone
+	d.splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
 	d.observer, _ = o.Model.(sched.Observer)
+	d.planner, _ = o.Model.(sched.JobPlanner)
+	if d.splits == config.SplitsPlan && d.planner == nil {
+		return nil, errors.New("the model plans no splits")
+	}
+	if d.keep = o.KeepSplits; d.keep == nil {
+		d.keep = func(traces.JobID, []byte, []byte) error { return nil }
+	}
 	d.view = d.state.View()
 	if d.record == nil {
 		d.record = func(...traces.Event) {}
@@ -168,17 +202,31 @@ func (d *Driver) prepare(ctx context.Context) error {
 	if d.set.smallest != (cluster.Resource{}) {
 		d.state.SetSmallest(d.set.smallest)
 	}
+	// Nodes for masters keep their label, but are noted with the others: whoever
+	// puts things back after a crash lets held masters start on them.
 	parked := map[string]string{}
+	masters := 0
 	for _, n := range list {
-		if d.set.worker(n) {
+		switch {
+		case d.set.worker(n):
 			d.addNode(n)
-			parked[n.ID] = idleLabel
+			if d.acts {
+				parked[n.ID] = idleLabel
+			}
+		case n.State == "RUNNING" && n.Label() == d.set.amLabel:
+			masters++
+			if d.holds() {
+				parked[n.ID] = d.set.amLabel
+			}
 		}
 	}
-	if len(parked) == 0 {
+	switch {
+	case len(d.nodes) == 0:
 		return errors.New("no running node to steer: all are kept for ApplicationMasters or carry labels of others; heddle doctor says what is missing")
+	case masters == 0 && d.holds():
+		return fmt.Errorf("no running node has label %s, which ApplicationMasters start on; heddle doctor says how to set one up", d.set.amLabel)
 	}
-	if d.set.localityDelay {
+	if d.acts && d.set.localityDelay {
 		if err := d.changes.SetSchedulerConf(ctx, noLocalityDelay); err != nil {
 			return err
 		}
@@ -187,10 +235,13 @@ func (d *Driver) prepare(ctx context.Context) error {
 		return err
 	}
 	for _, n := range d.nodes {
-		d.labelled(n, idleLabel)
+		d.labelled(n, parked[n.yarn])
 	}
 	return nil
 }
+
+// holds says whether masters are held until their splits are rewritten.
+func (d *Driver) holds() bool { return d.splits != config.SplitsAsSubmitted }
 
 // Stop ends steering: nothing more is decided, calls under way are waited for.
 // Nodes stay parked, and jobs that still run wait for ever: release the hold.

@@ -80,6 +80,9 @@ type move struct {
 
 // move gives a node a label and then does something.
 func (d *Driver) move(n *node, label string, then func()) {
+	if !d.acts {
+		return
+	}
 	if d.moves.to == nil {
 		d.moves.to = map[*node]move{}
 	}

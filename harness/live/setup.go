@@ -88,7 +88,10 @@ func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
 	return s, nil
 }
 
-var triple = regexp.MustCompile(`^([amr])([0-9]{2})$`)
+var (
+	triple  = regexp.MustCompile(`^([amr])([0-9]{2})$`)
+	forWork = regexp.MustCompile(`^[mr][0-9]{2}$`)
+)
 
 // triplesOf are the numbers that have all three labels, if nodes can be parked.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
@@ -119,11 +122,11 @@ func queueWith(queues []yarnclient.Queue, number string) string {
 	for _, q := range queues {
 		whole := 0
 		for _, p := range q.Partitions {
-			if p.CapacityPct == 100 && slices.Contains([]string{"m" + number, "r" + number}, p.Partition) {
+			if p.CapacityPct == 100 && slices.Contains([]string{"a" + number, "m" + number, "r" + number}, p.Partition) {
 				whole++
 			}
 		}
-		if q.Leaf && whole == 2 {
+		if q.Leaf && whole == 3 {
 			return q.Name
 		}
 	}
@@ -133,7 +136,7 @@ func queueWith(queues []yarnclient.Queue, number string) string {
 // worker says whether a node is ours to move.
 func (s *setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
-	return n.State == "RUNNING" && (label == "" || label == idleLabel || triple.MatchString(label))
+	return n.State == "RUNNING" && (label == "" || label == idleLabel || forWork.MatchString(label))
 }
 
 // Submission is the right to submit jobs that are steered: its labels are no
@@ -178,9 +181,19 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 
 // Settings are the properties that the jobs must have.
 func (s *Submission) Settings() map[string]string {
+	am := s.d.set.amLabel
+	if s.d.holds() {
+		am = s.amLabel()
+	}
+	if !s.d.acts {
+		return map[string]string{
+			"mapreduce.job.queuename":                s.d.set.queue,
+			"mapreduce.job.am.node-label-expression": am,
+		}
+	}
 	return map[string]string{
 		"mapreduce.job.queuename":                            s.d.set.queue,
-		"mapreduce.job.am.node-label-expression":             s.d.set.amLabel,
+		"mapreduce.job.am.node-label-expression":             am,
 		"mapreduce.map.node-label-expression":                "m" + s.number,
 		"mapreduce.reduce.node-label-expression":             "r" + s.number,
 		"mapreduce.map.speculative":                          "false",

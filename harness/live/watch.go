@@ -24,6 +24,7 @@ func (d *Driver) begin() {
 	d.watching.nodes = d.newAlarm(d.watchNodes)
 	d.watching.beats = d.newAlarm(d.beat)
 	d.watching.epoch = d.newAlarm(d.checkEpoch)
+	d.gate.look = d.newAlarm(d.atGate)
 	d.moves.wake = d.newAlarm(func() {}) // the loop looks after each
 	d.watching.nodes.in(500 * time.Millisecond)
 	d.watching.beats.in(d.set.beat)
@@ -82,8 +83,7 @@ func (d *Driver) sawApp(app yarnclient.App) {
 		d.apps[app.ID] = nil
 		ask(d, func(ctx context.Context) (*description, error) { return d.describe(ctx, app) }, func(about *description, err error) {
 			if err != nil { // staged files are there before the application is
-				d.log.Warn("a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
-				delete(d.apps, app.ID)
+				d.notRead(app, err)
 				return
 			}
 			d.submit(app, sub, about)
@@ -91,7 +91,9 @@ func (d *Driver) sawApp(app yarnclient.App) {
 	case j == nil:
 	case app.Ended():
 		d.endJob(j)
-	case app.State == "RUNNING" && j.attempt == "":
+	case app.State == "ACCEPTED":
+		d.letInAgain(j)
+	case app.State == "RUNNING" && j.attempt == "" && d.acts:
 		j.attempt = "appattempt_" + j.serial() + "_000001"
 		j.asks.in(0)
 		j.polls.in(0)

@@ -29,6 +29,7 @@ var baselines = []struct {
 	{"delay", Params{"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
 	{"acl", nil},
 	{"acl", Params{"c": "7.5", "d": "2"}},
+	{"planned", nil},
 	{"random", nil},
 	{"matching", nil},
 	{"matching", Params{"slots": "2", "off": "0"}},

@@ -162,6 +162,14 @@ func List() []Info {
 			},
 		},
 		{
+			Name: "planned", Summary: "plans each job's maps before it starts, each on a node at random, and starts them nowhere else",
+			Source: "none: for seeing how exactly a plan is carried out",
+			Params: []Param{
+				{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
+			},
+			build: func(a args) (Model, error) { return &planned{seed: uint64(a.int("seed"))}, nil },
+		},
+		{
 			Name: "random", Summary: "starts any waiting task anywhere",
 			Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
 			Params: []Param{

@@ -54,10 +54,11 @@ const (
 	Rerun   // a map that failed goes first, anywhere
 	Reduces // a reduce, which is near nothing
 	Random
+	Plan // where the plan says, or nowhere that is up
 )
 
 func (r Reason) String() string {
-	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random"}[r]
+	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
 // near is the reason of a map that was found at a level.

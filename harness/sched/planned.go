@@ -1,0 +1,90 @@
+package sched
+
+import (
+	"math/rand/v2"
+
+	"heddle/harness/cluster"
+)
+
+// planned plans each map's node before the job starts, at random, and starts
+// maps nowhere else.
+//
+// Rule. Plan: the maps in random order, each on a random node that is up, all
+// equally likely. On a heartbeat, jobs by priority, then submission: a map that
+// failed before; else the lowest-numbered map whose split names the node, or
+// none that is up; else a reduce, once none of the job's maps waits.
+//
+// Source. None: it is for seeing how exactly a plan is carried out, and the
+// lower bound of plans.
+//
+// Parameters.
+//
+//	seed  (1)  of its random numbers (PCG)
+//
+// Differs from other models in that a job whose splits were not rewritten gets
+// its maps where their input is, and only there. Reduces wait for the maps,
+// since they could fill a node that maps are planned on, and wait there for
+// those.
+type planned struct {
+	seed uint64
+}
+
+func (m *planned) Name() string { return "planned" }
+
+func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
+	var up []cluster.NodeID
+	for n := range cluster.NodeID(v.Nodes()) {
+		if v.Up(n) {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
+		return nil, false
+	}
+	rng := rand.New(rand.NewPCG(m.seed, uint64(id)))
+	plan := make(SplitPlan, v.Tasks(id, cluster.Map))
+	for i, t := range rng.Perm(len(plan)) {
+		plan[i] = PlannedSplit{Split: cluster.TaskID(t), Node: up[rng.IntN(len(up))]}
+	}
+	return plan, true
+}
+
+func (m *planned) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+	n := free[0]
+	for jobs := fifoOrder(v); ; {
+		id, ok := jobs.next()
+		if !ok {
+			return out
+		}
+		if v.Waiting(id, cluster.Map) > 0 {
+			if v.Fits(n, id, cluster.Map) {
+				if d, ok := m.planned(v, id, n); ok {
+					return append(out, d)
+				}
+			}
+			continue
+		}
+		if d, ok := unplaced(v, id, n); ok {
+			return append(out, d)
+		}
+	}
+}
+
+// planned is the map that would start on n, if that is where it shall.
+func (m *planned) planned(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+	t, branch := v.WouldBind(id, n)
+	d := Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Plan}
+	switch branch {
+	case cluster.BindRerun:
+		d.Reason = Rerun
+		return d, true
+	case cluster.BindNode:
+		return d, true
+	}
+	for _, host := range v.SplitHosts(id, t) {
+		if v.Up(host) {
+			return d, false
+		}
+	}
+	return d, true
+}
