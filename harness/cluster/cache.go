@@ -74,12 +74,14 @@ func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 		j.cachedTasks++
 	}
 	c.add(int32(t), int32(n), len(s.nodes))
+	j.moves++
 }
 
 // Uncached says that it no longer has.
 func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if c := j.cached; c != nil && t >= 0 && int(t) < len(c.tasks) && c.remove(int32(t), int32(n)) {
+		j.moves++
 		if c.tasks[t] == None && isSet(j.open[Map].bits, int32(t)) {
 			j.cachedTasks--
 		}

@@ -97,6 +97,8 @@ type State struct {
 	total Resource
 	up    int32
 
+	lateBinding bool
+
 	jobs    []job
 	active  []JobID
 	waiting [2][]JobID // by kind, those with a waiting task, in FIFO order
@@ -146,6 +148,10 @@ func (s *State) SetSmallest(r Resource) {
 		s.noteRoom(NodeID(n))
 	}
 }
+
+// SetLateBinding says whether decisions only open a node to a job and its
+// ApplicationMaster chooses the task, as under node labels.
+func (s *State) SetLateBinding(on bool) { s.lateBinding = on }
 
 // note records that what a job takes, its priority, or whether it has waiting
 // tasks has changed.

@@ -79,6 +79,7 @@ type job struct {
 	submitted int64
 
 	reservations int32
+	moves        int32 // see View.Moves
 }
 
 type arrays struct {
@@ -191,6 +192,7 @@ func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	}
 	s.unlay(j)
 	s.lay(j, spec)
+	j.moves += max(1, spec.Maps)
 	return nil
 }
 

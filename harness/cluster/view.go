@@ -63,6 +63,10 @@ func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	return to
 }
 
+// LateBinding says whether the task of a decision is the ApplicationMaster's
+// choice, the one that WouldBind says, whatever the decision names.
+func (v *View) LateBinding() bool { return v.s.lateBinding }
+
 // NodeName is a node's name.
 func (v *View) NodeName(n NodeID) string { return v.s.names.nodes[n] }
 
@@ -163,6 +167,11 @@ func (v *View) Done(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].done
 // WaitingCached is how many of a job's waiting maps have a cached copy
 // somewhere.
 func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
+
+// Moves is how many cached copies of a job's input have come or gone since it
+// was submitted; splits that were rewritten count as one for each map. Models
+// that learnt where the input is see by it that they are out of date.
+func (v *View) Moves(id JobID) int32 { return v.s.jobs[id].moves }
 
 // Index is a task's kind and its number within it, as Hadoop counts.
 func (v *View) Index(id JobID, t TaskID) (Kind, int32) {

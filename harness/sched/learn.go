@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"slices"
+
 	"heddle/harness/cluster"
 	"heddle/traces"
 )
@@ -57,4 +59,52 @@ type SplitPlan []PlannedSplit
 type PlannedSplit struct {
 	Split cluster.TaskID // the map's number as submitted
 	Node  cluster.NodeID
+}
+
+// plan is a SplitPlan that a model gave for a job, which may have been carried
+// out or not.
+type plan struct {
+	splits  SplitPlan
+	checked int32 // View.Moves when inForce was found; below 0: never
+	inForce bool
+}
+
+// holds says whether the job's splits name the plan's nodes.
+func (p *plan) holds(v *cluster.View, id cluster.JobID) bool {
+	if len(p.splits) == 0 {
+		return false
+	}
+	if moves := v.Moves(id); moves != p.checked {
+		p.checked, p.inForce = moves, true
+		for i, x := range p.splits {
+			if hosts := v.SplitHosts(id, cluster.TaskID(i)); len(hosts) != 1 || hosts[0] != x.Node {
+				p.inForce = false
+			}
+		}
+	}
+	return p.inForce
+}
+
+// asPlanned is what of a job with a plan may start on one of the nodes: a map
+// that failed before; a map whose split names the node, or none that is up; a
+// reduce, once none of the maps waits: it could fill a node that maps are planned
+// on, and wait there for those.
+func asPlanned(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
+	if v.Waiting(id, cluster.Map) == 0 {
+		return unplaced(v, id, free[0])
+	}
+	for _, n := range free {
+		if !v.Fits(n, id, cluster.Map) {
+			continue
+		}
+		t, branch := v.WouldBind(id, n)
+		if branch == cluster.BindRerun {
+			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Rerun}, true
+		}
+		up := func(host cluster.NodeID) bool { return v.Up(host) }
+		if branch == cluster.BindNode || !slices.ContainsFunc(v.SplitHosts(id, t), up) {
+			return mapAt(id, n, t, v.Level(id, t, n)), true
+		}
+	}
+	return Decision{}, false
 }

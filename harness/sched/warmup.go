@@ -1,0 +1,116 @@
+package sched
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"heddle/harness/cluster"
+)
+
+// Warmup is a model that is trained before it decides. Drivers find it by type
+// assertion and call it before the run, or while a job is held. A model that
+// was not warmed up trains when it first has to decide, and again when what it
+// was trained for has changed.
+type Warmup interface {
+	// Warmup trains for a job whose input is known; cluster.None: for all that
+	// have not ended. Same job, layout, parameters and seed, same training. The
+	// seed replaces the model's parameter from now on. progress, which may be nil,
+	// is told now and then; if it returns false, training ends with
+	// ErrWarmupStopped and leaves nothing behind.
+	Warmup(v *cluster.View, job cluster.JobID, seed uint64, progress func(Progress) bool) error
+	// Training is the record of the training that decides for a job, nil if there
+	// is none yet or the job has ended.
+	Training(job cluster.JobID) *Training
+}
+
+// Memory is a model that can keep what it has learnt, in bytes that others
+// store. Models that do not learn by job leave job aside.
+type Memory interface {
+	// Fingerprint is equal where learning would come to the same: a name to store
+	// by.
+	Fingerprint(v *cluster.View, job cluster.JobID) string
+	// Save is what has been learnt for a job; an error if that is nothing.
+	Save(v *cluster.View, job cluster.JobID) ([]byte, error)
+	// Load takes what Save returned, instead of learning. What does not fit the
+	// job, its layout or the model's parameters is refused with the reason, and
+	// nothing changes.
+	Load(v *cluster.View, job cluster.JobID, data []byte) error
+}
+
+// ErrWarmupStopped says that the caller ended training.
+var ErrWarmupStopped = errors.New("training was stopped")
+
+// Progress is how far training is.
+type Progress struct {
+	Job          cluster.JobID // cluster.None: for any job
+	Episodes, Of int           // done, of at most
+	Last         Episode
+}
+
+// Training is how training converged.
+type Training struct {
+	Episodes []Episode // all, in order; none if there was nothing to learn
+	Epsilon  float64   // share of random actions at the end
+}
+
+// Episode is one pass over a job in training.
+type Episode struct {
+	Return    float64 // sum of rewards
+	LocalRate float64 // share of maps placed cache- or node-local
+	CacheRate float64 // … cache-local
+}
+
+const sealed = "heddle training 1\n"
+
+// seal frames what a model has learnt. params are all parameters that it
+// depends on, in words.
+func seal(model, params string, learnt []byte) []byte {
+	out := fmt.Appendf(make([]byte, 0, len(learnt)+len(params)+64), "%s%s\n%s\n", sealed, model, params)
+	out = append(out, learnt...)
+	return binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
+}
+
+// unseal is what seal was given, refused if the model or params differ.
+func unseal(model, params string, data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte(sealed)) {
+		return nil, fmt.Errorf("not a saved training of this version: %d bytes that do not begin with %q", len(data), sealed[:len(sealed)-1])
+	}
+	end := len(data) - crc32.Size
+	if end < len(sealed) || binary.LittleEndian.Uint32(data[end:]) != crc32.ChecksumIEEE(data[:end]) {
+		return nil, fmt.Errorf("the saved training is damaged or cut off: its check sum is wrong")
+	}
+	by, rest, _ := bytes.Cut(data[len(sealed):end], []byte("\n"))
+	with, learnt, _ := bytes.Cut(rest, []byte("\n"))
+	switch {
+	case string(by) != model:
+		return nil, fmt.Errorf("the saved training is of model %q, not %q", by, model)
+	case string(with) != params:
+		return nil, fmt.Errorf("the saved training is with parameters %s, the model has %s", with, params)
+	}
+	return learnt, nil
+}
+
+// appendTraining appends t to b; cutTraining takes it from the front.
+func appendTraining(b []byte, t *Training) []byte {
+	b, _ = binary.Append(b, binary.LittleEndian, t.Epsilon)
+	b, _ = binary.Append(b, binary.LittleEndian, uint64(len(t.Episodes)))
+	b, _ = binary.Append(b, binary.LittleEndian, t.Episodes)
+	return b
+}
+
+func cutTraining(b []byte) (*Training, []byte, error) {
+	var head struct {
+		Epsilon float64
+		Count   uint64
+	}
+	n, err := binary.Decode(b, binary.LittleEndian, &head)
+	if err != nil || head.Count > uint64(len(b)-n)/uint64(binary.Size(Episode{})) {
+		return nil, nil, fmt.Errorf("the record of episodes is cut off: %d bytes", len(b))
+	}
+	t := &Training{Epsilon: head.Epsilon, Episodes: make([]Episode, head.Count)}
+	m, err := binary.Decode(b[n:], binary.LittleEndian, t.Episodes)
+	return t, b[n+m:], err
+}
