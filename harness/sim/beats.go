@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"slices"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sim/draw"
+)
+
+// beats is the heartbeats of nodes, each at its phase within the interval. Nodes
+// stand in a ring by phase; a bit says whether a node's heartbeat can change
+// anything, and those that cannot are never looked at.
+type beats struct {
+	interval int64
+	ring     []cluster.NodeID // by phase
+	place    []int32          // by node, in the ring
+	phase    []int32          // by place
+	from     []int32          // by millisecond of the interval, the first place with that phase or later
+	matters  marks            // places
+	start    int64            // of the present interval
+	cursor   int32            // places before it have had their turn in it
+	at       int64
+}
+
+// reset places nodes with phases drawn by the key. In a pass, all nodes have
+// their turn at the same time.
+func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
+	b.interval = max(1, interval)
+	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
+	b.phase = resized(b.phase, nodes)
+	b.from = resized(b.from, int(b.interval)+1)
+	b.matters.reset(nodes)
+	phases := make([]int32, nodes)
+	for n := range phases {
+		b.ring[n] = cluster.NodeID(n)
+		if !pass {
+			phases[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
+		}
+	}
+	slices.SortStableFunc(b.ring, func(x, y cluster.NodeID) int { return int(phases[x]) - int(phases[y]) })
+	next := 0
+	for p, n := range b.ring {
+		b.place[n], b.phase[p] = int32(p), phases[n]
+		for ; next <= int(phases[n]); next++ {
+			b.from[next] = int32(p)
+		}
+	}
+	for ; next < len(b.from); next++ {
+		b.from[next] = int32(nodes)
+	}
+	b.start, b.cursor, b.at = 0, 0, 0
+}
+
+// set says whether a node's heartbeats matter.
+func (b *beats) set(n cluster.NodeID, matters bool) {
+	if matters {
+		b.matters.set(b.place[n])
+	} else {
+		b.matters.clear(b.place[n])
+	}
+}
+
+// next is the node with the next heartbeat that matters, from now on, and when
+// it is; None and never if there is none.
+func (b *beats) next(now int64) (cluster.NodeID, int64) {
+	if now > b.at {
+		b.at = now
+		if now >= b.start+b.interval {
+			b.start = now - now%b.interval
+		}
+		b.cursor = b.from[now-b.start]
+	}
+	if p := b.matters.after(b.cursor); p >= 0 {
+		return b.ring[p], b.start + int64(b.phase[p])
+	}
+	if p := b.matters.after(0); p >= 0 {
+		return b.ring[p], b.start + b.interval + int64(b.phase[p])
+	}
+	return cluster.None, never
+}
+
+// passed says that node n has had its turn, at time t.
+func (b *beats) passed(n cluster.NodeID, t int64) {
+	b.at = t
+	b.start = t - t%b.interval
+	b.cursor = b.place[n] + 1
+}

@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/harness/sim/draw"
+	"heddle/harness/sim/fluid"
+	"heddle/traces"
+)
+
+// node is what the kernel needs of one.
+type node struct {
+	hash  uint64 // of its name
+	slow  int64  // compute time per reference time, times 2^16
+	rack  int32
+	cores bool // tasks share them
+	busy  bool // a decision on its way, under labels
+}
+
+// begin sets up a run.
+func (s *Sim) begin(c *Config, r *Result) error {
+	s.Config, s.r = *c, r
+	*r = Result{Jobs: r.Jobs[:0]}
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.Model == nil {
+		m, err := sched.New("capacity", nil)
+		if err != nil {
+			return err
+		}
+		s.Model = m
+	}
+	s.observer, _ = s.Model.(sched.Observer)
+	s.carry = s.carryOut
+	s.state = cluster.New()
+	s.view = s.state.View()
+	if s.MinAllocation != (cluster.Resource{}) {
+		s.state.SetSmallest(s.MinAllocation)
+	}
+	s.now, s.live, s.tasks, s.running, s.opportunity, s.decided = 0, 0, 0, 0, 0, 0
+	s.wheel.reset()
+	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
+	s.attempts, s.idle = s.attempts[:0], s.idle[:0]
+	s.grants, s.spareGrant = append(s.grants[:0], grant{}), 0
+	s.fetches, s.spareFetch = s.fetches[:0], s.spareFetch[:0]
+	if err := s.addNodes(); err != nil {
+		return err
+	}
+	interval, pass := int64(s.Costs.NodeBeatMs), false
+	if s.Costs.AsyncMs > 0 || interval == 0 {
+		interval, pass = max(1, int64(s.Costs.AsyncMs)), true
+	}
+	s.beats.reset(len(s.nodes), interval, pass, draw.Stream(s.Seed, "node heartbeat"))
+	for n := range s.nodes {
+		s.noteRoom(cluster.NodeID(n))
+	}
+	for i := range s.Faults {
+		s.wheel.push(s.Faults[i].AtMs, tag(evFault, 0), uint32(i))
+	}
+	return s.fetchNext()
+}
+
+func (s *Sim) check() error {
+	switch {
+	case s.Source == nil:
+		return errors.New("no source of jobs")
+	case len(s.Cluster.Nodes) == 0:
+		return errors.New("a cluster without nodes")
+	}
+	at := int64(0)
+	for i, f := range s.Faults {
+		if f.AtMs < at || f.What != AttemptsFail && (f.Node < 0 || int(f.Node) >= len(s.Cluster.Nodes)) {
+			return fmt.Errorf("fault %d: at %d ms, after one at %d, on node %d of %d", i, f.AtMs, at, f.Node, len(s.Cluster.Nodes))
+		}
+		at = f.AtMs
+	}
+	at = 0
+	for i, o := range s.Opportunities {
+		if o.AtMs < at || o.Node < 0 || int(o.Node) >= len(s.Cluster.Nodes) {
+			return fmt.Errorf("opportunity %d: at %d ms, after one at %d, on node %d of %d", i, o.AtMs, at, o.Node, len(s.Cluster.Nodes))
+		}
+		at = o.AtMs
+	}
+	c := &s.Costs
+	for _, ms := range []int32{c.NodeBeatMs, c.AsyncMs, c.AMBeatMs, c.SubmitMs, c.AMStartMs, c.LaunchMs, c.TaskStartMs, c.CommitMs, c.FetchMs, c.FinishMs, c.NodeExpiryMs} {
+		if ms < 0 {
+			return fmt.Errorf("a cost of %d ms", ms)
+		}
+	}
+	return nil
+}
+
+// addNodes makes the nodes, and what they share if anything limits.
+func (s *Sim) addNodes() error {
+	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
+	limited := false
+	for i := range s.Cluster.Nodes {
+		x := &s.Cluster.Nodes[i]
+		id, err := s.state.AddNode(x.Name, x.Rack, x.Capacity)
+		if err != nil {
+			return err
+		}
+		s.nodes[i] = node{hash: traces.HashName(x.Name), rack: int32(s.view.Rack(id)), slow: slowness(x.Speed), cores: x.Cores > 0}
+		limited = limited || x.DiskBytesPerSec > 0 || x.LinkBytesPerSec > 0 || x.MemoryBytesPerSec > 0 || x.Cores > 0
+	}
+	s.racks = int32(s.view.Racks())
+	for _, r := range s.Cluster.Racks {
+		limited = limited || r.UplinkBytesPerSec > 0
+	}
+	s.shared = nil
+	if !limited {
+		return nil
+	}
+	rackOf := make([]cluster.RackID, len(s.nodes))
+	for n := range rackOf {
+		rackOf[n] = cluster.RackID(s.nodes[n].rack)
+	}
+	s.shared = fluid.New(rackOf)
+	for i := range s.Cluster.Nodes {
+		x, n := &s.Cluster.Nodes[i], int32(i)
+		s.shared.SetRate(0, fluid.Disk, n, x.DiskBytesPerSec, 0)
+		s.shared.SetRate(0, fluid.Memory, n, x.MemoryBytesPerSec, 0)
+		s.shared.SetRate(0, fluid.LinkIn, n, x.LinkBytesPerSec, 0)
+		s.shared.SetRate(0, fluid.LinkOut, n, x.LinkBytesPerSec, 0)
+		s.setCores(cluster.NodeID(i))
+	}
+	for i := range s.Cluster.Racks {
+		x := &s.Cluster.Racks[i]
+		for r := range s.racks {
+			if s.view.RackName(cluster.RackID(r)) == x.Name {
+				s.shared.SetRate(0, fluid.UplinkIn, r, x.UplinkBytesPerSec, 0)
+				s.shared.SetRate(0, fluid.UplinkOut, r, x.UplinkBytesPerSec, 0)
+			}
+		}
+	}
+	return nil
+}
+
+// setCores tells what tasks may compute on a node: a slow node's cores do less.
+func (s *Sim) setCores(n cluster.NodeID) {
+	if x := &s.nodes[n]; x.cores {
+		core := int64(1e6) << 16 / x.slow
+		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*s.Cluster.Nodes[n].Cores), core)
+	}
+}
+
+// slowness is the inverse of a speed, times 2^16.
+func slowness(speed float64) int64 {
+	if !(speed > 0) {
+		return 1 << 16
+	}
+	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
+}
+
+// on is how long something takes on a node that takes ms on the reference.
+func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
+
+// noteRoom keeps the ring informed of whether a node's heartbeats matter.
+func (s *Sim) noteRoom(n cluster.NodeID) {
+	s.beats.set(n, s.view.HasRoom(n) && !s.nodes[n].busy || s.AllBeats)
+}

@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/harness/sim/draw"
+)
+
+// grant is a container on its way to a task.
+type grant struct {
+	next     uint32
+	job      int32
+	held     cluster.ReservationID
+	expected cluster.TaskID
+	decision sched.Decision
+	id       int64 // of the decision
+	askedMs  int64
+	gen      uint32
+}
+
+// nextBeat is the next heartbeat that can change something: of a node with room,
+// while anything waits.
+func (s *Sim) nextBeat() (cluster.NodeID, int64) {
+	if s.Opportunities != nil {
+		if s.opportunity == len(s.Opportunities) {
+			return cluster.None, never
+		}
+		o := s.Opportunities[s.opportunity]
+		return o.Node, max(o.AtMs, s.now)
+	}
+	if len(s.view.WaitingJobs(cluster.Map)) == 0 && len(s.view.WaitingJobs(cluster.Reduce)) == 0 && len(s.queued) == 0 && !s.AllBeats {
+		return cluster.None, never
+	}
+	return s.beats.next(s.now)
+}
+
+// beat is node n's heartbeat.
+func (s *Sim) beat(n cluster.NodeID) {
+	if s.Opportunities != nil {
+		s.opportunity++
+	} else {
+		s.beats.passed(n, s.now)
+	}
+	s.r.Events++
+	s.r.Beats++
+	if len(s.queued) > 0 {
+		s.placeMasters(n)
+	}
+	if s.view.HasRoom(n) && !s.nodes[n].busy {
+		s.recordBeat(n)
+		s.observe(sched.Event{What: sched.NodeReported, Node: n})
+		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
+	}
+	s.noteRoom(n)
+}
+
+// carryOut does what a model decided, and says whether it could.
+func (s *Sim) carryOut(d sched.Decision) bool {
+	if sched.Check(s.view, d) != nil || s.nodes[d.Node].busy {
+		s.r.Decisions.Refused++
+		return false
+	}
+	slot := s.slot[d.Job]
+	j := &s.jobs[slot]
+	if s.Actuator == Ideal {
+		return s.startAtOnce(slot, d)
+	}
+	held, err := s.state.Reserve(d.Job, d.Kind, cluster.None, d.Node)
+	if err != nil {
+		s.r.Decisions.Refused++
+		return false
+	}
+	s.decided = s.now
+	s.r.Decisions.Made++
+	_, _, expected, _, _ := s.state.Reservation(held)
+	i := s.newGrant()
+	s.grants[i] = grant{job: slot, held: held, expected: expected, decision: d, id: s.r.Decisions.Made, askedMs: s.now, gen: j.gen}
+	s.recordDecision(j, &s.grants[i])
+	if s.Actuator == Native {
+		s.hear(slot, i)
+		return true
+	}
+	s.nodes[d.Node].busy = true
+	s.wheel.push(s.now+s.labelMs(j, expected), tag(evGrant, j.gen), i)
+	return true
+}
+
+// startAtOnce starts the task that a decision names.
+func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
+	j := &s.jobs[slot]
+	t := d.Task
+	if t == cluster.None {
+		if t, _ = s.view.WouldBind(d.Job, d.Node); d.Kind == cluster.Reduce {
+			t = s.view.NextReduce(d.Job)
+		}
+	}
+	if err := s.state.Start(d.Job, t, d.Node); err != nil {
+		s.r.Decisions.Refused++
+		return false
+	}
+	s.decided = s.now
+	s.r.Decisions.Made++
+	s.r.Decisions.AsExpected++
+	s.recordIdeal(j, d, t)
+	s.launch(slot, d.Kind, t, d.Node)
+	s.observe(sched.Event{What: sched.Confirmed, Job: d.Job, Task: t, Node: d.Node, Decision: d})
+	return true
+}
+
+func (s *Sim) newGrant() uint32 {
+	if i := s.spareGrant; i != 0 {
+		s.spareGrant = s.grants[i].next
+		return i
+	}
+	s.grants = append(s.grants, grant{})
+	return uint32(len(s.grants) - 1)
+}
+
+// labelMs is how long a decision takes under labels: between two quantiles of
+// the measured ones.
+func (s *Sim) labelMs(j *job, t cluster.TaskID) int64 {
+	q := s.Costs.LabelMs
+	if len(q) == 0 {
+		return 0
+	}
+	x := draw.Stream(s.Seed, "label").At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Fraction() * float64(len(q)-1)
+	i := int(x)
+	if i+1 >= len(q) {
+		return int64(q[len(q)-1])
+	}
+	return int64(float64(q[i]) + (x-float64(i))*float64(q[i+1]-q[i]) + 0.5)
+}
+
+// granted is a container that labels brought; the node is free for the next.
+func (s *Sim) granted(i uint32) {
+	g := &s.grants[i]
+	n := g.decision.Node
+	s.nodes[n].busy = false
+	s.noteRoom(n)
+	if j := &s.jobs[g.job]; j.gen != g.gen {
+		g.next, s.spareGrant = s.spareGrant, i
+		return
+	}
+	s.hear(g.job, i)
+}
+
+// hear has the job's master find a container at its next heartbeat.
+func (s *Sim) hear(slot int32, i uint32) {
+	j := &s.jobs[slot]
+	s.grants[i].next = 0
+	if j.granted.first == 0 {
+		j.granted.first = i
+	} else {
+		s.grants[j.granted.last].next = i
+	}
+	j.granted.last = i
+	if s.Costs.AMBeatMs == 0 {
+		s.bind(slot)
+		return
+	}
+	s.callBeat(slot)
+}
+
+// bind gives the containers that a job's master has heard of their tasks.
+//
+// The State has bound each as it was decided, by the master's own order: a
+// re-run, else the lowest-numbered map of the host, of the rack, any. Where all
+// are of the host that is what the master does, too. It goes through all
+// containers by host first, then by rack, then the rest: where some have no map
+// of their host, it is done anew like that.
+func (s *Sim) bind(slot int32) {
+	j := &s.jobs[slot]
+	first := j.granted.first
+	if first == 0 {
+		return
+	}
+	j.granted = queue{}
+	again := s.grants[first].next != 0 && s.anyFar(j, first)
+	if again {
+		s.rebind(j, first)
+	}
+	for i := first; i != 0; {
+		g := &s.grants[i]
+		next := g.next
+		_, k, t, n, ok := s.state.Reservation(g.held)
+		d, expected := g.decision, g.expected
+		if ok && t != cluster.None && s.state.Confirm(g.held, t) == nil {
+			if t == expected {
+				s.r.Decisions.AsExpected++
+			} else {
+				s.r.Decisions.Otherwise++
+			}
+			s.recordBound(j, g, t)
+			g.next, s.spareGrant = s.spareGrant, i
+			s.launch(slot, k, t, n)
+			s.observe(sched.Event{What: sched.Confirmed, Job: j.id, Task: t, Node: n, Decision: d})
+		} else {
+			s.state.Cancel(g.held)
+			s.noteRoom(d.Node)
+			s.r.Decisions.Unused++
+			s.recordBound(j, g, cluster.None)
+			g.next, s.spareGrant = s.spareGrant, i
+			s.observe(sched.Event{What: sched.Cancelled, Job: d.Job, Task: expected, Node: d.Node, Decision: d})
+		}
+		i = next
+	}
+}
+
+// anyFar says whether a map's container is not on a host of its split.
+func (s *Sim) anyFar(j *job, i uint32) bool {
+	for ; i != 0; i = s.grants[i].next {
+		_, k, t, n, ok := s.state.Reservation(s.grants[i].held)
+		if ok && k == cluster.Map && t != cluster.None && s.level(s.splitHosts(j, t), n) != cluster.LevelNode {
+			return true
+		}
+	}
+	return false
+}
+
+// rebind binds the containers of maps anew: by host, by rack, the rest.
+func (s *Sim) rebind(j *job, first uint32) {
+	for i := first; i != 0; i = s.grants[i].next {
+		if g := &s.grants[i]; g.decision.Kind == cluster.Map {
+			s.state.Cancel(g.held)
+			g.held = cluster.None
+		}
+	}
+	for _, branch := range [...]cluster.Branch{cluster.BindRerun, cluster.BindNode, cluster.BindRack, cluster.BindAny} {
+		for i := first; i != 0; i = s.grants[i].next {
+			g := &s.grants[i]
+			if g.held != cluster.None {
+				continue
+			}
+			if t, b := s.view.WouldBind(j.id, g.decision.Node); t != cluster.None && b <= branch {
+				if held, err := s.state.Reserve(j.id, cluster.Map, t, g.decision.Node); err == nil {
+					g.held = held
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,296 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+)
+
+// job is one that has arrived and not ended, with its ApplicationMaster.
+type job struct {
+	id          cluster.JobID
+	gen         uint32
+	name        traces.JobID
+	hash        uint64 // of the name
+	work        [2][]Work
+	total, done [2]int32 // tasks by kind
+	slowStart   int32    // maps done before reduces are asked for
+	asked       int32    // reduces
+	size        [2]cluster.Resource
+	amSize      cluster.Resource
+	amNode      cluster.NodeID // None: it takes no room
+	amStartMs   int32
+	finishMs    int32
+	amUpMs      int64 // its heartbeats count from then
+	up, beatSet bool
+	ended       bool
+	swapped     bool    // the State's replicas are what the master reads, its split hosts the replicas
+	granted     queue   // of grants, to be bound at the next heartbeat
+	waiting     int32   // list of attempts: reduces that wait for maps, -1 none
+	wakeAt      int32   // maps done, when they are woken
+	out         []int64 // bytes that maps have put out, by rack
+	outBytes    int64
+	tries       []uint8 // by task, attempts before; nil: none had any
+}
+
+// fetchNext reads the next job of the source.
+func (s *Sim) fetchNext() error {
+	before := s.coming.SubmitMs
+	if len(s.r.Jobs) == 0 {
+		before = 0
+	}
+	if !s.Source.Next(&s.coming) {
+		s.comes = never
+		return nil
+	}
+	j := &s.coming
+	for k, list := range [2][]Work{j.MapWork, j.ReduceWork} {
+		n := [2]int32{j.Maps, j.Reduces}[k]
+		if n > 0 && (len(list) == 0 || len(list) > int(n)) {
+			return fmt.Errorf("job %q: work of %d tasks, for %d %ss", j.Name, len(list), n, cluster.Kind(k))
+		}
+		for i := range list {
+			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
+				return fmt.Errorf("job %q: a %s with negative work %+v", j.Name, cluster.Kind(k), *w)
+			}
+		}
+	}
+	if j.SubmitMs < before {
+		return fmt.Errorf("job %q: submitted at %d ms, after one at %d ms", j.Name, j.SubmitMs, before)
+	}
+	s.comes = j.SubmitMs
+	return nil
+}
+
+// arrive submits the job that comes.
+func (s *Sim) arrive() error {
+	x := &s.coming
+	id, err := s.submit(x)
+	if err != nil {
+		return err
+	}
+	var slot int32
+	if k := len(s.spare); k > 0 {
+		slot = s.spare[k-1]
+		s.spare = s.spare[:k-1]
+	} else {
+		slot = int32(len(s.jobs))
+		s.jobs = append(s.jobs, job{})
+	}
+	s.slot = append(s.slot, slot)
+	j := &s.jobs[slot]
+	work, out, tries := j.work, j.out, j.tries
+	*j = job{
+		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
+		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
+		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
+		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), swapped: s.swaps(x),
+		waiting: -1, out: out[:0], tries: tries[:0],
+	}
+	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
+	if x.Reduces > 0 {
+		j.out = resized(out, int(s.racks))
+	}
+	if j.name == "" {
+		j.name = traces.JobID(x.Name)
+	}
+	j.hash = traces.HashName(string(j.name))
+	if x.AMStartMs > 0 {
+		j.amStartMs = x.AMStartMs
+	}
+	if x.FinishMs > 0 {
+		j.finishMs = x.FinishMs
+	}
+	s.live++
+	s.tasks += int64(x.Maps) + int64(x.Reduces)
+	s.r.PeakTasks = max(s.r.PeakTasks, s.tasks)
+	s.r.Jobs = append(s.r.Jobs, JobResult{SubmitMs: x.SubmitMs, StartMs: -1, EndMs: -1})
+	s.recordSubmitted(x, j)
+	s.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	s.after(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
+	return s.fetchNext()
+}
+
+// admit has a job's ApplicationMaster look for room.
+func (s *Sim) admit(slot int32) {
+	j := &s.jobs[slot]
+	if j.amSize == (cluster.Resource{}) {
+		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
+		return
+	}
+	s.queued = append(s.queued, slot)
+}
+
+// placeMasters gives n's room to ApplicationMasters that wait, in order of
+// submission.
+func (s *Sim) placeMasters(n cluster.NodeID) {
+	kept := s.queued[:0]
+	for _, slot := range s.queued {
+		j := &s.jobs[slot]
+		if !s.view.Up(n) || !s.view.Free(n).Holds(j.amSize) {
+			kept = append(kept, slot)
+			continue
+		}
+		j.amNode = n
+		s.state.Hold(n, j.id, j.amSize)
+		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
+	}
+	s.queued = kept
+}
+
+// amUp is the ApplicationMaster's first heartbeat: it asks for its maps.
+func (s *Sim) amUp(slot int32) {
+	j := &s.jobs[slot]
+	j.up, j.amUpMs = true, s.now
+	s.recordStarted(j)
+	s.state.Ask(j.id, cluster.Map, j.total[cluster.Map])
+	s.rampUp(j)
+	s.endIfDone(slot)
+}
+
+// callBeat sees to it that the job's master has its next heartbeat, at which it
+// asks and hears of containers.
+func (s *Sim) callBeat(slot int32) {
+	j := &s.jobs[slot]
+	if j.beatSet {
+		return
+	}
+	j.beatSet = true
+	wait := int64(0)
+	if b := int64(s.Costs.AMBeatMs); b > 0 {
+		wait = b - (s.now-j.amUpMs)%b
+	}
+	s.wheel.push(s.now+wait, tag(evAMBeat, j.gen), uint32(slot))
+}
+
+func (s *Sim) amBeat(slot int32) {
+	j := &s.jobs[slot]
+	j.beatSet = false
+	if j.ended {
+		return
+	}
+	s.rampUp(j)
+	s.bind(slot)
+	if s.Costs.AMBeatMs > 0 && j.asked > 0 && j.asked < j.total[cluster.Reduce] {
+		s.callBeat(slot)
+	}
+}
+
+// rampUp asks for reduces: from the slow start on as many as leave the waiting
+// maps their part, all when no map waits.
+//
+// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. What a job may use is
+// taken as what it uses and what is free on all nodes.
+func (s *Sim) rampUp(j *job) {
+	const m, r = cluster.Map, cluster.Reduce
+	if j.asked == j.total[r] || j.done[m] < j.slowStart {
+		return
+	}
+	v := s.view
+	maps, reduces := int64(v.Waiting(j.id, m)), int64(v.Waiting(j.id, r)+v.Running(j.id, r))
+	if maps == 0 {
+		j.asked = j.total[r]
+		s.state.Ask(j.id, r, j.asked)
+		return
+	}
+	share := min(float64(j.done[m])/float64(j.total[m]), s.Costs.RampUp)
+	mapMB := max(1, int64(j.size[m].MemoryMB))
+	reduceMB := max(1, int64(j.size[r].MemoryMB))
+	maps += int64(v.Running(j.id, m))
+	all := int64(s.freeMB()) + int64(v.Running(j.id, m))*mapMB + int64(v.Running(j.id, r))*reduceMB
+	forReduces := int64(float64(all) * share)
+	if all-forReduces >= maps*mapMB {
+		forReduces = all - maps*mapMB
+	}
+	if more := (forReduces - reduces*reduceMB) / reduceMB; more > 0 {
+		j.asked = int32(min(int64(j.total[r]), int64(j.asked)+more))
+		s.state.Ask(j.id, r, j.asked)
+	}
+}
+
+// freeMB is what no queue uses of the cluster's memory.
+func (s *Sim) freeMB() int32 {
+	free := s.view.Total().MemoryMB
+	for q := range s.view.Queues() {
+		free -= s.view.QueueUsed(cluster.QueueID(q)).MemoryMB
+	}
+	return max(0, free)
+}
+
+// endIfDone ends a job that has no task left, when its master has finished.
+func (s *Sim) endIfDone(slot int32) {
+	j := &s.jobs[slot]
+	if j.done == j.total && !j.ended {
+		j.ended = true
+		s.after(j.finishMs, evEndJob, uint32(slot), j.gen)
+	}
+}
+
+// endJob forgets a job.
+func (s *Sim) endJob(slot int32) {
+	j := &s.jobs[slot]
+	for i := j.granted.first; i != 0; {
+		g := &s.grants[i]
+		i, g.next, s.spareGrant = g.next, s.spareGrant, i
+	}
+	if j.amNode != cluster.None {
+		s.state.Release(j.amNode, j.id, j.amSize)
+		s.noteRoom(j.amNode)
+	}
+	s.state.EndJob(j.id)
+	x := &s.r.Jobs[j.id]
+	x.EndMs = s.now
+	s.recordEnded(j, x)
+	s.observe(sched.Event{What: sched.JobEnded, Job: j.id})
+	s.live--
+	s.tasks -= int64(j.total[0]) + int64(j.total[1])
+	j.gen++
+	s.spare = append(s.spare, slot)
+}
+
+// submit gives the State a job, with the splits that its master will read.
+func (s *Sim) submit(x *Job) (cluster.JobID, error) {
+	if s.swaps(x) {
+		spec := x.JobSpec
+		spec.Replicas, spec.SplitHosts = *x.SplitHosts, &x.Replicas
+		return s.state.Submit(&spec)
+	}
+	return s.state.Submit(&x.JobSpec)
+}
+
+// swaps says whether the State is to take what a job's master reads for the
+// replicas, because the cluster's own scheduler knows of nothing else.
+func (s *Sim) swaps(x *Job) bool { return s.Actuator == Native && x.SplitHosts != nil }
+
+// replicas are the nodes with map t's input on disk, splitHosts those that the
+// master reads.
+func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
+	if j.swapped {
+		return s.view.SplitHosts(j.id, t)
+	}
+	return s.view.Replicas(j.id, t)
+}
+
+func (s *Sim) splitHosts(j *job, t cluster.TaskID) []cluster.NodeID {
+	if j.swapped {
+		return s.view.Replicas(j.id, t)
+	}
+	return s.view.SplitHosts(j.id, t)
+}
+
+// level is how near n is to any of the hosts.
+func (s *Sim) level(hosts []cluster.NodeID, n cluster.NodeID) cluster.Level {
+	if slices.Contains(hosts, n) {
+		return cluster.LevelNode
+	}
+	for _, h := range hosts {
+		if s.nodes[h].rack == s.nodes[n].rack {
+			return cluster.LevelRack
+		}
+	}
+	return cluster.LevelOff
+}

@@ -1,0 +1,53 @@
+package sim
+
+import "math/bits"
+
+// marks is a set of small numbers that finds the next member fast: a bit each,
+// and a bit for each word that is not 0.
+type marks struct{ bits, words []uint64 }
+
+func (m *marks) reset(n int) {
+	m.bits = resized(m.bits, (n+63)/64)
+	m.words = resized(m.words, (len(m.bits)+63)/64)
+}
+
+func (m *marks) set(i int32) {
+	m.bits[i>>6] |= 1 << (i & 63)
+	m.words[i>>12] |= 1 << (i >> 6 & 63)
+}
+
+func (m *marks) clear(i int32) {
+	if m.bits[i>>6] &^= 1 << (i & 63); m.bits[i>>6] == 0 {
+		m.words[i>>12] &^= 1 << (i >> 6 & 63)
+	}
+}
+
+// after is the first member from i on, -1 if there is none.
+func (m *marks) after(i int32) int32 {
+	w := i >> 6
+	if int(w) >= len(m.bits) {
+		return -1
+	}
+	if x := m.bits[w] >> (i & 63); x != 0 {
+		return i + int32(bits.TrailingZeros64(x))
+	}
+	w++
+	for g := w >> 6; int(g) < len(m.words); g++ {
+		if x := m.words[g] >> (w & 63); x != 0 {
+			w += int32(bits.TrailingZeros64(x))
+			return w<<6 + int32(bits.TrailingZeros64(m.bits[w]))
+		}
+		w = (g + 1) << 6
+	}
+	return -1
+}
+
+// resized is a cleared slice of length n, of the memory of s if that is enough.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}

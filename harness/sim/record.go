@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+)
+
+// What follows writes the run's trace, if there is to be one.
+
+func (s *Sim) observe(e sched.Event) {
+	if s.observer != nil {
+		s.observer.Observe(s.view, e)
+	}
+}
+
+func (s *Sim) at() traces.Time { return traces.Time(s.now * 1e6) }
+
+func (s *Sim) nodeName(n cluster.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }
+
+func (s *Sim) taskName(j *job, t cluster.TaskID) traces.Task {
+	k, i := s.view.Index(j.id, t)
+	return traces.Task{Job: j.name, Kind: k, Index: i}
+}
+
+func (s *Sim) nodeNames(list []cluster.NodeID) []traces.Node {
+	names := make([]traces.Node, len(list))
+	for i, n := range list {
+		names[i] = s.nodeName(n)
+	}
+	return names
+}
+
+func (s *Sim) recordSubmitted(x *Job, j *job) {
+	if s.Record == nil {
+		return
+	}
+	s.Record(&traces.JobSubmitted{
+		T: s.at(), Job: j.name, Name: x.Name, User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: x.Maps, Reduces: x.Reduces,
+		Workload: x.Workload, MapMemoryBytes: int64(x.MapSize.MemoryMB) << 20, MapVCores: x.MapSize.VCores,
+		ReduceMemoryBytes: int64(x.ReduceSize.MemoryMB) << 20, ReduceVCores: x.ReduceSize.VCores,
+		SlowStart: float64(x.SlowStart), Speculation: s.Speculation != NoSpeculation,
+	})
+	for t := range x.Maps {
+		s.Record(&traces.TaskScheduled{
+			T: s.at(), Task: s.taskName(j, cluster.TaskID(t)), SplitHosts: s.nodeNames(s.splitHosts(j, cluster.TaskID(t))),
+			LengthBytes: work(x.MapWork, t, x.Maps).InputBytes,
+		})
+	}
+	for t := range x.Reduces {
+		s.Record(&traces.TaskScheduled{T: s.at(), Task: s.taskName(j, cluster.TaskID(x.Maps+t))})
+	}
+}
+
+func (s *Sim) recordStarted(j *job) {
+	if s.Record == nil {
+		return
+	}
+	e := &traces.JobStarted{T: s.at(), Job: j.name, AMAttempt: 1, AMMemoryBytes: int64(j.amSize.MemoryMB) << 20}
+	if j.amNode != cluster.None {
+		e.AMNode = s.nodeName(j.amNode)
+	}
+	s.Record(e)
+}
+
+func (s *Sim) recordEnded(j *job, x *JobResult) {
+	if s.Record == nil {
+		return
+	}
+	e := &traces.JobFinished{
+		T: s.at(), Job: j.name, Outcome: traces.Succeeded, Counters: traces.NoCounters,
+		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+	}
+	if x.Failed {
+		e.Outcome = traces.Failed
+	}
+	s.Record(e)
+}
+
+func (s *Sim) recordBeat(n cluster.NodeID) {
+	if s.Record == nil {
+		return
+	}
+	free := s.view.Free(n)
+	s.Record(&traces.Heartbeat{T: s.at(), Node: s.nodeName(n), FreeMemoryBytes: int64(free.MemoryMB) << 20, FreeVCores: free.VCores})
+}
+
+func (s *Sim) recordDecision(j *job, g *grant) {
+	if s.Record == nil {
+		return
+	}
+	d := &g.decision
+	e := &traces.Decision{
+		T: s.at(), ID: g.id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: -1, BindIndex: -1,
+		Group: int64(d.Group), Reason: d.Reason.String(),
+	}
+	if d.Task != cluster.None {
+		_, e.TaskIndex = s.view.Index(j.id, d.Task)
+	}
+	if d.Kind == cluster.Map && g.expected != cluster.None {
+		e.BindIndex = int32(g.expected)
+		switch s.level(s.splitHosts(j, g.expected), d.Node) {
+		case cluster.LevelNode:
+			e.BindBranch = cluster.BindNode.String()
+		case cluster.LevelRack:
+			e.BindBranch = cluster.BindRack.String()
+		default:
+			e.BindBranch = cluster.BindAny.String()
+		}
+	}
+	s.Record(e)
+}
+
+func (s *Sim) recordBound(j *job, g *grant, t cluster.TaskID) {
+	if s.Record == nil {
+		return
+	}
+	e := &traces.Actuation{T: s.at(), Decision: g.id, AskedAt: traces.Time(g.askedMs * 1e6), GrantedAt: s.at(), Outcome: "none"}
+	if t != cluster.None {
+		e.Outcome = "honoured"
+		e.Bound = traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)}
+	}
+	s.Record(e)
+}
+
+func (s *Sim) recordIdeal(j *job, d sched.Decision, t cluster.TaskID) {
+	if s.Record == nil {
+		return
+	}
+	id := s.r.Decisions.Made
+	_, i := s.view.Index(j.id, t)
+	s.Record(&traces.Decision{
+		T: s.at(), ID: id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: i, BindIndex: -1,
+		Group: int64(d.Group), Reason: d.Reason.String(),
+	})
+	s.Record(&traces.Actuation{
+		T: s.at(), Decision: id, AskedAt: s.at(), GrantedAt: s.at(), Outcome: "honoured",
+		Bound: traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)},
+	})
+}
+
+func (s *Sim) attemptName(a *attempt) traces.Attempt {
+	return traces.Attempt{Task: s.taskName(&s.jobs[a.job], a.task), Number: int32(a.number)}
+}
+
+func (s *Sim) recordAttempt(a *attempt) {
+	s.Record(&traces.AttemptStarted{
+		T: s.at(), Attempt: s.attemptName(a), Node: s.nodeName(a.node), Rack: s.view.RackName(s.view.Rack(a.node)),
+		SplitLocality: a.split, ReplicaLocality: a.level,
+	})
+}
+
+func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome) {
+	if s.Record == nil {
+		return
+	}
+	j := &s.jobs[a.job]
+	w := s.workOf(j, a.kind, a.task)
+	c := traces.NoCounters
+	if a.kind == cluster.Map {
+		c.HDFSReadBytes, c.MapOutputBytes = w.InputBytes, w.OutputBytes
+	}
+	s.Record(&traces.AttemptFinished{T: s.at(), Attempt: s.attemptName(a), Outcome: how, Counters: c})
+	if how == traces.Succeeded {
+		s.Record(&traces.TaskFinished{T: s.at(), Task: s.attemptName(a).Task, Outcome: how, Winner: int32(a.number)})
+	}
+}

@@ -1,0 +1,171 @@
+package sim
+
+import (
+	"heddle/harness/cluster"
+	"heddle/harness/sim/draw"
+	"heddle/harness/sim/fluid"
+)
+
+// fetch is what a reduce has fetched of the maps' output.
+type fetch struct {
+	maps int32             // whose output it has, or is fetching
+	got  [exactRacks]int64 // bytes, by rack; where there are more racks: of its own rack, and of all others
+}
+
+// exactRacks is up to how many racks a reduce fetches from each by itself.
+const exactRacks = 4
+
+// flow counts one that has started among what the attempt waits for.
+func (s *Sim) flow(a *attempt, f fluid.Flow) {
+	if f != fluid.Ended {
+		a.pending++
+	}
+}
+
+// read starts reading a map's input: the cached copy on the node, its replica,
+// one in the rack, or any; which of several is drawn.
+func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
+	if s.shared == nil || w.InputBytes == 0 {
+		return
+	}
+	from := a.node
+	if a.level == cluster.LevelRack || a.level == cluster.LevelOff {
+		hosts := s.replicas(j, a.task)
+		if len(hosts) == 0 {
+			return // input without a place
+		}
+		first := draw.Stream(s.Seed, "replica read").At(j.hash).At(uint64(a.task)).Below(len(hosts))
+		from = hosts[first]
+		for i := range hosts {
+			if h := hosts[(first+i)%len(hosts)]; a.level == cluster.LevelRack && s.nodes[h].rack == s.nodes[a.node].rack {
+				from = h
+				break
+			}
+		}
+	}
+	s.flow(a, s.shared.Read(s.now, from, a.node, a.level == cluster.LevelCache, w.InputBytes, uint32(id)))
+}
+
+// write starts writing an attempt's output to its node's disk.
+func (s *Sim) write(id int32, a *attempt, w *Work) {
+	if s.shared != nil && w.OutputBytes > 0 {
+		s.flow(a, s.shared.Write(s.now, a.node, a.node, w.OutputBytes, uint32(id)))
+	}
+}
+
+// fetchMore starts fetching what maps have put out since, and says whether the
+// attempt goes on: not if it waits for maps.
+func (s *Sim) fetchMore(id int32, w *Work) bool {
+	a := &s.attempts[id]
+	j := &s.jobs[a.job]
+	maps := j.done[cluster.Map]
+	if a.fetch < 0 {
+		if k := len(s.spareFetch); k > 0 {
+			a.fetch, s.spareFetch = s.spareFetch[k-1], s.spareFetch[:k-1]
+		} else {
+			a.fetch = int32(len(s.fetches))
+			s.fetches = append(s.fetches, fetch{})
+		}
+		s.fetches[a.fetch] = fetch{}
+	}
+	f := &s.fetches[a.fetch]
+	all := maps == j.total[cluster.Map]
+	if f.maps < maps && w.FixedMs == 0 {
+		s.startFetch(id, a, j, f)
+		f.maps = maps
+		if a.pending > 0 {
+			return false
+		}
+	}
+	if !all {
+		if j.wakeAt <= maps {
+			j.wakeAt = min(j.total[cluster.Map], maps+max(1, j.total[cluster.Map]/8))
+		}
+		a.next, j.waiting = j.waiting, id
+		return false
+	}
+	a.phase = compute
+	if w.FixedMs > 0 {
+		a.phase = finish
+		from := s.now
+		if !w.FromLastMap {
+			from = a.startMs
+		}
+		if end := from + int64(w.FixedMs); end > s.now {
+			s.after(int32(end-s.now), evPhase, uint32(id), a.gen)
+			a.pending++
+		}
+	}
+	return true
+}
+
+// startFetch fetches a reduce's share of what the maps have put out beyond what
+// it has: by rack, or with many racks from its own and, for all others, from one
+// that is drawn by what they have.
+func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
+	if ms := int32(int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers))); ms > 0 {
+		s.after(ms, evPhase, uint32(id), a.gen)
+		a.pending++
+	}
+	if s.shared == nil {
+		return
+	}
+	i, n := int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce])
+	get := func(k int, bytes int64, from int32) {
+		if more := share(bytes, i, n) - f.got[k]; more > 0 {
+			f.got[k] += more
+			s.flow(a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, more, uint32(id)))
+		}
+	}
+	if s.racks <= exactRacks {
+		for r, bytes := range j.out {
+			get(r, bytes, int32(r))
+		}
+		return
+	}
+	own := s.nodes[a.node].rack
+	get(0, j.out[own], own)
+	others := j.outBytes - j.out[own]
+	if others == 0 {
+		return
+	}
+	left := int64(draw.Stream(s.Seed, "fetch").At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Fraction() * float64(others))
+	for r, bytes := range j.out {
+		if int32(r) == own || bytes == 0 {
+			continue
+		}
+		if left -= bytes; left < 0 {
+			get(1, others, int32(r))
+			return
+		}
+	}
+}
+
+// share is part i of n of bytes; the parts add up.
+func share(bytes, i, n int64) int64 {
+	over := bytes % n
+	return bytes/n + over*(i+1)/n - over*i/n
+}
+
+// mapDone wakes the reduces that wait for maps, and lets the master ask for
+// more.
+func (s *Sim) mapDone(slot int32) {
+	j := &s.jobs[slot]
+	done := j.done[cluster.Map]
+	if j.asked < j.total[cluster.Reduce] && done >= j.slowStart {
+		if s.Costs.AMBeatMs == 0 {
+			s.rampUp(j)
+		} else {
+			s.callBeat(slot)
+		}
+	}
+	if j.waiting < 0 || done < j.wakeAt && done < j.total[cluster.Map] {
+		return
+	}
+	for id := j.waiting; id >= 0; {
+		a := &s.attempts[id]
+		s.after(0, evPhase, uint32(id), a.gen)
+		id, a.next = a.next, -1
+	}
+	j.waiting = -1
+}

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"heddle/harness/cluster"
+	"heddle/traces"
+)
+
+// Cluster is the machines. Nodes are numbered as they stand here.
+type Cluster struct {
+	Nodes []Node
+	Racks []Rack // those not named have unlimited uplinks
+}
+
+// Node is a worker: NodeManager and DataNode.
+type Node struct {
+	Name     string
+	Rack     string
+	Capacity cluster.Resource
+	// Speed divides the compute time of tasks: 1 is the reference, 0 stands for
+	// 1.
+	Speed float64
+	// Cores is how many cores tasks compute on, shared evenly when more compute;
+	// 0: each has a core of its own.
+	Cores float64
+	// DiskBytesPerSec is shared by reads and writes, LinkBytesPerSec is of each
+	// direction; 0 is no limit.
+	DiskBytesPerSec, LinkBytesPerSec int64
+	// MemoryBytesPerSec is for reads of cached copies, 0 no limit. CacheBytes is
+	// the DataNode's cache, for Caching.
+	MemoryBytesPerSec, CacheBytes int64
+}
+
+// Rack is a switch with an uplink to the core, which does not limit.
+type Rack struct {
+	Name              string
+	UplinkBytesPerSec int64 // of each direction, 0 no limit
+}
+
+// Job is a MapReduce job that arrives.
+type Job struct {
+	cluster.JobSpec
+	// ID is the job's name in traces and digests; "" stands for Name.
+	ID traces.JobID
+	// SubmitMs is milliseconds since the run's start.
+	SubmitMs int64
+	// SlowStart is the share of maps that are done before reduces are asked for.
+	SlowStart float32
+	// MapWork and ReduceWork are what tasks do. Where there are fewer entries
+	// than tasks, the last entries are those of the last tasks and the first that
+	// of all before: one entry means that all are alike.
+	MapWork, ReduceWork []Work
+	// AMSize is the ApplicationMaster's container; zero: it takes no room and
+	// starts at once, as on a node of its own.
+	AMSize cluster.Resource
+	// AMStartMs and FinishMs, above 0, replace those of Costs.
+	AMStartMs, FinishMs int32
+	// Blocks is the block that each map reads, for caching; nil: nothing of this
+	// job is cached while it runs but what JobSpec.Cached says.
+	Blocks []traces.Block
+	// Workload is what the trace calls it, "" nothing.
+	Workload string
+}
+
+// Work is what one task does.
+type Work struct {
+	// InputBytes a map reads. A reduce has 0: it fetches its share of what the
+	// maps put out.
+	InputBytes int64
+	// OutputBytes a map puts out for all reduces together, or writes to HDFS if
+	// the job has no reduces; a reduce writes them to HDFS.
+	OutputBytes int64
+	// ComputeMs is besides launch, reading, shuffling and writing, on a node of
+	// speed 1.
+	ComputeMs int32
+	// FixedMs, above 0, is how long the attempt takes, wherever it runs, instead
+	// of all the rest. A reduce takes it from when the last map is done, if that
+	// is after its start and FromLastMap is set.
+	FixedMs     int32
+	FromLastMap bool
+}
+
+// Source yields jobs in the order of their SubmitMs.
+type Source interface {
+	// Next fills j with the next job, false if there is none. It may use the
+	// slices that j has; the simulator copies what it keeps.
+	Next(j *Job) bool
+}
+
+// Jobs is a Source of jobs in memory.
+type Jobs struct {
+	List []Job // by SubmitMs
+	next int
+}
+
+// Next is the next of the list.
+func (s *Jobs) Next(j *Job) bool {
+	if s.next == len(s.List) {
+		return false
+	}
+	*j = s.List[s.next]
+	s.next++
+	return true
+}
+
+// Rewind starts the list anew.
+func (s *Jobs) Rewind() { s.next = 0 }
+
+// work is the entry of task i of n.
+func work(list []Work, i, n int32) *Work {
+	return &list[max(0, int(i)-int(n)+len(list))]
+}
