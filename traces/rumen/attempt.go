@@ -1,11 +1,11 @@
 package rumen
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/internal/members"
 	"heddle/traces/mend"
 )
 
@@ -27,7 +27,7 @@ func (r *Reader) attempt(letter byte, position int) {
 			if a.foreign = !ok || number < 0; !a.foreign {
 				a.Number = number
 			} else {
-				r.keepText("attemptID", text)
+				r.keepText(a.rest.from, "attemptID", text)
 			}
 		case "result":
 			a.Outcome = r.outcome()
@@ -69,7 +69,7 @@ func (r *Reader) attempt(letter byte, position int) {
 		case "resourceUsageMetrics":
 			r.usage(a)
 		default:
-			r.keep(&r.rest, key)
+			r.keep(&r.rest, a.rest.from, key)
 		}
 	}
 	switch {
@@ -77,7 +77,8 @@ func (r *Reader) attempt(letter byte, position int) {
 		a.Host = location
 	case location != 0 && location != a.Host && r.KeepRest:
 		h := r.hosts[location]
-		r.rest = append(append(append(r.rest, `"location":`...), layers(h)...), ',')
+		own := members.AppendKey(r.rest[a.rest.from:], "location")
+		r.rest = append(r.rest[:a.rest.from], append(own, layers(h)...)...)
 	}
 	a.rest.to = len(r.rest)
 }
@@ -95,7 +96,7 @@ func (r *Reader) usage(a *Attempt) {
 		case "physicalMemoryUsage":
 			r.count(&a.PhysicalBytes)
 		default:
-			r.keep(&r.rest, key)
+			r.keep(&r.rest, a.rest.from, key)
 		}
 	}
 }
@@ -177,37 +178,18 @@ func (r *Reader) intern(text []byte) string {
 }
 
 // keep appends a member that has no field, unless it says nothing.
-func (r *Reader) keep(to *[]byte, key []byte) {
+func (r *Reader) keep(to *[]byte, begin int, key []byte) {
 	if !r.KeepRest {
 		r.scan.Skip()
 		return
 	}
-	begin := len(*to)
-	*to = appendText(*to, key)
-	*to = append(*to, ':')
+	r.path = append(r.path[:0], key...) // the key is gone after Raw
 	raw := r.scan.Raw()
-	if saysNothing(raw) {
-		*to = (*to)[:begin]
-		return
-	}
-	*to = append(appendCompact(*to, raw), ',')
+	*to = append((*to)[:begin], members.AppendRaw((*to)[begin:], string(r.path), raw)...)
 }
 
-func (r *Reader) keepText(key string, text []byte) {
+func (r *Reader) keepText(begin int, key string, text []byte) {
 	if r.KeepRest {
-		r.rest = append(r.rest, '"')
-		r.rest = append(append(r.rest, key...), '"', ':')
-		r.rest = append(appendText(r.rest, text), ',')
+		r.rest = append(r.rest[:begin], members.AppendString(r.rest[begin:], key, string(text))...)
 	}
-}
-
-// saysNothing is true for null, -1, [] and {}, which stand for what is absent.
-func saysNothing(raw []byte) bool {
-	switch {
-	case len(raw) == 0 || string(raw) == "null" || string(raw) == "-1" || string(raw) == "-1.0":
-		return true
-	case raw[0] == '[' || raw[0] == '{':
-		return len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
-	}
-	return false
 }

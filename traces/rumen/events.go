@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"heddle/traces"
+	"heddle/traces/internal/members"
 	"heddle/traces/mend"
 )
 
@@ -55,16 +55,12 @@ func (c *converter) mend(kind mend.Kind, about string) {
 
 // member notes what an export would not find out itself.
 func (c *converter) member(key string, value int64) {
-	c.members = append(strconv.AppendInt(append(append(append(c.members, '"'), key...), '"', ':'), value, 10), ',')
+	c.members = members.AppendInt(c.members, key, value)
 }
 
 // source ends the members of a job, task or attempt.
 func (c *converter) source(t traces.Time, about traces.Attempt, rest []byte) {
-	c.members = append(c.members, rest...)
-	if len(rest) == 0 {
-		c.members = trim(c.members)
-	}
-	if len(c.members) > 0 {
+	if c.members = members.Join(c.members, rest); len(c.members) > 0 {
 		c.add(&traces.Source{T: t, Form: "rumen", About: about, Members: string(c.members)})
 	}
 	c.members = c.members[:0]
@@ -126,7 +122,7 @@ func (c *converter) jobStart() {
 		Priority: int32(slices.Index(priorities, j.Priority) + 1),
 	}
 	if e.Priority == 0 && j.Priority != "" {
-		c.members = append(append(append(c.members, `"priority":`...), appendText(nil, j.Priority)...), ',')
+		c.members = members.AppendString(c.members, "priority", j.Priority)
 	}
 	c.add(e)
 	c.source(e.T, traces.Attempt{Task: traces.Task{Job: c.id, Index: -1}, Number: -1}, j.Rest)

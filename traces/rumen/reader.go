@@ -158,7 +158,7 @@ func (r *Reader) read() {
 		case "reduceTasks":
 			r.reduces = r.tasks(r.reduces, 'r')
 		default:
-			r.keep(&r.jobRest, key)
+			r.keep(&r.jobRest, 0, key)
 		}
 	}
 }
@@ -188,12 +188,12 @@ func (r *Reader) task(t *Task, letter byte, position int) {
 			if t.foreign = !ok || number >= 0 || !r.sameJob(part); !t.foreign {
 				t.Index = index
 			} else {
-				r.keepText("taskID", text)
+				r.keepText(begin, "taskID", text)
 			}
 		case "taskType":
 			text, ok := s.String()
 			if ok && string(text) != kindName(letter) {
-				r.keepText("taskType", text)
+				r.keepText(begin, "taskType", text)
 			}
 		case "taskStatus":
 			t.Outcome = r.outcome()
@@ -228,7 +228,7 @@ func (r *Reader) task(t *Task, letter byte, position int) {
 			begin = len(r.rest)
 			r.rest = append(r.rest, own...)
 		default:
-			r.keep(&r.rest, key)
+			r.keep(&r.rest, begin, key)
 		}
 	}
 	t.rest = span{begin, len(r.rest)}
@@ -328,7 +328,7 @@ func (r *Reader) finish() error {
 		j.ID = fmt.Sprintf("%s.%d", first, r.seen[first])
 	}
 	r.seen[j.ID]++
-	j.Maps, j.Reduces, j.Rest = r.maps, r.reduces, trim(r.jobRest)
+	j.Maps, j.Reduces, j.Rest = r.maps, r.reduces, r.jobRest
 	if err := r.finishTasks(j.Maps); err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (r *Reader) finishTasks(tasks []Task) error {
 		t := &tasks[i]
 		t.Hosts = r.lists[t.hosts.from:t.hosts.to]
 		t.Attempts = r.attempts[t.attempts.from:t.attempts.to]
-		t.Rest = trim(r.rest[t.rest.from:t.rest.to])
+		t.Rest = r.rest[t.rest.from:t.rest.to]
 		if t.foreign {
 			if err := r.log.Add(foreignTask, at(r.job.Offset), fmt.Sprintf("%s, task %d", r.job.ID, i)); err != nil {
 				return err
@@ -348,7 +348,7 @@ func (r *Reader) finishTasks(tasks []Task) error {
 		}
 		for k := range t.Attempts {
 			a := &t.Attempts[k]
-			a.Rest = trim(r.rest[a.rest.from:a.rest.to])
+			a.Rest = r.rest[a.rest.from:a.rest.to]
 			if a.foreign {
 				if err := r.log.Add(foreignTry, at(r.job.Offset), fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, k)); err != nil {
 					return err
@@ -391,14 +391,6 @@ func unique[T any](list []T, number func(*T) *int32, again func(int32) error) er
 		seen[*n] = true
 	}
 	return nil
-}
-
-// trim takes the comma behind the last member off, nil where there is none.
-func trim(members []byte) []byte {
-	if len(members) == 0 {
-		return nil
-	}
-	return members[:len(members)-1]
 }
 
 // parseID reads "task_TIMESTAMP_JOB_m_INDEX" or, with a NUMBER behind it, an

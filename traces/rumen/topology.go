@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"heddle/traces/internal/jsonscan"
+	"heddle/traces/internal/members"
 )
 
 // maxLevels bounds the depth of a topology.
@@ -79,14 +80,14 @@ func AppendTopology(to []byte, hosts []Host) []byte {
 		}
 		depth := 0
 		for _, layer := range rackLayers(rack) {
-			to = append(append(append(to, `{"name":`...), appendText(nil, layer)...), `,"children":[`...)
+			to = append(members.AppendText(append(to, `{"name":`...), layer), `,"children":[`...)
 			depth++
 		}
 		for k, host := range in[rack] {
 			if k > 0 {
 				to = append(to, ',')
 			}
-			to = append(append(append(to, `{"name":`...), appendText(nil, host)...), `,"children":null}`...)
+			to = append(members.AppendText(append(to, `{"name":`...), host), `,"children":null}`...)
 		}
 		for range depth {
 			to = append(to, "]}"...)

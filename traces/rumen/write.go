@@ -6,11 +6,11 @@ import (
 	"io"
 	"iter"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/internal/members"
 )
 
 // undatedMs is the date that jobs of a trace without one get: Hadoop's own
@@ -29,164 +29,114 @@ func Write(out io.Writer, h traces.Header, jobs iter.Seq2[*byjob.Job, error]) er
 		w.racks[n.Node] = n.Rack
 	}
 	buf := bufio.NewWriter(out)
+	var line []byte
 	for job, err := range jobs {
 		if err != nil {
 			return err
 		}
-		w.to = w.to[:0]
-		w.job(job)
-		if _, err := buf.Write(append(w.to, '\n')); err != nil {
+		line = append(w.job(line[:0], job), '\n')
+		if _, err := buf.Write(line); err != nil {
 			return fmt.Errorf("write %s: %w", job.ID, err)
 		}
 	}
-	return buf.Flush()
+	if err := buf.Flush(); err != nil {
+		return fmt.Errorf("write jobs: %w", err)
+	}
+	return nil
 }
 
 type writer struct {
-	to    []byte
 	start int64 // ns since 1970 at Time 0
 	racks map[traces.Node]string
 	count int
 	id    string // of the job under way, without "job_"
-	// given are the members of the Source event under way: they win.
-	given map[string]bool
-	first bool
 }
 
-// open begins an object whose Source event is s.
-func (w *writer) open(s *traces.Source) {
-	w.to = append(w.to, '{')
-	w.first = true
-	w.given = map[string]bool{}
-	if s == nil || s.Form != "rumen" || s.Members == "" {
-		return
+// given is what an import of this form kept.
+func given(s *traces.Source) string {
+	if s == nil || s.Form != "rumen" {
+		return ""
 	}
-	for _, m := range splitMembers(s.Members) {
-		w.given[m.key] = true
-		w.comma()
-		w.to = append(append(append(w.to, m.key...), ':'), m.value...)
-	}
+	return s.Members
 }
 
-func (w *writer) comma() {
-	if !w.first {
-		w.to = append(w.to, ',')
+// ms is a time in milliseconds since 1970.
+func (w *writer) ms(t traces.Time, known bool) int64 {
+	if !known {
+		return Unknown
 	}
-	w.first = false
-}
-
-// key begins a member; false where the Source event has it.
-func (w *writer) key(name string) bool {
-	quoted := `"` + name + `"`
-	if w.given[quoted] {
-		return false
-	}
-	w.comma()
-	w.to = append(append(w.to, quoted...), ':')
-	return true
-}
-
-func (w *writer) text(name, value string) {
-	if !w.key(name) {
-		return
-	}
-	if value == "" {
-		w.to = append(w.to, "null"...)
-		return
-	}
-	w.to = appendText(w.to, value)
-}
-
-func (w *writer) number(name string, n int64) {
-	if w.key(name) {
-		w.to = strconv.AppendInt(w.to, n, 10)
-	}
-}
-
-// time writes a time in milliseconds since 1970.
-func (w *writer) time(name string, t traces.Time, known bool) {
-	ms := int64(Unknown)
-	if known {
-		ms = (w.start + int64(t)) / 1e6
-	}
-	w.number(name, ms)
+	return (w.start + int64(t)) / 1e6
 }
 
 var hadoopID = regexp.MustCompile(`^job_(\d+_\d+)$`)
 
-func (w *writer) job(j *byjob.Job) {
+func (w *writer) job(to []byte, j *byjob.Job) []byte {
 	w.count++
-	w.id = fmt.Sprintf("%d_%04d", int64(undatedMs), w.count)
-	if m := hadoopID.FindStringSubmatch(string(j.ID)); m != nil {
-		w.id = m[1]
-	}
 	s := j.Submitted
 	if s == nil {
-		s = &traces.JobSubmitted{Name: string(j.ID)}
+		s = &traces.JobSubmitted{}
 	}
 	name := s.Name
-	if name == "" && hadoopID.FindString(string(j.ID)) == "" {
-		name = string(j.ID)
+	if m := hadoopID.FindStringSubmatch(string(j.ID)); m != nil {
+		w.id = m[1]
+	} else {
+		w.id = fmt.Sprintf("%d_%04d", int64(undatedMs), w.count)
+		if name == "" {
+			name = string(j.ID)
+		}
 	}
-	w.open(j.Source)
-	w.text("jobID", "job_"+w.id)
-	w.text("jobName", name)
-	w.text("user", s.User)
-	w.text("queue", s.Queue)
-	priority := ""
+	o := members.Begin(to, given(j.Source))
+	o.Text("jobID", "job_"+w.id)
+	o.Text("jobName", name)
+	o.Text("user", s.User)
+	o.Text("queue", s.Queue)
 	if s.Priority > 0 && int(s.Priority) <= len(priorities) {
-		priority = priorities[s.Priority-1]
+		o.Text("priority", priorities[s.Priority-1])
 	}
-	w.text("priority", priority)
-	w.time("submitTime", s.T, j.Submitted != nil)
-	var launched traces.Time
+	o.Int("submitTime", w.ms(s.T, j.Submitted != nil))
+	launch, end := int64(Unknown), int64(Unknown)
+	outcome := traces.Unfinished
 	if j.Started != nil {
-		launched = j.Started.T
+		launch = w.ms(j.Started.T, true)
 	}
-	w.time("launchTime", launched, j.Started != nil)
-	end, outcome := traces.Time(0), traces.Unfinished
 	if j.Finished != nil {
-		end, outcome = j.Finished.T, j.Finished.Outcome
+		end, outcome = w.ms(j.Finished.T, true), j.Finished.Outcome
 	}
-	w.time("finishTime", end, j.Finished != nil)
-	w.text("outcome", outcomes[outcome%4])
-	w.text("jobtype", "JAVA")
-	w.number("totalMaps", int64(s.Maps))
-	w.number("totalReduces", int64(s.Reduces))
+	o.Int("launchTime", launch)
+	o.Int("finishTime", end)
+	o.Text("outcome", outcomes[outcome%4])
+	o.Text("jobtype", "JAVA")
+	o.Int("totalMaps", int64(s.Maps))
+	o.Int("totalReduces", int64(s.Reduces))
 	maps := 0
 	for maps < len(j.Tasks) && j.Tasks[maps].ID.Kind == traces.Map {
 		maps++
 	}
-	w.tasks("mapTasks", j.Tasks[:maps])
-	w.tasks("reduceTasks", j.Tasks[maps:])
-	if !w.given[`"otherTasks"`] {
-		w.key("otherTasks")
-		w.to = append(w.to, "[]"...)
+	o.Key("mapTasks")
+	o.To = list(o.To, j.Tasks[:maps], w.task)
+	o.Key("reduceTasks")
+	o.To = list(o.To, j.Tasks[maps:], w.task)
+	if o.Key("otherTasks") {
+		o.To = append(o.To, "[]"...)
 	}
-	w.to = append(w.to, '}')
+	return o.End()
 }
 
 var outcomes = [4]string{"", "SUCCESS", "FAILED", "KILLED"}
 
-func (w *writer) tasks(name string, tasks []*byjob.Task) {
-	w.key(name)
-	given := w.given
-	w.to = append(w.to, '[')
-	for i, t := range tasks {
+func list[T any](to []byte, items []T, item func([]byte, T) []byte) []byte {
+	to = append(to, '[')
+	for i, v := range items {
 		if i > 0 {
-			w.to = append(w.to, ',')
+			to = append(to, ',')
 		}
-		w.task(t)
+		to = item(to, v)
 	}
-	w.to = append(w.to, ']')
-	w.given, w.first = given, false
+	return append(to, ']')
 }
 
-func (w *writer) task(t *byjob.Task) {
-	w.open(t.Source)
+func (w *writer) task(to []byte, t *byjob.Task) []byte {
 	letter := t.ID.Kind.Letter()
-	w.text("taskID", fmt.Sprintf("task_%s_%s_%06d", w.id, letter, t.ID.Index))
-	w.text("taskType", kindName(letter[0]))
 	var start, end traces.Time
 	outcome := traces.Unfinished
 	var hosts []traces.Node
@@ -196,35 +146,27 @@ func (w *writer) task(t *byjob.Task) {
 	if t.Finished != nil {
 		end, outcome = t.Finished.T, t.Finished.Outcome
 	}
-	w.text("taskStatus", outcomes[outcome%4])
-	w.time("startTime", start, t.Scheduled != nil)
-	w.time("finishTime", end, t.Finished != nil)
-	for i, n := range w.totals(t) {
-		w.number(totalNames[i], n)
+	o := members.Begin(to, given(t.Source))
+	o.Text("taskID", fmt.Sprintf("task_%s_%s_%06d", w.id, letter, t.ID.Index))
+	o.Text("taskType", kindName(letter[0]))
+	o.Text("taskStatus", outcomes[outcome%4])
+	o.Int("startTime", w.ms(start, t.Scheduled != nil))
+	o.Int("finishTime", w.ms(end, t.Finished != nil))
+	for i, n := range totals(t) {
+		o.Int(totalNames[i], n)
 	}
-	if w.key("preferredLocations") {
-		w.to = append(w.to, '[')
-		for i, h := range hosts {
-			if i > 0 {
-				w.to = append(w.to, ',')
-			}
-			w.to = append(w.to, layers(Host{w.racks[h], string(h)})...)
-		}
-		w.to = append(w.to, ']')
+	if o.Key("preferredLocations") {
+		o.To = list(o.To, hosts, func(to []byte, h traces.Node) []byte {
+			return append(to, layers(Host{w.racks[h], string(h)})...)
+		})
 	}
-	w.key("attempts")
-	w.to = append(w.to, '[')
-	for i, a := range t.Attempts {
-		if i > 0 {
-			w.to = append(w.to, ',')
-		}
-		w.attempt(t, a)
-	}
-	w.to = append(w.to, "]}"...)
+	o.Key("attempts")
+	o.To = list(o.To, t.Attempts, w.attempt)
+	return o.End()
 }
 
 // totals is what totalsOf finds when the task is imported again.
-func (w *writer) totals(t *byjob.Task) [4]int64 {
+func totals(t *byjob.Task) [4]int64 {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		f := t.Attempts[i].Finished
 		switch {
@@ -238,10 +180,8 @@ func (w *writer) totals(t *byjob.Task) [4]int64 {
 	return [4]int64{Unknown, Unknown, Unknown, Unknown}
 }
 
-func (w *writer) attempt(t *byjob.Task, a *byjob.Attempt) {
-	usage := w.splitUsage(a)
-	letter := t.ID.Kind.Letter()
-	w.text("attemptID", fmt.Sprintf("attempt_%s_%s_%06d_%d", w.id, letter, t.ID.Index, a.ID.Number))
+func (w *writer) attempt(to []byte, a *byjob.Attempt) []byte {
+	letter := a.ID.Kind.Letter()
 	f := traces.AttemptFinished{Counters: traces.NoCounters}
 	if a.Finished != nil {
 		f = *a.Finished
@@ -255,23 +195,22 @@ func (w *writer) attempt(t *byjob.Task, a *byjob.Attempt) {
 	if host.Rack == "" {
 		host.Rack = w.racks[traces.Node(host.Name)]
 	}
-	w.text("result", outcomes[f.Outcome%4])
-	if host.Name == "" {
-		w.text("hostName", "")
-	} else {
-		w.text("hostName", hostPath(host))
-		if w.key("location") {
-			w.to = append(w.to, layers(host)...)
-		}
+	own, usage := splitUsage(given(a.Source))
+	o := members.Begin(to, own)
+	o.Text("attemptID", fmt.Sprintf("attempt_%s_%s_%06d_%d", w.id, letter, a.ID.Index, a.ID.Number))
+	o.Text("result", outcomes[f.Outcome%4])
+	o.Text("hostName", hostPath(host))
+	if host.Name != "" && o.Key("location") {
+		o.To = append(o.To, layers(host)...)
 	}
-	w.time("startTime", start, a.Started != nil)
-	w.time("finishTime", f.T, a.Finished != nil)
-	w.time("shuffleFinished", f.ShuffleDone, f.ShuffleDone != 0)
-	w.time("sortFinished", f.SortDone, f.SortDone != 0)
+	o.Int("startTime", w.ms(start, a.Started != nil))
+	o.Int("finishTime", w.ms(f.T, a.Finished != nil))
+	o.Int("shuffleFinished", w.ms(f.ShuffleDone, f.ShuffleDone != 0))
+	o.Int("sortFinished", w.ms(f.SortDone, f.SortDone != 0))
 	c := &f.Counters
-	mapIn, mapOut, redIn, redOut := c.InputRecords, c.OutputRecords, int64(Unknown), int64(Unknown)
-	if t.ID.Kind == traces.Reduce {
-		mapIn, mapOut, redIn, redOut = redIn, redOut, mapIn, mapOut
+	mapIn, mapOut, reduceIn, reduceOut := c.InputRecords, c.OutputRecords, int64(Unknown), int64(Unknown)
+	if a.ID.Kind == traces.Reduce {
+		mapIn, mapOut, reduceIn, reduceOut = reduceIn, reduceOut, mapIn, mapOut
 	}
 	for _, v := range []struct {
 		name string
@@ -280,37 +219,34 @@ func (w *writer) attempt(t *byjob.Task, a *byjob.Attempt) {
 		{"hdfsBytesRead", c.HDFSReadBytes}, {"hdfsBytesWritten", c.HDFSWrittenBytes},
 		{"fileBytesRead", c.FileReadBytes}, {"fileBytesWritten", c.FileWrittenBytes},
 		{"mapInputRecords", mapIn}, {"mapInputBytes", Unknown}, {"mapOutputBytes", c.MapOutputBytes}, {"mapOutputRecords", mapOut},
-		{"combineInputRecords", Unknown}, {"reduceInputGroups", Unknown}, {"reduceInputRecords", redIn},
-		{"reduceShuffleBytes", c.ShuffleBytes}, {"reduceOutputRecords", redOut}, {"spilledRecords", c.SpilledRecords},
+		{"combineInputRecords", Unknown}, {"reduceInputGroups", Unknown}, {"reduceInputRecords", reduceIn},
+		{"reduceShuffleBytes", c.ShuffleBytes}, {"reduceOutputRecords", reduceOut}, {"spilledRecords", c.SpilledRecords},
 	} {
-		w.number(v.name, v.n)
+		o.Int(v.name, v.n)
 	}
-	if c.CPUMs >= 0 || c.PhysicalBytes >= 0 || usage != "" {
-		w.key("resourceUsageMetrics")
-		w.to = append(w.to, fmt.Sprintf(`{"cumulativeCpuUsage":%d,"physicalMemoryUsage":%d%s}`, c.CPUMs, c.PhysicalBytes, usage)...)
+	if (c.CPUMs >= 0 || c.PhysicalBytes >= 0 || usage != "") && o.Key("resourceUsageMetrics") {
+		u := members.Begin(o.To, usage)
+		u.Int("cumulativeCpuUsage", c.CPUMs)
+		u.Int("physicalMemoryUsage", c.PhysicalBytes)
+		o.To = u.End()
 	}
-	w.to = append(w.to, '}')
+	return o.End()
 }
 
-// splitUsage begins an attempt. The members that belong into its
-// resourceUsageMetrics are given back.
-func (w *writer) splitUsage(a *byjob.Attempt) string {
-	if a.Source == nil {
-		w.open(nil)
-		return ""
+// splitUsage takes the members of resourceUsageMetrics out of an attempt's.
+func splitUsage(all string) (own, usage string) {
+	if !strings.Contains(all, `Usage"`) {
+		return all, ""
 	}
-	own, usage := *a.Source, ""
-	var kept []string
-	for _, m := range splitMembers(own.Members) {
-		if text := m.key + ":" + m.value; m.key == `"virtualMemoryUsage"` || m.key == `"heapUsage"` {
-			usage += "," + text
+	var rest, inner []string
+	for _, m := range members.Split(all) {
+		if text := m.Key + ":" + m.Value; m.Key == `"virtualMemoryUsage"` || m.Key == `"heapUsage"` {
+			inner = append(inner, text)
 		} else {
-			kept = append(kept, text)
+			rest = append(rest, text)
 		}
 	}
-	own.Members = strings.Join(kept, ",")
-	w.open(&own)
-	return usage
+	return strings.Join(rest, ","), strings.Join(inner, ",")
 }
 
 func hostPath(h Host) string {
@@ -318,37 +254,4 @@ func hostPath(h Host) string {
 		return h.Name
 	}
 	return h.Rack + "/" + h.Name
-}
-
-type memberText struct{ key, value string }
-
-// splitMembers splits compact members at their commas. What is not well-formed
-// is left out: a trace may have been written by another program.
-func splitMembers(members string) []memberText {
-	var found []memberText
-	depth, begin, colon, inText := 0, 0, -1, false
-	for i := 0; i <= len(members); i++ {
-		switch {
-		case i == len(members) || members[i] == ',' && depth == 0 && !inText:
-			if colon > begin {
-				m := memberText{members[begin:colon], members[colon+1 : i]}
-				if validMember(m) {
-					found = append(found, m)
-				}
-			}
-			begin, colon = i+1, -1
-		case inText && members[i] == '\\':
-			i++
-		case members[i] == '"':
-			inText = !inText
-		case inText:
-		case members[i] == '{' || members[i] == '[':
-			depth++
-		case members[i] == '}' || members[i] == ']':
-			depth--
-		case members[i] == ':' && depth == 0 && colon < 0:
-			colon = i
-		}
-	}
-	return found
 }

@@ -36,7 +36,7 @@ var DefaultRules = Rules{
 }
 
 // maxTasks bounds a job's maps, and so memory.
-const maxTasks = 16 << 20
+const maxTasks = 1 << 20
 
 // maxMs bounds a task's time: ten years.
 const maxMs = 10 * 365 * 24 * 3600 * 1000

@@ -22,6 +22,7 @@
 package jsonscan
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -138,17 +139,31 @@ func (s *Scanner) unexpected(want string) {
 
 // peek steps over white space and gives the next byte, 0 at the end.
 func (s *Scanner) peek() byte {
+	if c := s.buf[s.pos]; c > ' ' {
+		return c
+	}
+	return s.space()
+}
+
+const eightSpaces = 0x2020202020202020
+
+func (s *Scanner) space() byte {
 	for {
 		pos, buf := s.pos, s.buf
 		c := buf[pos]
 		for c == ' ' || c == '\n' || c == '\t' || c == '\r' {
 			pos++
+			for pos+8 <= len(buf) && binary.LittleEndian.Uint64(buf[pos:]) == eightSpaces {
+				pos += 8
+			}
 			c = buf[pos]
 		}
 		s.pos = pos
 		if pos < s.end {
 			return c
 		}
+		// White space behind the end is from earlier bytes.
+		s.pos = s.end
 		if !s.fill() {
 			return 0
 		}
@@ -270,17 +285,22 @@ func (s *Scanner) Key() []byte {
 	if s.err != nil {
 		return nil
 	}
-	// The key may lie in buf, which the next byte's arrival would move.
-	if s.buf[s.pos] != ':' {
-		s.scratch = append(s.scratch[:0], key...)
-		key = s.scratch
-		if s.peek() != ':' {
-			s.unexpected("a colon")
-			return nil
-		}
+	pos := s.pos
+	for s.buf[pos] == ' ' {
+		pos++
+	}
+	if s.buf[pos] == ':' {
+		s.pos = pos + 1
+		return key
+	}
+	// The key may lie in buf, which the next bytes' arrival would move.
+	s.scratch = append(s.scratch[:0], key...)
+	if s.peek() != ':' {
+		s.unexpected("a colon")
+		return nil
 	}
 	s.pos++
-	return key
+	return s.scratch
 }
 
 // Null steps over a null; false where the value is something else.

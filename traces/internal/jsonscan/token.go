@@ -1,19 +1,32 @@
 package jsonscan
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// plain is true for bytes that stand for themselves in a text.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < 256; c++ {
-		t[c] = c != '"' && c != '\\'
+// plain is the end of the bytes from pos on that stand for themselves in a text:
+// neither quote nor backslash nor control character. Eight bytes at a time: a
+// byte of x is 0 where (x - 0x01…) &^ x has its top bit, up to the first such.
+func plain(buf []byte, pos int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for pos+8 <= len(buf) {
+		w := binary.LittleEndian.Uint64(buf[pos:])
+		quote, slash := w^'"'*ones, w^'\\'*ones
+		if m := ((quote-ones)&^quote | (slash-ones)&^slash | (w-' '*ones)&^w) & tops; m != 0 {
+			return pos + bits.TrailingZeros64(m)>>3
+		}
+		pos += 8
 	}
-	return t
-}()
+	for c := buf[pos]; c >= ' ' && c != '"' && c != '\\'; c = buf[pos] {
+		pos++
+	}
+	return pos
+}
 
 // text reads the text at pos. It lies in buf or, with escapes, in scratch.
 func (s *Scanner) text() []byte {
@@ -21,10 +34,8 @@ func (s *Scanner) text() []byte {
 	s.pos++
 	escaped := false
 	for {
-		pos, buf := s.pos, s.buf
-		for plain[buf[pos]] {
-			pos++
-		}
+		buf := s.buf
+		pos := plain(buf, s.pos)
 		s.pos = pos
 		switch {
 		case buf[pos] == '"':
@@ -182,6 +193,21 @@ func (s *Scanner) Raw() []byte {
 
 // Skip steps over the next value.
 func (s *Scanner) Skip() {
+	switch c := s.peek(); {
+	case c == '"':
+		s.skipText()
+	case c == '-' || '0' <= c && c <= '9':
+		s.word()
+	case c == 't' || c == 'f' || c == 'n':
+		s.literal()
+	case c == '{' || c == '[':
+		s.skipNested()
+	default:
+		s.unexpected("a value")
+	}
+}
+
+func (s *Scanner) skipNested() {
 	var open [maxDepth]bool // true: an object
 	depth := 0
 	for s.err == nil {
@@ -260,10 +286,8 @@ func (s *Scanner) skipKey() {
 func (s *Scanner) skipText() {
 	s.pos++
 	for {
-		pos, buf := s.pos, s.buf
-		for plain[buf[pos]] {
-			pos++
-		}
+		buf := s.buf
+		pos := plain(buf, s.pos)
 		s.pos = pos
 		switch {
 		case buf[pos] == '"':

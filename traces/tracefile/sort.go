@@ -1,0 +1,198 @@
+package tracefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"heddle/traces"
+)
+
+// maxRunEvents and maxRunBytes bound what a Sorter keeps in memory.
+const (
+	maxRunEvents = 1 << 18
+	maxRunBytes  = 64 << 20
+)
+
+// Sorter puts any number of events into the order of a finished trace, in
+// bounded memory: sorted runs on disk, merged at the end.
+type Sorter struct {
+	folder string // made for the first run
+	parent string
+	run    []traces.Event
+	bytes  int
+	runs   []string
+	count  int64
+}
+
+// NewSorter keeps its runs in a folder of their own in parent, until Close.
+func NewSorter(parent string) *Sorter { return &Sorter{parent: parent} }
+
+// Add takes an event in, which the Sorter keeps.
+func (s *Sorter) Add(e traces.Event) error {
+	s.run = append(s.run, e)
+	s.count++
+	if source, ok := e.(*traces.Source); ok {
+		s.bytes += len(source.Members)
+	}
+	if len(s.run) < maxRunEvents && s.bytes < maxRunBytes {
+		return nil
+	}
+	return s.spill()
+}
+
+// Count is the number of events taken in.
+func (s *Sorter) Count() int64 { return s.count }
+
+func (s *Sorter) spill() (err error) {
+	if s.folder == "" {
+		if s.folder, err = os.MkdirTemp(s.parent, ".heddle-sort-*"); err != nil {
+			return fmt.Errorf("sort events: %w", err)
+		}
+	}
+	traces.Sort(s.run)
+	path := filepath.Join(s.folder, fmt.Sprint(len(s.runs)))
+	w, err := Create(path, traces.Header{})
+	if err != nil {
+		return fmt.Errorf("sort events: %w", err)
+	}
+	for _, e := range s.run {
+		if err = w.Write(e); err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("sort events: %w", err)
+	}
+	s.runs = append(s.runs, path)
+	clear(s.run)
+	s.run, s.bytes = s.run[:0], 0
+	return nil
+}
+
+// WriteFile writes the events in order to a trace at path, as the function
+// WriteFile does. last, where not nil, may change each event on its way, but
+// not the order.
+func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
+	traces.Sort(s.run)
+	var heads []*run
+	defer func() {
+		for _, r := range heads {
+			r.close()
+		}
+	}()
+	for i, p := range s.runs {
+		in, err := Open(p)
+		if err != nil {
+			return fmt.Errorf("sort events: %w", err)
+		}
+		heads = append(heads, &run{number: i, in: in})
+	}
+	heads = append(heads, &run{number: len(s.runs), kept: s.run})
+	return replaceFile(path, func(f *os.File) error {
+		w, err := newWriter(f, path, h)
+		if err != nil {
+			return err
+		}
+		heap := make([]*run, 0, len(heads))
+		for _, r := range heads {
+			if r.next() {
+				heap = append(heap, r)
+			} else if r.err() != nil {
+				return r.err()
+			}
+		}
+		slices.SortFunc(heap, compareRuns)
+		for len(heap) > 0 {
+			r := heap[0]
+			if last != nil {
+				last(r.event)
+			}
+			if err := w.Write(r.event); err != nil {
+				return err
+			}
+			if !r.next() {
+				if r.err() != nil {
+					return r.err()
+				}
+				heap[0] = heap[len(heap)-1]
+				heap = heap[:len(heap)-1]
+			}
+			sink(heap)
+		}
+		return w.Close()
+	})
+}
+
+// Close removes the runs.
+func (s *Sorter) Close() error {
+	if s.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(s.folder)
+}
+
+// run is a sorted run, on disk or kept.
+type run struct {
+	number int
+	in     *Reader
+	kept   []traces.Event
+	event  traces.Event
+}
+
+func (r *run) next() bool {
+	if r.in != nil {
+		if !r.in.Next() {
+			return false
+		}
+		r.event = r.in.Event()
+		return true
+	}
+	if len(r.kept) == 0 {
+		return false
+	}
+	r.event, r.kept = r.kept[0], r.kept[1:]
+	return true
+}
+
+func (r *run) err() error {
+	if r.in == nil {
+		return nil
+	}
+	return r.in.Err()
+}
+
+func (r *run) close() {
+	if r.in != nil {
+		r.in.Close()
+	}
+}
+
+// compareRuns orders runs by their next events; at the same place the earlier
+// run first, as a stable sort would.
+func compareRuns(a, b *run) int {
+	if c := traces.Compare(a.event, b.event); c != 0 {
+		return c
+	}
+	return a.number - b.number
+}
+
+// sink puts the first of a heap where it belongs.
+func sink(heap []*run) {
+	for i := 0; ; {
+		least := 2*i + 1
+		if least >= len(heap) {
+			return
+		}
+		if least+1 < len(heap) && compareRuns(heap[least+1], heap[least]) < 0 {
+			least++
+		}
+		if compareRuns(heap[i], heap[least]) <= 0 {
+			return
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
+}
