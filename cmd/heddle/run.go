@@ -72,6 +72,15 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if err != nil {
 		return err
 	}
+	o.Others = map[string]*config.Cluster{}
+	for _, name := range e.Clusters() {
+		if name == e.Cluster {
+			continue
+		}
+		if o.Others[name], err = loadCluster(name); err != nil {
+			return err
+		}
+	}
 	if o.Root, err = runsRoot(o.Root); err != nil {
 		return err
 	}

@@ -26,16 +26,17 @@ type Experiment struct {
 	// Workloads, Models and Repeats span the trials.
 	Workloads []Workload `yaml:"workloads"`
 	// Models are scheduler models; "yarn", the default, is the cluster's own.
-	Models []string `yaml:"models"`
+	Models []Model `yaml:"models"`
 	// Repeats is how often everything is run, 1 by default.
 	Repeats int `yaml:"repeats"`
 	// Seed decides the order of models, and everything random below; 1 by
-	// default.
+	// default. A model's own seed is it plus the number of the repeat, from 0.
 	Seed uint64 `yaml:"seed"`
 	// Actuator carries decisions out; by default ActuatorNone.
 	Actuator string `yaml:"actuator"`
 	// Splits is what an ApplicationMaster sees of where its input is; by
-	// default SplitsAsSubmitted.
+	// default SplitsAsSubmitted. ModelYARN plans nothing: under SplitsPlan its
+	// jobs run as submitted.
 	Splits string `yaml:"splits"`
 	// Cache is what of the inputs is put into the HDFS cache before a trial.
 	Cache Cache `yaml:"cache,omitempty"`
@@ -115,7 +116,7 @@ func LoadExperiment(file string) (*Experiment, error) {
 // ParseExperiment is LoadExperiment of a file's content; file is its name.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	e := &Experiment{
-		Cluster: "lab", Models: []string{ModelYARN}, Repeats: 1, Seed: 1,
+		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
 		Actuator: ActuatorNone, Splits: SplitsAsSubmitted, ColdReads: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second),
@@ -137,6 +138,9 @@ func (e *Experiment) fill(file string) {
 	}
 	if IsClusterFile(e.Cluster) && !filepath.IsAbs(e.Cluster) {
 		e.Cluster = filepath.Join(filepath.Dir(file), e.Cluster)
+	}
+	for i := range e.Models {
+		e.Models[i].fill(e, file)
 	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
@@ -185,14 +189,7 @@ func (e *Experiment) problems() problems {
 	if len(e.Models) == 0 {
 		p.addf("models", "want at least one, such as %s", ModelYARN)
 	}
-	for i, m := range e.Models {
-		path := fmt.Sprintf("models[%d]", i)
-		if !fileName.MatchString(m) {
-			p.addf(path, "%q is not a model's name", m)
-		} else if slices.Contains(e.Models[:i], m) {
-			p.addf(path, "%q is listed twice; use repeats to run it more often", m)
-		}
-	}
+	e.modelProblems(&p)
 	if e.Repeats < 1 || e.Repeats > 10000 {
 		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
 	}
@@ -267,21 +264,20 @@ func (w Workload) Spec() hibench.Spec {
 // valid all the same.
 func (e *Experiment) Supported() error {
 	var errs []error
-	unless := func(ok bool, what string) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("%s is not available yet in this version", what))
-		}
-	}
 	for _, m := range e.Models {
-		if m == ModelYARN {
+		if m.Model == ModelYARN {
 			continue
 		}
-		if _, err := sched.New(m, nil); err != nil {
+		model, err := m.Scheduler(0)
+		_, plans := model.(sched.JobPlanner)
+		switch {
+		case err != nil:
 			errs = append(errs, err)
-		} else if e.Actuator == ActuatorNone {
-			errs = append(errs, fmt.Errorf("model %q decides nothing with actuator %s; set actuator: %s", m, ActuatorNone, ActuatorLabels))
+		case m.Splits == SplitsPlan && !plans:
+			errs = append(errs, fmt.Errorf("model %q plans no splits; set splits: %s, or take a model that does, such as planned", m.Model, SplitsAsSubmitted))
+		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:
+			errs = append(errs, fmt.Errorf("model %q decides nothing with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels))
 		}
 	}
-	unless(e.Splits == SplitsAsSubmitted, fmt.Sprintf("splits %q (only %q)", e.Splits, SplitsAsSubmitted))
 	return errors.Join(errs...)
 }

@@ -117,6 +117,12 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 		}
 		return
 	}
+	if short, ok := v.Addr().Interface().(interface{ shorten(string) }); ok {
+		if s, ok := scalar(n); ok {
+			short.shorten(s)
+			return
+		}
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(n, v, path)

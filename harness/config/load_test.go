@@ -89,7 +89,7 @@ func TestExamples(t *testing.T) {
 	want := &Experiment{
 		Name: "first", Cluster: "lab",
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
-		Models:    []string{"yarn"}, Repeats: 3, Seed: 1, Actuator: "none", Splits: "asSubmitted",
+		Models:    []Model{{Label: "yarn", Model: "yarn", Splits: "asSubmitted", Cluster: "lab"}}, Repeats: 3, Seed: 1, Actuator: "none", Splits: "asSubmitted",
 		Cache: Cache{Seed: 1}, ColdReads: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),

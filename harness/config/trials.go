@@ -12,7 +12,23 @@ type Trial struct {
 	// Repeat counts from 1.
 	Repeat   int
 	Workload Workload
-	Model    string
+	Model    Model
+}
+
+// SplitsOf is what ApplicationMasters are to see in a trial, as Experiment.Splits.
+func (e *Experiment) SplitsOf(t Trial) string {
+	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
+		return SplitsAsSubmitted
+	}
+	return t.Model.Splits
+}
+
+// ActuatorOf is what carries decisions out in a trial, as Experiment.Actuator.
+func (e *Experiment) ActuatorOf(t Trial) string {
+	if t.Model.Model == ModelYARN {
+		return ActuatorNone
+	}
+	return e.Actuator
 }
 
 // Trials are all runs of e in the order in which they are to be done: repeat
@@ -25,7 +41,7 @@ func (e *Experiment) Trials() []Trial {
 		for w, workload := range e.Workloads {
 			for _, m := range e.modelOrder(r, w) {
 				trials = append(trials, Trial{
-					Name:   fmt.Sprintf("r%02d-%s-%s", r+1, workload.Label, e.Models[m]),
+					Name:   fmt.Sprintf("r%02d-%s-%s", r+1, workload.Label, e.Models[m].Label),
 					Repeat: r + 1, Workload: workload, Model: e.Models[m],
 				})
 			}

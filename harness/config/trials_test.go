@@ -12,7 +12,7 @@ import (
 func TestTrialNames(t *testing.T) {
 	e := Experiment{
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount"}, {Name: "sort", Label: "small-sort"}},
-		Models:    []string{"yarn"}, Repeats: 2,
+		Models:    OurModels("yarn"), Repeats: 2,
 	}
 	var names []string
 	for _, trial := range e.Trials() {
@@ -31,7 +31,7 @@ func TestTrialsProperties(t *testing.T) {
 			e.Workloads = append(e.Workloads, Workload{Label: fmt.Sprint("w", i)})
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "models") {
-			e.Models = append(e.Models, fmt.Sprint("m", i))
+			e.Models = append(e.Models, OurModels(fmt.Sprint("m", i))...)
 		}
 		trials := e.Trials()
 		w, m := len(e.Workloads), len(e.Models)
@@ -47,7 +47,7 @@ func TestTrialsProperties(t *testing.T) {
 				t.Fatalf("trial %d is %s, out of order", i, trial.Name)
 			}
 			if i%m == 0 {
-				first[trial.Workload.Label+" "+trial.Model]++
+				first[trial.Workload.Label+" "+trial.Model.Label]++
 			}
 		}
 		if len(names) != len(trials) {
@@ -55,9 +55,9 @@ func TestTrialsProperties(t *testing.T) {
 		}
 		for _, workload := range e.Workloads {
 			for _, model := range e.Models {
-				n := first[workload.Label+" "+model]
+				n := first[workload.Label+" "+model.Label]
 				if low, high := e.Repeats/m, (e.Repeats+m-1)/m; n < low || n > high {
-					t.Fatalf("model %s goes first %d times of %d in %s, want %d to %d", model, n, e.Repeats, workload.Label, low, high)
+					t.Fatalf("model %s goes first %d times of %d in %s, want %d to %d", model.Label, n, e.Repeats, workload.Label, low, high)
 				}
 			}
 		}
@@ -74,10 +74,10 @@ func TestTrialsProperties(t *testing.T) {
 func TestTrialsDependOnTheSeed(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(20) {
-		e := Experiment{Workloads: []Workload{{Label: "w"}}, Models: []string{"a", "b", "c"}, Repeats: 1, Seed: seed}
+		e := Experiment{Workloads: []Workload{{Label: "w"}}, Models: OurModels("a", "b", "c"), Repeats: 1, Seed: seed}
 		order := ""
 		for _, trial := range e.Trials() {
-			order += trial.Model
+			order += trial.Model.Label
 		}
 		orders[order] = true
 	}

@@ -27,6 +27,9 @@ type Options struct {
 	// Source is the experiment file as given, kept with the results.
 	Source  []byte
 	Cluster *config.Cluster
+	// Others are the clusters that models name, if not the experiment's, by
+	// that name.
+	Others map[string]*config.Cluster
 	// Root is the folder of run folders; Name is the run's own, by default the
 	// time and the experiment's name.
 	Root, Name string
@@ -60,15 +63,23 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 	if o.Progress == nil {
 		o.Progress = func(Step) {}
 	}
-	if err := errors.Join(o.Experiment.Supported(), o.Cluster.Supported()); err != nil {
+	if err := o.supported(); err != nil {
 		return nil, err
 	}
-	cluster, err := connect.To(o.Cluster)
-	if err != nil {
-		return nil, err
+	clusters := map[string]*connect.Cluster{}
+	defer func() {
+		for _, c := range clusters {
+			c.Close()
+		}
+	}()
+	for _, name := range o.Experiment.Clusters() {
+		c, err := connect.To(o.config(name))
+		if err != nil {
+			return nil, err
+		}
+		clusters[name] = c
 	}
-	defer cluster.Close()
-	info, err := cluster.RM.Info(ctx)
+	info, err := clusters[o.Experiment.Cluster].RM.Info(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start run: %w", err)
 	}
@@ -77,8 +88,11 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 		return run, err
 	}
 	defer run.Close()
-	if err = endLeftovers(ctx, cluster, func(text string) { o.Progress(Step{Doing: "look", Text: text}) }); err == nil {
-		err = runTrials(ctx, &o, cluster, run)
+	for _, name := range o.Experiment.Clusters() {
+		err = errors.Join(err, endLeftovers(ctx, clusters[name], func(text string) { o.Progress(Step{Doing: "look", Text: text}) }))
+	}
+	if err == nil {
+		err = runTrials(ctx, &o, clusters, run)
 	}
 	if werr := writeSummary(run); err == nil {
 		err = werr
@@ -87,6 +101,26 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 		err = eerr
 	}
 	return run, err
+}
+
+// config is the cluster that the experiment or a model names.
+func (o *Options) config(name string) *config.Cluster {
+	if name == o.Experiment.Cluster {
+		return o.Cluster
+	}
+	return o.Others[name]
+}
+
+func (o *Options) supported() error {
+	err := o.Experiment.Supported()
+	for _, name := range o.Experiment.Clusters() {
+		if c := o.config(name); c == nil {
+			err = errors.Join(err, fmt.Errorf("cluster %s was not given", name))
+		} else {
+			err = errors.Join(err, c.Supported())
+		}
+	}
+	return err
 }
 
 // open makes the run folder, or takes an unfinished one up.
@@ -116,9 +150,11 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	clusterFile, err := yaml.Marshal(o.Cluster)
-	if err == nil {
-		err = run.WriteFile("cluster.yaml", clusterFile)
+	err = o.writeCluster(run, "cluster.yaml", o.Cluster)
+	for _, m := range o.Experiment.Models {
+		if m.Cluster != o.Experiment.Cluster {
+			err = errors.Join(err, o.writeCluster(run, "cluster-"+m.Label+".yaml", o.config(m.Cluster)))
+		}
 	}
 	if err == nil {
 		err = run.WriteFile("experiment.yaml", o.Source)
@@ -129,7 +165,15 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 	return run, nil
 }
 
-func runTrials(ctx context.Context, o *Options, cluster *connect.Cluster, run *runs.Run) error {
+func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) error {
+	data, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(file, data)
+}
+
+func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Cluster, run *runs.Run) error {
 	plan := map[string]config.Trial{}
 	for _, t := range o.Experiment.Trials() {
 		plan[t.Name] = t
@@ -146,7 +190,7 @@ func runTrials(ctx context.Context, o *Options, cluster *connect.Cluster, run *r
 			return err
 		}
 		t := &trialRun{
-			options: o, cluster: cluster, plan: trial, results: run, folder: active,
+			options: o, cluster: clusters[trial.Model.Cluster], plan: trial, results: run, folder: active,
 			step: Step{Trial: name, Number: i + 1, Trials: len(todo)},
 		}
 		if err := t.run(ctx); err != nil {

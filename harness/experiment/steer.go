@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/hold"
 	"heddle/harness/live"
-	"heddle/harness/sched"
 	"heddle/hibench"
+	"heddle/traces"
 )
 
-// steering is a model's hand on the cluster while a trial's jobs run. Nil is
-// none: the cluster's own scheduler decides.
+// steering is a model's hand on the cluster while a trial's jobs run, or on what
+// their ApplicationMasters read alone. Nil is none: the cluster's own scheduler
+// decides, by splits as they were submitted.
 type steering struct {
 	cluster *hold.Cluster
 	hold    *hold.Hold
@@ -23,16 +26,18 @@ type steering struct {
 
 // steer takes hold of the cluster for the trial's model. Steering ends with the
 // hold, and with ctx.
-func (t *trialRun) steer(ctx context.Context, session *capture.Session) (*steering, error) {
-	if t.plan.Model == config.ModelYARN || t.options.Experiment.Actuator != config.ActuatorLabels {
+func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFolder string) (*steering, error) {
+	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
+	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
 		return nil, nil
 	}
-	model, err := sched.New(t.plan.Model, nil)
+	// Each repeat has another seed, which is the same for all models.
+	model, err := t.plan.Model.Scheduler(t.options.Experiment.Seed + uint64(t.plan.Repeat-1))
 	if err != nil {
 		return nil, err
 	}
 	s := &steering{}
-	if s.cluster, err = hold.Connect(t.options.Cluster); err != nil {
+	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
 		return nil, err
 	}
 	s.hold, err = hold.Take(ctx, s.cluster, hold.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.folder.Dir})
@@ -41,12 +46,31 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session) (*steeri
 		return nil, err
 	}
 	s.driver, err = live.Start(s.hold.Context(), live.Options{
-		Cluster: t.cluster, Model: model, Changes: s.hold, Start: session.Origin(), Record: session.Add,
+		Cluster: t.cluster, Model: model, Actuator: actuator, Splits: splits,
+		Changes: s.hold, Start: session.Origin(), Record: session.Add,
+		KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
+			session.Resplit(job, rewritten)
+			return keepSubmitted(jobsFolder, job, submitted)
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.release(ctx))
 	}
 	return s, nil
+}
+
+// keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside
+// the one that its ApplicationMaster reads.
+func keepSubmitted(folder string, job traces.JobID, data []byte) error {
+	own := filepath.Join(folder, string(job))
+	err := os.MkdirAll(own, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own, "job.splitmetainfo.submitted"), data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep splits of %s as submitted: %w", job, err)
+	}
+	return nil
 }
 
 // stop ends steering and puts the cluster back as it was, also after ctx has

@@ -148,7 +148,7 @@ func (t *trialRun) dropLinks() error {
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
 func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
-	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model, Repeat: t.plan.Repeat}
+	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	jobsFolder, err := t.folder.Path("jobs")
 	if err != nil {
 		return result, capture.Result{}, err
@@ -166,12 +166,12 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	if err != nil {
 		return result, capture.Result{}, err
 	}
-	steering, err := t.steer(ctx, session)
+	steering, err := t.steer(ctx, session, jobsFolder)
 	if err != nil {
 		session.Stop(ctx)
 		return result, capture.Result{}, err
 	}
-	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model))
+	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	clients, running := errgroup.WithContext(ctx)
 	reports := make([]string, len(tags))
 	for i := range tags {
@@ -203,11 +203,8 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 // keep writes the trace and notes what it says of the jobs.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	h := &captured.Header
-	h.Seed, h.Model = t.options.Experiment.Seed, t.plan.Model
-	h.Actuator, h.Splits = t.options.Experiment.Actuator, t.options.Experiment.Splits
-	if t.plan.Model == config.ModelYARN {
-		h.Actuator = config.ActuatorNone
-	}
+	h.Seed, h.Model, h.Params = t.options.Experiment.Seed, t.plan.Model.Model, t.plan.Model.Params
+	h.Actuator, h.Splits = t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	captured.Events = append(captured.Events, t.cache.notes()...)
 	traces.Sort(captured.Events)
 	if t.cache != nil {
@@ -300,7 +297,7 @@ func (t *trialRun) runner() (*hibench.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, w := t.options.Cluster, t.plan.Workload
+	c, w := t.cluster.Config, t.plan.Workload
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,

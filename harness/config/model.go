@@ -1,0 +1,102 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"heddle/harness/sched"
+)
+
+// Model is a way to place work that an experiment compares with others. In a
+// file it is the name of a scheduler model, or a mapping with more: the same
+// model with other parameters, other splits, or on another cluster.
+type Model struct {
+	// Label is its name in trials and reports, by default Model.
+	Label string `yaml:"label,omitempty"`
+	// Model is a scheduler model's name; "yarn" is the cluster's own scheduler.
+	Model string `yaml:"model"`
+	// Params are the model's parameters that differ from their defaults.
+	Params map[string]string `yaml:"params,omitempty"`
+	// Splits and Cluster are the experiment's where they are empty.
+	Splits  string `yaml:"splits,omitempty"`
+	Cluster string `yaml:"cluster,omitempty"`
+}
+
+// shorten takes the name alone.
+func (m *Model) shorten(name string) { m.Model = name }
+
+// OurModels are models with no more than a name.
+func OurModels(names ...string) []Model {
+	models := make([]Model, len(names))
+	for i, name := range names {
+		models[i] = Model{Label: name, Model: name}
+	}
+	return models
+}
+
+func (m *Model) fill(e *Experiment, file string) {
+	if m.Label == "" {
+		m.Label = m.Model
+	}
+	if m.Splits == "" {
+		m.Splits = e.Splits
+	}
+	switch {
+	case m.Cluster == "":
+		m.Cluster = e.Cluster
+	case IsClusterFile(m.Cluster) && !filepath.IsAbs(m.Cluster):
+		m.Cluster = filepath.Join(filepath.Dir(file), m.Cluster)
+	}
+}
+
+func (e *Experiment) modelProblems(p *problems) {
+	labels := map[string]bool{}
+	for i, m := range e.Models {
+		path := fmt.Sprintf("models[%d]", i)
+		switch {
+		case !fileName.MatchString(m.Model):
+			p.addf(path, "%q is not a model's name", m.Model)
+		case !fileName.MatchString(m.Label):
+			p.addf(path+".label", "%q: want letters, digits and ._- in it, a letter or digit first", m.Label)
+		case labels[m.Label]:
+			p.addf(path, "%q is listed twice; use repeats to run it more often, or give it a label", m.Label)
+		case m.Model == ModelYARN && len(m.Params) > 0:
+			p.addf(path+".params", "%s is the cluster's own scheduler: its parameters are the cluster's", ModelYARN)
+		}
+		labels[m.Label] = true
+		oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
+	}
+}
+
+// Scheduler makes the model, nil for the cluster's own. A seed that its
+// parameters do not say is the one given.
+func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
+	if m.Model == ModelYARN {
+		return nil, nil
+	}
+	params := sched.Params{}
+	for _, info := range sched.List() {
+		if info.Name == m.Model && slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == "seed" }) {
+			params["seed"] = strconv.FormatUint(seed%math.MaxInt64, 10)
+		}
+	}
+	maps.Copy(params, m.Params)
+	return sched.New(m.Model, params)
+}
+
+// Clusters are the clusters that the models run on, the experiment's own first.
+func (e *Experiment) Clusters() []string {
+	names := []string{e.Cluster}
+	seen := map[string]bool{e.Cluster: true}
+	for _, m := range e.Models {
+		if !seen[m.Cluster] {
+			seen[m.Cluster] = true
+			names = append(names, m.Cluster)
+		}
+	}
+	return names
+}
