@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fourNodes is two racks of two nodes with two slots each, and a job whose maps
@@ -272,5 +275,47 @@ func TestSizeClasses(t *testing.T) {
 			t.Fatalf("a piece of size %d comes back into class %d, not %d", size, again, class)
 		}
 		last, lastSize = class, size
+	}
+}
+
+// TestKilledMapsGoLast has maps that were killed bound after the others of their
+// branch, in the order of their ends.
+func TestKilledMapsGoLast(t *testing.T) {
+	s := New()
+	for _, name := range []string{"a", "b"} {
+		if _, err := s.AddNode(name, "r", Resource{8, 8}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := &JobSpec{Maps: 5, MapSize: Resource{1, 1}}
+	for range 4 {
+		spec.Replicas.Add(0)
+	}
+	spec.Replicas.Add(1)
+	id, err := s.Submit(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ask(id, Map, 5)
+	for _, killed := range []TaskID{2, 0} {
+		if err := errors.Join(s.Start(id, killed, 0), s.Retry(id, killed, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type bound struct {
+		Task   TaskID
+		Branch Branch
+	}
+	var got []bound
+	for range 5 {
+		task, branch := s.View().WouldBind(id, 0)
+		got = append(got, bound{task, branch})
+		if err := s.Start(id, task, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []bound{{1, BindNode}, {3, BindNode}, {2, BindNode}, {0, BindNode}, {4, BindRack}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bound (-want +got):\n%s", diff)
 	}
 }

@@ -87,6 +87,7 @@ type arrays struct {
 	waited      bool    // some task waits or did
 	open        [2]set  // by kind, the waiting tasks
 	rerun       []TaskID
+	late        []TaskID // maps that were killed, in that order: some wait again
 	data        located  // replicas
 	split       *located // what the ApplicationMaster reads: data, or its own
 	cached      *cache   // nil: nothing is

@@ -1,5 +1,7 @@
 package cluster
 
+import "slices"
+
 // NextMap is a waiting map of the job whose data is as near to node n as level
 // says, or nearer: LevelOff is any map. None if there is none. By node and rack
 // and for any it is the lowest-numbered one; by cache the lowest-numbered of
@@ -166,8 +168,8 @@ func (b Branch) String() string {
 // WouldBind is the map that MapReduce's ApplicationMaster would start in a
 // container of the job on node n, and by which rule. It goes by what the AM
 // knows, split hosts, and leaves out what other decisions on their way take.
-// A map that was killed, not failed, and waits again is queued last by the AM,
-// here by its number.
+// A map that was killed, not failed, and waits again comes after the others of
+// its branch: the AM queues it anew.
 func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -175,6 +177,9 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	}
 	if t := v.NextRerun(id); t != None {
 		return t, BindRerun
+	}
+	if len(j.late) > 0 {
+		return v.wouldBindLate(j, n)
 	}
 	open, seen := &j.open[Map], j.split
 	if t := seen.byNode.first(int32(n), open.bits); t != None {
@@ -184,4 +189,40 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 		return t, BindRack
 	}
 	return firstSet(open.bits, &open.from), BindAny
+}
+
+// wouldBindLate is WouldBind of a job of which maps were killed: branch by
+// branch the lowest-numbered that never was, else the one killed first.
+func (v *View) wouldBindLate(j *job, n NodeID) (TaskID, Branch) {
+	bits := j.open[Map].bits
+	found := None
+	fresh := func(t TaskID) bool {
+		if slices.Contains(j.late, t) {
+			return true
+		}
+		found = int(t)
+		return false
+	}
+	lateAt := func(level Level) {
+		for _, t := range j.late {
+			if found == None && isSet(bits, int32(t)) && v.s.level(j.split, t, n) <= level {
+				found = int(t)
+			}
+		}
+	}
+	j.split.byNode.each(int32(n), bits, fresh)
+	if lateAt(LevelNode); found != None {
+		return TaskID(found), BindNode
+	}
+	j.split.byRack.each(v.s.racks[n], bits, fresh)
+	if lateAt(LevelRack); found != None {
+		return TaskID(found), BindRack
+	}
+	for t := range j.counts[Map].total {
+		if isSet(bits, t) && !fresh(TaskID(t)) {
+			break
+		}
+	}
+	lateAt(LevelOff)
+	return TaskID(found), BindAny
 }

@@ -119,6 +119,9 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 		s.wait(j, t, rerunTask)
 		j.rerun = append(j.rerun, t)
 	} else {
+		if k == Map {
+			j.late = append(slices.DeleteFunc(j.late, func(x TaskID) bool { return x == t }), t)
+		}
 		s.wait(j, t, waitingTask)
 	}
 	s.listWaiting(id, k)
