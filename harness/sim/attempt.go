@@ -132,7 +132,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 		s.after(s.Costs.LaunchMs+w.FixedMs, evPhase, uint32(id), a.gen)
 	case k == cluster.Map && s.shared == nil:
 		a.phase = finish
-		ms := int64(s.Costs.LaunchMs) + x.on(int64(s.Costs.TaskStartMs)+int64(w.ComputeMs))
+		ms := int64(s.Costs.LaunchMs) + x.on(int64(s.Costs.TaskStartMs)+s.computeMs(j, a, w))
 		if j.total[cluster.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
@@ -202,7 +202,7 @@ func (s *Sim) advanceAttempt(id int32) {
 			s.read(id, a, j, w)
 		case compute:
 			a.phase = write
-			s.computes(id, a, int64(w.ComputeMs))
+			s.computes(id, a, s.computeMs(j, a, w))
 		case write:
 			a.phase = commit
 			if a.kind == cluster.Reduce || j.total[cluster.Reduce] == 0 {
@@ -222,6 +222,17 @@ func (s *Sim) advanceAttempt(id int32) {
 			return
 		}
 	}
+}
+
+// computeMs is how long an attempt computes on the reference.
+func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
+	ms := int64(w.ComputeMs)
+	if w.SpreadPercent == 0 {
+		return ms
+	}
+	const one = 1 << 20
+	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // within one of 0
+	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 
 // computes has an attempt use a core for so long.

@@ -43,6 +43,9 @@ func (s *Sim) begin(c *Config, r *Result) error {
 		s.state.SetSmallest(s.MinAllocation)
 	}
 	s.now, s.live, s.tasks, s.running, s.opportunity, s.decided = 0, 0, 0, 0, 0, 0
+	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
+	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
+	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
 	s.wheel.reset()
 	s.jobs, s.spare, s.slot, s.queued = s.jobs[:0], s.spare[:0], s.slot[:0], s.queued[:0]
 	s.attempts, s.idle = s.attempts[:0], s.idle[:0]

@@ -3,7 +3,6 @@ package sim
 import (
 	"heddle/harness/cluster"
 	"heddle/harness/sched"
-	"heddle/harness/sim/draw"
 )
 
 // grant is a container on its way to a task.
@@ -123,7 +122,7 @@ func (s *Sim) labelMs(j *job, t cluster.TaskID) int64 {
 	if len(q) == 0 {
 		return 0
 	}
-	x := draw.Stream(s.Seed, "label").At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Fraction() * float64(len(q)-1)
+	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Fraction() * float64(len(q)-1)
 	i := int(x)
 	if i+1 >= len(q) {
 		return int64(q[len(q)-1])

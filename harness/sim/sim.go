@@ -19,6 +19,7 @@ import (
 
 	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
 	"heddle/traces"
 )
@@ -163,8 +164,9 @@ type Sim struct {
 	fetches     []fetch
 	spareFetch  []int32
 	observer    sched.Observer
-	opportunity int   // the next
-	decided     int64 // the last, or the last event that was no heartbeat
+	opportunity int // the next
+	streams     struct{ compute, label, read, fetch, fail draw.Key }
+	decided     int64 // when something last happened but heartbeats in vain
 }
 
 // Run carries out a run, with its result in r.

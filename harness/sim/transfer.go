@@ -2,7 +2,6 @@ package sim
 
 import (
 	"heddle/harness/cluster"
-	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
 )
 
@@ -34,7 +33,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 		if len(hosts) == 0 {
 			return // input without a place
 		}
-		first := draw.Stream(s.Seed, "replica read").At(j.hash).At(uint64(a.task)).Below(len(hosts))
+		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
 		for i := range hosts {
 			if h := hosts[(first+i)%len(hosts)]; a.level == cluster.LevelRack && s.nodes[h].rack == s.nodes[a.node].rack {
@@ -129,7 +128,7 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if others == 0 {
 		return
 	}
-	left := int64(draw.Stream(s.Seed, "fetch").At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Fraction() * float64(others))
+	left := int64(s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Fraction() * float64(others))
 	for r, bytes := range j.out {
 		if int32(r) == own || bytes == 0 {
 			continue

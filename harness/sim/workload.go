@@ -70,8 +70,10 @@ type Work struct {
 	// the job has no reduces; a reduce writes them to HDFS.
 	OutputBytes int64
 	// ComputeMs is besides launch, reading, shuffling and writing, on a node of
-	// speed 1.
-	ComputeMs int32
+	// speed 1. That of each attempt is drawn evenly from SpreadPercent below it to
+	// as much above.
+	ComputeMs     int32
+	SpreadPercent uint8
 	// FixedMs, above 0, is how long the attempt takes, wherever it runs, instead
 	// of all the rest. A reduce takes it from when the last map is done, if that
 	// is after its start and FromLastMap is set.

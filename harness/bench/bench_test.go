@@ -1,0 +1,34 @@
+package bench
+
+import (
+	"os"
+	"testing"
+)
+
+// BenchmarkLoads runs the standard loads. What counts is processor time a task,
+// on a machine that others use too.
+func BenchmarkLoads(b *testing.B) {
+	for _, l := range Loads("../../../shared/data/swim") {
+		b.Run(l.Name, func(b *testing.B) {
+			if l.Needs != "" {
+				if _, err := os.Stat(l.Needs); err != nil {
+					b.Skip(err)
+				}
+			}
+			for range b.N {
+				m, err := l.Run()
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(m.TasksPerSecond/1e6, "Mtasks/s")
+				b.ReportMetric(float64(m.Tasks)/m.CPUSeconds/1e6, "Mtasks/cpu-s")
+				b.ReportMetric(m.CPUSeconds, "cpu-s")
+				b.ReportMetric(m.EventsPerSecond/1e6, "Mevents/s")
+				b.ReportMetric(float64(m.Beats)/float64(m.Tasks), "beats/task")
+				b.ReportMetric(m.AllocsPerEvent, "allocs/event")
+				b.ReportMetric(float64(m.PeakBytes)/1e6, "MB")
+				b.Logf("%+v", *m)
+			}
+		})
+	}
+}

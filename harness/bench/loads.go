@@ -1,0 +1,261 @@
+// Package bench is the simulator's own speed: standard loads, and what running
+// one takes.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+	"heddle/harness/sim/draw"
+	"heddle/harness/sim/place"
+	"heddle/traces/swim"
+)
+
+// Load is a standard load. All are run under the full model: queues, the
+// Capacity scheduler's order and its waiting for locality (Fair's where named
+// so), late binding, heartbeats, replicas, cached copies; and, but for those
+// named so, disks and links that are shared.
+type Load struct {
+	Name  string
+	About string
+	Nodes int
+	// Runs is how many replays there are, on Cores at a time.
+	Runs, Cores int
+	Needs       string // a file besides, "" none
+
+	config func(seed uint64) (*sim.Config, error)
+}
+
+// Loads are the standard loads. data is the folder with SWIM's job lists.
+func Loads(data string) []Load {
+	return []Load{
+		synthetic("synthetic-1k", 1000, 1_000_000, true, "capacity"),
+		synthetic("synthetic-1k-nonet", 1000, 1_000_000, false, "capacity"),
+		synthetic("synthetic-10k", 10_000, 1_000_000, true, "capacity"),
+		synthetic("synthetic-10k-nonet", 10_000, 1_000_000, false, "capacity"),
+		synthetic("synthetic-1k-fair", 1000, 1_000_000, true, "fair"),
+		synthetic("huge", 100_000, 10_000_000, true, "capacity"),
+		facebook("fb2010", data+"/FB-2010_samples_24_times_1hr_0.tsv", 3000, 128<<20, 1),
+		facebook("fb2009", data+"/FB-2009_samples_24_times_1hr_0.tsv", 600, 64<<20, 1),
+		facebook("fb2009-100", data+"/FB-2009_samples_24_times_1hr_0.tsv", 600, 64<<20, 100),
+	}
+}
+
+var container = cluster.Resource{MemoryMB: 1024, VCores: 1}
+
+const slotsPerNode, nodesPerRack = 8, 40
+
+// machines is nodes of 8 slots in racks of 40; with a network, disks of 400
+// MB/s, links of 10 Gbit/s and uplinks of 80 Gbit/s.
+func machines(nodes int, network bool) sim.Cluster {
+	var c sim.Cluster
+	for n := range nodes {
+		x := sim.Node{
+			Name: "n" + strconv.Itoa(n), Rack: "r" + strconv.Itoa(n/nodesPerRack), Capacity: container.Times(slotsPerNode),
+		}
+		if network {
+			x.DiskBytesPerSec, x.LinkBytesPerSec = 400e6, 1250e6
+		}
+		c.Nodes = append(c.Nodes, x)
+	}
+	if network {
+		for r := range (nodes + nodesPerRack - 1) / nodesPerRack {
+			c.Racks = append(c.Racks, sim.Rack{Name: "r" + strconv.Itoa(r), UplinkBytesPerSec: 10e9})
+		}
+	}
+	return c
+}
+
+func topology(nodes int) *place.Topology {
+	racks := make([]cluster.RackID, nodes)
+	for n := range racks {
+		racks[n] = cluster.RackID(n / nodesPerRack)
+	}
+	return place.New(racks)
+}
+
+func config(c sim.Cluster, source sim.Source, model string, seed uint64) (*sim.Config, error) {
+	params := sched.Params{"weights": "q1=2"}
+	if model == "capacity" {
+		params = sched.Params{"capacities": "q0=40,q1=30,q2=20,q3=10", "offSwitchPerHeartbeat": "0"}
+	}
+	m, err := sched.New(model, params)
+	if err != nil {
+		return nil, err
+	}
+	return &sim.Config{
+		Cluster: c, Source: source, Model: m, Actuator: sim.Native, Costs: sim.DefaultCosts(), Seed: seed,
+		MinAllocation: container,
+	}, nil
+}
+
+// blocks gives jobs input: replicas by HDFS's rules, and a cached copy on the
+// first for one block of ten.
+type blocks struct {
+	at     *place.Topology
+	places draw.Key
+}
+
+func (b *blocks) lay(j *sim.Job, file uint64) {
+	j.Replicas.Reset()
+	j.Cached.Reset()
+	key := b.places.At(file)
+	b.at.File(&j.Replicas, key, int(j.Maps), cluster.None, 3)
+	for m := range j.Maps {
+		if key.At(uint64(m)).At(99).Below(10) == 0 {
+			j.Cached.Add(j.Replicas.Nodes[3*m])
+		} else {
+			j.Cached.Add()
+		}
+	}
+}
+
+var queues = [...]string{"q0", "q1", "q2", "q3"}
+
+// synthetic is jobs of 1 to 2,000 maps, evenly on a logarithmic scale, and a
+// tenth as many reduces, that arrive so that four slots of five are in use.
+// Tasks compute for 10 to 30 s.
+func synthetic(name string, nodes, tasks int, network bool, model string) Load {
+	return Load{
+		Name: name, Nodes: nodes, Runs: 1, Cores: 1,
+		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes", tasks, nodes),
+		config: func(seed uint64) (*sim.Config, error) {
+			c := machines(nodes, network)
+			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // of each task
+			return config(c, s, model, seed)
+		},
+	}
+}
+
+type made struct {
+	blocks
+	sizes draw.Key
+	n     uint64
+	left  int
+	at    float64
+	gapMs float64
+}
+
+func (s *made) Next(j *sim.Job) bool {
+	if s.left <= 0 {
+		return false
+	}
+	key := s.sizes.At(s.n)
+	maps := min(int(math.Exp(key.At(0).Fraction()*math.Log(2000))), s.left)
+	reduces := min(maps/10, s.left-maps)
+	s.left -= maps + reduces
+	j.Name, j.User, j.Queue = "job"+strconv.FormatUint(s.n, 10), "u", queues[key.At(1).Below(len(queues))]
+	j.Maps, j.Reduces = int32(maps), int32(reduces)
+	j.MapSize, j.ReduceSize, j.AMSize = container, container, cluster.Resource{}
+	j.SubmitMs, j.SlowStart = int64(s.at), 0.5
+	j.MapWork = append(j.MapWork[:0], sim.Work{InputBytes: 128 << 20, OutputBytes: 32 << 20, ComputeMs: 20_000, SpreadPercent: 50})
+	j.ReduceWork = append(j.ReduceWork[:0], sim.Work{OutputBytes: 64 << 20, ComputeMs: 20_000, SpreadPercent: 50})
+	s.lay(j, s.n)
+	s.at += float64(maps+reduces) * s.gapMs
+	s.n++
+	return true
+}
+
+// facebook is a day of a SWIM list, in task numbers and times by its importer's
+// rules.
+func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
+	l := Load{
+		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
+		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
+	}
+	var jobs []swim.Job // for many runs, read once
+	l.config = func(seed uint64) (*sim.Config, error) {
+		list := jobs
+		if list == nil {
+			var err error
+			if list, err = readJobs(file); err != nil {
+				return nil, err
+			}
+		}
+		if runs > 1 && jobs == nil {
+			jobs = list
+		}
+		rules := swim.DefaultRules
+		rules.BlockBytes = blockBytes
+		s := &listed{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, rules: rules, jobs: list}
+		model := "capacity"
+		if seed%2 == 0 {
+			model = "fair"
+		}
+		return config(machines(nodes, true), s, model, seed)
+	}
+	return l
+}
+
+func readJobs(file string) ([]swim.Job, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the load's jobs: %w", err)
+	}
+	defer f.Close()
+	var jobs []swim.Job
+	for j, err := range swim.Read(f) {
+		if err != nil {
+			return nil, fmt.Errorf("read the load's jobs from %s: %w", file, err)
+		}
+		jobs = append(jobs, j)
+	}
+	if len(jobs) == 0 {
+		return nil, errors.New("read the load's jobs from " + file + ": there are none")
+	}
+	return jobs, nil
+}
+
+type listed struct {
+	blocks
+	rules swim.Rules
+	jobs  []swim.Job
+	next  int
+}
+
+func (s *listed) Next(j *sim.Job) bool {
+	if s.next == len(s.jobs) {
+		return false
+	}
+	x := s.jobs[s.next]
+	maps, reduces := s.rules.Maps(x), s.rules.Reduces(x)
+	j.Name, j.User, j.Queue = x.ID, "u", queues[s.next%len(queues)]
+	j.Maps, j.Reduces = int32(maps), int32(reduces)
+	j.MapSize, j.ReduceSize = container, container
+	j.SubmitMs, j.SlowStart = x.SubmitSec*1000, 0.5
+	one := func(bytes, put int64) sim.Work {
+		return sim.Work{
+			InputBytes: bytes, OutputBytes: put, SpreadPercent: uint8(s.rules.SpreadPercent),
+			ComputeMs: int32(s.rules.StartMs + bytes*1000/s.rules.MapRate),
+		}
+	}
+	put, reduceOut := x.ShuffleBytes, x.OutputBytes
+	if reduces == 0 {
+		put = x.OutputBytes
+	}
+	last := s.rules.SplitBytes(x, maps-1)
+	j.MapWork = j.MapWork[:0]
+	if maps > 1 {
+		j.MapWork = append(j.MapWork, one(s.rules.BlockBytes, put/maps))
+	}
+	j.MapWork = append(j.MapWork, one(last, put-put/maps*(maps-1)))
+	j.ReduceWork = j.ReduceWork[:0]
+	if reduces > 0 {
+		w := sim.Work{OutputBytes: reduceOut / reduces, SpreadPercent: uint8(s.rules.SpreadPercent)}
+		w.ComputeMs = int32(s.rules.StartMs + w.OutputBytes*1000/s.rules.OutputRate)
+		if j.ReduceWork = append(j.ReduceWork, w); reduces > 1 {
+			w.OutputBytes = reduceOut - reduceOut/reduces*(reduces-1)
+			j.ReduceWork = append(j.ReduceWork, w)
+		}
+	}
+	s.lay(j, uint64(s.next))
+	s.next++
+	return true
+}

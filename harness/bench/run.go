@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/sim"
+	"heddle/traces"
+)
+
+// Measure is what running a load took.
+type Measure struct {
+	Load            string                `json:"load"`
+	Nodes           int                   `json:"nodes"`
+	Tasks           int64                 `json:"tasks"` // attempts that succeeded, of all replays
+	Seconds         float64               `json:"seconds"`
+	TasksPerSecond  float64               `json:"tasksPerSecond"`
+	EventsPerSecond float64               `json:"eventsPerSecond"`
+	AllocsPerEvent  float64               `json:"allocsPerEvent"`
+	PeakBytes       int64                 `json:"peakBytes"` // resident, of the process; 0: not known here
+	CPUSeconds      float64               `json:"cpuSeconds"`
+	Jobs            int                   `json:"jobs"`
+	Beats           int64                 `json:"heartbeats"`
+	Locality        map[string]float64    `json:"locality"` // share of maps by level
+	VirtualSeconds  float64               `json:"virtualSeconds"`
+	PeakTasks       int64                 `json:"peakTasks"`
+	Digest          traces.ScheduleDigest `json:"-"`
+	ScheduleDigest  string                `json:"scheduleDigest"`
+}
+
+// Run runs a load once, from reading its input to the result.
+func (l *Load) Run() (*Measure, error) {
+	runtime.GC()
+	debug.FreeOSMemory()
+	forgetPeak()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start, cpu := time.Now(), cpuSeconds()
+	results := make([]sim.Result, l.Runs)
+	if l.Runs > 1 {
+		if _, err := l.config(1); err != nil { // what all share is read here
+			return nil, err
+		}
+	}
+	var g errgroup.Group
+	for core := range l.Cores {
+		g.Go(func() error {
+			var s sim.Sim
+			for i := core; i < l.Runs; i += l.Cores {
+				c, err := l.config(uint64(i + 1))
+				if err != nil {
+					return err
+				}
+				if err := s.Run(c, &results[i]); err != nil {
+					return fmt.Errorf("load %s, seed %d: %w", l.Name, i+1, err)
+				}
+				if l.Runs > 1 {
+					results[i].Jobs = nil
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: cpuSeconds() - cpu, PeakBytes: peak()}
+	runtime.ReadMemStats(&after)
+	events, maps := int64(0), int64(0)
+	m.Locality = map[string]float64{}
+	for i := range results {
+		r := &results[i]
+		m.Tasks += r.Attempts.Succeeded
+		m.Jobs += len(r.Jobs)
+		m.Beats += r.Beats
+		m.PeakTasks = max(m.PeakTasks, r.PeakTasks)
+		m.VirtualSeconds += float64(r.MakespanMs) / 1000
+		m.Digest += r.Digest
+		events += r.Events
+		for level, n := range r.Maps {
+			maps += n
+			m.Locality[traces.Level(level).String()] += float64(n)
+		}
+	}
+	for level := range m.Locality {
+		m.Locality[level] /= float64(max(1, maps))
+	}
+	m.ScheduleDigest = m.Digest.String()
+	m.TasksPerSecond, m.EventsPerSecond = float64(m.Tasks)/m.Seconds, float64(events)/m.Seconds
+	m.AllocsPerEvent = float64(after.Mallocs-before.Mallocs) / float64(max(1, events))
+	return m, nil
+}
+
+// forgetPeak has the kernel forget the most memory that the process had.
+func forgetPeak() {
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// peak is the most resident memory since then, 0 where that is not known.
+func peak() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "kB")
+	kb, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kb << 10
+}
