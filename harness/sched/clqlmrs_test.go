@@ -1,7 +1,13 @@
 package sched
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"heddle/harness/cluster"
@@ -91,4 +97,472 @@ func mustNew(tb testing.TB, name string, p Params) Model {
 		tb.Fatal(err)
 	}
 	return m
+}
+
+// mean is rates over 20 layouts.
+func (x setup) mean(tb testing.TB, model string, p Params) (cache, local float64) {
+	const layouts = 20
+	for seed := range uint64(layouts) {
+		s, _ := x.make(tb, seed)
+		c, l := rates(tb, s, mustNew(tb, model, p))
+		cache += c / layouts
+		local += l / layouts
+	}
+	return cache, local
+}
+
+// TestTrainingStudy has the training study: on 20 layouts the reward per step
+// comes near to matching, the cumulative reward gives cache hits up. What an
+// independent model of the same rules had on other layouts is matched within a
+// tenth.
+func TestTrainingStudy(t *testing.T) {
+	few := func(p Params) Params { // all of training's episodes change little
+		if testing.Short() {
+			p["episodes"] = "5000"
+		}
+		return p
+	}
+	for _, x := range []struct {
+		setup
+		step, cumulative, qCumulative, matching [2]float64 // cache and local rate
+	}{
+		{setup{8, 1, 8, 3, 0.5}, [2]float64{0.417, 0.875}, [2]float64{0.188, 0.854}, [2]float64{0.146, 0.958}, [2]float64{0.354, 0.958}},
+		{setup{8, 1, 8, 1, 0.5}, [2]float64{0.375, 0.625}, [2]float64{0.375, 0.604}, [2]float64{0.375, 0.625}, [2]float64{0.375, 0.625}},
+		{setup{6, 3, 20, 3, 0.6}, [2]float64{0.556, 0.944}, [2]float64{0.019, 0.926}, [2]float64{}, [2]float64{0.593, 1}},
+	} {
+		got := func(model string, p Params, want [2]float64) (cache, local float64) {
+			cache, local = x.mean(t, model, p)
+			t.Logf("%+v, %s %v: cache rate %.3f, local rate %.3f", x.setup, model, p, cache, local)
+			if want != ([2]float64{}) && (math.Abs(cache-want[0]) > 0.1 || math.Abs(local-want[1]) > 0.1) {
+				t.Errorf("%+v, %s %v: cache rate %.3f, local rate %.3f, want about %v", x.setup, model, p, cache, local, want)
+			}
+			return cache, local
+		}
+		bestCache, bestLocal := got("matching", nil, x.matching)
+		cache, local := got("clqlmrs", few(Params{}), x.step)
+		if cache < 0.8*bestCache || local < 0.9*bestLocal {
+			t.Errorf("%+v: below 0.8 and 0.9 of matching's", x.setup)
+		}
+		less, _ := got("clqlmrs", few(Params{"reward": "cumulative"}), x.cumulative)
+		if x.replicas > 1 && less >= cache || x.maps >= 18 && less >= bestCache/2 {
+			t.Errorf("%+v: cumulative reward has cache rate %.3f, the reward per step %.3f, matching %.3f", x.setup, less, cache, bestCache)
+		}
+		if !testing.Short() { // it changes for long
+			got("clqlmrs", Params{"reward": "cumulative", "update": "q"}, x.qCumulative)
+		}
+		if cache, _ := got("clqlmrs", few(Params{"table": "class"}), [2]float64{}); cache < 0.8*bestCache {
+			t.Errorf("%+v: by class, cache rate %.3f, matching %.3f", x.setup, cache, bestCache)
+		}
+	}
+}
+
+// TestOddJobs has jobs and clusters at the edge of what there is. All maps
+// start, and nearly as near to their data as matching has them.
+func TestOddJobs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setup setup
+		none  bool // nothing to learn
+	}{
+		{"more slots than maps", setup{8, 4, 3, 3, 1}, false},
+		{"no cached block", setup{4, 2, 12, 2, 0}, false},
+		{"all cached", setup{4, 2, 12, 2, 1}, false},
+		{"one node", setup{1, 2, 5, 1, 0.5}, false},
+		{"one node, all cached", setup{1, 2, 5, 1, 1}, true},
+		{"a job without block locations", setup{3, 2, 7, 0, 0}, true},
+		{"one map", setup{3, 1, 1, 1, 1}, false},
+	} {
+		for seed := range uint64(3) {
+			s, _ := c.setup.make(t, seed)
+			bestCache, bestLocal := rates(t, s, mustNew(t, "matching", nil))
+			for _, p := range []Params{{}, {"episode": "wave"}, {"table": "class"}, {"pairs": "0"}, {"update": "q", "reward": "cumulative"}} {
+				p["episodes"] = "5000"
+				s, id := c.setup.make(t, seed)
+				m := mustNew(t, "clqlmrs", p)
+				plan, planned := m.(JobPlanner).PlanJob(s.View(), id)
+				if planned == (p["pairs"] == "0") || planned && len(plan) != c.setup.maps {
+					t.Errorf("%s, %v: a plan of %d of %d maps, %t", c.name, p, len(plan), c.setup.maps, planned)
+				}
+				cache, local := rates(t, s, m)
+				ofTasks := p["table"] == "" && p["pairs"] == ""
+				if p["reward"] == "" && (cache < 0.8*bestCache || ofTasks && local < 0.9*bestLocal) {
+					t.Errorf("%s, layout %d, %v: cache rate %.2f, local rate %.2f; matching %.2f, %.2f", c.name, seed, p, cache, local, bestCache, bestLocal)
+				}
+				training := m.(Warmup).Training(id)
+				if ofTasks && (len(training.Episodes) == 0) != c.none {
+					t.Errorf("%s, %v: %d episodes", c.name, p, len(training.Episodes))
+				}
+			}
+		}
+	}
+	// No node at all is up when the job comes, and its containers take nothing.
+	s := cluster.New()
+	addNode(t, s, 0, 0, slot)
+	s.NodeDown(0)
+	id := submit(t, s, &cluster.JobSpec{Name: "job", Maps: 3})
+	m := mustNew(t, "clqlmrs", nil)
+	if plan, ok := m.(JobPlanner).PlanJob(s.View(), id); ok {
+		t.Errorf("a plan without a node: %v", plan)
+	}
+	s.NodeUp(0)
+	rates(t, s, m)
+}
+
+// TestRetrains has a job trained once, and again when its cached copies have
+// moved or a node has come that it was not trained with; a second job by itself.
+func TestRetrains(t *testing.T) {
+	x := setup{4, 2, 20, 2, 0.5}
+	s, id := x.make(t, 1)
+	v := s.View()
+	s.NodeDown(3)
+	m := mustNew(t, "clqlmrs", Params{"episodes": "50"})
+	w := m.(Warmup)
+	ask := func(n cluster.NodeID) *Training {
+		t.Helper()
+		if out := m.Round(v, []cluster.NodeID{n}, nil); len(out) != 1 {
+			t.Fatalf("decisions %v", out)
+		}
+		return w.Training(id)
+	}
+	if got := w.Training(id); got != nil {
+		t.Errorf("trained before it was asked: %v", got)
+	}
+	first := ask(0)
+	if len(first.Episodes) != 50 || ask(0) != first {
+		t.Errorf("%d episodes, trained again though nothing changed: %t", len(first.Episodes), ask(0) != first)
+	}
+	moved := 0
+	for i := cluster.TaskID(0); moved < 3; i++ { // 0.1 of 20 maps, and one more
+		holder := v.CachedOn(id, i, nil)
+		if len(holder) == 0 {
+			continue
+		}
+		if moved++; ask(1) != first {
+			t.Errorf("trained again after %d of %d cached copies went", moved-1, x.maps)
+		}
+		s.Uncached(id, i, holder[0])
+	}
+	second := ask(1)
+	if second == first {
+		t.Errorf("not trained again after %d of %d cached copies went", moved, x.maps)
+	}
+	s.NodeUp(3)
+	if ask(0) != second {
+		t.Error("trained again for a node that is not offered")
+	}
+	third := ask(3)
+	if third == second {
+		t.Error("not trained again for a node that has come")
+	}
+	other := x.submit(t, s, rand.New(rand.NewPCG(7, 7)))
+	s.SetPriority(other, 1)
+	if ask(0); w.Training(other) == nil || w.Training(id) != third {
+		t.Error("the second job is not trained by itself")
+	}
+	s.EndJob(other)
+	x.submit(t, s, rand.New(rand.NewPCG(8, 8)))
+	s.EndJob(id)
+	m.Round(v, []cluster.NodeID{0}, nil)
+	if w.Training(other) != nil || w.Training(id) != nil {
+		t.Error("jobs that have ended are still known")
+	}
+}
+
+// TestWarmup has training before the run come to the same as training when it
+// is needed, tell of its progress, and stop when told to.
+func TestWarmup(t *testing.T) {
+	x := setup{4, 2, 20, 2, 0.5}
+	for _, p := range []Params{{"episodes": "300"}, {"episodes": "300", "table": "class"}} {
+		s, id := x.make(t, 1)
+		v := s.View()
+		saved := func(m Model) string {
+			data, err := m.(Memory).Save(v, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		lazy := mustNew(t, "clqlmrs", p)
+		lazy.Round(v, []cluster.NodeID{0}, nil)
+		m := mustNew(t, "clqlmrs", p)
+		w := m.(Warmup)
+		if _, err := m.(Memory).Save(v, id); err == nil {
+			t.Error("saved before it was trained")
+		}
+		err := w.Warmup(v, cluster.None, 1, func(x Progress) bool { return x.Episodes < 150 })
+		if !errors.Is(err, ErrWarmupStopped) || w.Training(id) != nil {
+			t.Errorf("%v: stopped half way: error %v, %v", p, err, w.Training(id))
+		}
+		told := 0
+		err = w.Warmup(v, cluster.None, 1, func(x Progress) bool {
+			told++
+			if x.Of != 300 || x.Episodes != 3*told || (x.Job == id) != (p["table"] == "") || x.Last.CacheRate > x.Last.LocalRate {
+				t.Errorf("%v: progress %+v", p, x)
+			}
+			return true
+		})
+		if err != nil || told != 100 {
+			t.Errorf("%v: error %v, told %d times", p, err, told)
+		}
+		if saved(m) != saved(lazy) {
+			t.Errorf("%v: trained before and trained when asked differ", p)
+		}
+		one := m.(Memory).Fingerprint(v, id)
+		if err := w.Warmup(v, id, 2, nil); err != nil || saved(m) == saved(lazy) || m.(Memory).Fingerprint(v, id) == one {
+			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(m) == saved(lazy), m.(Memory).Fingerprint(v, id) == one)
+		}
+		if n := len(w.Training(id).Episodes); n != 300 {
+			t.Errorf("%v: a record of %d episodes", p, n)
+		}
+		if err := w.Warmup(v, 7, 1, nil); err == nil {
+			t.Errorf("%v: trained for a job that is not there", p)
+		}
+	}
+}
+
+// TestSavedTables has a table decide the same when it was saved and loaded, and
+// refused for anything but what it was trained for.
+func TestSavedTables(t *testing.T) {
+	x := setup{4, 2, 20, 2, 0.5}
+	s, id := x.make(t, 1)
+	m := mustNew(t, "clqlmrs", Params{"episodes": "300"})
+	if err := m.(Warmup).Warmup(s.View(), id, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := m.(Memory).Save(s.View(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, sameID := x.make(t, 1)
+	other := mustNew(t, "clqlmrs", Params{"episodes": "300", "seed": "5"})
+	if err := other.(Memory).Load(again.View(), sameID, data); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := other.(Warmup).Training(sameID), m.(Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
+		t.Error("the record of training changed on its way")
+	}
+	planA, _ := m.(JobPlanner).PlanJob(s.View(), id)
+	if planB, _ := other.(JobPlanner).PlanJob(again.View(), sameID); !slices.Equal(planA, planB) {
+		t.Errorf("plans differ: %v, %v", planA, planB)
+	}
+
+	damaged := slices.Clone(data)
+	damaged[len(damaged)/2] ^= 1
+	for _, c := range []struct {
+		name  string
+		setup setup
+		seed  uint64
+		p     Params
+		data  []byte
+		want  string
+	}{
+		{"another layout", x, 2, Params{"episodes": "300"}, data, "another layout of 20 maps on 4 nodes"},
+		{"more maps", setup{4, 2, 21, 2, 0.5}, 1, Params{"episodes": "300"}, data, "for 20 maps on 4 nodes, not for 21 on 4"},
+		{"fewer nodes", setup{3, 2, 20, 2, 0.5}, 1, Params{"episodes": "300"}, data, "not for 20 on 3"},
+		{"more slots", setup{4, 3, 20, 2, 0.5}, 1, Params{"episodes": "300"}, data, "slots differ"},
+		{"another rule", x, 1, Params{"episodes": "300", "alpha": "0.2"}, data, "Alpha:0.1"},
+		{"by class", x, 1, Params{"episodes": "300", "table": "class"}, data, "ByClass:false"},
+		{"too large", x, 1, Params{"episodes": "300", "pairs": "79"}, data, "goes by class"},
+		{"damaged", x, 1, Params{"episodes": "300"}, damaged, "check sum"},
+		{"cut off", x, 1, Params{"episodes": "300"}, data[:len(data)-5], "check sum"},
+		{"empty", x, 1, Params{"episodes": "300"}, nil, "not a saved training"},
+		{"another file", x, 1, Params{"episodes": "300"}, []byte("{}"), "not a saved training"},
+		{"another model's", x, 1, Params{"episodes": "300"}, seal("other", "", nil), `of model "other"`},
+	} {
+		s, id := c.setup.make(t, c.seed)
+		m := mustNew(t, "clqlmrs", c.p)
+		err := m.(Memory).Load(s.View(), id, c.data)
+		if err == nil || !strings.Contains(err.Error(), c.want) || m.(Warmup).Training(id) != nil {
+			t.Errorf("%s: error %v, want one with %q and nothing loaded", c.name, err, c.want)
+		}
+	}
+	if err := m.(Memory).Load(s.View(), cluster.None, data); err == nil {
+		t.Error("loaded for no job")
+	}
+	// A table of classes fits every job.
+	classes := Params{"episodes": "300", "table": "class"}
+	m = mustNew(t, "clqlmrs", classes)
+	if err := m.(Warmup).Warmup(s.View(), cluster.None, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = m.(Memory).Save(s.View(), cluster.None); err != nil {
+		t.Fatal(err)
+	}
+	s, id = setup{3, 1, 5, 1, 1}.make(t, 3)
+	if err := mustNew(t, "clqlmrs", classes).(Memory).Load(s.View(), id, data); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzLoad has whatever is inside a frame with the right check sum loaded or
+// refused.
+func FuzzLoad(f *testing.F) {
+	x := setup{2, 1, 3, 1, 0.5}
+	s, id := x.make(f, 1)
+	m := mustNew(f, "clqlmrs", Params{"episodes": "3"}).(*cacheLearner)
+	if err := m.Warmup(s.View(), id, 1, nil); err != nil {
+		f.Fatal(err)
+	}
+	data, err := m.Save(s.View(), id)
+	if err != nil {
+		f.Fatal(err)
+	}
+	learnt, err := unseal(m.Name(), m.params(), data)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(learnt)
+	f.Add(learnt[:len(learnt)-8])
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{255}, 40))
+	f.Fuzz(func(t *testing.T, learnt []byte) {
+		m := mustNew(t, "clqlmrs", Params{"episodes": "3"}).(*cacheLearner)
+		s, id := x.make(t, 1)
+		if err := m.Load(s.View(), id, seal(m.Name(), m.params(), learnt)); err == nil {
+			if again, err := m.Save(s.View(), id); err != nil || string(again) != string(seal(m.Name(), m.params(), learnt)) {
+				t.Errorf("saved again it differs; error %v", err)
+			}
+		}
+		rates(t, s, m)
+		_ = m.Load(s.View(), id, learnt)
+	})
+}
+
+// TestLateBinding has the model choose among what the ApplicationMaster would
+// start, and nothing else.
+func TestLateBinding(t *testing.T) {
+	for _, p := range []Params{{"episodes": "500"}, {"table": "class", "episodes": "500"}} {
+		s, _ := setup{4, 2, 20, 2, 0.5}.make(t, 1)
+		s.SetLateBinding(true)
+		v := s.View()
+		m := &bound{Model: mustNew(t, "clqlmrs", p), t: t}
+		rates(t, s, m)
+		if m.rounds < 20 || v.Done(0, cluster.Map) != 20 {
+			t.Errorf("%d decisions, %d maps done", m.rounds, v.Done(0, cluster.Map))
+		}
+	}
+}
+
+type bound struct {
+	Model
+	t      *testing.T
+	rounds int
+}
+
+func (m *bound) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+	for _, d := range m.Model.Round(v, free, out) {
+		if t, _ := v.WouldBind(d.Job, d.Node); t != d.Task {
+			m.t.Errorf("map %d on %s, the ApplicationMaster would start %d", d.Task, v.NodeName(d.Node), t)
+		}
+		m.rounds++
+		out = append(out, d)
+	}
+	return out
+}
+
+// TestPlanIsFollowed has a job's splits rewritten as planned, and its maps run
+// where the plan says, in its order, under late binding; nodes that are lost do
+// not hold it up; reduces wait for its maps.
+func TestPlanIsFollowed(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		s, id := setup{4, 2, 20, 2, 0.5}.make(t, 1)
+		s.EndJob(id)
+		s.SetLateBinding(true)
+		v := s.View()
+		spec := cluster.JobSpec{Name: "planned", Maps: 12, Reduces: 8, MapSize: slot, ReduceSize: slot}
+		rng := rand.New(rand.NewPCG(3, 4))
+		for range spec.Maps {
+			a := cluster.NodeID(rng.IntN(4))
+			spec.Replicas.Add(a, (a+1)%4)
+			spec.Cached.Add(a)
+		}
+		id, err := s.Submit(&spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := mustNew(t, "clqlmrs", Params{"episodes": "500"})
+		plan, ok := m.(JobPlanner).PlanJob(v, id)
+		if !ok {
+			t.Fatal("no plan")
+		}
+		training := m.(Warmup).Training(id)
+		planned := spec
+		planned.Replicas, planned.Cached, planned.SplitHosts = cluster.Hosts{}, cluster.Hosts{}, &cluster.Hosts{}
+		for _, p := range plan {
+			planned.Replicas.Add(v.Replicas(id, p.Split)...)
+			planned.Cached.Add(v.CachedOn(id, p.Split, nil)...)
+			planned.SplitHosts.Add(p.Node)
+		}
+		if err := s.Resplit(id, &planned); err != nil {
+			t.Fatal(err)
+		}
+		s.Ask(id, cluster.Map, spec.Maps)
+		s.Ask(id, cluster.Reduce, spec.Reduces)
+		if lost {
+			s.NodeDown(2)
+		}
+		var offers Offers
+		last := map[cluster.NodeID]cluster.TaskID{}
+		for beat := 0; v.Done(id, cluster.Reduce) < spec.Reduces; beat++ {
+			if beat > 100 {
+				t.Fatalf("lost %t: after %d heartbeats %d maps and %d reduces are done", lost, beat, v.Done(id, cluster.Map), v.Done(id, cluster.Reduce))
+			}
+			n := cluster.NodeID(rng.IntN(4))
+			var wave []Decision
+			offers.Heartbeat(m, v, n, func(d Decision) bool {
+				if d.Kind == cluster.Reduce && v.Waiting(id, cluster.Map) > 0 {
+					t.Error("a reduce starts before the maps")
+				}
+				if d.Kind == cluster.Map && plan[d.Task].Node != d.Node && (!lost || plan[d.Task].Node != 2) {
+					t.Errorf("map %d on node %d, planned on %d", d.Task, d.Node, plan[d.Task].Node)
+				}
+				if before, ok := last[d.Node]; ok && d.Kind == cluster.Map && before > d.Task && !lost {
+					t.Errorf("on node %d map %d after %d", d.Node, d.Task, before)
+				}
+				last[d.Node] = d.Task
+				wave = append(wave, d)
+				return s.Start(d.Job, d.Task, d.Node) == nil
+			})
+			for _, d := range wave {
+				if err := s.Finish(d.Job, d.Task); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if m.(Warmup).Training(id) != training {
+			t.Error("trained again when its splits were rewritten as planned")
+		}
+	}
+}
+
+// BenchmarkLargeJob trains for 1,000 maps on 100 nodes and says how near their
+// placement then comes to matching's.
+func BenchmarkLargeJob(b *testing.B) {
+	for _, slots := range []int{2, 10} {
+		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
+			x := setup{100, slots, 1000, 3, 0.5}
+			s, _ := x.make(b, 1)
+			bestCache, bestLocal := rates(b, s, mustNew(b, "matching", Params{"slots": "1000"}))
+			b.ReportAllocs()
+			var cache, local float64
+			var training *Training
+			for b.Loop() {
+				s, id := x.make(b, 1)
+				m := mustNew(b, "clqlmrs", nil)
+				if err := m.(Warmup).Warmup(s.View(), id, 1, nil); err != nil {
+					b.Fatal(err)
+				}
+				training = m.(Warmup).Training(id)
+				b.StopTimer()
+				cache, local = rates(b, s, m)
+				b.StartTimer()
+			}
+			if cache < 0.8*bestCache || local < 0.9*bestLocal {
+				b.Errorf("cache rate %.3f of %.3f, local rate %.3f of %.3f", cache, bestCache, local, bestLocal)
+			}
+			b.ReportMetric(cache/bestCache, "cache/matching")
+			b.ReportMetric(local/bestLocal, "local/matching")
+			b.ReportMetric(float64(len(training.Episodes)), "episodes")
+		})
+	}
 }

@@ -103,7 +103,7 @@ func asPlanned(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decisi
 		}
 		up := func(host cluster.NodeID) bool { return v.Up(host) }
 		if branch == cluster.BindNode || !slices.ContainsFunc(v.SplitHosts(id, t), up) {
-			return mapAt(id, n, t, v.Level(id, t, n)), true
+			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Plan}, true
 		}
 	}
 	return Decision{}, false

@@ -50,41 +50,13 @@ func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
 }
 
 func (m *planned) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
-	n := free[0]
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
 			return out
 		}
-		if v.Waiting(id, cluster.Map) > 0 {
-			if v.Fits(n, id, cluster.Map) {
-				if d, ok := m.planned(v, id, n); ok {
-					return append(out, d)
-				}
-			}
-			continue
-		}
-		if d, ok := unplaced(v, id, n); ok {
+		if d, ok := asPlanned(v, id, free[:1]); ok {
 			return append(out, d)
 		}
 	}
-}
-
-// planned is the map that would start on n, if that is where it shall.
-func (m *planned) planned(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
-	t, branch := v.WouldBind(id, n)
-	d := Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Plan}
-	switch branch {
-	case cluster.BindRerun:
-		d.Reason = Rerun
-		return d, true
-	case cluster.BindNode:
-		return d, true
-	}
-	for _, host := range v.SplitHosts(id, t) {
-		if v.Up(host) {
-			return d, false
-		}
-	}
-	return d, true
 }

@@ -121,7 +121,7 @@ func List() []Info {
 				{Name: "decayEvery", Type: Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
 				{Name: "minEpsilon", Type: Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
 				{Name: "episodes", Type: Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
-				{Name: "steps", Type: Int, Default: "10000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
+				{Name: "steps", Type: Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
 				{Name: "pairs", Type: Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
 				{Name: "retrain", Type: Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
 				{Name: "seed", Type: Int, Default: "1", Doc: "of training's random numbers"},

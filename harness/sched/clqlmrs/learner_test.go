@@ -56,9 +56,9 @@ func TestClassOf(t *testing.T) {
 	} {
 		s, id := submit(t, []int{1, 2, 1, 2, 1, 2, 1, 2}, [][]cluster.NodeID{c.stored}, [][]cluster.NodeID{{0}})
 		l := NewLayout(s.View(), id)
-		var got []Class
+		var got []string
 		for k := range l.Nodes {
-			got = append(got, l.Class(0, k))
+			got = append(got, l.Class(0, k).String())
 		}
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("stored on %v: %v, want %s", c.stored, got, c.want)
