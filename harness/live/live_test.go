@@ -28,6 +28,10 @@ type fake struct {
 	jobs   sync.Map      // yarntest.Job by tag
 	beat   time.Duration // of masters
 	events []traces.Event
+
+	rewritten  sync.Map // []jobsplit.Meta by application id
+	failing    error    // to rewrite splits
+	unreadable error    // files of jobs
 }
 
 // greedy is the simplest of models: the first job that waits for a map, else
@@ -57,7 +61,7 @@ func labels(triples int) []string {
 }
 
 // steer starts a fake cluster and a Driver on it, in virtual time.
-func steer(t testing.TB, cfg yarntest.Config) *fake {
+func steer(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options)) *fake {
 	t.Helper()
 	cfg.Labels = labels(4)
 	cfg.Nodes = append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, cfg.Nodes...)
@@ -73,10 +77,14 @@ func steer(t testing.TB, cfg yarntest.Config) *fake {
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	f.d, err = start(t.Context(), rm, set, f.describe, Options{
+	o := Options{
 		Model: sched.PerNode{NodeModel: greedy{}}, Changes: rm, Start: time.Now(), Log: log,
 		Record: func(e ...traces.Event) { f.events = append(f.events, e...) },
-	})
+	}
+	for _, set := range change {
+		set(f, &o)
+	}
+	f.d, err = start(t.Context(), rm, set, f.describe, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +92,9 @@ func steer(t testing.TB, cfg yarntest.Config) *fake {
 }
 
 func (f *fake) describe(_ context.Context, app yarnclient.App) (*description, error) {
+	if f.unreadable != nil {
+		return nil, f.unreadable
+	}
 	known, _ := f.jobs.Load(app.Tags)
 	j := known.(yarntest.Job)
 	return &description{
@@ -91,7 +102,7 @@ func (f *fake) describe(_ context.Context, app yarnclient.App) (*description, er
 			Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(j.Maps)), Reduces: int32(j.Reduces),
 			MapSize: cluster.Resource{MemoryMB: 512, VCores: 1}, ReduceSize: cluster.Resource{MemoryMB: 512, VCores: 1},
 		},
-		splits: j.Maps, beat: f.beat,
+		splits: slices.Clone(j.Maps), beat: f.beat, staged: f.staged(app.ID, j),
 	}, nil
 }
 
@@ -114,7 +125,9 @@ func (f *fake) submit(tag string, maps, reduces int, change ...func(*yarntest.Jo
 		j.Maps = append(j.Maps, []string{workers[a], workers[(a+1+i%3)%len(workers)]})
 	}
 	for _, set := range change {
-		set(&j)
+		if set != nil {
+			set(&j)
+		}
 	}
 	f.jobs.Store(tag, j)
 	id, err := f.c.Submit(j)

@@ -194,6 +194,28 @@ func (c *Cluster) Submit(j Job) (string, error) {
 	return a.id, nil
 }
 
+// Resplit changes the hosts of each map's split, as a rewrite of the staged
+// job.splitmetainfo does: a master reads it when it starts.
+func (c *Cluster) Resplit(appID string, maps [][]string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	a := c.appByID[appID]
+	switch {
+	case a == nil:
+		return fmt.Errorf("yarntest: resplit %s: no such application", appID)
+	case a.master != nil || a.state != "ACCEPTED":
+		return fmt.Errorf("yarntest: resplit %s: its master has started", appID)
+	case len(maps) != len(a.Maps):
+		return fmt.Errorf("yarntest: resplit %s: %d maps, it has %d", appID, len(maps), len(a.Maps))
+	}
+	a.Maps = maps
+	for i, hosts := range maps {
+		a.tasks[i].hosts = hosts
+	}
+	return nil
+}
+
 // Attempt is what became of one task attempt that got a container.
 type Attempt struct {
 	ID, Kind  string // MAP, REDUCE

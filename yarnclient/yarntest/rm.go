@@ -336,14 +336,22 @@ func (c *Cluster) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 		w.list("appAttempt", a.attemptNo, func(i int) {
 			w.num("id", int64(i+1))
 			w.text("appAttemptId", a.attemptID(i+1))
-			if i < len(a.masters) {
-				m := a.masters[i]
-				w.num("startTime", ms(m.started))
-				w.num("finishedTime", ms(m.finished))
-				w.text("containerId", m.container.id)
-				w.text("nodeId", m.container.node.id)
-				w.text("nodeHttpAddress", m.container.node.Host+":8042")
+			var m masterRun
+			switch {
+			case i < len(a.masters):
+				m = a.masters[i]
+			case i == a.attemptNo-1 && a.master != nil: // not registered yet
+				m = masterRun{container: a.master, started: a.launched}
+			default:
+				w.text("containerId", "")
+				w.text("nodeId", "")
+				return
 			}
+			w.num("startTime", ms(m.started))
+			w.num("finishedTime", ms(m.finished))
+			w.text("containerId", m.container.id)
+			w.text("nodeId", m.container.node.id)
+			w.text("nodeHttpAddress", m.container.node.Host+":8042")
 		})
 	})
 }
