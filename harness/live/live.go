@@ -58,6 +58,9 @@ type Options struct {
 	Start time.Time
 	// Record takes events for the trace; it is called from one goroutine.
 	Record func(...traces.Event)
+	// Keep are workers, by host name, that stay as they are: for jobs that
+	// others submit, which would wait else.
+	Keep []string
 	// GrantLimit is how long a container may take to appear; 0 is 5 s, or ten
 	// heartbeats of the nodes if that is longer.
 	GrantLimit time.Duration
@@ -94,7 +97,10 @@ type Driver struct {
 	ended chan struct{} // closed when the loop has ended
 	inbox chan func()   // what the loop is to do
 	calls sync.WaitGroup
-	stats struct{ decisions, honoured, open atomic.Int64 }
+	stats struct {
+		decisions, honoured, open atomic.Int64
+		maps                      [cluster.LevelOff + 1]atomic.Int64
+	}
 
 	// The rest is the loop's alone.
 	state    *cluster.State
@@ -120,6 +126,8 @@ type Stats struct {
 	// Decisions were made; Honoured of those that have been settled brought
 	// exactly the container decided. Open are on their way.
 	Decisions, Honoured, Open int64
+	// Maps is how near the maps that started were to their data, by level.
+	Maps [cluster.LevelOff + 1]int64
 }
 
 // Start parks the workers and begins to decide. The Driver ends with Stop, or
@@ -170,13 +178,14 @@ func start(ctx context.Context, rm *yarnclient.RM, set setup, describe describe,
 		d.keep = func(traces.JobID, []byte, []byte) error { return nil }
 	}
 	d.view = d.state.View()
+	d.state.SetLateBinding(true)
 	if d.record == nil {
 		d.record = func(...traces.Event) {}
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	d.set.grantLimit = o.GrantLimit
+	d.set.grantLimit, d.set.keep = o.GrantLimit, o.Keep
 	if d.set.grantLimit == 0 {
 		d.set.grantLimit = max(5*time.Second, 10*set.beat)
 	}
@@ -262,7 +271,11 @@ func (d *Driver) Done() <-chan struct{} { return d.ended }
 
 // Stats is how far the Driver is.
 func (d *Driver) Stats() Stats {
-	return Stats{d.stats.decisions.Load(), d.stats.honoured.Load(), d.stats.open.Load()}
+	s := Stats{Decisions: d.stats.decisions.Load(), Honoured: d.stats.honoured.Load(), Open: d.stats.open.Load()}
+	for level := range s.Maps {
+		s.Maps[level] = d.stats.maps[level].Load()
+	}
+	return s
 }
 
 // now is the time since the trace's start.
