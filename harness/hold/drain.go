@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/yarnclient"
@@ -15,6 +16,8 @@ const drainEvery = 2 * time.Second
 // jobs wait for, until there is no such job or h.drain has passed. Without it
 // they would wait for ever: the label that a job asks for cannot be changed, and
 // after a restore no node has it. Unlabelled jobs that wait get their turn too.
+// ApplicationMasters that were held start on the nodes for masters, the ones
+// that had a label of their own before; where none is noted, anywhere.
 //
 // What it gives to nodes is as noted as what the dead harness gave, so a crash
 // here is like any other.
@@ -30,7 +33,7 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 		if turn == 0 && err == nil {
 			u.h.log.Info("letting jobs end that ask for labels of the pool", "jobs", jobs, "longest", u.h.drain)
 		}
-		if err == nil && len(wanted) > 0 {
+		if err == nil {
 			err = u.share(ctx, list, wanted, turn)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -43,25 +46,54 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 }
 
 // share gives each running node of list a label that is wanted; when there are
-// more labels than nodes, others each time.
+// more labels than nodes, others each time. Nodes for masters that none waits for
+// have their own.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
-	move := map[string]string{}
-	place := 0
-	if len(wanted) > len(list) {
-		place = turn * len(list)
+	masters, workers := 0, 0 // nodes
+	for _, c := range list {
+		if c.Label == "" {
+			workers++
+		} else {
+			masters++
+		}
 	}
+	forMasters := slices.DeleteFunc(slices.Clone(wanted), func(l string) bool { return !strings.HasPrefix(l, "a") })
+	if masters > 0 {
+		wanted = slices.DeleteFunc(slices.Clone(wanted), func(l string) bool { return strings.HasPrefix(l, "a") })
+	}
+	next := func(labels []string, nodes int) func(otherwise string) string {
+		place := 0
+		if len(labels) > nodes {
+			place = turn * nodes
+		}
+		return func(otherwise string) string {
+			if len(labels) == 0 {
+				return otherwise
+			}
+			place++
+			return labels[(place-1)%len(labels)]
+		}
+	}
+	nextMaster, nextWorker := next(forMasters, masters), next(wanted, workers)
+	move := map[string]string{}
 	for _, n := range nodes {
-		if !slices.ContainsFunc(list, func(c Change) bool { return c.Name == n.ID }) {
+		i := slices.IndexFunc(list, func(c Change) bool { return c.Name == n.ID })
+		if i < 0 {
 			continue
 		}
-		if label := wanted[place%len(wanted)]; n.Label() != label {
+		label := ""
+		if own := list[i].Label; own != "" {
+			label = nextMaster(own)
+		} else {
+			label = nextWorker(n.Label())
+		}
+		if n.Label() != label {
 			move[n.ID] = label
 		}
-		place++
 	}
 	if len(move) == 0 {
 		return nil
@@ -84,8 +116,11 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
+		if a.AMNode == "" && InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // it is not always among the requests
+			labels = append(labels, a.AMLabel)
+		}
 		for _, r := range a.Requests {
-			if r.Containers > 0 && r.Name == "*" && (r.Label == "" || InPool(r.Label)) && !slices.Contains(labels, r.Label) {
+			if r.Containers > 0 && r.Name == "*" && r.Priority != yarnclient.PriorityAM && (r.Label == "" || InPool(r.Label)) && !slices.Contains(labels, r.Label) {
 				labels = append(labels, r.Label)
 			}
 		}
@@ -115,6 +150,9 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
+			if label == a.AMLabel && a.AMNode != "" { // it has its master
+				continue
+			}
 			if InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {
 				list = append(list, fmt.Sprintf("%s (%s) asks for label %s", a.ID, a.Name, label))
 				break

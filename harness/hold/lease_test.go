@@ -387,6 +387,56 @@ func TestSteeredJobsEnd(t *testing.T) {
 	}
 }
 
+// TestHeldMastersStart although the harness that held them has died: on the nodes
+// for masters where those are noted, also with others' masters waiting.
+func TestHeldMastersStart(t *testing.T) {
+	for _, noted := range []bool{true, false} {
+		t.Run(fmt.Sprintf("noted=%v", noted), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				nodes := append(yarntest.Workers(2, 2, 1024, 8), yarntest.Node{Host: "master", Label: "am", MemoryMB: 4096, VCores: 8})
+				w.yarn = yarntest.New(yarntest.Config{Nodes: nodes, Labels: []string{"idle", "a00", "a01", "m00", "r00", "m01", "r01", "am"}})
+				w.rm = w.cluster().RM
+				before := w.state(t)
+				h := take(t, w)
+				all := map[string]string{node1: Parking, node2: Parking, "r2n1:45454": Parking, "r2n2:45454": Parking}
+				if noted {
+					all["master:45454"] = "am"
+				}
+				if err := h.ReplaceLabels(t.Context(), all); err != nil {
+					t.Fatal(err)
+				}
+				var apps []string
+				for _, number := range []string{"00", "01"} {
+					app, err := w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1})
+					if err != nil {
+						t.Fatal(err)
+					}
+					apps = append(apps, app)
+				}
+				h.die()
+				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Drain: time.Hour})
+				if err != nil || r.Err() != nil || len(r.Stranded) > 0 {
+					t.Fatal(err, r.Err(), r.Stranded)
+				}
+				for _, id := range apps {
+					a, err := w.rm.App(t.Context(), id)
+					if err != nil || a.State != "FINISHED" {
+						t.Errorf("%s is %s, %v", id, a.State, err)
+					}
+					attempts, err := w.rm.Attempts(t.Context(), id)
+					if err != nil || noted && attempts[0].NodeID != "master:45454" {
+						t.Errorf("master of %s: %+v, %v", id, attempts, err)
+					}
+				}
+				if d := cmp.Diff(before.LabelOf, w.state(t).LabelOf); d != "" {
+					t.Errorf("labels not as before:\n%s", d)
+				}
+			})
+		})
+	}
+}
+
 func TestPrepare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
