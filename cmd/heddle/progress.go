@@ -9,7 +9,9 @@ import (
 
 	"golang.org/x/term"
 
+	"heddle/harness/cluster"
 	"heddle/harness/experiment"
+	"heddle/harness/live"
 )
 
 // progress tells a run's steps: one line that is rewritten on a terminal, a
@@ -22,6 +24,11 @@ type progress struct {
 	lastLine time.Time
 	lastStep string
 	open     bool // the terminal's line is not ended
+
+	trial     string // that decisions were last counted of
+	decisions int64
+	counted   time.Time
+	perSecond float64
 }
 
 // quietFor is how long nothing is said about running jobs where output is no
@@ -42,6 +49,9 @@ func (p *progress) step(s experiment.Step) {
 	text := s.Text
 	if j := s.Jobs; j != nil {
 		text = fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
+		if s.Steering != nil {
+			text += p.steering(s.Trial, s.Steering)
+		}
 		if !p.terminal && time.Since(p.lastLine) < quietFor {
 			return
 		}
@@ -59,6 +69,24 @@ func (p *progress) step(s experiment.Step) {
 		p.open = true
 	}
 	p.lastLine, p.lastStep = time.Now(), step
+}
+
+// steering says where maps started and how many decisions were carried out as
+// decided.
+func (p *progress) steering(trial string, s *live.Stats) string {
+	now := time.Now()
+	if trial != p.trial {
+		p.trial, p.decisions, p.counted, p.perSecond = trial, 0, now, 0
+	}
+	if since := now.Sub(p.counted).Seconds(); since >= 1 {
+		p.perSecond = float64(s.Decisions-p.decisions) / since
+		p.decisions, p.counted = s.Decisions, now
+	}
+	text := "  maps by"
+	for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
+		text += fmt.Sprintf(" %v %d", level, s.Maps[level])
+	}
+	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
 // end finishes the terminal's line.

@@ -38,6 +38,9 @@ type Experiment struct {
 	// default SplitsAsSubmitted. ModelYARN plans nothing: under SplitsPlan its
 	// jobs run as submitted.
 	Splits string `yaml:"splits"`
+	// KeepNodes are workers that steering leaves alone, by name: for jobs that
+	// others submit meanwhile, which wait else until a trial ends.
+	KeepNodes []string `yaml:"keepNodes,omitempty"`
 	// Cache is what of the inputs is put into the HDFS cache before a trial.
 	Cache Cache `yaml:"cache,omitempty"`
 	// ColdReads drops the nodes' page caches before each trial, which agents

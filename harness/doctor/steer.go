@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/harness/hold"
 	"heddle/yarnclient"
 )
 
@@ -20,7 +21,7 @@ func (e *examiner) steer(ctx context.Context) []Check {
 	labels := ask(ctx, e.labels)
 	return []Check{
 		schedulerType(scheduler), e.labelsEnabled(ctx), e.labelWrites(ctx), labelPool(labels), queueLabels(scheduler, labels),
-		e.amLabel(ctx, labels), e.labelStore(ctx), async(settings), localityDelay(settings), e.priorities(ctx), e.liveQueues(ctx),
+		e.amLabel(ctx, labels), e.labelStore(ctx), e.async(ctx, settings), localityDelay(settings), e.unlabelledJobs(labels), e.priorities(ctx), e.liveQueues(ctx),
 	}
 }
 
@@ -150,7 +151,7 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 		return c.unknown("%v", labels.err)
 	}
 	n := len(triples(labels.value))
-	parking := slices.ContainsFunc(labels.value, func(l yarnclient.NodeLabel) bool { return l.Name == "idle" && l.Exclusive })
+	parking := slices.ContainsFunc(labels.value, func(l yarnclient.NodeLabel) bool { return l.Name == hold.Parking && l.Exclusive })
 	switch {
 	case n == 0:
 		return c.bad("no triple of exclusive labels (a00, m00, r00) among %d labels", len(labels.value)).next(addLabels)
@@ -248,18 +249,26 @@ func (e *examiner) labelStore(ctx context.Context) Check {
 	return c.ok("%s", value)
 }
 
-func async(s answer[map[string]string]) Check {
-	const name = capacity + "schedule-asynchronously.enable"
+// async says what decisions cost without asynchronous scheduling: a node gets
+// its container with its next heartbeat.
+func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check {
+	const name, beat = capacity + "schedule-asynchronously.enable", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
 	c := check("asyncScheduling", false, "decisions that take effect in some 20 ms rather than at the next heartbeat")
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
 	case s.value[name] != "true":
-		return c.bad("off").set(capacityXML, name, "true").set(capacityXML, capacity+"schedule-asynchronously.scheduling-interval-ms", "20")
+		every, err := e.property(ctx, beat)
+		if err != nil || every == "" {
+			every = "1000"
+		}
+		return c.bad("off: each decision takes up to a heartbeat, %s ms, and the node idles meanwhile", every).
+			set(capacityXML, name, "true").set(capacityXML, capacity+"schedule-asynchronously.scheduling-interval-ms", "20")
 	}
 	return c.ok("on")
 }
 
+// localityDelay is switched off while steering lasts, where settings are told.
 func localityDelay(s answer[map[string]string]) Check {
 	const name = capacity + "node-locality-delay"
 	c := check("localityDelay", false, "a node that was opened for a job to be used at once, also by maps that are not local there")
@@ -267,13 +276,31 @@ func localityDelay(s answer[map[string]string]) Check {
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case value == "":
-		value = "40" // Hadoop's default
+	case value == "": // Hadoop cannot unset again what steering would set
+		return c.bad("not set: 40 opportunities are let pass first").set(capacityXML, name, "40")
 	}
-	if n, err := strconv.Atoi(value); err != nil || n > 0 {
-		return c.bad("%s opportunities are let pass first", value).set(capacityXML, name, "-1")
+	if n, err := strconv.Atoi(value); err == nil && n > 0 {
+		return c.ok("%s, switched off while a model steers", value)
 	}
 	return c.ok("%s", value)
+}
+
+// unlabelledJobs says what steering means for those who do not know of it.
+func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
+	c := check("otherJobs", false, "jobs of others to go on while a model steers: without its labels they wait until the trial ends")
+	workers := 0
+	for _, n := range e.nodes.value {
+		if n.State == "RUNNING" && (n.Label() == "" || n.Label() == hold.Parking || hold.InPool(n.Label())) {
+			workers++
+		}
+	}
+	switch {
+	case labels.err != nil:
+		return c.unknown("%v", labels.err)
+	case workers == 0:
+		return c.unknown("no running node to steer")
+	}
+	return c.ok("%s would be steered, all unless the experiment's keepNodes leaves some", count(workers, "node"))
 }
 
 func (e *examiner) priorities(ctx context.Context) Check {

@@ -18,6 +18,7 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/connect"
+	"heddle/harness/live"
 	"heddle/harness/runs"
 )
 
@@ -51,8 +52,9 @@ type Step struct {
 	Number, Trials int
 	// Doing is "prepare", "run", "history", "check", …; Text says more.
 	Doing, Text string
-	// Jobs is set while jobs run.
-	Jobs *capture.Progress
+	// Jobs is set while jobs run, Steering while a model steers them too.
+	Jobs     *capture.Progress
+	Steering *live.Stats
 }
 
 // Run carries out what is to be done and returns the run folder, also with an

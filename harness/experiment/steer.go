@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -22,6 +23,7 @@ type steering struct {
 	cluster *hold.Cluster
 	hold    *hold.Hold
 	driver  *live.Driver
+	log     *os.File
 }
 
 // steer takes hold of the cluster for the trial's model. Steering ends with the
@@ -36,25 +38,34 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	if err != nil {
 		return nil, err
 	}
-	s := &steering{}
-	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
+	logs, err := t.folder.Path("logs")
+	if err != nil {
 		return nil, err
+	}
+	s := &steering{}
+	if s.log, err = os.Create(filepath.Join(logs, "steering.log")); err != nil {
+		return nil, fmt.Errorf("steer: %w", err)
+	}
+	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
+		return nil, errors.Join(err, s.log.Close())
 	}
 	s.hold, err = hold.Take(ctx, s.cluster, hold.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.folder.Dir})
 	if err != nil {
 		s.cluster.Close()
-		return nil, err
+		return nil, errors.Join(err, s.log.Close())
 	}
 	s.driver, err = live.Start(s.hold.Context(), live.Options{
 		Cluster: t.cluster, Model: model, Actuator: actuator, Splits: splits,
-		Changes: s.hold, Start: session.Origin(), Record: session.Add,
+		Keep: t.options.Experiment.KeepNodes, Changes: s.hold, Start: session.Origin(), Record: session.Add,
+		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
 			session.Resplit(job, rewritten)
 			return keepSubmitted(jobsFolder, job, submitted)
 		},
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.release(ctx))
+		_, rerr := s.release(ctx)
+		return nil, errors.Join(err, rerr)
 	}
 	return s, nil
 }
@@ -74,19 +85,20 @@ func keepSubmitted(folder string, job traces.JobID, data []byte) error {
 }
 
 // stop ends steering and puts the cluster back as it was, also after ctx has
-// ended.
-func (s *steering) stop(ctx context.Context) error {
+// ended. Stranded are applications that can go on only under a label of ours.
+func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 	if s == nil {
-		return nil
+		return nil, nil
 	}
-	err := s.driver.Stop()
-	return errors.Join(err, s.release(ctx))
+	err = s.driver.Stop()
+	stranded, rerr := s.release(ctx)
+	return stranded, errors.Join(err, rerr)
 }
 
-func (s *steering) release(ctx context.Context) error {
+func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	defer s.cluster.Close()
 	report, err := s.hold.Release(context.WithoutCancel(ctx))
-	return errors.Join(err, report.Err())
+	return report.Stranded, errors.Join(err, report.Err(), s.log.Close())
 }
 
 // run runs one job of the trial with the settings that its placement needs.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,9 +19,11 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/connect"
+	"heddle/harness/live"
 	"heddle/harness/runs"
 	"heddle/hibench"
 	"heddle/traces"
+	"heddle/traces/summary"
 	"heddle/yarnclient"
 )
 
@@ -54,6 +57,8 @@ type Result struct {
 	MakespanMs int64 `json:"makespanMs"`
 	// Cache is set where a part of the input was cached.
 	Cache *CacheResult `json:"cache,omitempty"`
+	// Plan is set where the model planned the splits.
+	Plan *summary.Plan `json:"plan,omitempty"`
 	// Checked says what of the outputs was compared, in words.
 	Checked []string `json:"checked"`
 	// Reports are HiBench's own lines, where it ran the jobs.
@@ -154,12 +159,17 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 		return result, capture.Result{}, err
 	}
 	sampling := t.options.Experiment.Sampling
+	var driver atomic.Pointer[live.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
 		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
 		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
 		Progress: func(p capture.Progress) {
 			step := t.step
 			step.Doing, step.Jobs = "run", &p
+			if d := driver.Load(); d != nil {
+				stats := d.Stats()
+				step.Steering = &stats
+			}
 			t.options.Progress(step)
 		},
 	})
@@ -170,6 +180,12 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	if err != nil {
 		session.Stop(ctx)
 		return result, capture.Result{}, err
+	}
+	if steering != nil {
+		driver.Store(steering.driver)
+	}
+	if actuator := t.options.Experiment.ActuatorOf(t.plan); actuator == config.ActuatorLabels && len(t.options.Experiment.KeepNodes) == 0 {
+		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	clients, running := errgroup.WithContext(ctx)
@@ -191,8 +207,13 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	t.say("history", "of its jobs")
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	err = errors.Join(ran, session.Wait(waiting), steering.stop(waiting))
+	waited := session.Wait(waiting)
+	stranded, stopped := steering.stop(waiting)
+	err = errors.Join(ran, waited, stopped)
 	captured := session.Stop(waiting)
+	for _, app := range stranded {
+		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
+	}
 	if warning := t.cache.lookAgain(waiting); warning != "" {
 		captured.Warnings = append(captured.Warnings, warning)
 	}
@@ -210,6 +231,7 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if t.cache != nil {
 		result.Cache = &t.cache.result
 	}
+	result.Plan = summary.Of(*h, slices.Values(captured.Events)).Plan
 	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
 		return err
 	}

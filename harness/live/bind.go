@@ -100,6 +100,9 @@ func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
 		d.reconcile(j)
 	}
 	j.tasks[t] = taskRecord{on: c, changed: time.Now()}
+	if c.kind == cluster.Map {
+		d.stats.maps[d.view.Level(j.id, t, c.node.id)].Add(1)
+	}
 	d.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: c.node.id})
 	if c.by != nil {
 		d.settle(c.by, &attempt)

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,9 @@ type Options struct {
 	Start time.Time
 	// Record takes events for the trace; it is called from one goroutine.
 	Record func(...traces.Event)
+	// Keep are workers, by host name, that stay as they are: for jobs that
+	// others submit, which would wait else.
+	Keep []string
 	// GrantLimit is how long a container may take to appear; 0 is 5 s, or ten
 	// heartbeats of the nodes if that is longer.
 	GrantLimit time.Duration
@@ -94,7 +98,10 @@ type Driver struct {
 	ended chan struct{} // closed when the loop has ended
 	inbox chan func()   // what the loop is to do
 	calls sync.WaitGroup
-	stats struct{ decisions, honoured, open atomic.Int64 }
+	stats struct {
+		decisions, honoured, open atomic.Int64
+		maps                      [cluster.LevelOff + 1]atomic.Int64
+	}
 
 	// The rest is the loop's alone.
 	state    *cluster.State
@@ -120,6 +127,8 @@ type Stats struct {
 	// Decisions were made; Honoured of those that have been settled brought
 	// exactly the container decided. Open are on their way.
 	Decisions, Honoured, Open int64
+	// Maps is how near the maps that started were to their data, by level.
+	Maps [cluster.LevelOff + 1]int64
 }
 
 // Start parks the workers and begins to decide. The Driver ends with Stop, or
@@ -177,7 +186,7 @@ func start(ctx context.Context, rm *yarnclient.RM, set setup, describe describe,
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	d.set.grantLimit = o.GrantLimit
+	d.set.grantLimit, d.set.keep = o.GrantLimit, o.Keep
 	if d.set.grantLimit == 0 {
 		d.set.grantLimit = max(5*time.Second, 10*set.beat)
 	}
@@ -202,6 +211,11 @@ func (d *Driver) prepare(ctx context.Context) error {
 	}
 	if d.set.smallest != (cluster.Resource{}) {
 		d.state.SetSmallest(d.set.smallest)
+	}
+	for _, name := range d.set.keep {
+		if !slices.ContainsFunc(list, func(n yarnclient.Node) bool { return n.Host == name }) {
+			return fmt.Errorf("keep node %s: YARN knows no such node", name)
+		}
 	}
 	// Nodes for masters keep their label, but are noted with the others: whoever
 	// puts things back after a crash lets held masters start on them.
@@ -263,7 +277,11 @@ func (d *Driver) Done() <-chan struct{} { return d.ended }
 
 // Stats is how far the Driver is.
 func (d *Driver) Stats() Stats {
-	return Stats{d.stats.decisions.Load(), d.stats.honoured.Load(), d.stats.open.Load()}
+	s := Stats{Decisions: d.stats.decisions.Load(), Honoured: d.stats.honoured.Load(), Open: d.stats.open.Load()}
+	for level := range s.Maps {
+		s.Maps[level] = d.stats.maps[level].Load()
+	}
+	return s
 }
 
 // now is the time since the trace's start.

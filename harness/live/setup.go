@@ -27,6 +27,7 @@ type setup struct {
 	countCores    bool
 	localityDelay bool // has to be switched off
 	grantLimit    time.Duration
+	keep          []string // workers that are not moved
 }
 
 const capacity = "yarn.scheduler.capacity."
@@ -136,7 +137,7 @@ func queueWith(queues []yarnclient.Queue, number string) string {
 // worker says whether a node is ours to move.
 func (s *setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
-	return n.State == "RUNNING" && (label == "" || label == idleLabel || forWork.MatchString(label))
+	return n.State == "RUNNING" && !slices.Contains(s.keep, n.Host) && (label == "" || label == idleLabel || forWork.MatchString(label))
 }
 
 // Submission is the right to submit jobs that are steered: its labels are no
