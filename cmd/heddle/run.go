@@ -122,7 +122,15 @@ func printResults(out io.Writer, run *runs.Run, asJSON bool) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.1f\t%d\n", r.Trial, j.ID, j.Outcome, float64(j.CompletionMs)/1000, float64(r.MakespanMs)/1000, len(r.Warnings))
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Plan != nil {
+			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
+		}
+	}
+	return nil
 }
 
 func runsFlag(root *string) cli.Flag {

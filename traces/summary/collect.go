@@ -15,7 +15,8 @@ type collector struct {
 	nodes     map[traces.Node]*Node
 	waiting   map[traces.Task]traces.Time // scheduled, no attempt yet
 	running   map[traces.Attempt]start
-	predicted map[int64]int32 // decision to map
+	predicted map[int64]int32             // decision to map
+	planned   map[traces.Task]traces.Node // nil: splits were not planned
 	latencies []traces.Time
 	phases    [phaseCount][]traces.Time
 	schedule  traces.Schedule
@@ -82,6 +83,9 @@ func (c *collector) add(e traces.Event) {
 			j.Reduces++
 		}
 		c.waiting[e.Task] = t
+		if c.planned != nil && e.Task.Kind == traces.Map && len(e.SplitHosts) == 1 {
+			c.planned[e.Task] = e.SplitHosts[0]
+		}
 	case *traces.AttemptStarted:
 		c.started(e)
 	case *traces.AttemptFinished:
@@ -151,6 +155,13 @@ func (c *collector) finished(e *traces.AttemptFinished) {
 	j.Bytes.Output += max(e.Counters.HDFSWrittenBytes, 0)
 	if isMap {
 		c.info.Locality.add(s.replica)
+	}
+	if n, ok := c.planned[e.Attempt.Task]; ok && isMap {
+		c.info.Plan.Maps++
+		if ran && s.node == n {
+			c.info.Plan.OnNode++
+		}
+		delete(c.planned, e.Attempt.Task)
 	}
 	if !ran {
 		return

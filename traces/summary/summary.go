@@ -5,6 +5,7 @@
 package summary
 
 import (
+	"fmt"
 	"iter"
 
 	"heddle/traces"
@@ -35,6 +36,7 @@ type Info struct {
 
 	Origin     traces.Origin `json:"origin"`
 	Model      string        `json:"model"`
+	Plan       *Plan         `json:"plan,omitempty"` // nil where splits were not planned
 	Events     int64         `json:"events"`
 	DurationMs float64       `json:"durationMs"` // first to last event
 	JobList    []*Job        `json:"jobList"`    // by submission
@@ -82,6 +84,17 @@ type Decisions struct {
 	BindPredicted int     `json:"bindPredicted"`
 	P50Ms         float64 `json:"p50Ms"`
 	P95Ms         float64 `json:"p95Ms"`
+}
+
+// Plan says how many of the maps that succeeded in a trace with planned splits
+// had a planned node, and how many of those ran there.
+type Plan struct {
+	Maps   int `json:"maps"`
+	OnNode int `json:"onNode"`
+}
+
+func (p *Plan) String() string {
+	return fmt.Sprintf("plan: %d of %d maps on the planned node", p.OnNode, p.Maps)
 }
 
 // Job is one job in figures.
@@ -137,6 +150,9 @@ func Of(h traces.Header, events iter.Seq[traces.Event]) *Info {
 		nodes: map[traces.Node]*Node{}, waiting: map[traces.Task]traces.Time{},
 		running: map[traces.Attempt]start{}, predicted: map[int64]int32{},
 		digest: traces.NewTraceDigest(),
+	}
+	if h.Splits == "plan" {
+		c.info.Plan, c.planned = &Plan{}, map[traces.Task]traces.Node{}
 	}
 	if c.info.Synthetic == nil {
 		c.info.Synthetic = []string{}

@@ -119,3 +119,26 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Errorf("%s (-want +got):\n%s", name, d)
 	}
 }
+
+// TestPlan counts where the maps of planned splits ran: of maps that succeeded,
+// and whose split names one host.
+func TestPlan(t *testing.T) {
+	var events []traces.Event
+	run := func(index int32, node traces.Node, outcome traces.Outcome, hosts ...traces.Node) {
+		a := traces.Attempt{Task: traces.Task{Job: "job_1_1", Kind: traces.Map, Index: index}}
+		events = append(events, &traces.TaskScheduled{Task: a.Task, SplitHosts: hosts},
+			&traces.AttemptStarted{Attempt: a, Node: node}, &traces.AttemptFinished{Attempt: a, Node: node, Outcome: outcome})
+	}
+	run(0, "a", traces.Succeeded, "a")
+	run(1, "b", traces.Succeeded, "a")
+	run(2, "a", traces.Failed, "a")
+	run(3, "a", traces.Succeeded, "a", "b")
+	run(4, "a", traces.Succeeded)
+	info := summary.Of(traces.Header{Splits: "plan"}, slices.Values(events))
+	if got := info.Plan.String(); got != "plan: 1 of 2 maps on the planned node" {
+		t.Error(got)
+	}
+	if info := summary.Of(traces.Header{Splits: "cachedOnly"}, slices.Values(events)); info.Plan != nil {
+		t.Errorf("%v without a plan", info.Plan)
+	}
+}

@@ -50,6 +50,9 @@ func (i *Info) totals(b *strings.Builder) {
 		fmt.Fprintf(b, "\n%d decisions, %d honoured, %d bound as predicted; latency median %s, p95 %s\n",
 			d.Made, d.Honoured, d.BindPredicted, duration(d.P50Ms), duration(d.P95Ms))
 	}
+	if i.Plan != nil {
+		fmt.Fprintf(b, "%v\n", i.Plan)
+	}
 }
 
 func (i *Info) jobs(b *strings.Builder) {
