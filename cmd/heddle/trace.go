@@ -20,7 +20,7 @@ func traceCommand() *cli.Command {
 	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist"}
 	return &cli.Command{
 		Name:  "trace",
-		Usage: "look into traces, check, repair, cut and export them",
+		Usage: "look into traces, check, repair, cut, import and export them",
 		Description: `A TRACE is a trace file or its export in JSON Lines. For example:
 
    heddle trace info run.trace
@@ -53,14 +53,8 @@ func traceCommand() *cli.Command {
 				},
 				Action: traceCut,
 			},
-			{
-				Name: "export", Usage: "print a trace in another form", ArgsUsage: "TRACE",
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "jsonl", Usage: "JSON Lines: the header, then one event a line"},
-					output,
-				},
-				Action: traceExport,
-			},
+			traceImport(),
+			traceExportCommand(),
 		},
 	}
 }
@@ -213,34 +207,6 @@ func copyCode(err error) int {
 		return exitFailed
 	}
 	return exitUsage
-}
-
-func traceExport(c *cli.Context) (err error) {
-	path, err := traceArgument(c)
-	if err != nil {
-		return err
-	}
-	if !c.Bool("jsonl") {
-		return withCode(exitUsage, errors.New("trace export needs a form: --jsonl"))
-	}
-	r, err := tracefile.Open(path)
-	if err != nil {
-		return withCode(exitUsage, err)
-	}
-	defer r.Close()
-	out := c.App.Writer
-	if to := c.String("output"); to != "" {
-		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return withCode(exitUsage, fmt.Errorf("export trace: %w", err))
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		out = f
-	}
-	if err := tracefile.WriteLines(out, r.Header(), r.All()); err != nil {
-		return fmt.Errorf("export trace %s: %w", path, err)
-	}
-	return r.Err()
 }
 
 // traceArgument is the one TRACE of a command line.

@@ -19,6 +19,7 @@ var (
 	noTaskEnd    = mend.Kind{Wrong: "a task with an outcome and no end", Done: "taken as ending with its last attempt"}
 	noTryEnd     = mend.Kind{Wrong: "an attempt with an outcome and no end", Done: "taken as ending with its task"}
 	emptyTry     = mend.Kind{Wrong: "an attempt without times and outcome", Done: "left out"}
+	undated      = mend.Kind{Wrong: "a time before 1973 in a job with dates", Done: "taken as unknown"}
 	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
 )
 
@@ -78,6 +79,9 @@ func (c *converter) convert() error {
 		}
 		c.mend(noSubmit, j.ID)
 	}
+	if c.submit >= datedMs {
+		c.dropUndated()
+	}
 	c.jobStart()
 	for i := range j.Maps {
 		c.task(&j.Maps[i], traces.Map)
@@ -89,6 +93,37 @@ func (c *converter) convert() error {
 		c.jobEnd()
 	}
 	return c.err
+}
+
+// datedMs is where times are taken for dates: 1973.
+const datedMs = 1e11
+
+// dropUndated takes times that are no dates, such as 0 for none, out of a job
+// that has dates.
+func (c *converter) dropUndated() {
+	j := &c.job
+	drop := func(ms *int64) {
+		if *ms >= 0 && *ms < datedMs {
+			c.mend(undated, fmt.Sprintf("%s: %d", j.ID, *ms))
+			*ms = Unknown
+		}
+	}
+	drop(&j.LaunchMs)
+	drop(&j.FinishMs)
+	for _, tasks := range [][]Task{j.Maps, j.Reduces} {
+		for i := range tasks {
+			t := &tasks[i]
+			drop(&t.StartMs)
+			drop(&t.FinishMs)
+			for k := range t.Attempts {
+				a := &t.Attempts[k]
+				drop(&a.StartMs)
+				drop(&a.FinishMs)
+				drop(&a.ShuffleMs)
+				drop(&a.SortMs)
+			}
+		}
+	}
 }
 
 // earliest is the first time of the job's, Unknown where there is none.

@@ -53,6 +53,13 @@ func NewReader(in io.Reader, log *mend.Log) *Reader {
 	return r
 }
 
+// Reset goes on with another file of the same trace: hosts and job ids are kept.
+func (r *Reader) Reset(in io.Reader) {
+	wrong := r.scan.Wrong
+	r.scan = jsonscan.NewScanner(in)
+	r.scan.Wrong = wrong
+}
+
 // Mends.
 var (
 	wrongType   = mend.Kind{Wrong: "a value of another type", Done: "taken as unknown"}

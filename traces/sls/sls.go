@@ -98,6 +98,13 @@ func NewReader(in io.Reader, log *mend.Log) *Reader {
 	return r
 }
 
+// Reset goes on with another file of the same trace: job ids are kept.
+func (r *Reader) Reset(in io.Reader) {
+	wrong := r.scan.Wrong
+	r.scan = jsonscan.NewScanner(in)
+	r.scan.Wrong = wrong
+}
+
 // Next goes to the next job; false at the end and after an error.
 func (r *Reader) Next() bool {
 	for r.err == nil {

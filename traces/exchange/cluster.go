@@ -1,0 +1,77 @@
+package exchange
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"heddle/traces"
+	"heddle/traces/mend"
+)
+
+var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
+
+// nodes gathers a cluster: those of topologies in their order, then hosts that
+// jobs name, by rack and name.
+type nodes struct {
+	listed []traces.NodeFacts
+	known  map[traces.Node]bool
+	racks  map[traces.Node]string // of hosts seen
+}
+
+func newNodes() *nodes { return &nodes{known: map[traces.Node]bool{}, racks: map[traces.Node]string{}} }
+
+// list takes in a node of a topology.
+func (n *nodes) list(f traces.NodeFacts) {
+	if f.Node != "" && !n.known[f.Node] {
+		f.Worker = true
+		n.known[f.Node] = true
+		n.listed = append(n.listed, f)
+	}
+}
+
+// maxNodes bounds the clusters that are made up.
+const maxNodes = 1 << 20
+
+// makeUp lists count nodes in racks.
+func (n *nodes) makeUp(count, racks int) error {
+	racks = max(racks, 1)
+	if count < 1 || count > maxNodes || racks > count {
+		return fmt.Errorf("make up a cluster: %d nodes in %d racks, want 1 to %d and no more racks than nodes", count, racks, maxNodes)
+	}
+	for i := range count {
+		// Racks are filled one after the other, as evenly as can be.
+		n.list(traces.NodeFacts{Node: traces.Node(fmt.Sprintf("node%d", i+1)), Rack: fmt.Sprintf("/rack%d", i*racks/count+1)})
+	}
+	return nil
+}
+
+// see takes in a host of a job's; rack may be empty.
+func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
+	if host == "" || n.known[host] {
+		return nil
+	}
+	had, ok := n.racks[host]
+	if !ok || had == "" {
+		n.racks[host] = rack
+		return nil
+	}
+	if rack != "" && rack != had {
+		return log.Add(twoRacks, string(host), rack)
+	}
+	return nil
+}
+
+// facts is the whole cluster.
+func (n *nodes) facts() []traces.NodeFacts {
+	all := slices.Clone(n.listed)
+	var seen []traces.NodeFacts
+	for _, host := range slices.Sorted(maps.Keys(n.racks)) {
+		if !n.known[host] {
+			seen = append(seen, traces.NodeFacts{Node: host, Rack: n.racks[host], Worker: true})
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b traces.NodeFacts) int { return cmp.Compare(a.Rack, b.Rack) })
+	return append(all, seen...)
+}

@@ -1,0 +1,146 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"heddle/traces"
+	"heddle/traces/byjob"
+	"heddle/traces/parquet"
+	"heddle/traces/perfetto"
+	"heddle/traces/rumen"
+	"heddle/traces/sls"
+	"heddle/traces/swim"
+	"heddle/traces/tracefile"
+)
+
+// ExportOptions say what to export and how.
+type ExportOptions struct {
+	Input  string // a trace
+	Form   Form
+	Output string // a file, or a folder for tables; must not exist
+	// Topology, where set, is a second file for the nodes (rumen and sls).
+	Topology string
+}
+
+// Export writes a trace in another form. out takes the place of an empty
+// Output. The notes say what the form could not hold.
+func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
+	in, err := tracefile.Open(o.Input)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if o.Topology != "" {
+		if err := o.topology(in.Header()); err != nil {
+			return nil, err
+		}
+	}
+	if o.Form == Parquet {
+		if o.Output == "" {
+			return nil, errors.New("export: tables need --output FOLDER")
+		}
+		return nil, errors.Join(parquet.Write(o.Output, in.Header(), in.All()), in.Err())
+	}
+	if o.Output != "" {
+		f, err := create(o.Output)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	switch o.Form {
+	case Lines:
+		err = errors.Join(tracefile.WriteLines(out, in.Header(), in.All()), in.Err())
+	case Perfetto:
+		err = errors.Join(perfetto.Write(out, in.Header(), in.All()), in.Err())
+	case Rumen:
+		err = rumen.Write(out, in.Header(), byjob.Jobs(o.Input))
+	case SLS:
+		var left sls.Left
+		left, err = sls.Write(out, in.Header(), byjob.Jobs(o.Input))
+		notes = leftOut(left)
+	case SWIM:
+		err = writeList(out, o.Input)
+	default:
+		err = fmt.Errorf("form %q cannot be exported; known are %v", o.Form, Exports)
+	}
+	if err != nil {
+		return notes, fmt.Errorf("export %s: %w", o.Input, err)
+	}
+	return notes, nil
+}
+
+func leftOut(left sls.Left) (notes []string) {
+	for _, v := range []struct {
+		n    int
+		what string
+	}{
+		{left.Jobs, "jobs without a task that ran"},
+		{left.Tasks, "tasks without an attempt that started and ended"},
+		{left.Attempts, "attempts beside the one that counts: SLS runs a task once"},
+	} {
+		if v.n > 0 {
+			notes = append(notes, fmt.Sprintf("left out %d %s", v.n, v.what))
+		}
+	}
+	return notes
+}
+
+// writeList writes a list of jobs.
+func writeList(out io.Writer, input string) error {
+	var failed error
+	err := swim.Write(out, func(yield func(swim.Job) bool) {
+		last := int64(0)
+		for j, err := range byjob.Jobs(input) {
+			if err != nil {
+				failed = err
+				return
+			}
+			job := swim.FromTrace(j)
+			if j.Source == nil {
+				job.GapSec = max(job.SubmitSec-last, 0)
+			}
+			last = job.SubmitSec
+			if !yield(job) {
+				return
+			}
+		}
+	})
+	return errors.Join(failed, err)
+}
+
+func (o ExportOptions) topology(h traces.Header) (err error) {
+	if o.Form != Rumen && o.Form != SLS {
+		return fmt.Errorf("export: a topology goes with rumen and sls, not with %s", o.Form)
+	}
+	f, err := create(o.Topology)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if o.Form == SLS {
+		return sls.WriteTopology(f, h.Cluster)
+	}
+	var hosts []rumen.Host
+	for _, n := range h.Cluster.Nodes {
+		if n.Worker {
+			hosts = append(hosts, rumen.Host{Rack: n.Rack, Name: string(n.Node)})
+		}
+	}
+	if _, err := f.Write(rumen.AppendTopology(nil, hosts)); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+func create(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	return f, nil
+}

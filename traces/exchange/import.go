@@ -1,0 +1,408 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"heddle/traces"
+	"heddle/traces/internal/draw"
+	"heddle/traces/jhist"
+	"heddle/traces/mend"
+	"heddle/traces/rumen"
+	"heddle/traces/sls"
+	"heddle/traces/swim"
+	"heddle/traces/tracefile"
+)
+
+// ImportOptions say what to import and how.
+type ImportOptions struct {
+	Inputs []string // of one form, and topologies
+	Form   Form     // empty: told by the content
+	Output string   // the trace; a file of that name is replaced
+	Writer string   // the program, for the header
+	// Strict refuses what is otherwise mended.
+	Strict bool
+	// Nodes and Racks make up a cluster for traces that name no host; 0 none.
+	Nodes, Racks int
+	// Replication is how many hosts a split gets where the form has one or none.
+	Replication int
+	// Rules make up what lists of jobs lack; their Seed is the import's.
+	Rules swim.Rules
+	// Progress, where set, is told the jobs and events so far.
+	Progress func(jobs int, events int64)
+}
+
+// DefaultImport has the options' defaults.
+var DefaultImport = ImportOptions{Replication: 3, Racks: 1, Rules: swim.DefaultRules}
+
+// Imported is what an import made.
+type Imported struct {
+	Form      Form           `json:"form"`
+	Output    string         `json:"output"`
+	Jobs      int            `json:"jobs"`
+	Events    int64          `json:"events"`
+	Nodes     int            `json:"nodes"`
+	Seed      uint64         `json:"seed"`
+	Synthetic []string       `json:"synthetic"`
+	Mended    map[string]int `json:"mended"`
+	// First is where the first mend of each kind was, and what it was about.
+	First map[string]string `json:"first,omitempty"`
+}
+
+// Import makes a trace of files of another form. Nothing is left of it where it
+// fails.
+func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
+	if err := o.Rules.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Replication < 1 || o.Replication > 512 {
+		return nil, fmt.Errorf("import: replication is %d, want 1 to 512", o.Replication)
+	}
+	im := &importer{
+		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, nodes: newNodes(),
+		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
+	}
+	defer im.sorter.Close()
+	err := im.read()
+	if err == nil {
+		err = im.write()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Imported{
+		Form: im.form, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Rules.Seed,
+		Synthetic: im.header.Synthetic, Mended: im.log.Counts(), First: map[string]string{},
+	}
+	for kind := range r.Mended {
+		r.First[kind] = im.log.First(kind)
+	}
+	return r, nil
+}
+
+type importer struct {
+	ctx    context.Context
+	o      ImportOptions
+	log    *mend.Log
+	form   Form
+	nodes  *nodes
+	sorter *tracefile.Sorter
+	header traces.Header
+
+	jobs      int
+	submitted traces.Time // the first job's
+	rumen     *rumen.Reader
+	sls       *sls.Reader
+	lists     *listReader
+	histories map[traces.JobID]bool
+}
+
+// Mends of whole files.
+var (
+	badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
+	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event"}
+	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out"}
+	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
+	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
+	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
+	hugeIndex      = mend.Kind{Wrong: "a task's number over the limit", Done: "left out"}
+)
+
+// read reads topologies first, since made-up hosts depend on them.
+func (im *importer) read() error {
+	var inputs []string
+	for _, path := range im.o.Inputs {
+		topology, err := im.readTopology(path)
+		if err != nil {
+			return fmt.Errorf("import %s: %w", path, err)
+		}
+		if !topology {
+			inputs = append(inputs, path)
+		}
+	}
+	if len(inputs) == 0 {
+		return errors.New("import: there is no trace among the files, only topologies")
+	}
+	if im.o.Nodes > 0 && len(im.nodes.listed) == 0 {
+		if err := im.nodes.makeUp(im.o.Nodes, im.o.Racks); err != nil {
+			return err
+		}
+	}
+	for _, path := range inputs {
+		if err := im.readFile(path); err != nil {
+			return fmt.Errorf("import %w", err)
+		}
+	}
+	return nil
+}
+
+// readTopology reads a file if it is a topology; false where it is none.
+func (im *importer) readTopology(path string) (bool, error) {
+	in, err := openFile(path)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	head, _ := in.Peek(headBytes)
+	switch detect(head) {
+	case rumenTopology:
+		hosts, err := rumen.ReadTopology(in)
+		if err != nil {
+			return true, err
+		}
+		for _, h := range hosts {
+			im.nodes.list(traces.NodeFacts{Node: traces.Node(h.Name), Rack: h.Rack})
+		}
+	case slsTopology:
+		nodes, err := sls.ReadTopology(in)
+		if err != nil {
+			return true, err
+		}
+		for _, n := range nodes {
+			im.nodes.list(traces.NodeFacts{Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: n.MemoryMB << 20, VCores: int32(n.VCores)})
+		}
+	default:
+		return false, nil
+	}
+	return true, im.input(path, in)
+}
+
+// input notes a file in the header.
+func (im *importer) input(path string, in *file) error {
+	sum, damage, err := in.sum()
+	if err != nil {
+		return err
+	}
+	im.header.Inputs = append(im.header.Inputs, traces.Input{Name: filepath.Base(path), SHA256: sum})
+	if damage != nil {
+		return im.log.Add(badCompression, "its end", damage.Error())
+	}
+	return nil
+}
+
+func (im *importer) readFile(path string) error {
+	in, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	im.log.File = path
+	form := im.o.Form
+	if form == "" {
+		head, err := in.Peek(headBytes)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if form = detect(head); form == "" {
+			return fmt.Errorf("%s: its content is that of no known form; --from says which it is", path)
+		}
+	}
+	if im.form != "" && im.form != form {
+		return fmt.Errorf("%s: it is of form %s, the files before it of %s: import one form at a time", path, form, im.form)
+	}
+	im.form = form
+	read := map[Form]func(io.Reader) error{Rumen: im.readRumen, SLS: im.readSLS, SWIM: im.readSWIM, JobHistory: im.readHistory}[form]
+	if read == nil {
+		return fmt.Errorf("%s: form %q cannot be imported; known are %v", path, form, Imports)
+	}
+	if err := read(in); err != nil {
+		return fileError(path, err)
+	}
+	return fileError(path, im.input(path, in))
+}
+
+// fileError names the file, which errors of strict imports do themselves.
+func fileError(path string, err error) error {
+	if err == nil || len(err.Error()) > len(path) && err.Error()[:len(path)] == path {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// add takes in an event.
+func (im *importer) add(e traces.Event) error {
+	if s, ok := e.(*traces.JobSubmitted); ok {
+		im.jobs++
+		im.submitted = min(im.submitted, s.T)
+		if err := im.ctx.Err(); err != nil {
+			return err
+		}
+		if im.o.Progress != nil && im.jobs%256 == 0 {
+			im.o.Progress(im.jobs, im.sorter.Count())
+		}
+	}
+	var err error
+	switch e := e.(type) {
+	case *traces.AttemptStarted:
+		err = im.nodes.see(e.Node, e.Rack, im.log)
+	case *traces.AttemptFinished:
+		err = im.nodes.see(e.Node, "", im.log)
+	case *traces.JobStarted:
+		err = im.nodes.see(e.AMNode, "", im.log)
+	case *traces.TaskScheduled:
+		for _, h := range e.SplitHosts {
+			err = errors.Join(err, im.nodes.see(h, "", im.log))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return im.sorter.Add(e)
+}
+
+func (im *importer) readRumen(in io.Reader) error {
+	if im.rumen == nil {
+		im.rumen = rumen.NewReader(in, im.log)
+		im.rumen.KeepRest = true
+	} else {
+		im.rumen.Reset(in)
+	}
+	for im.rumen.Next() {
+		events, err := im.rumen.Events()
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := im.add(e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range im.rumen.Hosts()[1:] {
+		if err := im.nodes.see(traces.Node(h.Name), h.Rack, im.log); err != nil {
+			return err
+		}
+	}
+	return im.rumen.Err()
+}
+
+func (im *importer) readSLS(in io.Reader) error {
+	if im.sls == nil {
+		im.sls = sls.NewReader(in, im.log)
+	} else {
+		im.sls.Reset(in)
+	}
+	for im.sls.Next() {
+		if err := im.sls.Events(im.add); err != nil {
+			return err
+		}
+	}
+	return im.sls.Err()
+}
+
+func (im *importer) readSWIM(in io.Reader) error {
+	if im.lists == nil {
+		im.lists = newListReader(im)
+	}
+	return im.lists.read(in)
+}
+
+func (im *importer) readHistory(in io.Reader) error {
+	job, stats, err := jhist.Parse(in)
+	var cut *jhist.CutOffError
+	switch {
+	case errors.As(err, &cut):
+		if err := im.log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error()); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if stats.Unreadable > 0 {
+		for range stats.Unreadable {
+			if err := im.log.Add(badEvents, "an event", stats.FirstUnreadable); err != nil {
+				return err
+			}
+		}
+	}
+	id := traces.JobID(job.ID)
+	if id == "" {
+		return im.log.Add(noHistoryJob, "its end", "no event names a job")
+	}
+	if im.histories == nil {
+		im.histories = map[traces.JobID]bool{}
+	}
+	if im.histories[id] {
+		return im.log.Add(historyAgain, "its name", job.ID)
+	}
+	im.histories[id] = true
+	return im.addHistory(jhist.Events(job, 0), job)
+}
+
+// write gives the trace its header and puts everything in order.
+func (im *importer) write() error {
+	h := &im.header
+	h.Origin = traces.Imported
+	if im.form == JobHistory {
+		h.Origin, h.Model = traces.Recovered, "yarn"
+	}
+	h.Writer, h.Seed, h.Mended = im.o.Writer, im.o.Rules.Seed, im.log.Counts()
+	h.Settings = map[string]string{"import.form": string(im.form)}
+	var shift traces.Time
+	if im.submitted >= datedNs && im.submitted < math.MaxInt64 {
+		shift = im.submitted
+		h.StartUnixNs = int64(shift)
+	}
+	if im.form == SLS && len(im.nodes.racks) == 0 && len(im.nodes.listed) == 0 {
+		if n, racks := im.sls.Counts(); n > 0 {
+			if err := im.nodes.makeUp(int(n), int(racks)); err != nil {
+				return err
+			}
+			h.Synthetic = append(h.Synthetic, "nodes")
+		}
+	}
+	if im.o.Nodes > 0 {
+		h.Synthetic = append(h.Synthetic, "nodes")
+	}
+	h.Cluster.Nodes = im.nodes.facts()
+	replicas := im.replicas()
+	switch im.form {
+	case SLS:
+		if im.sls.Scheduled() {
+			h.Synthetic = append(h.Synthetic, "schedule")
+		}
+	case SWIM:
+		h.Synthetic = append(h.Synthetic, swim.Synthetic...)
+		if !im.lists.Placer.Empty() {
+			h.Synthetic = append(h.Synthetic, "hosts", "replicas")
+		}
+		im.lists.settings(h.Settings)
+	}
+	move := &retime{}
+	move.when = func(t traces.Time) traces.Time { return t - shift }
+	move.other = move.when
+	return im.sorter.WriteFile(im.o.Output, *h, func(e traces.Event) {
+		e.Fields(move)
+		if s, ok := e.(*traces.TaskScheduled); ok && replicas != nil && s.Task.Kind == traces.Map {
+			replicas(s)
+		}
+	})
+}
+
+// datedNs is where times are taken for dates: 1973.
+const datedNs = 1e17
+
+// replicas adds hosts to splits of a form that has one at most, nil where there
+// is nothing to add.
+func (im *importer) replicas() func(*traces.TaskScheduled) {
+	if im.form != SLS || im.o.Replication < 2 || len(im.header.Cluster.Nodes) < 2 {
+		return nil
+	}
+	placer := draw.NewPlacer(im.header.Cluster.Nodes)
+	im.header.Synthetic = append(im.header.Synthetic, "replicas")
+	im.header.Settings["import.replication"] = strconv.Itoa(im.o.Replication)
+	return func(s *traces.TaskScheduled) {
+		var writer traces.Node
+		if len(s.SplitHosts) > 0 {
+			writer = s.SplitHosts[0]
+		}
+		s.SplitHosts = placer.Replicas(slices.Clip(s.SplitHosts[:0]), writer, im.o.Replication,
+			im.o.Rules.Seed, traces.HashName(string(s.Task.Job)), uint64(s.Task.Index))
+	}
+}

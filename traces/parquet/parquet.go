@@ -1,0 +1,174 @@
+// Package parquet writes a trace as tables in Parquet files, for those who
+// query traces with DuckDB, pandas or Spark: jobs, tasks, attempts, node samples
+// and decisions, a file each in a folder. Times are milliseconds from the run's
+// start; what is not known is null. Nothing reads them back.
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/parquet-go/parquet-go"
+
+	"heddle/traces"
+)
+
+type jobRow struct {
+	Job        string   `parquet:"job"`
+	Name       string   `parquet:"name"`
+	User       string   `parquet:"user,dict"`
+	Queue      string   `parquet:"queue,dict"`
+	Workload   string   `parquet:"workload,dict"`
+	SubmitMs   float64  `parquet:"submit_ms"`
+	StartMs    *float64 `parquet:"start_ms,optional"`
+	FinishMs   *float64 `parquet:"finish_ms,optional"`
+	Outcome    string   `parquet:"outcome,dict"`
+	Maps       int32    `parquet:"maps"`
+	Reduces    int32    `parquet:"reduces"`
+	InputBytes *int64   `parquet:"hdfs_read_bytes,optional"`
+	Shuffle    *int64   `parquet:"shuffle_bytes,optional"`
+	Output     *int64   `parquet:"hdfs_written_bytes,optional"`
+}
+
+type taskRow struct {
+	Job         string   `parquet:"job,dict"`
+	Kind        string   `parquet:"kind,dict"`
+	Index       int32    `parquet:"task"`
+	ScheduledMs float64  `parquet:"scheduled_ms"`
+	FinishMs    *float64 `parquet:"finish_ms,optional"`
+	Outcome     string   `parquet:"outcome,dict"`
+	Winner      *int32   `parquet:"winner,optional"`
+	SplitHosts  []string `parquet:"split_hosts,list"`
+	Path        string   `parquet:"path,dict"`
+	OffsetBytes int64    `parquet:"offset_bytes"`
+	LengthBytes int64    `parquet:"length_bytes"`
+}
+
+type attemptRow struct {
+	Job             string   `parquet:"job,dict"`
+	Kind            string   `parquet:"kind,dict"`
+	Index           int32    `parquet:"task"`
+	Number          int32    `parquet:"attempt"`
+	Node            string   `parquet:"node,dict"`
+	Rack            string   `parquet:"rack,dict"`
+	StartMs         *float64 `parquet:"start_ms,optional"`
+	FinishMs        *float64 `parquet:"finish_ms,optional"`
+	Outcome         string   `parquet:"outcome,dict"`
+	SplitLocality   string   `parquet:"split_locality,dict"`
+	ReplicaLocality string   `parquet:"replica_locality,dict"`
+	Speculative     bool     `parquet:"speculative"`
+	MapDoneMs       *float64 `parquet:"map_done_ms,optional"`
+	ShuffleDoneMs   *float64 `parquet:"shuffle_done_ms,optional"`
+	SortDoneMs      *float64 `parquet:"sort_done_ms,optional"`
+	HDFSRead        *int64   `parquet:"hdfs_read_bytes,optional"`
+	HDFSWritten     *int64   `parquet:"hdfs_written_bytes,optional"`
+	FileRead        *int64   `parquet:"file_read_bytes,optional"`
+	FileWritten     *int64   `parquet:"file_written_bytes,optional"`
+	Shuffle         *int64   `parquet:"shuffle_bytes,optional"`
+	MapOutput       *int64   `parquet:"map_output_bytes,optional"`
+	InputRecords    *int64   `parquet:"input_records,optional"`
+	OutputRecords   *int64   `parquet:"output_records,optional"`
+	SpilledRecords  *int64   `parquet:"spilled_records,optional"`
+	CPUMs           *int64   `parquet:"cpu_ms,optional"`
+	GCMs            *int64   `parquet:"gc_ms,optional"`
+	PhysicalBytes   *int64   `parquet:"physical_bytes,optional"`
+	Error           string   `parquet:"error"`
+}
+
+type sampleRow struct {
+	AtMs        float64  `parquet:"at_ms"`
+	Node        string   `parquet:"node,dict"`
+	CPUUser     *float64 `parquet:"cpu_user_cores,optional"`
+	CPUSystem   *float64 `parquet:"cpu_system_cores,optional"`
+	CPUIOWait   *float64 `parquet:"cpu_iowait_cores,optional"`
+	MemoryUsed  *int64   `parquet:"memory_used_bytes,optional"`
+	DiskRead    *float64 `parquet:"disk_read_bytes_per_sec,optional"`
+	DiskWrite   *float64 `parquet:"disk_write_bytes_per_sec,optional"`
+	NetReceived *float64 `parquet:"net_received_bytes_per_sec,optional"`
+	NetSent     *float64 `parquet:"net_sent_bytes_per_sec,optional"`
+	Containers  int32    `parquet:"containers"`
+}
+
+type decisionRow struct {
+	ID        int64    `parquet:"decision"`
+	AtMs      float64  `parquet:"at_ms"`
+	Job       string   `parquet:"job,dict"`
+	Kind      string   `parquet:"kind,dict"`
+	Node      string   `parquet:"node,dict"`
+	Task      *int32   `parquet:"task,optional"`
+	Predicted *int32   `parquet:"predicted_task,optional"`
+	Reason    string   `parquet:"reason,dict"`
+	Outcome   string   `parquet:"outcome,dict"`
+	AskedMs   *float64 `parquet:"asked_ms,optional"`
+	GrantedMs *float64 `parquet:"granted_ms,optional"`
+	BoundTask *int32   `parquet:"bound_task,optional"`
+}
+
+// Write makes the folder and writes the tables of a run's events, which are in
+// order. Rows are written when their last event has come.
+func Write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err error) {
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return fmt.Errorf("write tables: %w", err)
+	}
+	w := writer{
+		jobs: map[traces.JobID]*jobRow{}, tasks: map[traces.Task]*taskRow{}, attempts: map[traces.Attempt]*attemptRow{},
+		decisions: map[int64]*decisionRow{}, racks: map[traces.Node]string{},
+	}
+	for _, n := range h.Cluster.Nodes {
+		w.racks[n.Node] = n.Rack
+	}
+	w.jobTable, err = open[jobRow](folder, "jobs", nil)
+	w.taskTable, err = open[taskRow](folder, "tasks", err)
+	w.attemptTable, err = open[attemptRow](folder, "attempts", err)
+	w.sampleTable, err = open[sampleRow](folder, "samples", err)
+	w.decisionTable, err = open[decisionRow](folder, "decisions", err)
+	if err != nil {
+		return err
+	}
+	for e := range events {
+		w.event(e)
+	}
+	w.rest()
+	return errors.Join(w.jobTable.close(), w.taskTable.close(), w.attemptTable.close(), w.sampleTable.close(), w.decisionTable.close())
+}
+
+// table is one file; its first error stays.
+type table[T any] struct {
+	file *os.File
+	rows *parquet.GenericWriter[T]
+	err  error
+}
+
+// groupRows bounds the rows that are kept until they are written.
+const groupRows = 1 << 17
+
+func open[T any](folder, name string, before error) (*table[T], error) {
+	if before != nil {
+		return nil, before
+	}
+	f, err := os.Create(filepath.Join(folder, name+".parquet"))
+	if err != nil {
+		return nil, fmt.Errorf("write tables: %w", err)
+	}
+	return &table[T]{file: f, rows: parquet.NewGenericWriter[T](f, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows))}, nil
+}
+
+func (t *table[T]) add(row T) {
+	if t.err == nil {
+		_, t.err = t.rows.Write([]T{row})
+	}
+}
+
+func (t *table[T]) close() error {
+	err := t.err
+	if err == nil {
+		err = t.rows.Close()
+	}
+	if err = errors.Join(err, t.file.Close()); err != nil {
+		return fmt.Errorf("write tables: %s: %w", t.file.Name(), err)
+	}
+	return nil
+}
