@@ -66,7 +66,7 @@ import (
 // class, a node's action is its first waiting map that is cache-, node- or
 // rack-local, or any, so that maps need not be gone through. Where the
 // ApplicationMaster binds late, the only action of a node is the map that
-// WouldBind says.
+// WouldBind says; a job whose splits were rewritten by the plan follows that.
 type cacheLearner struct {
 	rule    clqlmrs.Rule
 	seed    uint64

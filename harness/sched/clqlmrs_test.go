@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"heddle/harness/cluster"
+	"heddle/harness/sched/clqlmrs"
 )
 
 // setup is a cluster in two racks, by turns, and a job whose blocks lie at random.
@@ -97,6 +98,13 @@ func mustNew(tb testing.TB, name string, p Params) Model {
 		tb.Fatal(err)
 	}
 	return m
+}
+
+// TestDefaultsArePapers has the registry's defaults be the learner's own.
+func TestDefaultsArePapers(t *testing.T) {
+	if got, want := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule, clqlmrs.Paper(); got != want {
+		t.Errorf("by default %+v, want %+v", got, want)
+	}
 }
 
 // mean is rates over 20 layouts.
