@@ -1,14 +1,131 @@
 package fluid
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"heddle/harness/cluster"
 )
+
+// The tolerance: over the flows of a case durations are off by at most these
+// shares of the reference's. A flow shorter than 50 ms counts as one of 50:
+// whole milliseconds are not what is tested.
+const (
+	toleranceBias  = .005 // mean of the errors
+	toleranceMean  = .01  // mean of the absolute errors
+	toleranceRMS   = .02
+	toleranceWorst = .35 // any one flow
+)
+
+// TestAgainstExact holds random reads against max-min rates that are computed
+// anew for every start and end.
+func TestAgainstExact(t *testing.T) {
+	cases := []struct {
+		name               string
+		nodes, perRack     int
+		disk, link, uplink int64 // bytes a second
+		gapMs              float64
+		local, rack        float64 // shares of the reads
+		slots              int
+	}{
+		{"lab, few local", 4, 2, 80e6, 25e6, 75e5, 900, .4, .3, 2},
+		{"lab, most local", 4, 2, 80e6, 25e6, 75e5, 400, .8, .1, 2},
+		{"racks of five", 10, 5, 80e6, 125e6, 200e6, 90, .5, .2, 8},
+		{"narrow uplinks", 10, 5, 80e6, 125e6, 60e6, 200, .5, .2, 8},
+		{"racks of ten", 40, 10, 80e6, 125e6, 125e6, 60, .5, .2, 8},
+		{"uplinks at the edge", 40, 10, 80e6, 125e6, 250e6, 35, .5, .2, 8},
+		{"links before disks", 40, 10, 400e6, 60e6, 250e6, 60, .2, .3, 8},
+		{"no limit on links", 40, 10, 80e6, 0, 200e6, 40, .5, .2, 8},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var bias, mean, squares, worst, n float64
+			for seed := range uint64(3) {
+				s := racked(c.nodes, c.perRack, c.disk, c.link, c.uplink)
+				rng := rand.New(rand.NewPCG(seed, 2))
+				for _, d := range durations(t, s, rng, 800, c.slots, c.gapMs, c.local, c.rack) {
+					off := (d.got - d.want) / max(d.want, 50)
+					bias += off
+					mean += math.Abs(off)
+					squares += off * off
+					worst = max(worst, math.Abs(off))
+					n++
+				}
+			}
+			bias, mean = bias/n, mean/n
+			rms := math.Sqrt(squares / n)
+			t.Logf("%.0f flows: bias %+.2f%%, mean %.2f%%, rms %.2f%%, worst %.1f%%", n, 100*bias, 100*mean, 100*rms, 100*worst)
+			if math.Abs(bias) > toleranceBias || mean > toleranceMean || rms > toleranceRMS || worst > toleranceWorst {
+				t.Error("more than the tolerance")
+			}
+		})
+	}
+}
+
+type duration struct{ got, want float64 } // ms
+
+// durations runs random reads of up to 64 MiB through s and the reference: with
+// exponential gaps, a free slot given.
+func durations(t *testing.T, s *System, rng *rand.Rand, reads, slots int, gapMs, local, rack float64) []duration {
+	type read struct {
+		start, end int64
+		ref        *exactFlow
+		to         cluster.NodeID
+	}
+	var all []read
+	e := newExact(s)
+	busy := make([]int, len(s.rackOf))
+	running := 0
+	for at := 0.0; len(all) < reads || running > 0; {
+		if now := int64(at); len(all) < reads && now < s.Next() {
+			at += rng.ExpFloat64() * gapMs
+			to := cluster.NodeID(rng.IntN(len(busy)))
+			if busy[to] == slots {
+				continue
+			}
+			from := source(rng, s, to, local, rack)
+			bytes := int64(64 << 20)
+			if rng.IntN(4) == 0 {
+				bytes = 1 + rng.Int64N(bytes)
+			}
+			id := s.Read(now, from, to, false, bytes, uint32(len(all)))
+			all = append(all, read{start: now, ref: e.start(s, id, float64(now), float64(bytes)), to: to})
+			busy[to]++
+			running++
+			continue
+		}
+		now := s.Next()
+		if now == Never {
+			t.Fatalf("%d flows run and none will end", running)
+		}
+		for tag, ok := s.Pop(now); ok; tag, ok = s.Pop(now) {
+			all[tag].end = now
+			busy[all[tag].to]--
+			running--
+		}
+	}
+	e.run(math.Inf(1))
+	var out []duration
+	for _, r := range all {
+		out = append(out, duration{float64(r.end - r.start), r.ref.end - float64(r.start)})
+	}
+	return out
+}
+
+// source is where a read is from: the node itself, one in its rack, or another.
+func source(rng *rand.Rand, s *System, to cluster.NodeID, local, rack float64) cluster.NodeID {
+	p := rng.Float64()
+	if p < local {
+		return to
+	}
+	for {
+		from := cluster.NodeID(rng.IntN(len(s.rackOf)))
+		if (s.rackOf[from] == s.rackOf[to]) == (p < local+rack) {
+			return from
+		}
+	}
+}
 
 // racked is a system of nodes in racks, all with the same rates.
 func racked(nodes, perRack int, disk, link, uplink int64) *System {
@@ -17,113 +134,14 @@ func racked(nodes, perRack int, disk, link, uplink int64) *System {
 		racks[n] = cluster.RackID(n / perRack)
 	}
 	s := New(racks)
-	for n := range nodes {
-		s.SetRate(0, Disk, int32(n), disk, 0)
-		s.SetRate(0, LinkOut, int32(n), link, 0)
-		s.SetRate(0, LinkIn, int32(n), link, 0)
+	for n := range int32(nodes) {
+		s.SetRate(0, Disk, n, disk, 0)
+		s.SetRate(0, LinkOut, n, link, 0)
+		s.SetRate(0, LinkIn, n, link, 0)
 	}
-	for r := range (nodes + perRack - 1) / perRack {
-		s.SetRate(0, UplinkOut, int32(r), uplink, 0)
-		s.SetRate(0, UplinkIn, int32(r), uplink, 0)
+	for r := range int32((nodes + perRack - 1) / perRack) {
+		s.SetRate(0, UplinkOut, r, uplink, 0)
+		s.SetRate(0, UplinkIn, r, uplink, 0)
 	}
 	return s
-}
-
-// drive runs random flows through s and through the reference, and returns the
-// relative errors of how long each took.
-func drive(t *testing.T, s *System, rng *rand.Rand, flows int, meanGapMs, bytes float64, local, rack float64, slots int) (errs []float64, sumS, sumE float64) {
-	e := newExact(s)
-	nodes := len(s.rackOf)
-	type one struct {
-		start, end float64
-		ref        *exactFlow
-	}
-	var all []one
-	now := int64(0)
-	next := 0.0
-	busy := make([]int, nodes)
-	at := map[uint32]int{}
-	for len(all) < flows || len(at) > 0 {
-		if len(all) < flows && s.Next() > int64(next) {
-			now = int64(next)
-			next += rng.ExpFloat64() * meanGapMs
-			to := cluster.NodeID(rng.IntN(nodes))
-			if busy[to] >= slots {
-				continue
-			}
-			from := to
-			if p := rng.Float64(); p >= local {
-				for range 100 {
-					from = cluster.NodeID(rng.IntN(nodes))
-					if (s.rackOf[from] == s.rackOf[to]) == (p < local+rack) {
-						break
-					}
-				}
-			}
-			size := int64(bytes)
-			if rng.IntN(4) == 0 {
-				size = 1 + rng.Int64N(size)
-			}
-			tag := uint32(len(all))
-			id := s.Read(now, from, to, false, size, tag)
-			busy[to]++
-			at[tag] = int(to)
-			all = append(all, one{start: float64(now), ref: e.start(s, id, float64(now), float64(size))})
-			continue
-		}
-		now = s.Next()
-		if now == Never {
-			t.Fatalf("%d flows run and nothing will end", len(at))
-		}
-		for {
-			tag, ok := s.Pop(now)
-			if !ok {
-				break
-			}
-			all[tag].end = float64(now)
-			busy[at[tag]]--
-			delete(at, tag)
-		}
-	}
-	e.run(math.Inf(1))
-	for _, o := range all {
-		got, want := o.end-o.start, o.ref.end-o.start
-		errs = append(errs, (got-want)/want)
-		sumS += got
-		sumE += want
-	}
-	return errs, sumS, sumE
-}
-
-func TestExplore(t *testing.T) {
-	if os.Getenv("EXPLORE") == "" {
-		t.Skip("explore")
-	}
-	for _, c := range []struct {
-		name               string
-		nodes, perRack     int
-		disk, link, uplink int64
-		gap                float64
-		local, rack        float64
-		slots, flows       int
-	}{
-		{"lab", 4, 2, 80e6, 25e6, 75e5, 900, .4, .3, 2, 2000},
-		{"lab local", 4, 2, 80e6, 25e6, 75e5, 400, .8, .1, 2, 2000},
-		{"small", 10, 5, 80e6, 125e6, 200e6, 90, .5, .2, 8, 2000},
-		{"small tight", 10, 5, 80e6, 125e6, 60e6, 200, .5, .2, 8, 2000},
-		{"mid", 40, 10, 80e6, 125e6, 125e6, 60, .5, .2, 8, 3000},
-		{"mid transition", 40, 10, 80e6, 125e6, 250e6, 35, .5, .2, 8, 3000},
-		{"mid links", 40, 10, 400e6, 60e6, 250e6, 60, .2, .3, 8, 3000},
-	} {
-		s := racked(c.nodes, c.perRack, c.disk, c.link, c.uplink)
-		errs, a, b := drive(t, s, rand.New(rand.NewPCG(1, 2)), c.flows, c.gap, 64<<20, c.local, c.rack, c.slots)
-		var abs, worst, sq float64
-		for _, e := range errs {
-			abs += math.Abs(e)
-			sq += e * e
-			worst = max(worst, math.Abs(e))
-		}
-		n := float64(len(errs))
-		fmt.Printf("%-16s flows %d mean ms %.0f exact %.0f (%.2f%%)  mean abs err %.2f%% rms %.2f%% worst %.1f%%\n", c.name, len(errs), a/n, b/n, 100*(a-b)/b, 100*abs/n, 100*math.Sqrt(sq/n), 100*worst)
-	}
 }

@@ -24,12 +24,16 @@
 // O(log n) of the flows bound there, and the others' rates change by themselves.
 //
 // Which resource limits a flow changes while it runs. A flow is looked at again
-// when the share that it is bound to has changed by a sixteenth, or when a
-// share it passes has become less than what it takes: then it is bound anew and
-// its load elsewhere renewed. Where nothing is left to look at, every flow is
-// bound to a saturated resource on which no flow is faster, which is what
-// max-min fair means; the sixteenth is the error. Each start and end pays for a
-// few looks at most, and the rest waits for the next.
+// when the share that it is bound to has changed by an eighth, or a share that it
+// passes has become an eighth less than what it takes: then it is bound anew and
+// its load elsewhere renewed. Where nothing is left to look at, each flow is bound
+// to a saturated resource on which none is faster, but for those eighths: that is
+// what max-min fair means. A start or an end pays for eight looks, and the rest
+// waits for the next; this bounds the cost, and is most of the error. Against
+// max-min rates computed anew for every event durations were off by 0.1 % (four
+// nodes) to 0.5 % (racks of ten whose links and uplinks are all full) in the mean,
+// and by less than 0.1 % where errors of both signs cancel; without looking again
+// it was 2 to 14 %. Single flows may be off by a third, while many start at once.
 //
 // # Numbers
 //
@@ -89,7 +93,7 @@ type System struct {
 	spare  []uint32 // flows
 	seq    uint32   // of the next flow
 	wheel  wheel
-	due    []uint32 // resources whose flows must be looked at again
+	due    queue    // resources whose flows must be looked at again
 	ended  []uint32 // flows to be popped, in order
 	popped int      // of them
 }
@@ -128,7 +132,8 @@ func (s *System) Reset() {
 		*x = crossing{flows: x.flows[:0]}
 	}
 	s.flows, s.spare, s.seq = s.flows[:0], s.spare[:0], 0
-	s.due, s.ended, s.popped = s.due[:0], s.ended[:0], 0
+	s.due.head, s.due.n = 0, 0
+	s.ended, s.popped = s.ended[:0], 0
 	s.wheel.reset()
 }
 
@@ -143,7 +148,7 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	r.advance(now)
 	r.limit, r.most = fixed(perSecond), fixed(perFlow)
 	s.renew(id, now)
-	s.look(now)
+	s.look(now, looks)
 }
 
 // Read starts a read of a block's replica, or of its cached copy, on node from
@@ -201,10 +206,10 @@ func (s *System) Cancel(now int64, id Flow) {
 	s.wheel.at(now)
 	s.leave(uint32(id), now, false)
 	s.spare = append(s.spare, uint32(id))
-	s.look(now)
+	s.look(now, looks)
 }
 
-// Left is the work that a flow has before it, rounded up.
+// Left is the work that a flow has before it, rounded down.
 func (s *System) Left(now int64, id Flow) int64 {
 	if id == Ended || s.flows[id].done {
 		return 0
@@ -212,8 +217,7 @@ func (s *System) Left(now int64, id Flow) int64 {
 	f := &s.flows[id]
 	r := &s.all[f.path[f.bound]]
 	r.advance(now)
-	work := max(0, r.bound[f.at].key-r.clock) * int64(f.weight)
-	return (work + 1<<point - 1) >> point
+	return max(0, r.bound[f.at].key-r.clock) * int64(f.weight) >> point
 }
 
 // Next is when to call Pop: at the latest when the next flow ends, or Never.

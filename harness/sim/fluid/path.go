@@ -15,8 +15,8 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.bound = maxPath
 	bound, rate := s.tightest(f)
 	s.bind(f, id, bound, rate, now, left)
-	if len(s.due) > 0 {
-		s.look(now)
+	if s.due.n > 0 {
+		s.look(now, looks)
 	}
 }
 
@@ -128,6 +128,7 @@ func (s *System) settle(id uint32, now int64) {
 	r, x := &s.all[id], &s.paths[id]
 	changed := r.load - x.settled
 	if max(changed, -changed) > r.share*int64(max(1, r.weight))>>6 {
+		x.settled = r.load
 		r.advance(now)
 		s.renew(id, now)
 	}
@@ -137,31 +138,35 @@ func (s *System) settle(id uint32, now int64) {
 func (s *System) mark(id uint32) {
 	x := &s.paths[id]
 	x.told = s.all[id].share
-	x.cursor = 0
+	x.cursor = int32(len(x.flows))
+	x.fastest = 0
 	if !x.due {
 		x.due = true
-		s.due = append(s.due, id)
+		s.due.push(id)
 	}
 }
 
 // look looks at flows again, as many as one event pays for.
-func (s *System) look(now int64) {
-	for range looks {
-		if len(s.due) == 0 {
+func (s *System) look(now int64, most int) {
+	for range most {
+		if s.due.n == 0 {
 			return
 		}
-		id := s.due[0]
+		id := s.due.first()
 		x := &s.paths[id]
-		if int(x.cursor) >= len(x.flows) {
+		// Backwards: when a flow leaves, the last one takes its place.
+		x.cursor = min(x.cursor, int32(len(x.flows))) - 1
+		if x.cursor < 0 {
 			x.due = false
-			s.due = s.due[:copy(s.due, s.due[1:])]
+			s.due.pop()
 			continue
 		}
-		if x.cursor == 0 {
-			x.fastest = 0
-		}
 		i := x.flows[x.cursor]
-		x.cursor++
+		share := s.all[id].share
+		if f := &s.flows[i]; f.path[f.bound] != id && f.rate <= share+share>>eighth {
+			x.fastest = max(x.fastest, f.rate)
+			continue
+		}
 		s.review(i, now)
 	}
 }
@@ -177,7 +182,7 @@ func (s *System) review(id uint32, now int64) {
 	}
 	bound, rate := s.tightest(f)
 	change := max(rate-f.rate, f.rate-rate)
-	if bound == f.bound && change <= f.rate>>6 {
+	if bound == f.bound && change <= f.rate>>eighth {
 		for k := range f.passes {
 			if x := &s.paths[f.path[k]]; k != f.bound {
 				x.fastest = max(x.fastest, f.rate)
@@ -204,4 +209,26 @@ func (s *System) reload(f *flow, rate, now int64) {
 			s.settle(at, now)
 		}
 	}
+}
+
+// queue is a ring of resources, first in first out.
+type queue struct {
+	ring    []uint32 // as many as a power of two
+	head, n uint32
+}
+
+func (q *queue) first() uint32 { return q.ring[q.head&uint32(len(q.ring)-1)] }
+
+func (q *queue) pop() { q.head++; q.n-- }
+
+func (q *queue) push(id uint32) {
+	if int(q.n) == len(q.ring) {
+		ring := make([]uint32, max(64, 2*len(q.ring)))
+		for i := range q.n {
+			ring[i] = q.ring[(q.head+i)&uint32(len(q.ring)-1)]
+		}
+		q.ring, q.head = ring, 0
+	}
+	q.ring[(q.head+q.n)&uint32(len(q.ring)-1)] = id
+	q.n++
 }

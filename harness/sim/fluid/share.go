@@ -10,7 +10,8 @@ const (
 	point     = 12             // binary digits after the point of works and rates
 	unlimited = int64(1) << 42 // 1 TB/s, in work a millisecond
 	maxWork   = int64(1) << 46 // of a flow, in bytes
-	looks     = 16             // at flows, for each start and end
+	looks     = 8              // at flows, that a start or an end pays for
+	eighth    = 3              // as a shift: changes below it are not worth a look
 )
 
 // fixed is a rate per second as work a millisecond.
@@ -101,8 +102,8 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 	r.weight += f.weight
 	r.push(s.flows, id, r.clock+left)
 	s.renew(f.path[0], now)
-	if len(s.due) > 0 {
-		s.look(now)
+	if s.due.n > 0 {
+		s.look(now, looks)
 	}
 	return Flow(id)
 }
@@ -133,7 +134,7 @@ func (s *System) renew(id uint32, now int64) {
 		x := &s.paths[id]
 		x.settled = r.load
 		changed := r.share - x.told
-		if (x.here > 0 && max(changed, -changed) > x.told>>4) || r.share+r.share>>6 < x.fastest {
+		if (x.here > 0 && max(changed, -changed) > x.told>>eighth) || r.share+r.share>>eighth < x.fastest {
 			s.mark(id)
 		}
 	}
@@ -168,8 +169,8 @@ func (s *System) collect(t int64) {
 	if len(s.ended) > 1 {
 		slices.SortFunc(s.ended, func(a, b uint32) int { return cmp.Compare(int32(s.flows[a].seq-s.flows[b].seq), 0) })
 	}
-	if len(s.due) > 0 {
-		s.look(t)
+	if s.due.n > 0 {
+		s.look(t, looks*max(1, len(s.ended)))
 	}
 }
 
