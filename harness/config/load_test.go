@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,27 @@ func TestExamples(t *testing.T) {
 	if got := cache.Workloads[1].Jobs; got != 2 {
 		t.Errorf("cache.yaml, jobs of terasort = %d, want 2", got)
 	}
-	for _, e := range []*Experiment{first, cache} {
+	exact, err := LoadExperiment("testdata/exact.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Only what has a plan is carried out by one.
+	var splits []string
+	for _, trial := range exact.Trials() {
+		splits = append(splits, trial.Model.Model+" "+exact.SplitsOf(trial))
+	}
+	slices.Sort(splits)
+	if diff := cmp.Diff([]string{"planned plan", "yarn asSubmitted"}, splits); diff != "" {
+		t.Errorf("exact.yaml, splits (-want +got):\n%s", diff)
+	}
+	cachedOnly, err := LoadExperiment("testdata/cachedonly.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := cachedOnly.Models; m[0].Splits != SplitsAsSubmitted || m[1].Splits != SplitsCachedOnly {
+		t.Errorf("cachedonly.yaml, models %+v", m)
+	}
+	for _, e := range []*Experiment{first, cache, exact, cachedOnly} {
 		if err := e.Supported(); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}
