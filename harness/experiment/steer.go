@@ -43,7 +43,10 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 		return nil, err
 	}
 	s := &steering{}
-	if s.log, err = os.Create(filepath.Join(logs, "steering.log")); err != nil {
+	if err = os.MkdirAll(logs, 0o755); err == nil {
+		s.log, err = os.Create(filepath.Join(logs, "steering.log"))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
