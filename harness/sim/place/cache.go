@@ -1,0 +1,108 @@
+package place
+
+import (
+	"math"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sim/draw"
+)
+
+// Cache is the memory that DataNodes have for cached copies, as directives fill
+// it. For a cache that follows what is read see LRU.
+type Cache struct {
+	size []int64 // by node
+	room []int64
+}
+
+// NewCache is an empty cache of so many bytes on each node.
+func NewCache(size []int64) *Cache {
+	c := &Cache{size: append([]int64(nil), size...), room: make([]int64, len(size))}
+	c.Reset()
+	return c
+}
+
+// Reset drops all copies.
+func (c *Cache) Reset() { copy(c.room, c.size) }
+
+// Room is how many bytes a node has left.
+func (c *Cache) Room(n cluster.NodeID) int64 { return c.room[n] }
+
+// Free gives back the room of one copy.
+func (c *Cache) Free(n cluster.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
+
+// Directive is how much of a file HDFS is told to cache.
+type Directive struct {
+	Fraction float64 // of its blocks, 0 to 1
+	Copies   int     // of each
+}
+
+// File adds to cached the nodes that cache each block of a file: of a fraction
+// of the blocks so many copies, each on a node that has a replica and room.
+// Block i of the file is block i of replicas, and blockBytes long.
+//
+// Which blocks is spread over the file as evenly as can be, from a place that the
+// key draws: of n blocks the number is within two of n times the fraction, and a
+// larger fraction has the blocks of a smaller one too. Which of the replicas is
+// drawn in proportion to the free shares of the nodes' caches, as the NameNode
+// does it (CacheReplicationMonitor of Hadoop 3.4), which knows them later than
+// here.
+func (c *Cache) File(cached *cluster.Hosts, key draw.Key, replicas *cluster.Hosts, blockBytes int64, d Directive) {
+	start := int32(0)
+	for b, end := range replicas.Ends {
+		if spread(key, b) < d.Fraction {
+			cached.Nodes = c.block(cached.Nodes, key.At(uint64(b)), replicas.Nodes[start:end], blockBytes, d.Copies)
+		}
+		cached.Ends = append(cached.Ends, int32(len(cached.Nodes)))
+		start = end
+	}
+}
+
+// spread is number b of a sequence in [0, 1) of which any stretch is spread
+// evenly: the multiples of the golden ratio, modulo 1, from a drawn one on.
+func spread(key draw.Key, b int) float64 {
+	const ratio = 0x9e3779b97f4a7c15 // of 2^64
+	return draw.Key(uint64(key) + uint64(b)*ratio).Fraction()
+}
+
+// block appends to to the nodes, of those with replicas, that cache a block.
+func (c *Cache) block(to []cluster.NodeID, key draw.Key, replicas []cluster.NodeID, bytes int64, copies int) []cluster.NodeID {
+	begin := len(to)
+	for i := range copies {
+		total := uint64(0)
+		for _, n := range replicas {
+			total += c.chance(to[begin:], n, bytes)
+		}
+		if total == 0 {
+			break
+		}
+		at := uint64(key.At(uint64(i)).Below(int(total)))
+		for _, n := range replicas {
+			chance := c.chance(to[begin:], n, bytes)
+			if at < chance {
+				c.room[n] -= bytes
+				to = append(to, n)
+				break
+			}
+			at -= chance
+		}
+	}
+	return to
+}
+
+// chance is in proportion to the free share of a node's cache; 0 if it has the
+// block already or no room for it.
+func (c *Cache) chance(have []cluster.NodeID, n cluster.NodeID, bytes int64) uint64 {
+	room, size := c.room[n], c.size[n]
+	if room < bytes || size <= 0 {
+		return 0
+	}
+	for _, x := range have {
+		if x == n {
+			return 0
+		}
+	}
+	if size > math.MaxInt64>>20 {
+		room, size = room>>20, size>>20
+	}
+	return uint64(room<<20/size) + 1
+}

@@ -1,0 +1,172 @@
+package place
+
+import (
+	"heddle/harness/cluster"
+	"heddle/harness/sim/draw"
+)
+
+// LRU is a cache on each node that follows what is read: a block that a node
+// reads from its disk stays in its memory until others, read since, need the
+// room. HDFS has none, but the page cache acts so, and schedulers that predict
+// caches (LARD, CATS) assume one.
+//
+// What the papers say of other rules (ACL's block goodness, CAVA's admission by
+// affinity) is not enough to carry them out; whoever has such a rule can leave
+// out the Reads that it would not admit.
+type LRU struct {
+	size  []int64 // by node
+	room  []int64
+	newer []uint32 // by node, its block read last; index 0 is none
+	older []uint32 // and the one read longest ago
+	all   []copied
+	spare uint32
+	used  int
+	table []uint32 // by hash, what has it, then what comes after in the table
+}
+
+type copied struct {
+	block        uint64
+	bytes        int64
+	node         cluster.NodeID
+	newer, older uint32
+}
+
+// NewLRU is an empty cache of so many bytes on each node.
+func NewLRU(size []int64) *LRU {
+	l := &LRU{
+		size: append([]int64(nil), size...), room: make([]int64, len(size)),
+		newer: make([]uint32, len(size)), older: make([]uint32, len(size)),
+		table: make([]uint32, 64),
+	}
+	l.Reset()
+	return l
+}
+
+// Reset drops all copies.
+func (l *LRU) Reset() {
+	copy(l.room, l.size)
+	clear(l.newer)
+	clear(l.older)
+	clear(l.table)
+	l.all, l.spare, l.used = append(l.all[:0], copied{}), 0, 0
+}
+
+// Has says whether a node has a block in memory.
+func (l *LRU) Has(n cluster.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
+
+// Read says that node n, which has a replica of it, has read a block. It says
+// whether the block was in memory, and appends to evicted the blocks that had to
+// go for it. A block larger than the cache leaves it as it is.
+func (l *LRU) Read(n cluster.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
+	if i := l.table[l.find(n, block)]; i != 0 {
+		l.unlink(i)
+		l.link(i)
+		return true, evicted
+	}
+	if bytes > l.size[n] {
+		return false, evicted
+	}
+	for l.room[n] < bytes {
+		i := l.older[n]
+		evicted = append(evicted, l.all[i].block)
+		l.drop(i)
+	}
+	i := l.spare
+	if i != 0 {
+		l.spare = l.all[i].older
+	} else {
+		i = uint32(len(l.all))
+		l.all = append(l.all, copied{})
+	}
+	l.all[i] = copied{block: block, bytes: bytes, node: n}
+	l.room[n] -= bytes
+	l.link(i)
+	if l.used++; 2*l.used > len(l.table) {
+		l.grow()
+	}
+	l.table[l.find(n, block)] = i
+	return false, evicted
+}
+
+// Lose drops all copies of a node.
+func (l *LRU) Lose(n cluster.NodeID) {
+	for l.older[n] != 0 {
+		l.drop(l.older[n])
+	}
+}
+
+func (l *LRU) drop(i uint32) {
+	x := &l.all[i]
+	l.remove(l.find(x.node, x.block))
+	l.unlink(i)
+	l.room[x.node] += x.bytes
+	x.older, l.spare = l.spare, i
+	l.used--
+}
+
+// link puts a copy first among its node's.
+func (l *LRU) link(i uint32) {
+	x := &l.all[i]
+	x.newer, x.older = 0, l.newer[x.node]
+	if x.older != 0 {
+		l.all[x.older].newer = i
+	} else {
+		l.older[x.node] = i
+	}
+	l.newer[x.node] = i
+}
+
+func (l *LRU) unlink(i uint32) {
+	x := &l.all[i]
+	if x.newer != 0 {
+		l.all[x.newer].older = x.older
+	} else {
+		l.newer[x.node] = x.older
+	}
+	if x.older != 0 {
+		l.all[x.older].newer = x.newer
+	} else {
+		l.older[x.node] = x.newer
+	}
+}
+
+// The table has open addresses, one after the other, at most half of them used.
+
+func (l *LRU) home(n cluster.NodeID, block uint64) int {
+	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
+}
+
+// find is where a block of a node is in the table, or where it would be put.
+func (l *LRU) find(n cluster.NodeID, block uint64) int {
+	at := l.home(n, block)
+	for l.table[at] != 0 {
+		if x := &l.all[l.table[at]]; x.block == block && x.node == n {
+			break
+		}
+		at = (at + 1) & (len(l.table) - 1)
+	}
+	return at
+}
+
+// remove empties a place, and moves up what would no longer be found.
+func (l *LRU) remove(at int) {
+	mask := len(l.table) - 1
+	for next := (at + 1) & mask; l.table[next] != 0; next = (next + 1) & mask {
+		x := &l.all[l.table[next]]
+		if home := l.home(x.node, x.block); (next-home)&mask >= (next-at)&mask {
+			l.table[at] = l.table[next]
+			at = next
+		}
+	}
+	l.table[at] = 0
+}
+
+func (l *LRU) grow() {
+	old := l.table
+	l.table = make([]uint32, 2*len(old))
+	for _, i := range old {
+		if i != 0 {
+			l.table[l.find(l.all[i].node, l.all[i].block)] = i
+		}
+	}
+}
