@@ -206,6 +206,15 @@ func firstSet(set []int32, from *int32) TaskID {
 	return None
 }
 
+// lastSet is the highest member of a set that has one.
+func lastSet(set []int32) int32 {
+	w := len(set) - 1
+	for set[w] == 0 {
+		w--
+	}
+	return int32(w<<5 + bits.Len32(uint32(set[w])) - 1)
+}
+
 // nthSet is the member with n members below it, None if there is none.
 func nthSet(set []int32, n int32) TaskID {
 	for w, word := range set {

@@ -47,6 +47,30 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	s.listWaiting(id, k)
 }
 
+// Unask says that the ApplicationMaster takes back what it asked for: the
+// highest-numbered waiting task of a kind. What it has asked for then is
+// returned, as for Ask; false if none waits.
+func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
+	j := &s.jobs[id]
+	c := &j.counts[k]
+	if j.ended || c.waiting == 0 {
+		return c.asked, false
+	}
+	i := lastSet(j.open[k].bits)
+	t := j.task(k, i)
+	if j.where[t] == rerunTask {
+		j.forgetRerun(t)
+	}
+	s.unwait(j, t)
+	j.where[t] = unasked
+	c.asked = min(c.asked, i)
+	s.note(id)
+	if c.waiting == 0 {
+		s.listWaiting(id, k)
+	}
+	return c.asked, true
+}
+
 // Start says that task t has started on n, decided or not. It is an error if
 // the task runs already or has ended.
 func (s *State) Start(id JobID, t TaskID, n NodeID) error {

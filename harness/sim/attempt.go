@@ -3,26 +3,38 @@ package sim
 import (
 	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/sim/fluid"
 	"heddle/traces"
 )
 
 // attempt is one try at a task, from when it is bound.
 type attempt struct {
 	startMs int64
-	bytes   int64 // that it will have read
+	phaseMs int64 // when the present phase began
+	endMs   int64 // of what it computes, where that is known
 	job     int32
 	task    cluster.TaskID
 	node    cluster.NodeID
 	gen     uint32
 	fetch   int32 // index of its fetch, -1: it is no reduce or fetches nothing
-	next    int32 // in a list of attempts
-	pending int16 // flows and timers of the present phase that have not ended
+	next    int32 // reduce that waits for maps, too
+	twin    int32 // the other attempt at the task, -1 none
+	flows   [maxFlows]fluid.Flow
 	number  int16
+	pending uint8 // flows and timers of the present phase that have not ended
+	open    uint8 // by index in flows, those that have not
 	kind    cluster.Kind
 	phase   phase
 	level   cluster.Level // of a map's replicas
 	split   cluster.Level
+	copied  bool // a speculative copy, whose room the State holds without knowing of it
+	waits   bool // for maps
+	rerun   bool
+	told    bool // the trace has its start
 }
+
+// maxFlows is how many flows an attempt has at a time.
+const maxFlows = exactRacks
 
 // phase is what an attempt does next, when what it does now is over.
 type phase uint8
@@ -48,6 +60,7 @@ const (
 	evStarted
 	evSpeculate
 	evExpire
+	evFail
 )
 
 // tag is an event's kind with the generation of the job or attempt it is for.
@@ -64,11 +77,15 @@ func (s *Sim) handle(t, id uint32) {
 	switch kind := t & 15; kind {
 	case evPhase:
 		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
-			s.advanceAttempt(int32(id))
+			s.goOn(int32(id))
 		}
 	case evStarted:
 		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
 			s.recordAttempt(a)
+		}
+	case evFail:
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+			s.fail(int32(id))
 		}
 	case evGrant:
 		s.granted(id)
@@ -96,8 +113,8 @@ func (s *Sim) handle(t, id uint32) {
 	}
 }
 
-// launch starts an attempt of t on n, which the State says runs there.
-func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.NodeID) {
+// launch starts an attempt of t on n, where the State has room for it.
+func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.NodeID) int32 {
 	var id int32
 	if last := len(s.idle) - 1; last >= 0 {
 		id, s.idle = s.idle[last], s.idle[:last]
@@ -107,42 +124,66 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	}
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
+	gen := a.gen
 	*a = attempt{
-		startMs: s.now + int64(s.Costs.LaunchMs), job: slot, task: t, node: n, gen: a.gen,
-		fetch: -1, next: -1, kind: k, number: int16(s.try(j, t)), phase: begin,
+		startMs: s.now + int64(s.Costs.LaunchMs), job: slot, task: t, node: n, gen: gen,
+		fetch: -1, next: -1, twin: -1, kind: k, phase: begin,
 	}
-	s.running++
-	if x := &s.r.Jobs[j.id]; x.StartMs < 0 {
-		x.StartMs = a.startMs
+	if len(j.tries) > 0 {
+		a.number = int16(j.tries[t].begun)
+		a.rerun = a.number > 0
+		j.tries[t].begun++
 	}
 	if k == cluster.Map {
 		a.level = s.replicaLevel(j, t, n)
 		a.split = s.level(s.splitHosts(j, t), n)
 		s.r.SplitMaps[a.split]++
 	}
-	w := s.workOf(j, k, t)
-	if s.Record != nil {
-		s.after(s.Costs.LaunchMs, evStarted, uint32(id), a.gen)
+	s.running++
+	if x := &s.r.Jobs[j.id]; x.StartMs < 0 {
+		x.StartMs = a.startMs
+		if s.Speculation != NoSpeculation {
+			s.after(scanMs, evSpeculate, uint32(slot), j.gen)
+		}
 	}
 	s.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: n})
+	if s.Record != nil {
+		s.after(s.Costs.LaunchMs, evStarted, uint32(id), gen)
+	}
 	x := &s.nodes[n]
+	if x.lost {
+		return id // nobody has noticed
+	}
+	w := s.workOf(j, k, t)
+	if s.failing > 0 && s.willFail(id, a, j, w) {
+		return id
+	}
+	launch := int64(s.Costs.LaunchMs)
+	ms := launch
 	switch {
 	case k == cluster.Map && w.FixedMs > 0:
 		a.phase = finish
-		s.after(s.Costs.LaunchMs+w.FixedMs, evPhase, uint32(id), a.gen)
+		ms += int64(w.FixedMs)
 	case k == cluster.Map && s.shared == nil:
 		a.phase = finish
-		ms := int64(s.Costs.LaunchMs) + x.on(int64(s.Costs.TaskStartMs)+s.computeMs(j, a, w))
+		ms += x.on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
 		if j.total[cluster.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
-		s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	case x.cores || k == cluster.Reduce && w.FixedMs > 0:
-		s.after(s.Costs.LaunchMs, evPhase, uint32(id), a.gen)
 	default:
 		a.phase = take
-		s.wheel.push(s.now+int64(s.Costs.LaunchMs)+x.on(int64(s.Costs.TaskStartMs)), tag(evPhase, a.gen), uint32(id))
+		ms += x.on(int64(s.Costs.TaskStartMs))
 	}
+	a.phaseMs, a.endMs = a.startMs, s.now+ms
+	s.timer(id, a, ms)
+	return id
+}
+
+// timer has an attempt go on in so long.
+func (s *Sim) timer(id int32, a *attempt, ms int64) {
+	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
+	a.pending++
 }
 
 func (s *Sim) workOf(j *job, k cluster.Kind, t cluster.TaskID) *Work {
@@ -158,7 +199,7 @@ func (s *Sim) try(j *job, t cluster.TaskID) int32 {
 	if len(j.tries) == 0 || t == cluster.None {
 		return 0
 	}
-	return int32(j.tries[t])
+	return int32(j.tries[t].begun)
 }
 
 // replicaLevel is how near n is to map t's input.
@@ -172,28 +213,31 @@ func (s *Sim) replicaLevel(j *job, t cluster.TaskID, n cluster.NodeID) cluster.L
 	return s.level(s.view.SplitHosts(j.id, t), n)
 }
 
-// flowEnded is the end of a flow, evPhase that of a timer.
-func (s *Sim) flowEnded(id int32) { s.advanceAttempt(id) }
+// flowEnded is the end of one of an attempt's flows.
+func (s *Sim) flowEnded(tag uint32) {
+	id := int32(tag / maxFlows)
+	s.attempts[id].open &^= 1 << (tag % maxFlows)
+	s.goOn(id)
+}
 
-// advanceAttempt goes on with an attempt when one of the things that it waited
-// for is over.
-func (s *Sim) advanceAttempt(id int32) {
+// goOn is called when one of the things that an attempt waits for is over; when
+// all are, it does what comes next.
+func (s *Sim) goOn(id int32) {
 	a := &s.attempts[id]
-	if a.pending > 0 {
-		if a.pending--; a.pending > 0 {
-			return
-		}
+	if a.pending--; a.pending > 0 {
+		return
 	}
 	j := &s.jobs[a.job]
 	w := s.workOf(j, a.kind, a.task)
-	for {
+	writes := w.OutputBytes > 0 && (a.kind == cluster.Reduce || j.total[cluster.Reduce] == 0)
+	for a.pending == 0 {
 		switch a.phase {
 		case begin:
 			a.phase = take
 			s.computes(id, a, int64(s.Costs.TaskStartMs))
 		case take:
 			if a.kind == cluster.Reduce {
-				if !s.fetchMore(id, w) {
+				if !s.fetchMore(id, a, w) {
 					return
 				}
 				break
@@ -205,23 +249,20 @@ func (s *Sim) advanceAttempt(id int32) {
 			s.computes(id, a, s.computeMs(j, a, w))
 		case write:
 			a.phase = commit
-			if a.kind == cluster.Reduce || j.total[cluster.Reduce] == 0 {
-				s.write(id, a, w)
+			if writes && s.shared != nil {
+				s.flow(id, a, s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a)))
 			}
 		case commit:
 			a.phase = finish
-			if w.OutputBytes > 0 && (a.kind == cluster.Reduce || j.total[cluster.Reduce] == 0) && s.Costs.CommitMs > 0 {
-				s.after(s.Costs.CommitMs, evPhase, uint32(id), a.gen)
-				a.pending++
+			if writes && s.Costs.CommitMs > 0 {
+				s.timer(id, a, int64(s.Costs.CommitMs))
 			}
 		case finish:
 			s.succeed(id)
 			return
 		}
-		if a.pending > 0 {
-			return
-		}
 	}
+	a.phaseMs = s.now
 }
 
 // computeMs is how long an attempt computes on the reference.
@@ -241,49 +282,66 @@ func (s *Sim) computes(id int32, a *attempt, ms int64) {
 		return
 	}
 	x := &s.nodes[a.node]
-	if !x.cores {
-		s.wheel.push(s.now+x.on(ms), tag(evPhase, a.gen), uint32(id))
-		a.pending++
+	if x.cores {
+		s.flow(id, a, s.shared.Compute(s.now, a.node, ms*1000, s.flowTag(id, a)))
 		return
 	}
-	s.flow(a, s.shared.Compute(s.now, a.node, ms*1000, uint32(id)))
+	ms = x.on(ms)
+	a.endMs = s.now + ms
+	s.timer(id, a, ms)
 }
 
 // succeed is an attempt's end, and its task's.
 func (s *Sim) succeed(id int32) {
 	a := &s.attempts[id]
-	slot := a.job
+	if a.twin >= 0 {
+		s.killTwin(a)
+	}
+	slot, n := a.job, a.node
 	j := &s.jobs[slot]
 	w := s.workOf(j, a.kind, a.task)
 	if err := s.state.Finish(j.id, a.task); err != nil {
-		panic(err) // the kernel's own fault: the State and it disagree
+		panic(err) // the State and the kernel disagree: the kernel's fault
 	}
 	j.done[a.kind]++
 	s.r.Attempts.Succeeded++
-	writes := a.kind == cluster.Reduce
 	if a.kind == cluster.Map {
 		s.r.Maps[a.level]++
 		s.r.Bytes.Read[a.level] += w.InputBytes
-		if writes = j.total[cluster.Reduce] == 0; !writes {
-			s.r.Bytes.MapOutput += w.OutputBytes
-			j.out[s.nodes[a.node].rack] += w.OutputBytes
-			j.outBytes += w.OutputBytes
+		if len(j.ran) > 0 {
+			j.ran[a.task] = n
 		}
-	}
-	if writes {
-		s.r.Bytes.Written += w.OutputBytes
-	}
-	if a.kind == cluster.Reduce {
+	} else {
 		s.r.Bytes.Shuffled += share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
 	}
+	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
+		s.putOut(j, n, w.OutputBytes)
+	} else {
+		s.r.Bytes.Written += w.OutputBytes
+	}
+	if s.Speculation != NoSpeculation {
+		j.took[a.kind].add(float64(s.now - a.startMs))
+		s.nodes[n].done++
+	}
 	s.close(id, traces.Succeeded)
-	s.noteRoom(a.node)
-	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: a.task, Node: a.node})
+	s.release(n)
+	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: a.task, Node: n})
 	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
 		s.mapDone(slot)
 	}
 	s.endIfDone(slot)
 }
+
+// putOut counts what a map leaves on its node for the reduces; what is lost
+// again is negative.
+func (s *Sim) putOut(j *job, n cluster.NodeID, bytes int64) {
+	s.r.Bytes.MapOutput += bytes
+	j.out[s.nodes[n].rack] += bytes
+	j.outBytes += bytes
+}
+
+// release has the room that came free on a node seen.
+func (s *Sim) release(n cluster.NodeID) { s.noteRoom(n) }
 
 // close takes an attempt that has ended out of the books.
 func (s *Sim) close(id int32, how traces.Outcome) {
@@ -293,12 +351,21 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	if a.kind == cluster.Reduce {
 		i -= j.total[cluster.Map]
 	}
-	s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.now*1e6))
-	s.recordAttemptEnd(a, how)
+	launched := s.now >= a.startMs
+	if launched {
+		s.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), s.nodes[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(s.now*1e6))
+	}
+	if s.Record != nil {
+		s.recordAttemptEnd(a, how, launched)
+	}
+	if a.rerun {
+		s.r.Attempts.Reruns++
+	}
 	if a.fetch >= 0 {
 		s.spareFetch = append(s.spareFetch, a.fetch)
 	}
 	a.gen++
+	a.job = -1
 	s.running--
 	s.idle = append(s.idle, id)
 }

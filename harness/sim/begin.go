@@ -19,6 +19,9 @@ type node struct {
 	rack  int32
 	cores bool // tasks share them
 	busy  bool // a decision on its way, under labels
+	lost  bool // whether or not that has been noticed
+	gen   uint32
+	done  int64 // attempts that succeeded, for speculation
 }
 
 // begin sets up a run.
@@ -62,7 +65,9 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	for n := range s.nodes {
 		s.noteRoom(cluster.NodeID(n))
 	}
+	s.failing, s.losesNodes, s.copies = 0, false, s.copies[:0]
 	for i := range s.Faults {
+		s.losesNodes = s.losesNodes || s.Faults[i].What == NodeDown
 		s.wheel.push(s.Faults[i].AtMs, tag(evFault, 0), uint32(i))
 	}
 	return s.fetchNext()
@@ -165,5 +170,6 @@ func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
 // noteRoom keeps the ring informed of whether a node's heartbeats matter.
 func (s *Sim) noteRoom(n cluster.NodeID) {
-	s.beats.set(n, s.view.HasRoom(n) && !s.nodes[n].busy || s.AllBeats)
+	x := &s.nodes[n]
+	s.beats.set(n, !x.lost && (s.view.HasRoom(n) && !x.busy || s.AllBeats))
 }

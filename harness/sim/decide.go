@@ -14,7 +14,6 @@ type grant struct {
 	decision sched.Decision
 	id       int64 // of the decision
 	askedMs  int64
-	gen      uint32
 }
 
 // nextBeat is the next heartbeat that can change something: of a node with room,
@@ -27,7 +26,7 @@ func (s *Sim) nextBeat() (cluster.NodeID, int64) {
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if len(s.view.WaitingJobs(cluster.Map)) == 0 && len(s.view.WaitingJobs(cluster.Reduce)) == 0 && len(s.queued) == 0 && !s.AllBeats {
+	if len(s.view.WaitingJobs(cluster.Map)) == 0 && len(s.view.WaitingJobs(cluster.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 && !s.AllBeats {
 		return cluster.None, never
 	}
 	return s.beats.next(s.now)
@@ -42,6 +41,9 @@ func (s *Sim) beat(n cluster.NodeID) {
 	}
 	s.r.Events++
 	s.r.Beats++
+	if s.nodes[n].lost {
+		return
+	}
 	if len(s.queued) > 0 {
 		s.placeMasters(n)
 	}
@@ -49,6 +51,9 @@ func (s *Sim) beat(n cluster.NodeID) {
 		s.recordBeat(n)
 		s.observe(sched.Event{What: sched.NodeReported, Node: n})
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
+		if len(s.copies) > 0 {
+			s.placeCopies(n)
+		}
 	}
 	s.noteRoom(n)
 }
@@ -73,14 +78,14 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	s.r.Decisions.Made++
 	_, _, expected, _, _ := s.state.Reservation(held)
 	i := s.newGrant()
-	s.grants[i] = grant{job: slot, held: held, expected: expected, decision: d, id: s.r.Decisions.Made, askedMs: s.now, gen: j.gen}
+	s.grants[i] = grant{job: slot, held: held, expected: expected, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
 	s.recordDecision(j, &s.grants[i])
 	if s.Actuator == Native {
 		s.hear(slot, i)
 		return true
 	}
 	s.nodes[d.Node].busy = true
-	s.wheel.push(s.now+s.labelMs(j, expected), tag(evGrant, j.gen), i)
+	s.wheel.push(s.now+s.labelMs(j, expected), tag(evGrant, 0), i)
 	return true
 }
 
@@ -136,11 +141,24 @@ func (s *Sim) granted(i uint32) {
 	n := g.decision.Node
 	s.nodes[n].busy = false
 	s.noteRoom(n)
-	if j := &s.jobs[g.job]; j.gen != g.gen {
+	if s.view.Ended(g.decision.Job) {
 		g.next, s.spareGrant = s.spareGrant, i
 		return
 	}
 	s.hear(g.job, i)
+}
+
+// dropGrants gives back a job's containers that nothing has been bound to.
+func (s *Sim) dropGrants(j *job) {
+	for i := j.granted.first; i != 0; {
+		g := &s.grants[i]
+		n := g.decision.Node
+		s.state.Cancel(g.held)
+		s.noteRoom(n)
+		s.r.Decisions.Unused++
+		i, g.next, s.spareGrant = g.next, s.spareGrant, i
+	}
+	j.granted = queue{}
 }
 
 // hear has the job's master find a container at its next heartbeat.

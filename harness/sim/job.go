@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"heddle/harness/cluster"
 	"heddle/harness/sched"
@@ -34,8 +33,14 @@ type job struct {
 	wakeAt      int32   // maps done, when they are woken
 	out         []int64 // bytes that maps have put out, by rack
 	outBytes    int64
-	tries       []uint8 // by task, attempts before; nil: none had any
+	tries       []try            // by task; empty: none was tried twice
+	ran         []cluster.NodeID // by map, where it succeeded; empty where no node is ever lost
+	took        [2]moments       // by kind, ms that attempts took, for speculation
+	copies      int32            // speculative ones under way
 }
+
+// try counts a task's attempts.
+type try struct{ begun, failed uint8 }
 
 // fetchNext reads the next job of the source.
 func (s *Sim) fetchNext() error {
@@ -69,7 +74,7 @@ func (s *Sim) fetchNext() error {
 // arrive submits the job that comes.
 func (s *Sim) arrive() error {
 	x := &s.coming
-	id, err := s.submit(x)
+	id, swapped, err := s.submit(x)
 	if err != nil {
 		return err
 	}
@@ -83,17 +88,20 @@ func (s *Sim) arrive() error {
 	}
 	s.slot = append(s.slot, slot)
 	j := &s.jobs[slot]
-	work, out, tries := j.work, j.out, j.tries
+	work, out, tries, ran := j.work, j.out, j.tries, j.ran
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
-		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), swapped: s.swaps(x),
-		waiting: -1, out: out[:0], tries: tries[:0],
+		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), swapped: swapped,
+		waiting: -1, out: out[:0], tries: tries[:0], ran: ran[:0],
 	}
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
 	if x.Reduces > 0 {
 		j.out = resized(out, int(s.racks))
+	}
+	if s.losesNodes && x.Reduces > 0 {
+		j.ran = resized(ran, int(x.Maps))
 	}
 	if j.name == "" {
 		j.name = traces.JobID(x.Name)
@@ -173,6 +181,7 @@ func (s *Sim) amBeat(slot int32) {
 	if j.ended {
 		return
 	}
+	s.preempt(slot)
 	s.rampUp(j)
 	s.bind(slot)
 	if s.Costs.AMBeatMs > 0 && j.asked > 0 && j.asked < j.total[cluster.Reduce] {
@@ -224,7 +233,7 @@ func (s *Sim) freeMB() int32 {
 // endIfDone ends a job that has no task left, when its master has finished.
 func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
-	if j.done == j.total && !j.ended {
+	if j.done == j.total && !j.ended && j.up {
 		j.ended = true
 		s.after(j.finishMs, evEndJob, uint32(slot), j.gen)
 	}
@@ -233,10 +242,7 @@ func (s *Sim) endIfDone(slot int32) {
 // endJob forgets a job.
 func (s *Sim) endJob(slot int32) {
 	j := &s.jobs[slot]
-	for i := j.granted.first; i != 0; {
-		g := &s.grants[i]
-		i, g.next, s.spareGrant = g.next, s.spareGrant, i
-	}
+	s.dropGrants(j)
 	if j.amNode != cluster.None {
 		s.state.Release(j.amNode, j.id, j.amSize)
 		s.noteRoom(j.amNode)
@@ -250,47 +256,4 @@ func (s *Sim) endJob(slot int32) {
 	s.tasks -= int64(j.total[0]) + int64(j.total[1])
 	j.gen++
 	s.spare = append(s.spare, slot)
-}
-
-// submit gives the State a job, with the splits that its master will read.
-func (s *Sim) submit(x *Job) (cluster.JobID, error) {
-	if s.swaps(x) {
-		spec := x.JobSpec
-		spec.Replicas, spec.SplitHosts = *x.SplitHosts, &x.Replicas
-		return s.state.Submit(&spec)
-	}
-	return s.state.Submit(&x.JobSpec)
-}
-
-// swaps says whether the State is to take what a job's master reads for the
-// replicas, because the cluster's own scheduler knows of nothing else.
-func (s *Sim) swaps(x *Job) bool { return s.Actuator == Native && x.SplitHosts != nil }
-
-// replicas are the nodes with map t's input on disk, splitHosts those that the
-// master reads.
-func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
-	if j.swapped {
-		return s.view.SplitHosts(j.id, t)
-	}
-	return s.view.Replicas(j.id, t)
-}
-
-func (s *Sim) splitHosts(j *job, t cluster.TaskID) []cluster.NodeID {
-	if j.swapped {
-		return s.view.Replicas(j.id, t)
-	}
-	return s.view.SplitHosts(j.id, t)
-}
-
-// level is how near n is to any of the hosts.
-func (s *Sim) level(hosts []cluster.NodeID, n cluster.NodeID) cluster.Level {
-	if slices.Contains(hosts, n) {
-		return cluster.LevelNode
-	}
-	for _, h := range hosts {
-		if s.nodes[h].rack == s.nodes[n].rack {
-			return cluster.LevelRack
-		}
-	}
-	return cluster.LevelOff
 }

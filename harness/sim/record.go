@@ -144,21 +144,37 @@ func (s *Sim) attemptName(a *attempt) traces.Attempt {
 }
 
 func (s *Sim) recordAttempt(a *attempt) {
+	a.told = true
 	s.Record(&traces.AttemptStarted{
 		T: s.at(), Attempt: s.attemptName(a), Node: s.nodeName(a.node), Rack: s.view.RackName(s.view.Rack(a.node)),
-		SplitLocality: a.split, ReplicaLocality: a.level,
+		SplitLocality: a.split, ReplicaLocality: a.level, Speculative: a.copied,
 	})
 }
 
-func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome) {
-	if s.Record == nil {
+func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
+	if !launched {
+		s.Record(&traces.AttemptFinished{
+			T: s.at(), Attempt: s.attemptName(a), Outcome: how, Unlaunched: true, Counters: traces.NoCounters,
+			Node: s.nodeName(a.node), SplitLocality: a.split,
+		})
 		return
+	}
+	if !a.told {
+		s.recordAttempt(a)
 	}
 	j := &s.jobs[a.job]
 	w := s.workOf(j, a.kind, a.task)
 	c := traces.NoCounters
-	if a.kind == cluster.Map {
-		c.HDFSReadBytes, c.MapOutputBytes = w.InputBytes, w.OutputBytes
+	if how == traces.Succeeded {
+		switch {
+		case a.kind == cluster.Reduce:
+			c.ShuffleBytes = share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
+			c.HDFSWrittenBytes = w.OutputBytes
+		case j.total[cluster.Reduce] == 0:
+			c.HDFSReadBytes, c.HDFSWrittenBytes = w.InputBytes, w.OutputBytes
+		default:
+			c.HDFSReadBytes, c.MapOutputBytes = w.InputBytes, w.OutputBytes
+		}
 	}
 	s.Record(&traces.AttemptFinished{T: s.at(), Attempt: s.attemptName(a), Outcome: how, Counters: c})
 	if how == traces.Succeeded {

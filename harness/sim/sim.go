@@ -164,7 +164,12 @@ type Sim struct {
 	fetches     []fetch
 	spareFetch  []int32
 	observer    sched.Observer
-	opportunity int // the next
+	failing     float64 // share of attempts
+	losesNodes  bool
+	rates       []float64
+	splits      splits
+	copies      []wanted // speculative attempts that wait for room
+	opportunity int      // the next
 	streams     struct{ compute, label, read, fetch, fail draw.Key }
 	decided     int64 // when something last happened but heartbeats in vain
 }
@@ -213,7 +218,7 @@ func (s *Sim) step() error {
 				break
 			}
 			s.r.Events++
-			s.flowEnded(int32(a))
+			s.flowEnded(a)
 		}
 	}
 	for _, i := range s.wheel.take() {

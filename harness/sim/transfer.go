@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"math/bits"
+
 	"heddle/harness/cluster"
 	"heddle/harness/sim/fluid"
 )
@@ -15,10 +17,19 @@ type fetch struct {
 const exactRacks = 4
 
 // flow counts one that has started among what the attempt waits for.
-func (s *Sim) flow(a *attempt, f fluid.Flow) {
-	if f != fluid.Ended {
-		a.pending++
+func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
+	if f == fluid.Ended {
+		return
 	}
+	i := s.flowTag(id, a) % maxFlows
+	a.flows[i] = f
+	a.open |= 1 << i
+	a.pending++
+}
+
+// flowTag is the tag of the next flow that an attempt starts.
+func (s *Sim) flowTag(id int32, a *attempt) uint32 {
+	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.open))
 }
 
 // read starts reading a map's input: the cached copy on the node, its replica,
@@ -42,20 +53,12 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 			}
 		}
 	}
-	s.flow(a, s.shared.Read(s.now, from, a.node, a.level == cluster.LevelCache, w.InputBytes, uint32(id)))
-}
-
-// write starts writing an attempt's output to its node's disk.
-func (s *Sim) write(id int32, a *attempt, w *Work) {
-	if s.shared != nil && w.OutputBytes > 0 {
-		s.flow(a, s.shared.Write(s.now, a.node, a.node, w.OutputBytes, uint32(id)))
-	}
+	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == cluster.LevelCache, w.InputBytes, s.flowTag(id, a)))
 }
 
 // fetchMore starts fetching what maps have put out since, and says whether the
 // attempt goes on: not if it waits for maps.
-func (s *Sim) fetchMore(id int32, w *Work) bool {
-	a := &s.attempts[id]
+func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
 	maps := j.done[cluster.Map]
 	if a.fetch < 0 {
@@ -80,7 +83,7 @@ func (s *Sim) fetchMore(id int32, w *Work) bool {
 		if j.wakeAt <= maps {
 			j.wakeAt = min(j.total[cluster.Map], maps+max(1, j.total[cluster.Map]/8))
 		}
-		a.next, j.waiting = j.waiting, id
+		a.waits, a.next, j.waiting = true, j.waiting, id
 		return false
 	}
 	a.phase = compute
@@ -91,8 +94,8 @@ func (s *Sim) fetchMore(id int32, w *Work) bool {
 			from = a.startMs
 		}
 		if end := from + int64(w.FixedMs); end > s.now {
-			s.after(int32(end-s.now), evPhase, uint32(id), a.gen)
-			a.pending++
+			a.endMs = end
+			s.timer(id, a, end-s.now)
 		}
 	}
 	return true
@@ -102,9 +105,8 @@ func (s *Sim) fetchMore(id int32, w *Work) bool {
 // it has: by rack, or with many racks from its own and, for all others, from one
 // that is drawn by what they have.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
-	if ms := int32(int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers))); ms > 0 {
-		s.after(ms, evPhase, uint32(id), a.gen)
-		a.pending++
+	if ms := int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
+		s.timer(id, a, ms)
 	}
 	if s.shared == nil {
 		return
@@ -113,7 +115,7 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	get := func(k int, bytes int64, from int32) {
 		if more := share(bytes, i, n) - f.got[k]; more > 0 {
 			f.got[k] += more
-			s.flow(a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, more, uint32(id)))
+			s.flow(id, a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, more, s.flowTag(id, a)))
 		}
 	}
 	if s.racks <= exactRacks {
@@ -163,7 +165,8 @@ func (s *Sim) mapDone(slot int32) {
 	}
 	for id := j.waiting; id >= 0; {
 		a := &s.attempts[id]
-		s.after(0, evPhase, uint32(id), a.gen)
+		s.timer(id, a, 0)
+		a.waits = false
 		id, a.next = a.next, -1
 	}
 	j.waiting = -1

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+)
+
+// drawConfig is a small cluster, with jobs and faults.
+func drawConfig(t *rapid.T) *Config {
+	racks := rapid.IntRange(1, 6).Draw(t, "racks")
+	c := &Config{Costs: NoCosts(), Seed: rapid.Uint64().Draw(t, "seed")}
+	limited := rapid.Bool().Draw(t, "limited")
+	for n := range rapid.IntRange(2, 8).Draw(t, "nodes") {
+		x := Node{
+			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%racks),
+			Capacity: cluster.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.Int32Range(1, 4).Draw(t, "slots")),
+			Speed:    rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "speed"),
+		}
+		if limited {
+			x.DiskBytesPerSec, x.LinkBytesPerSec = 100e6, 50e6
+			x.Cores = rapid.SampledFrom([]float64{0, 1.5}).Draw(t, "cores")
+		}
+		c.Cluster.Nodes = append(c.Cluster.Nodes, x)
+	}
+	if limited {
+		for r := range racks {
+			c.Cluster.Racks = append(c.Cluster.Racks, Rack{Name: fmt.Sprint("r", r), UplinkBytesPerSec: 40e6})
+		}
+	}
+	if rapid.Bool().Draw(t, "costs") {
+		c.Costs = DefaultCosts()
+		c.Costs.NodeExpiryMs = 15_000
+		c.Costs.AsyncMs = rapid.SampledFrom([]int32{0, 0, 20}).Draw(t, "async")
+	}
+	c.Actuator = Actuator(rapid.IntRange(0, 2).Draw(t, "actuator"))
+	c.Splits = Splits(rapid.IntRange(0, 1).Draw(t, "splits"))
+	c.Speculation = Speculation(rapid.IntRange(0, 2).Draw(t, "speculation"))
+	c.Faults = drawFaults(t, len(c.Cluster.Nodes))
+	c.Source = &Jobs{List: drawJobs(t, len(c.Cluster.Nodes))}
+	models := sched.List()
+	m, err := sched.New(models[rapid.IntRange(0, len(models)-1).Draw(t, "model")].Name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model = m
+	return c
+}
+
+func drawFaults(t *rapid.T, nodes int) []Fault {
+	var list []Fault
+	at := int64(0)
+	for range rapid.IntRange(0, 4).Draw(t, "faults") {
+		at += rapid.Int64Range(0, 30_000).Draw(t, "after")
+		n := cluster.NodeID(rapid.IntRange(1, nodes-1).Draw(t, "faulty"))
+		switch rapid.IntRange(0, 2).Draw(t, "fault") {
+		case 0:
+			list = append(list, Fault{AtMs: at, What: NodeDown, Node: n})
+			at += rapid.Int64Range(0, 30_000).Draw(t, "down")
+			list = append(list, Fault{AtMs: at, What: NodeUp, Node: n})
+		case 1:
+			list = append(list, Fault{AtMs: at, What: NodeSlow, Node: n, Speed: 0.3})
+		default:
+			list = append(list, Fault{AtMs: at, What: AttemptsFail, Share: rapid.SampledFrom([]float64{0, 0.05, 0.2}).Draw(t, "share")})
+		}
+	}
+	return list
+}
+
+func drawJobs(t *rapid.T, nodes int) []Job {
+	var list []Job
+	at := int64(0)
+	size := cluster.Resource{MemoryMB: 1024, VCores: 1}
+	for i := range rapid.IntRange(1, 6).Draw(t, "jobs") {
+		at += rapid.Int64Range(0, 20_000).Draw(t, "gap")
+		j := Job{SubmitMs: at, SlowStart: rapid.Float32Range(0, 1).Draw(t, "slow start")}
+		j.JobSpec = cluster.JobSpec{
+			Name: fmt.Sprint("job", i), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
+			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 5).Draw(t, "reduces"), MapSize: size, ReduceSize: size,
+		}
+		if rapid.Bool().Draw(t, "am") {
+			j.AMSize = cluster.Resource{MemoryMB: 512, VCores: 0}
+		}
+		draw := func(n int32, input int64) []Work {
+			if n == 0 {
+				return nil
+			}
+			list := make([]Work, rapid.IntRange(1, int(n)).Draw(t, "entries"))
+			for i := range list {
+				list[i] = Work{
+					InputBytes: rapid.Int64Range(0, input).Draw(t, "in"), OutputBytes: rapid.Int64Range(0, 64<<20).Draw(t, "out"),
+					ComputeMs: rapid.Int32Range(0, 20_000).Draw(t, "compute"), SpreadPercent: uint8(rapid.IntRange(0, 100).Draw(t, "spread")),
+				}
+				if rapid.IntRange(0, 3).Draw(t, "fixed") == 0 {
+					list[i].FixedMs = rapid.Int32Range(1, 20_000).Draw(t, "ms")
+				}
+			}
+			return list
+		}
+		j.MapWork, j.ReduceWork = draw(j.Maps, 128<<20), draw(j.Reduces, 0)
+		for range j.Maps {
+			first := rapid.IntRange(0, nodes-1).Draw(t, "replica")
+			j.Replicas.Add(cluster.NodeID(first), cluster.NodeID((first+1)%nodes))
+			if rapid.Bool().Draw(t, "cached") {
+				j.Cached.Add(cluster.NodeID(first))
+			} else {
+				j.Cached.Add()
+			}
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+// What jobs are to read, fetch and write is read, fetched and written; no node
+// ever has more containers than it holds; each task of a job that succeeds ends
+// well, and what the trace says comes to the digest of the run. None of this
+// depends on whether a trace is written.
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawConfig(t)
+		source := c.Source.(*Jobs)
+		check := &ledger{t: t, config: c, running: map[traces.Attempt]traces.Node{}, used: map[traces.Node]int64{}, done: map[traces.Task]int32{}}
+		c.Record = check.add
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.compare(source.List, r)
+
+		source.Rewind()
+		c.Record = nil
+		if c.Model, err = sched.New(c.Model.Name(), nil); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Digest != r.Digest {
+			t.Fatalf("digest %v without a trace, %v with one", again.Digest, r.Digest)
+		}
+	})
+}
+
+// ledger follows a trace.
+type ledger struct {
+	t        *rapid.T
+	config   *Config
+	schedule traces.Schedule
+	running  map[traces.Attempt]traces.Node
+	used     map[traces.Node]int64
+	done     map[traces.Task]int32
+}
+
+func (l *ledger) add(e traces.Event) {
+	l.schedule.Add(e)
+	switch e := e.(type) {
+	case *traces.AttemptStarted:
+		if _, ok := l.running[e.Attempt]; ok {
+			l.t.Fatalf("%v started twice", e.Attempt)
+		}
+		l.running[e.Attempt] = e.Node
+		l.used[e.Node] += 1024
+		for _, n := range l.config.Cluster.Nodes {
+			if n.Name == string(e.Node) && l.used[e.Node] > int64(n.Capacity.MemoryMB) {
+				l.t.Fatalf("%d MB in use on %s, which has %d", l.used[e.Node], n.Name, n.Capacity.MemoryMB)
+			}
+		}
+	case *traces.AttemptFinished:
+		if e.Unlaunched {
+			return
+		}
+		n, ok := l.running[e.Attempt]
+		if !ok {
+			l.t.Fatalf("%v ended and did not run", e.Attempt)
+		}
+		delete(l.running, e.Attempt)
+		l.used[n] -= 1024
+	case *traces.TaskFinished:
+		l.done[e.Task] = e.Winner
+	}
+}
+
+func (l *ledger) compare(jobs []Job, r *Result) {
+	if len(l.running) > 0 {
+		l.t.Fatalf("%d attempts still run", len(l.running))
+	}
+	if d := l.schedule.Digest(); d != r.Digest {
+		l.t.Fatalf("the trace's digest is %v, the run's %v", d, r.Digest)
+	}
+	var read, shuffled, written int64
+	for i := range jobs {
+		j := &jobs[i]
+		if r.Jobs[i].EndMs < r.Jobs[i].SubmitMs {
+			l.t.Fatalf("job %s ended at %d ms, submitted at %d", j.Name, r.Jobs[i].EndMs, r.Jobs[i].SubmitMs)
+		}
+		if r.Jobs[i].Failed {
+			return // it did part of its work
+		}
+		for k, n := range []int32{j.Maps, j.Reduces} {
+			for t := range n {
+				if _, ok := l.done[traces.Task{Job: traces.JobID(j.Name), Kind: cluster.Kind(k), Index: t}]; !ok {
+					l.t.Fatalf("%v %d of %s did not end", cluster.Kind(k), t, j.Name)
+				}
+				w := work([][]Work{j.MapWork, j.ReduceWork}[k], t, n)
+				switch {
+				case k == 1:
+					written += w.OutputBytes
+				case j.Reduces == 0:
+					read, written = read+w.InputBytes, written+w.OutputBytes
+				default:
+					read, shuffled = read+w.InputBytes, shuffled+w.OutputBytes
+				}
+			}
+		}
+	}
+	sum := int64(0)
+	for _, b := range r.Bytes.Read {
+		sum += b
+	}
+	if sum != read || r.Bytes.Shuffled != shuffled || r.Bytes.Written != written {
+		l.t.Fatalf("read %d, shuffled %d, written %d; the jobs say %d, %d, %d", sum, r.Bytes.Shuffled, r.Bytes.Written, read, shuffled, written)
+	}
+	for level, b := range r.Bytes.Read {
+		if b < 0 || r.Maps[level] < 0 {
+			l.t.Fatalf("%d maps read %d bytes at level %d", r.Maps[level], b, level)
+		}
+	}
+}

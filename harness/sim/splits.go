@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/traces"
+)
+
+// splits is scratch for jobs whose splits are rewritten.
+type splits struct {
+	hosts cluster.Hosts
+	taken []bool
+}
+
+// submit gives the State a job, with the splits that its master will read.
+//
+// The cluster's own scheduler knows of nothing but these: under Native the State
+// is told that the replicas are where the splits say, and the other way around
+// (swapped).
+func (s *Sim) submit(x *Job) (id cluster.JobID, swapped bool, err error) {
+	spec := x.JobSpec
+	if s.Splits == CachedOnly {
+		spec.SplitHosts = s.cachedOnly(x)
+	}
+	planner, plans := s.Model.(sched.JobPlanner)
+	plans = plans && s.Splits == Planned
+	swapped = s.Actuator == Native && spec.SplitHosts != nil && !plans
+	if swapped {
+		hosts := *spec.SplitHosts
+		spec.SplitHosts, spec.Replicas = &x.Replicas, hosts
+	}
+	if id, err = s.state.Submit(&spec); err != nil || !plans {
+		return id, swapped, err
+	}
+	plan, ok := planner.PlanJob(s.view, id)
+	if !ok {
+		return id, false, nil
+	}
+	if err := s.rewrite(x, plan); err != nil {
+		return id, false, err
+	}
+	spec = x.JobSpec
+	spec.SplitHosts = &s.splits.hosts
+	swapped = s.Actuator == Native
+	if swapped {
+		spec.SplitHosts, spec.Replicas = &x.Replicas, s.splits.hosts
+	}
+	return id, swapped, s.state.Resplit(id, &spec)
+}
+
+// cachedOnly is the nodes with a cached copy of each map's input, the replicas
+// where there is none.
+func (s *Sim) cachedOnly(x *Job) *cluster.Hosts {
+	h := &s.splits.hosts
+	h.Reset()
+	for t := range x.Maps {
+		if cached := of(&x.Cached, t); len(cached) > 0 {
+			h.Add(cached...)
+		} else {
+			h.Add(of(&x.Replicas, t)...)
+		}
+	}
+	return h
+}
+
+// rewrite reorders what a job's maps read by a plan, and makes the hosts that it
+// names.
+func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
+	p := &s.splits
+	p.taken = resized(p.taken, int(x.Maps))
+	p.hosts.Reset()
+	var replicas, cached cluster.Hosts // x's own may be its source's
+	var works []Work
+	var blocks []traces.Block
+	for _, e := range plan {
+		if e.Split < 0 || int32(e.Split) >= x.Maps || p.taken[e.Split] || e.Node < 0 || int(e.Node) >= len(s.nodes) {
+			return fmt.Errorf("plan of job %q: split %d of %d twice or not there, or node %d of %d", x.Name, e.Split, x.Maps, e.Node, len(s.nodes))
+		}
+		p.taken[e.Split] = true
+		p.hosts.Add(e.Node)
+		replicas.Add(of(&x.Replicas, int32(e.Split))...)
+		cached.Add(of(&x.Cached, int32(e.Split))...)
+		works = append(works, *work(x.MapWork, int32(e.Split), x.Maps))
+		if x.Blocks != nil {
+			blocks = append(blocks, x.Blocks[e.Split])
+		}
+	}
+	if len(plan) != int(x.Maps) {
+		return fmt.Errorf("plan of job %q: %d splits of %d", x.Name, len(plan), x.Maps)
+	}
+	x.Replicas, x.Cached, x.MapWork, x.Blocks = replicas, cached, works, blocks
+	return nil
+}
+
+// of is the nodes of map t.
+func of(h *cluster.Hosts, t int32) []cluster.NodeID {
+	if int(t) >= len(h.Ends) {
+		return nil
+	}
+	start := int32(0)
+	if t > 0 {
+		start = h.Ends[t-1]
+	}
+	return h.Nodes[start:h.Ends[t]]
+}
+
+// replicas are the nodes with map t's input on disk, splitHosts those that the
+// master reads.
+func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
+	if j.swapped {
+		return s.view.SplitHosts(j.id, t)
+	}
+	return s.view.Replicas(j.id, t)
+}
+
+func (s *Sim) splitHosts(j *job, t cluster.TaskID) []cluster.NodeID {
+	if j.swapped {
+		return s.view.Replicas(j.id, t)
+	}
+	return s.view.SplitHosts(j.id, t)
+}
+
+// level is how near n is to any of the hosts.
+func (s *Sim) level(hosts []cluster.NodeID, n cluster.NodeID) cluster.Level {
+	if slices.Contains(hosts, n) {
+		return cluster.LevelNode
+	}
+	for _, h := range hosts {
+		if s.nodes[h].rack == s.nodes[n].rack {
+			return cluster.LevelRack
+		}
+	}
+	return cluster.LevelOff
+}
