@@ -13,14 +13,18 @@ import (
 var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
 
 // nodes gathers a cluster: those of topologies in their order, then hosts that
-// jobs name, by rack and name.
+// something ran on, by rack and name. Where there is no topology, hosts that only
+// hold data are nodes too.
 type nodes struct {
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
 	racks  map[traces.Node]string // of hosts seen
+	ran    map[traces.Node]bool   // hosts that something ran on
 }
 
-func newNodes() *nodes { return &nodes{known: map[traces.Node]bool{}, racks: map[traces.Node]string{}} }
+func newNodes() *nodes {
+	return &nodes{known: map[traces.Node]bool{}, racks: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
+}
 
 // list takes in a node of a topology.
 func (n *nodes) list(f traces.NodeFacts) {
@@ -47,7 +51,15 @@ func (n *nodes) makeUp(count, racks int) error {
 	return nil
 }
 
-// see takes in a host of a job's; rack may be empty.
+// use takes in a host that something ran on; rack may be empty.
+func (n *nodes) use(host traces.Node, rack string, log *mend.Log) error {
+	if host != "" && !n.known[host] {
+		n.ran[host] = true
+	}
+	return n.see(host, rack, log)
+}
+
+// see takes in a host that a job names; rack may be empty.
 func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
 	if host == "" || n.known[host] {
 		return nil
@@ -68,7 +80,7 @@ func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts
 	for _, host := range slices.Sorted(maps.Keys(n.racks)) {
-		if !n.known[host] {
+		if !n.known[host] && (n.ran[host] || len(n.listed) == 0) {
 			seen = append(seen, traces.NodeFacts{Node: host, Rack: n.racks[host], Worker: true})
 		}
 	}

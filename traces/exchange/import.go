@@ -240,11 +240,11 @@ func (im *importer) add(e traces.Event) error {
 	var err error
 	switch e := e.(type) {
 	case *traces.AttemptStarted:
-		err = im.nodes.see(e.Node, e.Rack, im.log)
+		err = im.nodes.use(e.Node, e.Rack, im.log)
 	case *traces.AttemptFinished:
-		err = im.nodes.see(e.Node, "", im.log)
+		err = im.nodes.use(e.Node, "", im.log)
 	case *traces.JobStarted:
-		err = im.nodes.see(e.AMNode, "", im.log)
+		err = im.nodes.use(e.AMNode, "", im.log)
 	case *traces.TaskScheduled:
 		for _, h := range e.SplitHosts {
 			err = errors.Join(err, im.nodes.see(h, "", im.log))

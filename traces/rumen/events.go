@@ -13,9 +13,12 @@ import (
 var (
 	noTime       = mend.Kind{Wrong: "a job without any time", Done: "left out"}
 	noSubmit     = mend.Kind{Wrong: "a job without a time of submission", Done: "taken as submitted at its first other time"}
+	lateSubmit   = mend.Kind{Wrong: "a job submitted after a task of its own starts", Done: "taken as submitted with that"}
+	noJobEnd     = mend.Kind{Wrong: "a job with an outcome and no end", Done: "taken as ending with its last task"}
 	endFirst     = mend.Kind{Wrong: "an attempt that ends before it starts", Done: "taken as ending at its start"}
 	taskEndFirst = mend.Kind{Wrong: "a task that ends before it starts", Done: "taken as ending at its start"}
 	jobEndFirst  = mend.Kind{Wrong: "a job that ends before it is submitted", Done: "taken as ending at its submission"}
+	lateTask     = mend.Kind{Wrong: "a task that starts after an attempt of its own", Done: "taken as starting with it"}
 	noTaskEnd    = mend.Kind{Wrong: "a task with an outcome and no end", Done: "taken as ending with its last attempt"}
 	noTryEnd     = mend.Kind{Wrong: "an attempt with an outcome and no end", Done: "taken as ending with its task"}
 	emptyTry     = mend.Kind{Wrong: "an attempt without times and outcome", Done: "left out"}
@@ -70,17 +73,23 @@ func (c *converter) source(t traces.Time, about traces.Attempt, rest []byte) {
 func (c *converter) convert() error {
 	j := &c.job
 	c.submit = j.SubmitMs
-	if c.submit < 0 {
-		c.submit = c.earliest()
-		c.member("submitTime", Unknown)
-		if c.submit < 0 {
-			c.mend(noTime, j.ID)
-			return c.err
-		}
-		c.mend(noSubmit, j.ID)
-	}
 	if c.submit >= datedMs {
 		c.dropUndated()
+	}
+	first := c.earliest()
+	switch {
+	case c.submit < 0 && first < 0:
+		c.mend(noTime, j.ID)
+		return c.err
+	case c.submit < 0:
+		c.mend(noSubmit, j.ID)
+		c.submit = first
+	case first >= 0 && first < c.submit:
+		c.mend(lateSubmit, j.ID)
+		c.submit = first
+	}
+	if c.submit != j.SubmitMs {
+		c.member("submitTime", j.SubmitMs)
 	}
 	c.jobStart()
 	for i := range j.Maps {
@@ -160,6 +169,10 @@ func (c *converter) jobStart() {
 		c.members = members.AppendString(c.members, "priority", j.Priority)
 	}
 	c.add(e)
+	if j.FinishMs < 0 && j.Outcome != traces.Unfinished {
+		c.mend(noJobEnd, j.ID)
+		c.member("finishTime", Unknown)
+	}
 	c.source(e.T, traces.Attempt{Task: traces.Task{Job: c.id, Index: -1}, Number: -1}, j.Rest)
 	if j.LaunchMs >= 0 {
 		c.add(&traces.JobStarted{T: nanos(j.LaunchMs), Job: c.id})
@@ -202,19 +215,23 @@ func (c *converter) jobEnd() {
 func (c *converter) task(t *Task, kind traces.TaskKind) {
 	id := traces.Task{Job: c.id, Kind: kind, Index: t.Index}
 	start, end := t.StartMs, t.FinishMs
+	for i := range t.Attempts {
+		if s := t.Attempts[i].StartMs; s >= 0 && (start < 0 || s < start) {
+			start = s
+		}
+	}
 	if start < 0 {
-		for i := range t.Attempts {
-			if s := t.Attempts[i].StartMs; s >= 0 && (start < 0 || s < start) {
-				start = s
-			}
+		start = max(c.job.LaunchMs, c.submit)
+	}
+	if start != t.StartMs {
+		if t.StartMs >= 0 {
+			c.mend(lateTask, id.String())
 		}
-		if start < 0 {
-			start = max(c.job.LaunchMs, c.submit)
-		}
-		c.member("startTime", Unknown)
+		c.member("startTime", t.StartMs)
 	}
 	if end < 0 && t.Outcome != traces.Unfinished {
 		c.mend(noTaskEnd, id.String())
+		c.member("finishTime", Unknown)
 		end = start
 		for i := range t.Attempts {
 			end = max(end, t.Attempts[i].FinishMs)
@@ -290,6 +307,9 @@ func (c *converter) attempt(t *Task, a *Attempt, task traces.Task, fallback int6
 	}
 	level := c.level(t, a, task.Kind)
 	host := c.hosts[a.Host]
+	if host.Name != "" && host.Rack == "" {
+		c.members = members.AppendString(c.members, "hostName", host.Name)
+	}
 	if a.StartMs >= 0 {
 		c.add(&traces.AttemptStarted{
 			T: nanos(a.StartMs), Attempt: id, Node: traces.Node(host.Name), Rack: host.Rack, SplitLocality: level, SampleAgeNs: -1,
@@ -311,6 +331,7 @@ func (c *converter) attempt(t *Task, a *Attempt, task traces.Task, fallback int6
 	end := a.FinishMs
 	if end < 0 && a.Outcome != traces.Unfinished {
 		c.mend(noTryEnd, id.String())
+		c.member("finishTime", Unknown)
 		end = max(fallback, a.StartMs)
 	}
 	if end >= 0 && end < a.StartMs {

@@ -55,9 +55,11 @@ type Node struct {
 
 // Limits of what a file may count.
 const (
-	maxCopies = 1 << 16 // of a job
-	maxTasks  = 1 << 20 // of a job
-	maxMs     = 7258118400000
+	maxCopies = 1 << 16       // of a job
+	maxTasks  = 1 << 20       // of a job
+	maxMs     = 7258118400000 // of a time: the year 2200
+	// maxLengthMs bounds durations: ten years.
+	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
 
 // Mends.
@@ -150,7 +152,7 @@ func (r *Reader) Err() error { return r.err }
 func (r *Reader) read() bool {
 	s := r.scan
 	r.job = Job{StartMs: Unknown, EndMs: Unknown, Count: 1, Tasks: r.job.Tasks[:0], Offset: s.Offset()}
-	j, isJob := &r.job, false
+	j, isJob, kind := &r.job, false, ""
 	s.Object()
 	for first := true; s.More(&first, '}'); {
 		key := s.Key()
@@ -181,13 +183,15 @@ func (r *Reader) read() bool {
 				}
 			}
 		case "am.type", "yarn.sls.am.type":
-			text, ok := s.String()
-			if ok && string(text) != "mapreduce" {
-				j.Members = members.AppendString(j.Members, "am.type", string(text))
+			if text := r.name(); kind == "" {
+				kind = text
 			}
 		default:
 			r.keep(&j.Members, key)
 		}
+	}
+	if kind != "" && kind != "mapreduce" {
+		j.Members = members.AppendString(j.Members, "am.type", kind)
 	}
 	return isJob
 }
@@ -212,11 +216,11 @@ func (r *Reader) task() {
 			case "container.end.ms":
 				r.number(&t.EndMs, 0, maxMs)
 			case "container.duration.ms":
-				r.number(&t.DurationMs, 0, maxMs)
+				r.number(&t.DurationMs, 0, maxLengthMs)
 			case "duration.ms":
-				r.number(&older, 0, maxMs)
+				r.number(&older, 0, maxLengthMs)
 			case "container.request.delay":
-				r.number(&t.DelayMs, 0, maxMs)
+				r.number(&t.DelayMs, 0, maxLengthMs)
 			case "container.memory-mb":
 				r.number(&t.MemoryMB, 0, 1<<40)
 			case "container.vcores":

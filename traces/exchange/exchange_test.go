@@ -1,0 +1,350 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+
+	"heddle/traces"
+	"heddle/traces/swim"
+	"heddle/traces/tracefile"
+)
+
+// shared is the path of a public trace beside the project.
+func shared(tb testing.TB, name string) string {
+	tb.Helper()
+	path := filepath.Join("..", "..", "..", "shared", "data", filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		tb.Skipf("the public trace %s is not beside the project: %v", name, err)
+	}
+	return path
+}
+
+func mustImport(t *testing.T, o ImportOptions, inputs ...string) (string, *Imported) {
+	t.Helper()
+	o.Inputs, o.Output = inputs, filepath.Join(t.TempDir(), "out.trace")
+	r, err := Import(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Output, r
+}
+
+func readTrace(t *testing.T, path string) (traces.Header, []traces.Event) {
+	t.Helper()
+	h, events, err := tracefile.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, events
+}
+
+func mustExport(t *testing.T, form Form, input string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out."+string(form))
+	if _, err := Export(ExportOptions{Input: input, Form: form, Output: path}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSharedFiles imports every public trace, and holds the numbers of jobs and
+// tasks against what a generic decoder, or its documentation, says.
+func TestSharedFiles(t *testing.T) {
+	for _, c := range []struct {
+		files               []string
+		form                Form
+		jobs, maps, reduces int
+		nodes               int
+		mended              int // kinds
+	}{
+		{[]string{"rumen/input-trace.json", "rumen/input-topology.json"}, Rumen, 4, 154, 49, 585, 3},
+		{[]string{"rumen/trace_3m.json.gz"}, Rumen, 12, 148, 18, 8, 0},
+		{[]string{"sls/2jobs2min-rumen-jh.json"}, Rumen, 2, 192, 0, 0, 0},
+		{[]string{"jhist/job_0.23.9-FAILED.jhist"}, JobHistory, 1, 0, 0, 0, 0},
+		{[]string{"jhist/job_2.4.0-FAILED.jhist"}, JobHistory, 1, 0, 0, 0, 0},
+	} {
+		t.Run(filepath.Base(c.files[0]), func(t *testing.T) {
+			var paths []string
+			for _, f := range c.files {
+				paths = append(paths, shared(t, f))
+			}
+			o := DefaultImport
+			o.Strict = c.mended == 0
+			path, r := mustImport(t, o, paths...)
+			h, events := readTrace(t, path)
+			maps, reduces := 0, 0
+			for _, e := range events {
+				if s, ok := e.(*traces.TaskScheduled); ok {
+					if s.Task.Kind == traces.Map {
+						maps++
+					} else {
+						reduces++
+					}
+				}
+			}
+			if r.Form != c.form || r.Jobs != c.jobs || c.maps+c.reduces > 0 && (maps != c.maps || reduces != c.reduces) {
+				t.Errorf("%s, %d jobs, %d maps, %d reduces; want %+v", r.Form, r.Jobs, maps, reduces, c)
+			}
+			if c.nodes > 0 && r.Nodes != c.nodes {
+				t.Errorf("%d nodes, want %d", r.Nodes, c.nodes)
+			}
+			if len(h.Inputs) != len(c.files) || h.StartUnixNs == 0 || len(h.Synthetic) > 0 {
+				t.Errorf("header has inputs %v, start %d, synthetic %v", h.Inputs, h.StartUnixNs, h.Synthetic)
+			}
+			if len(r.Mended) != c.mended || len(h.Mended) != c.mended {
+				t.Errorf("mended %v, in the header %v; want %d kinds", r.Mended, h.Mended, c.mended)
+			}
+			report, err := tracefile.Check(path)
+			if err != nil || len(report.Damage) > 0 {
+				t.Errorf("check: %v, damage %v", err, report.Damage)
+			}
+			t.Logf("%d events, %d nodes, %d warnings, first %v", r.Events, r.Nodes, len(report.Warnings), report.Warnings[:min(2, len(report.Warnings))])
+		})
+	}
+}
+
+// TestRumenRoundTrip: what Rumen wrote comes back member by member. The normal
+// form: null, -1 and empty lists are the same as no member; an attempt's
+// location is that of its host name; tasks and attempts are in the order of
+// their ids.
+func TestRumenRoundTrip(t *testing.T) {
+	for _, name := range []string{"rumen/input-trace.json", "rumen/trace_3m.json.gz", "sls/2jobs2min-rumen-jh.json"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			original := shared(t, name)
+			trace, first := mustImport(t, DefaultImport, original)
+			again := mustExport(t, Rumen, trace)
+			diffLines(t, "exported", rumenLines(t, original), rumenLines(t, again))
+			second, r := mustImport(t, DefaultImport, again)
+			if d := cmp.Diff(first.Mended, r.Mended); d != "" {
+				t.Errorf("our own export is mended otherwise:\n%s", d)
+			}
+			sameTrace(t, trace, second)
+		})
+	}
+}
+
+// sameTrace compares events and cluster.
+func sameTrace(t *testing.T, a, b string) {
+	t.Helper()
+	ha, ea := readTrace(t, a)
+	hb, eb := readTrace(t, b)
+	if d := cmp.Diff(ha.Cluster, hb.Cluster); d != "" {
+		t.Errorf("cluster:\n%.2000s", d)
+	}
+	diffLines(t, "imported again", eventLines(ea), eventLines(eb))
+}
+
+// diffLines shows the first lines that only one side has. cmp.Diff takes
+// minutes for so many.
+func diffLines(t *testing.T, what string, want, got []string) {
+	t.Helper()
+	count, shown := map[string]int{}, 0
+	for _, l := range want {
+		count[l]++
+	}
+	for _, l := range got {
+		count[l]--
+	}
+	for _, l := range slices.Sorted(maps.Keys(count)) {
+		if count[l] != 0 && shown < 10 {
+			t.Errorf("%s: %d fewer of %s", what, count[l], l)
+			shown++
+		}
+	}
+}
+
+func eventLines(events []traces.Event) []string {
+	var lines []string
+	for _, e := range events {
+		text, err := json.Marshal(e)
+		if err != nil {
+			panic(err)
+		}
+		lines = append(lines, e.Kind().String()+string(text))
+	}
+	slices.Sort(lines) // at the same T, the order is that of the file
+	return lines
+}
+
+// rumenLines decodes a trace with encoding/json into the normal form, a line a
+// member.
+func rumenLines(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err = io.ReadAll(z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	for {
+		var j map[string]any
+		if err := d.Decode(&j); errors.Is(err, io.EOF) {
+			return lines
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"mapTasks", "reduceTasks"} {
+			byID(j[kind], "taskID")
+			tasks, _ := j[kind].([]any)
+			for _, task := range tasks {
+				byID(task.(map[string]any)["attempts"], "attemptID")
+			}
+		}
+		lines = flatten(lines, j["jobID"].(string), j)
+	}
+}
+
+func byID(list any, id string) {
+	items, _ := list.([]any)
+	slices.SortStableFunc(items, func(a, b any) int {
+		return strings.Compare(fmt.Sprint(a.(map[string]any)[id]), fmt.Sprint(b.(map[string]any)[id]))
+	})
+}
+
+// flatten appends a line a value; null, -1 and what is empty make none.
+func flatten(to []string, path string, v any) []string {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, m := range v {
+			if key == "location" && v["hostName"] != nil {
+				continue
+			}
+			to = flatten(to, path+"."+key, m)
+		}
+		return to
+	case []any:
+		for i, m := range v {
+			to = flatten(to, fmt.Sprintf("%s[%d]", path, i), m)
+		}
+		return to
+	case json.Number:
+		if v == "-1" || v == "-1.0" {
+			return to
+		}
+	case nil:
+		return to
+	case string:
+		if v == "" {
+			return to
+		}
+	}
+	return append(to, fmt.Sprintf("%s = %v", path, v))
+}
+
+// TestSLSRoundTrip: all forms that versions of SLS write, and Rumen's jobs that
+// became SLS's, survive. The normal form: each task on its own, with duration,
+// start and end.
+func TestSLSRoundTrip(t *testing.T) {
+	files, err := filepath.Glob("testdata/sls/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no traces in testdata/sls: %v", err)
+	}
+	rumenTrace, _ := mustImport(t, DefaultImport, shared(t, "sls/2jobs2min-rumen-jh.json"))
+	files = append(files, mustExport(t, SLS, rumenTrace))
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			first, r := mustImport(t, DefaultImport, path)
+			if r.Form != SLS || r.Jobs == 0 {
+				t.Fatalf("imported %+v", r)
+			}
+			again := mustExport(t, SLS, first)
+			second, r := mustImport(t, DefaultImport, again)
+			if len(r.Mended) > 0 {
+				t.Errorf("our own export is mended: %v", r.Mended)
+			}
+			sameTrace(t, first, second)
+		})
+	}
+}
+
+// TestSWIMRoundTrip: the lists come back byte by byte, from traces of tasks
+// whose bytes add up to them.
+func TestSWIMRoundTrip(t *testing.T) {
+	path := shared(t, "swim/FB-2009_samples_24_times_1hr_0.tsv")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if testing.Short() {
+		lines = lines[:300]
+	}
+	piece := filepath.Join(t.TempDir(), "jobs.tsv")
+	want := bytes.Join(lines, nil)
+	if err := os.WriteFile(piece, want, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := DefaultImport
+	o.Nodes, o.Racks, o.Strict = 60, 3, true
+	o.Rules.BlockBytes = 1 << 30
+	trace, r := mustImport(t, o, piece)
+	got, err := os.ReadFile(mustExport(t, SWIM, trace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the list of %d jobs comes back otherwise:\n%s", r.Jobs, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+	}
+	h, events := readTrace(t, trace)
+	if d := cmp.Diff([]string{"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}, h.Synthetic); d != "" {
+		t.Errorf("synthetic:\n%s", d)
+	}
+	// Conservation: the tasks' bytes are the jobs'.
+	read, shuffled, wrote := map[traces.JobID]int64{}, map[traces.JobID]int64{}, map[traces.JobID]int64{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *traces.AttemptFinished:
+			read[e.Attempt.Job] += max(e.Counters.HDFSReadBytes, 0)
+			shuffled[e.Attempt.Job] += max(e.Counters.ShuffleBytes, 0)
+			wrote[e.Attempt.Job] += max(e.Counters.HDFSWrittenBytes, 0)
+		case *traces.JobFinished:
+			c := e.Counters
+			if read[e.Job] != c.HDFSReadBytes || shuffled[e.Job] != c.ShuffleBytes || wrote[e.Job] != c.HDFSWrittenBytes {
+				t.Errorf("%s: tasks read %d, shuffle %d, write %d; the list has %d, %d, %d",
+					e.Job, read[e.Job], shuffled[e.Job], wrote[e.Job], c.HDFSReadBytes, c.ShuffleBytes, c.HDFSWrittenBytes)
+			}
+		}
+	}
+	// The same seed makes the same trace, another does not.
+	same, _ := mustImport(t, o, piece)
+	o.Rules.Seed = 2
+	other, _ := mustImport(t, o, piece)
+	if digest(t, trace) != digest(t, same) || digest(t, trace) == digest(t, other) {
+		t.Errorf("digests %s, %s again, %s with another seed", digest(t, trace), digest(t, same), digest(t, other))
+	}
+	if swim.DefaultRules.Seed != 1 {
+		t.Error("the default seed changed")
+	}
+}
+
+func digest(t *testing.T, path string) string {
+	t.Helper()
+	_, events := readTrace(t, path)
+	d := traces.NewTraceDigest()
+	for _, e := range events {
+		d.Add(e)
+	}
+	return d.String()
+}
