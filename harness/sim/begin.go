@@ -41,6 +41,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	s.observer, _ = s.Model.(sched.Observer)
 	s.carry = s.carryOut
 	s.state = cluster.New()
+	s.state.SetLateBinding(s.Actuator != Ideal)
 	s.view = s.state.View()
 	if s.MinAllocation != (cluster.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
