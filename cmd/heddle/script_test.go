@@ -24,7 +24,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command lines of testdata/script. Each script finds
-// run.trace, four jobs of a real cluster, in its folder. Besides testscript's
+// run.trace, four jobs of a real cluster, and history.jhist, the history of one,
+// in its folder. Besides testscript's
 // own commands there are
 //
 //	shorten FILE BYTES    cut bytes off a file's end
@@ -35,6 +36,14 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			files, _ := filepath.Glob("../../traces/jhist/testdata/*0060*.jhist")
+			history, err := os.ReadFile(files[0])
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(env.WorkDir, "history.jhist"), history, 0o644); err != nil {
+				return err
+			}
 			h := traces.Header{Origin: traces.Recovered, Model: "yarn", Writer: "heddle test"}
 			return tracefile.WriteFile(filepath.Join(env.WorkDir, "run.trace"), h, events)
 		},

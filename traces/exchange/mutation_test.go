@@ -110,7 +110,7 @@ func tryImport(form Form, data []byte, strict bool) (events int, err error) {
 func TestMutations(t *testing.T) {
 	n := 10000
 	if testing.Short() {
-		n = 500
+		n = 200
 	}
 	for form, files := range seeds(t) {
 		t.Run(string(form), func(t *testing.T) {

@@ -200,7 +200,7 @@ func (w *writer) attempt(to []byte, a *byjob.Attempt) []byte {
 	o.Text("attemptID", fmt.Sprintf("attempt_%s_%s_%06d_%d", w.id, letter, a.ID.Index, a.ID.Number))
 	o.Text("result", outcomes[f.Outcome%4])
 	o.Text("hostName", hostPath(host))
-	if host.Name != "" && o.Key("location") {
+	if host.Name != "" && !o.Given("hostName") && o.Key("location") {
 		o.To = append(o.To, layers(host)...)
 	}
 	o.Int("startTime", w.ms(start, a.Started != nil))

@@ -158,9 +158,12 @@ func (o *Object) comma() {
 	o.first = false
 }
 
+// Given is true for a member that Begin was given.
+func (o *Object) Given(name string) bool { return o.given != nil && o.given[`"`+name+`"`] }
+
 // Key begins a member; false where it is given.
 func (o *Object) Key(name string) bool {
-	if o.given != nil && o.given[`"`+name+`"`] {
+	if o.Given(name) {
 		return false
 	}
 	o.comma()
