@@ -13,13 +13,14 @@ import "math/bits"
 // Key names a random number, and all numbers named after it with At.
 type Key uint64
 
-// Stream is the key of all draws for one purpose, such as "replicas".
+// Stream is the key of all draws for one purpose, such as "replicas". It reads
+// the whole name: where draws are many, keep it.
 func Stream(seed uint64, name string) Key {
-	k := Key(mix(seed + golden))
+	hash := uint64(14695981039346656037) // FNV-1a
 	for i := range len(name) {
-		k = k.At(uint64(name[i]))
+		hash = (hash ^ uint64(name[i])) * 1099511628211
 	}
-	return k
+	return Key(seed).At(hash)
 }
 
 // At is the key named i under k: the number i of the SplitMix64 sequence that k

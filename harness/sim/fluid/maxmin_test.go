@@ -39,12 +39,6 @@ func (e *exact) start(s *System, id Flow, now, work float64) *exactFlow {
 	return f
 }
 
-func (e *exact) cancel(f *exactFlow, now float64) {
-	e.run(now)
-	f.left, f.end = 0, now
-	e.fill()
-}
-
 // run moves time to until, and ends what ends before.
 func (e *exact) run(until float64) {
 	for {

@@ -96,8 +96,8 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	for k := range f.passes {
 		at := f.path[k]
 		r, x := &s.all[at], &s.paths[at]
-		switch {
-		case k == bound:
+		switch k {
+		case bound:
 			r.advance(now)
 			r.load -= f.rate * w
 			r.others -= f.weight
@@ -105,7 +105,7 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 			x.here++
 			r.push(s.flows, id, r.clock+left)
 			s.renew(at, now)
-		case k == f.bound:
+		case f.bound:
 			r.advance(now)
 			r.load += rate * w
 			r.others += f.weight

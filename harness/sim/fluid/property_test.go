@@ -70,7 +70,7 @@ func TestProperties(t *testing.T) {
 			bytes := rapid.Int64Range(1, 200*mb).Draw(t, "bytes")
 			to := cluster.NodeID(node.Draw(t, "to"))
 			tag := uint32(len(all))
-			id := Ended
+			var id Flow
 			if streams := rapid.Int32Range(0, 3).Draw(t, "streams"); streams == 0 {
 				id = s.Read(now, cluster.NodeID(node.Draw(t, "from")), to, false, bytes, tag)
 			} else {

@@ -15,20 +15,21 @@ import (
 
 // Topology is which node is in which rack.
 type Topology struct {
-	rackOf []cluster.RackID
-	nodes  []cluster.NodeID // rack by rack
-	at     []int32          // by node, its index in nodes
-	first  []int32          // by rack, its first index in nodes; then their number
-	racks  int              // that have a node
+	nodes []cluster.NodeID // rack by rack
+	where []where          // by node
+	first []int32          // by rack, its first index in nodes; then their number
+	racks int              // that have a node
+}
+
+// where is a node's rack and its index in nodes.
+type where struct {
+	rack cluster.RackID
+	at   int32
 }
 
 // New is the topology of nodes whose racks are given.
 func New(rackOf []cluster.RackID) *Topology {
-	t := &Topology{
-		rackOf: slices.Clone(rackOf),
-		nodes:  make([]cluster.NodeID, len(rackOf)),
-		at:     make([]int32, len(rackOf)),
-	}
+	t := &Topology{nodes: make([]cluster.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
 	last := cluster.RackID(-1)
 	for _, r := range rackOf {
 		last = max(last, r)
@@ -45,7 +46,7 @@ func New(rackOf []cluster.RackID) *Topology {
 	}
 	next := slices.Clone(t.first)
 	for n, r := range rackOf {
-		t.nodes[next[r]], t.at[n] = cluster.NodeID(n), next[r]
+		t.nodes[next[r]], t.where[n] = cluster.NodeID(n), where{r, next[r]}
 		next[r]++
 	}
 	return t
@@ -88,7 +89,7 @@ func (t *Topology) Block(to []cluster.NodeID, key draw.Key, writer cluster.NodeI
 		return to
 	}
 	begin := len(to) - 1
-	second := t.outside(t.rackOf[first], key.At(1))
+	second := t.outside(t.where[first].rack, key.At(1))
 	if second == cluster.None {
 		return t.anywhere(to, begin, key, replication) // one rack
 	}
@@ -123,13 +124,13 @@ func (t *Topology) outside(rack cluster.RackID, key draw.Key) cluster.NodeID {
 
 // beside is another node of n's rack, None if there is none.
 func (t *Topology) beside(n cluster.NodeID, key draw.Key) cluster.NodeID {
-	rack := t.rackOf[n]
-	from, to := t.first[rack], t.first[rack+1]
+	own := t.where[n]
+	from, to := t.first[own.rack], t.first[own.rack+1]
 	if to-from == 1 {
 		return cluster.None
 	}
 	i := from + int32(key.Below(int(to-from-1)))
-	if i >= t.at[n] {
+	if i >= own.at {
 		i++
 	}
 	return t.nodes[i]
@@ -179,12 +180,12 @@ func (t *Topology) perRack(replication int) int {
 }
 
 func (t *Topology) allowed(have []cluster.NodeID, n cluster.NodeID, bound int) bool {
-	inRack := 0
+	inRack, rack := 0, t.where[n].rack
 	for _, x := range have {
 		if x == n {
 			return false
 		}
-		if t.rackOf[x] == t.rackOf[n] {
+		if t.where[x].rack == rack {
 			inRack++
 		}
 	}
