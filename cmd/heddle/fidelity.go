@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/fidelity"
+)
+
+func fidelityCommand() *cli.Command {
+	var o fidelity.Options
+	rate := func(name, usage string, v cli.Generic) cli.Flag {
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded, else no limit"}
+	}
+	return &cli.Command{
+		Name:      "fidelity",
+		Usage:     "how far replays are from what a run measured",
+		ArgsUsage: "RUN",
+		Description: `Every trial of a finished run is replayed under its own model, calibrated on the
+other repeats of its workload and model, and compared: job completion time,
+makespan, times of tasks, locality. Then each model's runs predict the others'.
+Rates that the cluster had and its traces do not tell can be given. For example:
+
+   heddle fidelity RUN-FOLDER
+   heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
+   heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
+			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replays that a prediction is the mean of, on seeds 1 to `N`"},
+			rate("disk", "rate at which a node read its disk", &o.Cluster.Disk),
+			rate("link", "rate of a node's link", &o.Cluster.Link),
+			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
+			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+		},
+		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
+	}
+}
+
+func runFidelity(c *cli.Context, o *fidelity.Options) error {
+	dirs, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	if len(dirs) != 1 {
+		return withCode(exitUsage, errors.New("fidelity takes one run folder; heddle run prints the path of its own"))
+	}
+	if o.Seeds < 1 || o.Seeds > 1000 {
+		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
+	}
+	most := -1.0
+	if text := c.String("max-error"); text != "" {
+		if most, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err != nil || !(most >= 0) {
+			return withCode(exitUsage, fmt.Errorf("--max-error %q: want a percentage such as 5%%", text))
+		}
+	}
+	report, err := fidelity.Of(dirs[0], *o)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if c.Bool("json") {
+		err = printJSON(c.App.Writer, report)
+	} else {
+		err = report.WriteText(c.App.Writer)
+	}
+	if worst := report.Worst(); err == nil && most >= 0 && !(float64(worst.MeanAbsErrorPct) <= most) {
+		return withCode(exitThreshold, fmt.Errorf("%s under %s is predicted with a mean error of %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
+	}
+	return err
+}

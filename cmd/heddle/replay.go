@@ -1,0 +1,286 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/config"
+	"heddle/harness/replay"
+	"heddle/harness/sched"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+func replayCommand() *cli.Command {
+	var change replay.Change
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "simulate the jobs of traces, under any models",
+		ArgsUsage: "TRACE [TRACE …]",
+		Description: `The jobs of a trace come again, at the same times and with their input where it
+was, in virtual time. Tasks take as long as they did, or, with a calibration, as
+long as they would where they now run. Seeds and models run side by side; the
+result does not depend on that. For example:
+
+   heddle replay --model yarn --model delay --model acl --seed 1 --seed 2 run.heddle
+   heddle replay --calibrate --calibration lab.json RUN/trials/*/trace.heddle
+   heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL`, see heddle models, or yarn, the cluster's own; may be given again (default: the trace's)"},
+			&cli.StringSliceFlag{Name: "param", Usage: "`NAME=VALUE` of the models that have this parameter, MODEL.NAME=VALUE of one; may be given again"},
+			&cli.StringSliceFlag{Name: "seed", Usage: "of random numbers; `N` may be given again (default: 1)"},
+			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
+			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: what ApplicationMasters read of where input is", Value: replay.SplitsAsSubmitted},
+			&cli.BoolFlag{Name: "calibrate", Usage: "only fit what things cost to the traces, and print it"},
+			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
+			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
+			&cli.BoolFlag{Name: "opportunities", Usage: "offer nodes when the trace's heartbeats say, and at no other time"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
+		}, changeFlags(&change)...),
+		Action: func(c *cli.Context) error { return runReplay(c, &change) },
+	}
+}
+
+// changeFlags are what a replay can have otherwise than its trace; those that a
+// lab has too are called the same.
+func changeFlags(x *replay.Change) []cli.Flag {
+	generic := func(name, usage string, v cli.Generic) cli.Flag {
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
+	}
+	return []cli.Flag{
+		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed anew", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks they are in", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers a node", DefaultText: "as recorded"},
+		&cli.StringFlag{Name: "cpus", Usage: "cores a node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
+		generic("disk", "rate at which a node reads its disk; 0 is no limit", &x.Disk),
+		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
+		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),
+		&cli.StringFlag{Name: "uplink-mbit", Usage: "the same, as a `NUMBER` of Mbit/s"},
+		generic("cache", "HDFS cache a DataNode; what does not fit is not cached", &x.Cache),
+		&cli.IntFlag{Name: "replication", Destination: &x.Replication, Usage: "replicas of blocks, placed anew", DefaultText: "as recorded"},
+		generic("nm-heartbeat", "interval of NodeManagers", &x.NMHeartbeat),
+		generic("am-heartbeat", "interval of ApplicationMasters", &x.AMHeartbeat),
+		&cli.Float64Flag{Name: "speed", Destination: &x.Speed, Value: 1, Usage: "of nodes; 2 computes in half the time"},
+		&cli.Float64Flag{Name: "load", Destination: &x.Load, Value: 1, Usage: "of arrivals; at 2 jobs come in half the time"},
+	}
+}
+
+// finishChange reads those of changeFlags that have no place in x yet.
+func finishChange(c *cli.Context, x *replay.Change) error {
+	if mbit := c.String("uplink-mbit"); mbit != "" {
+		if x.Uplink.Given {
+			return errors.New("--uplink and --uplink-mbit say the same: give one")
+		}
+		if err := x.Uplink.Set(mbit + "Mbit"); err != nil {
+			return fmt.Errorf("--uplink-mbit: %w", err)
+		}
+	}
+	for _, name := range []string{"nodes", "racks", "slots", "replication"} {
+		if c.IsSet(name) && c.Int(name) < 1 {
+			return fmt.Errorf("--%s %d: want 1 or more", name, c.Int(name))
+		}
+	}
+	for _, name := range []string{"speed", "load"} {
+		if !(c.Float64(name) > 0) {
+			return fmt.Errorf("--%s %v: want more than 0", name, c.Float64(name))
+		}
+	}
+	if list := c.String("cpus"); list != "" {
+		for _, text := range strings.Split(list, ",") {
+			cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				return fmt.Errorf("--cpus %s: %q is not a number", list, text)
+			}
+			x.Cores = append(x.Cores, cores)
+		}
+	}
+	return nil
+}
+
+func runReplay(c *cli.Context, change *replay.Change) error {
+	files, err := arguments(c)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
+	}
+	list, err := loadTraces(files)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if err := finishChange(c, change); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if c.Bool("calibrate") {
+		return calibrate(c, list, *change)
+	}
+	configs, err := replays(c, list, *change)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	out := c.String("out")
+	var sorter *tracefile.Sorter
+	var recorded error
+	if out != "" {
+		if len(configs) != 1 {
+			return withCode(exitUsage, fmt.Errorf("--out is for one trace, model and seed; these are %d replays", len(configs)))
+		}
+		sorter = tracefile.NewSorter(os.TempDir())
+		defer sorter.Close()
+		configs[0].Record = func(e traces.Event) { recorded = errors.Join(recorded, sorter.Add(e)) }
+	}
+	outcomes, err := replay.Outcomes(configs)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if out != "" {
+		if recorded == nil {
+			recorded = sorter.WriteFile(out, outcomes[0].Header, nil)
+		}
+		if recorded != nil {
+			return fmt.Errorf("write simulated trace: %w", recorded)
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, outcomes)
+	}
+	return replay.WriteText(c.App.Writer, outcomes)
+}
+
+func loadTraces(files []string) ([]*replay.Trace, error) {
+	var list []*replay.Trace
+	for _, path := range files {
+		t, err := replay.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range t.Warnings {
+			fmt.Fprintln(os.Stderr, "warning:", w)
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) error {
+	fitted, err := replay.Calibrate(list, cluster)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	if path := c.String("calibration"); path != "" {
+		if err := fitted.WriteFile(path); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, fitted)
+	}
+	return fitted.WriteText(c.App.Writer)
+}
+
+// replays are those that the flags ask for: by trace, then model, then seed.
+func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
+	var calibration *replay.Calibration
+	if path := c.String("calibration"); path != "" {
+		var err error
+		if calibration, err = replay.ReadCalibration(path); err != nil {
+			return nil, err
+		}
+	}
+	modelled := calibration != nil
+	switch d := c.String("durations"); d {
+	case "":
+	case "recorded", "modelled":
+		modelled = d == "modelled"
+	default:
+		return nil, fmt.Errorf("--durations %q: want recorded or modelled", d)
+	}
+	var seeds []uint64
+	for _, text := range c.StringSlice("seed") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("--seed %q: want a whole number", text)
+		}
+		seeds = append(seeds, seed)
+	}
+	if len(seeds) == 0 {
+		seeds = []uint64{1}
+	}
+	var configs []replay.Config
+	for _, t := range list {
+		models, err := modelsOf(c, t)
+		if err != nil {
+			return nil, err
+		}
+		fitted := calibration
+		if fitted == nil {
+			if fitted, err = replay.Calibrate([]*replay.Trace{t}, replay.Change{}); err != nil {
+				return nil, err
+			}
+		}
+		for _, m := range models {
+			for _, seed := range seeds {
+				x := replay.Config{
+					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
+					Calibration: fitted, Modelled: modelled, Opportunities: c.Bool("opportunities"),
+				}
+				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
+					x.Actuator = t.Header.Actuator
+				}
+				configs = append(configs, x)
+			}
+		}
+	}
+	return configs, nil
+}
+
+// modelsOf are the models to replay a trace under.
+func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
+	names := c.StringSlice("model")
+	if len(names) == 0 {
+		own := replay.OwnModel(t)
+		if c.IsSet("splits") {
+			own.Splits = c.String("splits")
+		}
+		return []config.Model{own}, nil
+	}
+	var models []config.Model
+	for _, name := range names {
+		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
+	}
+	for _, text := range c.StringSlice("param") {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--param %s: want NAME=VALUE or MODEL.NAME=VALUE", text)
+		}
+		model, param, only := strings.Cut(name, ".")
+		if !only {
+			param = name
+		}
+		found := false
+		for i := range models {
+			if (!only || models[i].Model == model) && hasParam(models[i].Model, param) {
+				models[i].Params[param] = value
+				found = true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--param %s: no model that is asked for has parameter %s; heddle models says what they have", text, param)
+		}
+	}
+	return models, nil
+}
+
+func hasParam(model, param string) bool {
+	return slices.ContainsFunc(sched.List(), func(i sched.Info) bool {
+		return i.Name == model && slices.ContainsFunc(i.Params, func(p sched.Param) bool { return p.Name == param })
+	})
+}

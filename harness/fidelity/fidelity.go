@@ -1,0 +1,317 @@
+// Package fidelity says how far replays are from what was measured.
+//
+// Each measured trial of a run is replayed under its own model, calibrated on
+// the other repeats of the same workload and model alone. And each model's runs
+// predict the others': the counterfactual. Beside an error stands the noise
+// floor, by how much repeats themselves differ.
+//
+// It reads run folders and needs no cluster.
+package fidelity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/compare"
+	"heddle/harness/experiment"
+	"heddle/harness/replay"
+	"heddle/harness/runs"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// ErrNothing is that a run has no trials that could be predicted from others.
+var ErrNothing = errors.New("no workload has two finished repeats of a model")
+
+// Options say how to replay.
+type Options struct {
+	// Seeds is how many replays a prediction is the mean of; 0: 5.
+	Seeds int
+	// Cluster has what the measured cluster was like where traces do not say:
+	// rates of disks, links and uplinks, heartbeats.
+	Cluster replay.Change
+}
+
+// Report is how far replays are from a run. Its JSON keys are stable.
+type Report struct {
+	Own            []Own            `json:"own"`
+	Counterfactual []Counterfactual `json:"counterfactual"`
+	Warnings       []string         `json:"warnings"`
+}
+
+// Own is the error of replays of a workload under the model it ran under.
+// Errors are in percent of what was measured.
+type Own struct {
+	Workload string `json:"workload"`
+	Model    string `json:"model"`
+	Runs     int    `json:"runs"`
+	// MeanAbsErrorPct is of jobs' mean completion time, trial by trial, without
+	// its sign, and CI95Pct its interval. BiasPct is that of the means over all
+	// trials, with its sign.
+	MeanAbsErrorPct compare.Number   `json:"meanAbsErrorPct"`
+	CI95Pct         compare.Interval `json:"ci95Pct"`
+	BiasPct         compare.Number   `json:"biasPct"`
+	BiasCI95Pct     compare.Interval `json:"biasCI95Pct"`
+	// NoisePct is the noise floor: the standard deviation of the measured trials
+	// over their mean.
+	NoisePct    compare.Number `json:"noisePct"`
+	MeasuredMs  compare.Number `json:"measuredMs"`
+	PredictedMs compare.Number `json:"predictedMs"`
+	// MakespanErrorPct is of the makespan, without sign. MapDistancePct and
+	// ReduceDistancePct are Wasserstein distances between the measured and the
+	// simulated durations, in percent of the measured mean, MapKS and ReduceKS
+	// those of Kolmogorov and Smirnov. LocalityPoints is the largest difference in
+	// the share of maps at a level, in percentage points.
+	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
+	MapDistancePct    compare.Number `json:"mapDistancePct"`
+	MapKS             compare.Number `json:"mapKS"`
+	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
+	ReduceKS          compare.Number `json:"reduceKS"`
+	LocalityPoints    compare.Number `json:"localityPoints"`
+	Trials            []Trial        `json:"trials"`
+}
+
+// Trial is one measured trial and its prediction.
+type Trial struct {
+	Trial string `json:"trial"`
+	// CalibratedOn are the trials that the prediction rests on.
+	CalibratedOn      []string       `json:"calibratedOn"`
+	MeasuredMs        float64        `json:"measuredMs"`
+	PredictedMs       float64        `json:"predictedMs"`
+	ErrorPct          float64        `json:"errorPct"` // with its sign
+	MakespanErrorPct  float64        `json:"makespanErrorPct"`
+	MapDistancePct    compare.Number `json:"mapDistancePct"`
+	MapKS             compare.Number `json:"mapKS"`
+	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
+	ReduceKS          compare.Number `json:"reduceKS"`
+	LocalityPoints    float64        `json:"localityPoints"`
+}
+
+// Counterfactual is the prediction of what a workload takes under a model, from
+// runs of another.
+type Counterfactual struct {
+	Workload string `json:"workload"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	// ErrorPct is of jobs' mean completion time over all trials, without sign.
+	ErrorPct compare.Number `json:"errorPct"`
+	// WinnerRight is whether the model predicted to be faster was. Undecided is
+	// where the measured difference might be none: being right there is luck.
+	WinnerRight bool `json:"winnerRight"`
+	Undecided   bool `json:"undecided"`
+	// PredictedDiffPct and MeasuredDiffPct are by how much To takes longer.
+	PredictedDiffPct compare.Number `json:"predictedDiffPct"`
+	MeasuredDiffPct  compare.Number `json:"measuredDiffPct"`
+	MeasuredP        compare.Number `json:"measuredP"`
+}
+
+// measured is a trial with its trace.
+type measured struct {
+	name, workload, model string
+	*replay.Trace
+}
+
+// Of compares the run in folder dir with replays.
+func Of(dir string, o Options) (*Report, error) {
+	if o.Seeds == 0 {
+		o.Seeds = 5
+	}
+	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}}
+	trials, err := r.load(dir)
+	if err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+	}
+	groups := group(trials)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, x := range groups {
+		if len(x) < 2 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: there is no other to predict it from", x[0].workload, x[0].model))
+			continue
+		}
+		i := len(r.Own)
+		r.Own = append(r.Own, Own{Workload: x[0].workload, Model: x[0].model, Runs: len(x), Trials: make([]Trial, len(x))})
+		for k := range x {
+			g.Go(func() (err error) {
+				r.Own[i].Trials[k], err = predictOwn(x, k, o)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+	}
+	if len(r.Own) == 0 {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, ErrNothing)
+	}
+	for i := range r.Own {
+		r.Own[i].sum()
+	}
+	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// load reads the finished trials.
+func (r *Report) load(dir string) ([]measured, error) {
+	run, err := runs.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	results, err := experiment.Results(run)
+	if err != nil {
+		return nil, err
+	}
+	var list []measured
+	for _, x := range results {
+		t, err := replay.Load(filepath.Join(run.TrialDir(x.Trial), "trace.heddle"))
+		if err != nil {
+			return nil, err
+		}
+		t.Name = x.Trial
+		r.Warnings = append(r.Warnings, t.Warnings...)
+		if bad := slices.IndexFunc(t.Jobs, func(j *replay.Job) bool { return j.Outcome != traces.Succeeded }); bad >= 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Trial, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
+			continue
+		}
+		list = append(list, measured{x.Trial, x.Workload, x.Model, t})
+	}
+	return list, nil
+}
+
+// group puts trials of the same workload and model together, in the order of
+// their first.
+func group(list []measured) [][]measured {
+	var groups [][]measured
+	for _, x := range list {
+		i := slices.IndexFunc(groups, func(g []measured) bool { return g[0].workload == x.workload && g[0].model == x.model })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], x)
+	}
+	return groups
+}
+
+// predict is the trace t under the model that like ran under, once for each seed.
+func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*replay.Trace, error) {
+	var list []*replay.Trace
+	for seed := range o.Seeds {
+		x, err := replay.Simulate(&replay.Config{
+			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1), Change: o.Cluster,
+			Calibration: c, Modelled: true,
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// calibrate fits all of the group but one; -1: all.
+func calibrate(list []measured, but int, o Options) (*replay.Calibration, []string, error) {
+	var others []*replay.Trace
+	var names []string
+	for i, x := range list {
+		if i != but {
+			others, names = append(others, x.Trace), append(names, x.name)
+		}
+	}
+	c, err := replay.Calibrate(others, o.Cluster)
+	return c, names, err
+}
+
+// predictOwn predicts trial k of the group from the others.
+func predictOwn(list []measured, k int, o Options) (Trial, error) {
+	t := list[k].Trace
+	c, names, err := calibrate(list, k, o)
+	if err != nil {
+		return Trial{}, err
+	}
+	again, err := predict(t, t, c, o)
+	if err != nil {
+		return Trial{}, err
+	}
+	x := Trial{Trial: list[k].name, CalibratedOn: names, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
+	x.ErrorPct = percent(x.PredictedMs, x.MeasuredMs)
+	x.MakespanErrorPct = percent(mean(again, (*replay.Trace).MakespanMs), t.MakespanMs())
+	x.MapDistancePct, x.MapKS = distance(t, again, traces.Map)
+	x.ReduceDistancePct, x.ReduceKS = distance(t, again, traces.Reduce)
+	was := t.Mix()
+	for l := range was {
+		is := mean(again, func(t *replay.Trace) float64 { return t.Mix()[l] })
+		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-was[l]))
+	}
+	return x, nil
+}
+
+// distance is how far simulated durations are from measured ones.
+func distance(t *replay.Trace, again []*replay.Trace, kind traces.TaskKind) (pct, ks compare.Number) {
+	was := t.DurationsMs(kind)
+	var is []float64
+	for _, x := range again {
+		is = append(is, x.DurationsMs(kind)...)
+	}
+	pct = compare.Number(100 * stats.Wasserstein(was, is) / stats.Mean(was).Value)
+	return pct, compare.Number(stats.KolmogorovSmirnov(was, is))
+}
+
+func completion(list []*replay.Trace) float64 { return mean(list, (*replay.Trace).CompletionMs) }
+
+func mean(list []*replay.Trace, of func(*replay.Trace) float64) float64 {
+	sum := 0.0
+	for _, t := range list {
+		sum += of(t)
+	}
+	return sum / float64(len(list))
+}
+
+func percent(is, was float64) float64 { return 100 * (is - was) / was }
+
+// sum makes the figures of all trials of those of each.
+func (w *Own) sum() {
+	var abs, signed, was, is []float64
+	column := func(of func(t *Trial) float64) compare.Number {
+		var xs []float64
+		for i := range w.Trials {
+			xs = append(xs, of(&w.Trials[i]))
+		}
+		return compare.Number(stats.Mean(xs).Value)
+	}
+	for _, t := range w.Trials {
+		abs, signed = append(abs, math.Abs(t.ErrorPct)), append(signed, t.PredictedMs-t.MeasuredMs)
+		was, is = append(was, t.MeasuredMs), append(is, t.PredictedMs)
+	}
+	e, mean := stats.Mean(abs), stats.Mean(was).Value
+	w.MeanAbsErrorPct, w.CI95Pct = compare.Number(e.Value), compare.Interval{max(0, e.Lo), e.Hi}
+	bias := stats.Mean(signed)
+	w.BiasPct = compare.Number(100 * bias.Value / mean)
+	w.BiasCI95Pct = compare.Interval{100 * bias.Lo / mean, 100 * bias.Hi / mean}
+	w.NoisePct = compare.Number(100 * stats.Spread(was))
+	w.MeasuredMs, w.PredictedMs = compare.Number(mean), compare.Number(stats.Mean(is).Value)
+	w.MakespanErrorPct = column(func(t *Trial) float64 { return math.Abs(t.MakespanErrorPct) })
+	w.MapDistancePct = column(func(t *Trial) float64 { return float64(t.MapDistancePct) })
+	w.MapKS = column(func(t *Trial) float64 { return float64(t.MapKS) })
+	w.ReduceDistancePct = column(func(t *Trial) float64 { return float64(t.ReduceDistancePct) })
+	w.ReduceKS = column(func(t *Trial) float64 { return float64(t.ReduceKS) })
+	w.LocalityPoints = column(func(t *Trial) float64 { return t.LocalityPoints })
+}
+
+// Worst is the largest mean error, and of what.
+func (r *Report) Worst() Own {
+	return slices.MaxFunc(r.Own, func(a, b Own) int {
+		if float64(a.MeanAbsErrorPct) < float64(b.MeanAbsErrorPct) {
+			return -1
+		}
+		return 1
+	})
+}

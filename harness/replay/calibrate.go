@@ -1,0 +1,268 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// Calibrate fits a Calibration to traces, which should be of one cluster. Of the
+// change, which is what the traces do not tell of that, rates and heartbeats
+// count.
+//
+// What an attempt computes is its time, less what it would have waited for its
+// input alone on the links and disks that are known, with each moment counted by
+// the part of a core it had: attempts on a node share its cores evenly, as in
+// the simulator. How many cores that is, is what leaves maps of one workload the
+// most alike. Then each trace is replayed and the figures are corrected until
+// attempts take as long as they did.
+func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
+	c := &Calibration{
+		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
+		UplinkBytesPerSec: int64(cluster.Uplink.Rate), DiskBytesPerSec: int64(cluster.Disk.Rate),
+		AMBeatMs: whole(time.Duration(cluster.AMHeartbeat).Seconds() * 1000),
+	}
+	if len(list) == 0 {
+		return nil, errors.New("calibrate: no trace")
+	}
+	for _, t := range list {
+		c.Traces = append(c.Traces, t.Name)
+	}
+	c.fitCosts(list)
+	c.chooseSharing(list)
+	c.fitWorkloads(list)
+	return c, nil
+}
+
+// fitCosts fits what does not depend on workloads.
+func (c *Calibration) fitCosts(list []*Trace) {
+	var start, finish, turn, label []float64
+	for _, t := range list {
+		for _, j := range t.Jobs {
+			if j.Started > j.T {
+				start = append(start, float64(j.Started-j.T)/1e6)
+			}
+			if end := j.lastEnd(); end > 0 && j.Finished >= end {
+				finish = append(finish, float64(j.Finished-end)/1e6)
+			}
+		}
+		turn = append(turn, t.turnovers()...)
+		label = append(label, t.LabelMs...)
+	}
+	c.AMStart, c.Finish, c.Turnover, c.Label = figure(start), figure(finish), figure(turn), figure(label)
+	if len(label) > 0 {
+		for i := range spreadPoints {
+			c.LabelQuantiles = append(c.LabelQuantiles, whole(stats.Quantile(label, float64(i)/(spreadPoints-1))))
+		}
+	}
+}
+
+// figure is the mean of samples.
+func figure(xs []float64) Figure {
+	f := Figure{Samples: len(xs)}
+	for _, x := range xs {
+		f.Value += x / float64(len(xs))
+	}
+	for _, x := range xs {
+		f.Error += math.Abs(x-f.Value) / float64(len(xs))
+	}
+	return f
+}
+
+// turnovers are the times, in ms, from an attempt's end to the next start in its
+// place. Those much longer than usual are left out: nothing waited.
+func (t *Trace) turnovers() []float64 {
+	type change struct {
+		at    traces.Time
+		start bool
+	}
+	byNode := map[traces.Node][]change{}
+	for _, a := range t.launched() {
+		if a.End > 0 {
+			byNode[a.Node] = append(byNode[a.Node], change{a.Start, true}, change{a.End, false})
+		}
+	}
+	var turns []float64
+	for _, n := range t.Nodes {
+		list := byNode[n.Node]
+		slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+		var ended []traces.Time
+		for _, x := range list {
+			if !x.start {
+				ended = append(ended, x.at)
+			} else if len(ended) > 0 {
+				turns = append(turns, float64(x.at-ended[0])/1e6)
+				ended = ended[1:]
+			}
+		}
+	}
+	usual := median(turns)
+	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
+}
+
+// launched are the attempts in order of their start.
+func (t *Trace) launched() []*Attempt {
+	list := make([]*Attempt, 0, len(t.attempts))
+	for _, a := range t.attempts {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *Attempt) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID.String(), b.ID.String()))
+	})
+	return list
+}
+
+func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
+
+const spreadPoints = 21
+
+// sharings are those tried, the first of equals is taken.
+var sharings = []float64{0, 1, 0.75, 0.5, 0.25, 0.125}
+
+// chooseSharing takes the sharing under which maps of a workload are the most
+// alike in what they compute.
+func (c *Calibration) chooseSharing(list []*Trace) {
+	c.SharingSpread = map[string]float64{}
+	least := math.Inf(1)
+	for _, s := range sharings {
+		perMap := map[string][]float64{}
+		for _, t := range list {
+			for _, m := range t.computed(s, nil) {
+				if m.kind == traces.Map {
+					perMap[m.workload] = append(perMap[m.workload], m.ms)
+				}
+			}
+		}
+		sum, n := 0.0, 0
+		for _, w := range sortedKeys(perMap) {
+			if xs := perMap[w]; len(xs) > 1 {
+				sum += stats.Spread(xs) * float64(len(xs))
+				n += len(xs)
+			}
+		}
+		if n == 0 {
+			return
+		}
+		spread := sum / float64(n)
+		c.SharingSpread[fmt.Sprint(s)] = spread
+		if spread < 0.98*least {
+			least, c.Sharing = spread, s
+		}
+	}
+}
+
+// sample is what one attempt computed.
+type sample struct {
+	workload string
+	kind     traces.TaskKind
+	level    traces.Level
+	bytes    int64
+	ms       float64 // computed
+	tookMs   float64
+}
+
+// computed is what each attempt that succeeded computed, where attempts share so
+// much of the cores. Reads that links and disks explain are taken off, if limits
+// is not nil.
+func (t *Trace) computed(sharing float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
+	busy := map[traces.Node]*load{}
+	for _, n := range t.Nodes {
+		busy[n.Node] = &load{cores: sharing * coresOf(n.Cores)}
+	}
+	type piece struct{ from, to traces.Time }
+	at := func(j *Job, a *Attempt) piece {
+		p := piece{a.Start, a.End}
+		if a.ID.Kind == traces.Reduce {
+			p.from = max(p.from, min(j.lastMap(), a.End))
+		}
+		return p
+	}
+	each := func(do func(j *Job, task *Task, a *Attempt)) {
+		for _, j := range t.Jobs {
+			for k := range j.Tasks {
+				for i := range j.Tasks[k] {
+					if a := j.Tasks[k][i].Won; a != nil && a.End > a.Start {
+						do(j, &j.Tasks[k][i], a)
+					}
+				}
+			}
+		}
+	}
+	each(func(j *Job, _ *Task, a *Attempt) {
+		if b := busy[a.Node]; b != nil {
+			p := at(j, a)
+			b.changes = append(b.changes, loadChange{p.from, 1}, loadChange{p.to, -1})
+		}
+	})
+	for _, b := range busy {
+		b.sum()
+	}
+	var list []sample
+	each(func(j *Job, task *Task, a *Attempt) {
+		b := busy[a.Node]
+		if b == nil {
+			return
+		}
+		p := at(j, a)
+		s := sample{workload: j.workload(), kind: a.ID.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
+		if s.kind == traces.Map {
+			s.bytes = task.input()
+			if limits != nil {
+				s.ms = max(1, s.ms-limits(a.Node, a.Level, s.bytes))
+			}
+		} else {
+			s.bytes = j.shuffled() / int64(len(j.Tasks[traces.Reduce]))
+		}
+		list = append(list, s)
+	})
+	return list
+}
+
+// load is what runs on a node over time.
+type load struct {
+	cores   float64 // 0: as many as there are attempts
+	changes []loadChange
+	// at[i] is the ms that an attempt computes from the first change to change i.
+	at []float64
+}
+
+type loadChange struct {
+	t    traces.Time
+	more int
+}
+
+// sum makes at of changes.
+func (l *load) sum() {
+	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
+	l.at = make([]float64, len(l.changes))
+	running := 0
+	for i := range l.changes {
+		if i > 0 {
+			l.at[i] = l.at[i-1] + float64(l.changes[i].t-l.changes[i-1].t)/1e6*l.part(running)
+		}
+		running += l.changes[i].more
+	}
+}
+
+// part is what part of a core each of n attempts has.
+func (l *load) part(n int) float64 {
+	if l.cores == 0 || n == 0 {
+		return 1
+	}
+	return min(1, l.cores/float64(n))
+}
+
+// between is what an attempt computes that runs from one change to another.
+func (l *load) between(from, to traces.Time) float64 {
+	find := func(t traces.Time) float64 {
+		i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })
+		return l.at[min(i, len(l.at)-1)]
+	}
+	return find(to) - find(from)
+}

@@ -1,0 +1,216 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"heddle/harness/cluster"
+	"heddle/harness/internal/units"
+	"heddle/harness/sim"
+	"heddle/traces"
+)
+
+// Change is what a replay has otherwise than its trace. The zero value changes
+// nothing.
+type Change struct {
+	// Nodes and Racks, above 0, are how many there are; blocks are then placed
+	// anew, by HDFS's rule. The nodes are the trace's over and over.
+	Nodes, Racks int
+	// Slots, above 0, is how many of the largest container a node holds.
+	Slots int
+	// Replication, above 0, is how many replicas blocks have, placed anew.
+	Replication int
+	// Cores, where not nil, is of a node; a list is for one node after the other.
+	Cores []float64
+	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and a
+	// node's disk; 0 is no limit.
+	Link, Uplink, Disk Rate
+	// Cache is what a DataNode caches.
+	Cache Size
+	// NMHeartbeat and AMHeartbeat, above 0, are of daemons.
+	NMHeartbeat, AMHeartbeat units.Duration
+	// Speed, above 0, is of nodes against those recorded: 2 computes in half the
+	// time.
+	Speed float64
+	// Load, above 0, is of arrivals against those recorded: at 2 jobs come in half
+	// the time.
+	Load float64
+}
+
+// Rate is a rate, or as recorded. It is a flag.Value.
+type Rate struct {
+	units.Rate
+	Given bool
+}
+
+// Set reads text into r.
+func (r *Rate) Set(text string) error {
+	r.Given = true
+	return r.Rate.Set(text)
+}
+
+func (r Rate) or(recorded int64) int64 {
+	if r.Given {
+		return int64(r.Rate)
+	}
+	return recorded
+}
+
+// Size is a number of bytes, or as recorded. It is a flag.Value.
+type Size struct {
+	units.Size
+	Given bool
+}
+
+// Set reads text into s.
+func (s *Size) Set(text string) error {
+	s.Given = true
+	return s.Size.Set(text)
+}
+
+const maxNodes = 1_000_000
+
+func (c *Change) check() error {
+	switch {
+	case c.Nodes < 0 || c.Nodes > maxNodes:
+		return fmt.Errorf("%d nodes: want 1 to %d", c.Nodes, maxNodes)
+	case c.Racks < 0 || c.Nodes > 0 && c.Racks > c.Nodes:
+		return fmt.Errorf("%d racks for %d nodes", c.Racks, c.Nodes)
+	case c.Slots < 0 || c.Slots > 1000:
+		return fmt.Errorf("%d slots: want 1 to 1000", c.Slots)
+	case c.Replication < 0 || c.Replication > 512:
+		return fmt.Errorf("replication %d: want 1 to 512", c.Replication)
+	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
+		return fmt.Errorf("speed %v: want more than 0, 1 is as recorded", c.Speed)
+	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
+		return fmt.Errorf("load %v: want more than 0, 1 is as recorded", c.Load)
+	}
+	for _, cores := range c.Cores {
+		if !(cores >= 0) || cores > 1e6 {
+			return fmt.Errorf("%v cores: want 0 for no limit, or more", cores)
+		}
+	}
+	return nil
+}
+
+// moves says whether blocks are to be placed anew.
+func (c *Change) moves() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
+
+// Containers that are asked for where a trace does not say, and how many of
+// them a node holds: MapReduce's default, and the lab's.
+const (
+	unknownMB    = 1024
+	unknownSlots = 2
+)
+
+// sizeOf is a container's size.
+func sizeOf(bytes int64, cores int32) cluster.Resource {
+	if bytes <= 0 {
+		bytes = unknownMB << 20
+	}
+	return cluster.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
+}
+
+// machines is the cluster of t with what c changes.
+func machines(t *Trace, c *Change) (sim.Cluster, error) {
+	facts := t.Nodes
+	if len(facts) == 0 {
+		if c.Nodes == 0 {
+			return sim.Cluster{}, fmt.Errorf("trace %s names no node: --nodes says how many there are", t.Name)
+		}
+		facts = []traces.NodeFacts{{Node: "node", Rack: "/rack1"}}
+	}
+	var origin []traces.Node
+	for _, f := range facts {
+		origin = append(origin, f.Node)
+	}
+	if c.Nodes > 0 || c.Racks > 0 {
+		facts = renewed(facts, c.Nodes, c.Racks)
+	}
+	link, uplink := rates(t)
+	largest := cluster.Resource{MemoryMB: 1, VCores: 1}
+	for _, j := range t.Jobs {
+		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
+		largest.MemoryMB = max(largest.MemoryMB, m.MemoryMB, r.MemoryMB)
+		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
+	}
+	var x sim.Cluster
+	seen := map[string]bool{}
+	for i, f := range facts {
+		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
+		if c.Cache.Given {
+			n.CacheBytes = int64(c.Cache.Size)
+		}
+		n.Capacity = cluster.Resource{MemoryMB: int32(min(f.MemoryBytes>>20, math.MaxInt32)), VCores: f.VCores}
+		if c.Slots > 0 || n.Capacity.MemoryMB <= 0 {
+			n.Capacity = largest.Times(int32(max(1, cmp.Or(c.Slots, unknownSlots))))
+		}
+		if n.Capacity.VCores <= 0 {
+			n.Capacity.VCores = math.MaxInt32 / 2 // not counted
+		}
+		if len(c.Cores) > 0 {
+			n.Cores = c.Cores[i%len(c.Cores)]
+		}
+		n.LinkBytesPerSec = c.Link.or(link[origin[i%len(origin)]])
+		n.DiskBytesPerSec = c.Disk.or(0)
+		x.Nodes = append(x.Nodes, n)
+		if !seen[f.Rack] {
+			seen[f.Rack] = true
+			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(uplink[f.Rack], anyOf(uplink, t.Nodes)))})
+		}
+	}
+	return x, nil
+}
+
+// rates are those of nodes' links and racks' uplinks that a trace tells.
+func rates(t *Trace) (link map[traces.Node]int64, uplink map[string]int64) {
+	link, uplink = map[traces.Node]int64{}, map[string]int64{}
+	for _, l := range t.Header.Cluster.Links {
+		if l.Node != "" {
+			link[l.Node] = l.BytesPerSec
+		} else {
+			uplink[l.Rack] = l.BytesPerSec
+		}
+	}
+	return link, uplink
+}
+
+// renewed is count nodes in racks, filled one after the other, each as one of
+// facts.
+func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
+	if count == 0 {
+		count = len(facts)
+	}
+	if racks == 0 {
+		var names []string
+		for _, f := range facts {
+			if !slices.Contains(names, f.Rack) {
+				names = append(names, f.Rack)
+			}
+		}
+		racks = len(names)
+	}
+	racks = min(racks, count)
+	list := make([]traces.NodeFacts, count)
+	for i := range list {
+		rack := i * racks / count
+		first := (rack*count + racks - 1) / racks
+		list[i] = facts[i%len(facts)]
+		list[i].Rack = "/rack" + strconv.Itoa(rack+1)
+		list[i].Node = traces.Node("r" + strconv.Itoa(rack+1) + "n" + strconv.Itoa(i-first+1))
+	}
+	return list
+}
+
+// anyOf is the uplink of the first rack that has one, for racks that are new.
+func anyOf(uplink map[string]int64, nodes []traces.NodeFacts) int64 {
+	for _, n := range nodes {
+		if u := uplink[n.Rack]; u > 0 {
+			return u
+		}
+	}
+	return 0
+}

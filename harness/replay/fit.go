@@ -1,0 +1,259 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"heddle/harness/config"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// fitWorkloads fits what the tasks of each workload compute, and corrects it by
+// replays.
+func (c *Calibration) fitWorkloads(list []*Trace) {
+	byName := map[string][]sample{}
+	jobs := map[string][]*Job{}
+	for _, t := range list {
+		for _, s := range t.computed(c.Sharing, c.readMs(t)) {
+			byName[s.workload] = append(byName[s.workload], s)
+		}
+		for _, j := range t.Jobs {
+			jobs[j.workload()] = append(jobs[j.workload()], j)
+		}
+	}
+	for _, name := range sortedKeys(jobs) {
+		w := Workload{Workload: name, Jobs: len(jobs[name])}
+		w.MapOutputPerByte, w.ReduceOutputPerByte = outputs(jobs[name])
+		w.Map, w.Reduce = fitPhase(byName[name], traces.Map), fitPhase(byName[name], traces.Reduce)
+		if w.Map.Samples == 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("no map of workload %q has a duration: it takes none in replays", name))
+		}
+		c.Workloads = append(c.Workloads, w)
+	}
+	c.correct(list)
+}
+
+// outputs are the bytes fetched by byte read, and written by byte fetched (by
+// byte read where there are no reduces).
+func outputs(jobs []*Job) (mapOut, reduceOut float64) {
+	var in, fetched, written int64
+	for _, j := range jobs {
+		for k := range j.Tasks {
+			for i := range j.Tasks[k] {
+				t := &j.Tasks[k][i]
+				if k == 0 {
+					in += t.input()
+				}
+				if t.Won != nil {
+					written += max(0, t.Won.Counters.HDFSWrittenBytes)
+				}
+			}
+		}
+		fetched += j.shuffled()
+	}
+	ratio := func(a, b int64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return float64(a) / float64(b)
+	}
+	if fetched == 0 {
+		return ratio(written, in), 0
+	}
+	return ratio(fetched, in), ratio(written, fetched)
+}
+
+// fitPhase fits a line through what attempts compute by their bytes. Where these
+// are all about the same, nothing is known of the line but a point: maps then
+// take time by byte, reduces a fixed one.
+func fitPhase(list []sample, kind traces.TaskKind) Phase {
+	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
+	p := Phase{Samples: len(list), Corrected: 1}
+	if len(list) == 0 {
+		return p
+	}
+	var ms, mib []float64
+	took, alone := 0.0, 0.0
+	for _, s := range list {
+		ms, mib = append(ms, s.ms), append(mib, float64(s.bytes)/(1<<20))
+		took, alone = took+s.tookMs, alone+s.ms
+	}
+	p.SharedPct = 100 * (took/alone - 1)
+	mean, meanMiB := stats.Mean(ms).Value, stats.Mean(mib).Value
+	switch {
+	case len(list) >= 8 && stats.Spread(mib) > 0.2:
+		p.MsPerMiB = max(0, slope(mib, ms))
+		p.FixedMs = mean - p.MsPerMiB*meanMiB
+		if p.FixedMs < 0 {
+			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
+		}
+	case kind == traces.Map && meanMiB > 0:
+		p.MsPerMiB = mean / meanMiB
+	default:
+		p.FixedMs = mean
+	}
+	var ratios []float64
+	byLevel := map[traces.Level][]float64{}
+	for _, s := range list {
+		r := s.ms / max(1e-9, p.at(s.bytes))
+		ratios = append(ratios, r)
+		byLevel[s.level] = append(byLevel[s.level], r)
+		p.ErrorPct += 100 * math.Abs(r-1) / float64(len(list))
+	}
+	p.Spread = evenQuantiles(ratios)
+	if near := median(byLevel[traces.LevelNode]); kind == traces.Map && near > 0 {
+		p.Levels = map[string]Figure{}
+		for _, l := range levelNames {
+			if xs := byLevel[l]; len(xs) > 0 {
+				f := figure(xs)
+				p.Levels[l.String()] = Figure{Value: median(xs) / near, Samples: len(xs), Error: f.Error / near}
+			}
+		}
+	}
+	return p
+}
+
+// slope is that of the least-squares line.
+func slope(x, y []float64) float64 {
+	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
+	xy, xx := 0.0, 0.0
+	for i := range x {
+		xy += (x[i] - mx) * (y[i] - my)
+		xx += (x[i] - mx) * (x[i] - mx)
+	}
+	return xy / xx
+}
+
+// evenQuantiles are quantiles at even distances, scaled so that what is drawn
+// from them by quantile has a mean of 1.
+func evenQuantiles(xs []float64) []float64 {
+	if len(xs) < 3 {
+		return nil
+	}
+	q := make([]float64, spreadPoints)
+	mean := 0.0
+	for i := range q {
+		q[i] = stats.Quantile(xs, float64(i)/(spreadPoints-1))
+		if i > 0 {
+			mean += (q[i-1] + q[i]) / 2 / (spreadPoints - 1)
+		}
+	}
+	for i := range q {
+		q[i] /= mean
+	}
+	return q
+}
+
+// readMs is how long a read alone waits for disks and links that are known.
+func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
+	links, uplinks := rates(t)
+	racks := map[traces.Node]string{}
+	for _, n := range t.Nodes {
+		racks[n.Node] = n.Rack
+	}
+	return func(n traces.Node, l traces.Level, bytes int64) float64 {
+		rate := math.Inf(1)
+		limit := func(r int64) {
+			if r > 0 {
+				rate = min(rate, float64(r))
+			}
+		}
+		if l != traces.LevelCache {
+			limit(c.DiskBytesPerSec)
+		}
+		if l == traces.LevelRack || l == traces.LevelOff {
+			limit(cmp.Or(links[n], c.LinkBytesPerSec))
+		}
+		if l == traces.LevelOff {
+			limit(cmp.Or(uplinks[racks[n]], c.UplinkBytesPerSec))
+		}
+		return 1000 * float64(bytes) / rate
+	}
+}
+
+// correctable bounds the traces that are replayed to correct a fit.
+const correctable = 100_000
+
+// correct replays the traces under their own models and scales phases until
+// attempts take as long as in the traces.
+func (c *Calibration) correct(list []*Trace) {
+	for range 4 {
+		measured, simulated := map[phaseKey]*meanOf{}, map[phaseKey]*meanOf{}
+		for _, t := range list {
+			if t.tasks() > correctable {
+				continue
+			}
+			again, err := t.again(c)
+			if err != nil {
+				c.Warnings = append(c.Warnings, fmt.Sprintf("%s is not among those that the fit is corrected by: %v", t.Name, err))
+				return
+			}
+			addMeans(measured, t)
+			addMeans(simulated, again)
+		}
+		for i := range c.Workloads {
+			w := &c.Workloads[i]
+			for k, p := range []*Phase{&w.Map, &w.Reduce} {
+				key := phaseKey{w.Workload, traces.TaskKind(k)}
+				m, s := measured[key], simulated[key]
+				if m == nil || s == nil || s.sum == 0 {
+					continue
+				}
+				factor := min(max(m.mean()/s.mean(), 0.5), 2)
+				p.FixedMs *= factor
+				p.MsPerMiB *= factor
+				p.Corrected *= factor
+			}
+		}
+	}
+}
+
+type phaseKey struct {
+	workload string
+	kind     traces.TaskKind
+}
+
+type meanOf struct {
+	sum float64
+	n   int
+}
+
+func (m *meanOf) mean() float64 { return m.sum / float64(m.n) }
+
+// addMeans adds how long the attempts of a trace took.
+func addMeans(to map[phaseKey]*meanOf, t *Trace) {
+	for _, s := range t.computed(0, nil) {
+		key := phaseKey{s.workload, s.kind}
+		if to[key] == nil {
+			to[key] = &meanOf{}
+		}
+		to[key].sum += s.tookMs
+		to[key].n++
+	}
+}
+
+// again is the trace as replayed under its own model.
+func (t *Trace) again(c *Calibration) (*Trace, error) {
+	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: 1, Calibration: c, Modelled: true})
+}
+
+// OwnModel is the model that a trace ran under; one that was imported without
+// any ran under its cluster's own.
+func OwnModel(t *Trace) config.Model {
+	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
+}
+
+// tasks is how many there are.
+func (t *Trace) tasks() int {
+	n := 0
+	for _, j := range t.Jobs {
+		n += len(j.Tasks[0]) + len(j.Tasks[1])
+	}
+	return n
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

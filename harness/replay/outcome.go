@@ -1,0 +1,111 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/sim"
+	"heddle/traces"
+	"heddle/traces/summary"
+)
+
+// Outcome is what a replay came to: the figures of its trace, and more. Its JSON
+// keys are stable.
+type Outcome struct {
+	*summary.Info
+	// Trace is the name of what was replayed.
+	Trace    string            `json:"trace"`
+	Seed     uint64            `json:"seed"`
+	Params   map[string]string `json:"params,omitempty"`
+	Actuator string            `json:"actuator"`
+	Splits   string            `json:"splits"`
+	// Durations are "recorded" or "modelled".
+	Durations string `json:"durations"`
+	// MakespanMs is from the first submission to the last job's end;
+	// MeanCompletionMs is of jobs, from submission to end. Each job's own is in
+	// the list of jobs.
+	MakespanMs       float64 `json:"makespanMs"`
+	MeanCompletionMs float64 `json:"meanCompletionMs"`
+	// Header is that of the simulated trace.
+	Header traces.Header `json:"-"`
+}
+
+// Outcomes carries out replays, as many at a time as there are cores, and
+// returns what they came to in the order of the list.
+func Outcomes(list []Config) ([]Outcome, error) {
+	out := make([]Outcome, len(list))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range list {
+		g.Go(func() error {
+			o, err := outcome(list[i])
+			if err == nil {
+				out[i] = *o
+			}
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// outcome carries out a replay. Its events go by, and are not kept.
+func outcome(c Config) (*Outcome, error) {
+	x, h, err := c.prepare()
+	if err != nil {
+		return nil, err
+	}
+	var r *sim.Result
+	o := &Outcome{
+		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Actuator: h.Actuator, Splits: h.Splits, Durations: "recorded", Header: h,
+	}
+	if c.Modelled {
+		o.Durations = "modelled"
+	}
+	o.Info = summary.Of(h, func(yield func(traces.Event) bool) {
+		x.Record = func(e traces.Event) {
+			yield(e)
+			if c.Record != nil {
+				c.Record(e)
+			}
+		}
+		r, err = sim.Run(x)
+	})
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	o.MakespanMs = float64(r.MakespanMs)
+	for _, j := range r.Jobs {
+		o.MeanCompletionMs += float64(j.EndMs-j.SubmitMs) / float64(len(r.Jobs))
+	}
+	return o, nil
+}
+
+func (c *Config) failed(err error) error {
+	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
+}
+
+// WriteText prints outcomes as a table, a row for each.
+func WriteText(out io.Writer, list []Outcome) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	several := false
+	for _, o := range list {
+		several = several || o.Trace != list[0].Trace
+	}
+	if several {
+		fmt.Fprint(w, "trace\t")
+	}
+	fmt.Fprintln(w, "model\tactuator\tsplits\tseed\tjobs\tmakespan\tmean completion\tcache\tnode\track\toff\tdigest")
+	for _, o := range list {
+		if several {
+			fmt.Fprintf(w, "%s\t", o.Trace)
+		}
+		l := o.Locality
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.2f s\t%.2f s\t%d\t%d\t%d\t%d\t%s\n", o.Model, o.Actuator, o.Splits, o.Seed, o.Jobs,
+			o.MakespanMs/1000, o.MeanCompletionMs/1000, l.Cache, l.Node, l.Rack, l.Off, o.ScheduleDigest)
+	}
+	return w.Flush()
+}

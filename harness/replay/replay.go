@@ -1,0 +1,248 @@
+// Package replay turns a trace into a simulated run: the same jobs, submitted at
+// the same times with their input where it was, under any model, on the same
+// cluster or another.
+//
+// Tasks take as long as they did (recorded), or as long as the fit to measured
+// traces says that they would where they are placed now (modelled, see
+// Calibration). Random numbers have names, so two models on one seed see the
+// same durations and the same blocks.
+//
+// It reads traces and computes; it writes no files, and does not know how runs
+// are kept. Left out: tasks that failed and ran again, nodes that went and came
+// back, and attempts that were speculative are replayed as if none had been.
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/harness/cluster"
+	"heddle/harness/config"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+	"heddle/traces"
+)
+
+// Actuators and splits by name, as headers and flags have them.
+const (
+	ActuatorNone      = config.ActuatorNone
+	ActuatorLabels    = config.ActuatorLabels
+	ActuatorIdeal     = "ideal"
+	SplitsAsSubmitted = config.SplitsAsSubmitted
+	SplitsCachedOnly  = config.SplitsCachedOnly
+	SplitsPlan        = config.SplitsPlan
+)
+
+// Config is one replay.
+type Config struct {
+	Trace *Trace
+	// Model decides. Its Splits, where empty, are SplitsAsSubmitted.
+	Model config.Model
+	// Actuator is "" for ActuatorNone under the cluster's own scheduler and
+	// ActuatorLabels under others.
+	Actuator string
+	Seed     uint64
+	Change   Change
+	// Calibration has the cluster's costs; nil stands for one fitted to Trace.
+	Calibration *Calibration
+	// Modelled has tasks take what Calibration says instead of what was recorded.
+	Modelled bool
+	// Opportunities has nodes offered when the trace's heartbeats say, and not
+	// otherwise.
+	Opportunities bool
+	// Record is given the simulated run's events, in order; nil: none.
+	Record func(traces.Event)
+}
+
+// Run carries out a replay and returns the header that its trace has, too.
+func Run(c *Config) (*sim.Result, traces.Header, error) {
+	x, h, err := c.prepare()
+	if err != nil {
+		return nil, h, err
+	}
+	r, err := sim.Run(x)
+	if err != nil {
+		return nil, h, c.failed(err)
+	}
+	return r, h, nil
+}
+
+// Simulate carries out a replay and returns its trace. Record is not called.
+func Simulate(c *Config) (*Trace, error) {
+	var events []traces.Event
+	recorded := *c
+	recorded.Record = func(e traces.Event) { events = append(events, e) }
+	_, h, err := Run(&recorded)
+	if err != nil {
+		return nil, err
+	}
+	return New(c.Trace.Name, h, events)
+}
+
+// prepare makes the simulator's configuration.
+func (c *Config) prepare() (*sim.Config, traces.Header, error) {
+	h := c.header()
+	if err := c.Change.check(); err != nil {
+		return nil, h, fmt.Errorf("replay: %w", err)
+	}
+	if c.Calibration == nil {
+		fitted, err := Calibrate([]*Trace{c.Trace}, Change{})
+		if err != nil {
+			return nil, h, err
+		}
+		withIt := *c
+		withIt.Calibration = fitted
+		c = &withIt
+	}
+	machines, err := machines(c.Trace, &c.Change)
+	if err != nil {
+		return nil, h, err
+	}
+	c.Calibration.limit(&machines, c)
+	x := &sim.Config{Cluster: machines, Seed: c.Seed, Record: c.Record, Costs: c.costs(h.Actuator)}
+	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
+		return nil, h, err
+	}
+	if x.Splits, err = splitsOf(h.Splits); err != nil {
+		return nil, h, err
+	}
+	if x.Model, err = c.scheduler(); err != nil {
+		return nil, h, err
+	}
+	jobs, err := newJobMaker(c, &machines).jobs()
+	if err != nil {
+		return nil, h, err
+	}
+	x.Source = &sim.Jobs{List: jobs}
+	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
+		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
+	}
+	if c.Opportunities {
+		if x.Opportunities, err = c.Trace.opportunities(&machines); err != nil {
+			return nil, h, err
+		}
+	}
+	h.Cluster = facts(c.Trace, &machines)
+	return x, h, nil
+}
+
+// header is what the simulated run's trace says of itself.
+func (c *Config) header() traces.Header {
+	old := &c.Trace.Header
+	h := traces.Header{
+		Format: traces.FormatVersion, Origin: traces.Simulated, StartUnixNs: old.StartUnixNs, Writer: "heddle",
+		Model: c.Model.Model, Params: c.Model.Params, Seed: c.Seed, Software: old.Software, Settings: old.Settings, Inputs: old.Inputs,
+		Actuator: cmp.Or(c.Actuator, ActuatorLabels), Splits: cmp.Or(c.Model.Splits, SplitsAsSubmitted),
+		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended,
+	}
+	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
+		h.Actuator = ActuatorNone
+	}
+	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.moves(), "schedule": true} {
+		if is && !slices.Contains(h.Synthetic, made) {
+			h.Synthetic = append(h.Synthetic, made)
+		}
+	}
+	slices.Sort(h.Synthetic)
+	return h
+}
+
+// facts are the simulated cluster as headers have it.
+func facts(t *Trace, x *sim.Cluster) traces.Cluster {
+	out := traces.Cluster{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
+	for _, n := range x.Nodes {
+		out.Nodes = append(out.Nodes, traces.NodeFacts{
+			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores,
+			CacheBytes: n.CacheBytes, Cores: n.Cores, Worker: true,
+		})
+		if n.LinkBytesPerSec > 0 {
+			out.Links = append(out.Links, traces.LinkFacts{Node: traces.Node(n.Name), BytesPerSec: n.LinkBytesPerSec})
+		}
+	}
+	for _, r := range x.Racks {
+		if r.UplinkBytesPerSec > 0 {
+			out.Links = append(out.Links, traces.LinkFacts{Rack: r.Name, BytesPerSec: r.UplinkBytesPerSec})
+		}
+	}
+	return out
+}
+
+func actuatorOf(name string) (sim.Actuator, error) {
+	switch name {
+	case ActuatorNone:
+		return sim.Native, nil
+	case ActuatorLabels:
+		return sim.Labels, nil
+	case ActuatorIdeal:
+		return sim.Ideal, nil
+	}
+	return 0, fmt.Errorf("replay: actuator %q is not one of %s, %s, %s", name, ActuatorNone, ActuatorLabels, ActuatorIdeal)
+}
+
+func splitsOf(name string) (sim.Splits, error) {
+	switch name {
+	case SplitsAsSubmitted:
+		return sim.AsSubmitted, nil
+	case SplitsCachedOnly:
+		return sim.CachedOnly, nil
+	case SplitsPlan:
+		return sim.Planned, nil
+	}
+	return 0, fmt.Errorf("replay: splits %q are not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
+}
+
+// yarnParams are the settings of YARN's schedulers that the models of the same
+// rule take.
+var yarnParams = map[string][2]string{
+	"yarn.scheduler.capacity.node-locality-delay":            {"capacity", "nodeLocalityDelay"},
+	"yarn.scheduler.capacity.rack-locality-additional-delay": {"capacity", "rackLocalityAdditionalDelay"},
+	"yarn.scheduler.fair.locality.threshold.node":            {"fair", "nodeThreshold"},
+	"yarn.scheduler.fair.locality.threshold.rack":            {"fair", "rackThreshold"},
+}
+
+// scheduler makes the model; the cluster's own is the one of its settings.
+func (c *Config) scheduler() (sched.Model, error) {
+	if c.Model.Model != config.ModelYARN {
+		return c.Model.Scheduler(c.Seed)
+	}
+	if c.Actuator != "" && c.Actuator != ActuatorNone {
+		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler, with actuator %s only", config.ModelYARN, ActuatorNone)
+	}
+	settings := c.Trace.Header.Settings
+	name := "capacity"
+	if strings.HasSuffix(settings["yarn.resourcemanager.scheduler.class"], "FairScheduler") {
+		name = "fair"
+	}
+	params := sched.Params{}
+	for _, key := range slices.Sorted(maps.Keys(yarnParams)) {
+		if of := yarnParams[key]; of[0] == name && settings[key] != "" {
+			params[of[1]] = settings[key]
+		}
+	}
+	m, err := sched.New(name, params)
+	if err != nil {
+		return nil, fmt.Errorf("replay: trace %s: its cluster's settings: %w", c.Trace.Name, err)
+	}
+	return m, nil
+}
+
+// opportunities are the recorded heartbeats.
+func (t *Trace) opportunities(x *sim.Cluster) ([]sim.Opportunity, error) {
+	if len(t.Heartbeats) == 0 {
+		return nil, fmt.Errorf("trace %s has no heartbeats: only runs under labels record them", t.Name)
+	}
+	var list []sim.Opportunity
+	for _, b := range t.Heartbeats {
+		i := slices.IndexFunc(x.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
+		if i < 0 {
+			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which the cluster has not", t.Name, b.Node)
+		}
+		list = append(list, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: cluster.NodeID(i)})
+	}
+	return list, nil
+}

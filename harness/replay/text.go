@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteText prints what was fitted, on how many samples, and how far they are
+// from it.
+func (c *Calibration) WriteText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))
+	fmt.Fprintln(w, "cost\tmean\tsamples\tdeviation")
+	for _, f := range []struct {
+		name string
+		Figure
+	}{
+		{"submission to ApplicationMaster's first request", c.AMStart}, {"last task's end to job's end", c.Finish},
+		{"attempt's end to next start in its place", c.Turnover}, {"decision to container, under labels", c.Label},
+	} {
+		if f.Samples == 0 {
+			fmt.Fprintf(w, "%s\t(default)\t0\t\n", f.name)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%.0f ms\t%d\t%.0f ms\n", f.name, f.Value, f.Samples, f.Error)
+	}
+	fmt.Fprintln(w, "\nworkload\tphase\ttakes alone\tattempts\tdeviation\tfor want of cores\tcorrected by\tby locality, against node")
+	for _, x := range c.Workloads {
+		for _, p := range []struct {
+			name string
+			*Phase
+		}{{"map", &x.Map}, {"reduce, from the last map on", &x.Reduce}} {
+			if p.Samples == 0 {
+				continue
+			}
+			var takes []string
+			if p.FixedMs > 0 {
+				takes = append(takes, fmt.Sprintf("%.0f ms", p.FixedMs))
+			}
+			if p.MsPerMiB > 0 {
+				takes = append(takes, fmt.Sprintf("%.0f ms/MiB", p.MsPerMiB))
+			}
+			var levels []string
+			for _, l := range levelNames {
+				if f, ok := p.Levels[l.String()]; ok {
+					levels = append(levels, fmt.Sprintf("%s %.2f (%d)", l, f.Value, f.Samples))
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.1f %%\t%+.0f %%\t%+.1f %%\t%s\n", x.Workload, p.name, strings.Join(takes, " + "), p.Samples,
+				p.ErrorPct, p.SharedPct, 100*(p.Corrected-1), strings.Join(levels, ", "))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if c.Sharing > 0 {
+		fmt.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
+	} else {
+		fmt.Fprintln(out, "\nAttempts on a node do not slow each other down, as far as these traces tell.")
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(out, "warning:", warning)
+	}
+	return nil
+}
