@@ -76,13 +76,41 @@ func (d *Driver) unasked(c *container, op *opening) {
 		op = c.node.last
 	}
 	c.node.spare = append(c.node.spare, c)
-	d.newAlarm(func() { d.condemn(c, op) }).in(min(spareFor, c.job.about.beat*3/4))
+	seen := time.Now()
+	for _, j := range d.jobs { // whose end may have made the room
+		if !j.ended && j.has(c.node) {
+			j.polls.in(0)
+		}
+	}
+	var due *alarm
+	due = d.newAlarm(func() {
+		if time.Since(seen) < spareAtMost && slices.ContainsFunc(d.jobs, func(j *job) bool { return !j.ended && j.has(c.node) && j.listed.Before(seen) }) {
+			due.in(20 * time.Millisecond)
+			return
+		}
+		d.condemn(c, op)
+	})
+	due.in(min(spareFor, c.job.about.beat*3/4))
+}
+
+// has says whether a job has a container on a node, as far as is known.
+func (j *job) has(n *node) bool {
+	for _, c := range j.live {
+		if c.node == n {
+			return true
+		}
+	}
+	return false
 }
 
 // spareFor is how long a container that was not decided may be decided still:
 // until its end is known, another job's container may seem to be in its room.
 // It is less than a decision takes to be settled, see lookUp.
 const spareFor = 200 * time.Millisecond
+
+// spareAtMost is for how long it is waited until the node's other containers have
+// been looked at.
+const spareAtMost = 2 * time.Second
 
 // takeSpare is a container of the job on the node that nobody decided yet.
 func (n *node) takeSpare(j *job, k cluster.Kind) *container {

@@ -41,6 +41,7 @@ type job struct {
 	polls    *alarm
 	asks     *alarm
 	polling  bool
+	listed   time.Time    // when the last listing of containers was asked for
 	doubted  time.Time    // until then, what is not listed may run
 	missing  []*container // that are not listed, while in doubt
 

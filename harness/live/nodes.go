@@ -21,6 +21,7 @@ type node struct {
 	label  string // that it was last given for certain
 	sent   string // that it was last sent
 	sentBy int    // number of the call
+	then   func() // to be done when that label is there
 
 	active *opening   // that has the node
 	queue  []*opening // that wait for it
@@ -73,9 +74,12 @@ type moves struct {
 // overtakeAfter is how long a call may hold up the next.
 const overtakeAfter = 250 * time.Millisecond
 
+// move is a label to be set. One that is sent again keeps what is to be done
+// when it is there.
 type move struct {
 	label string
 	then  func()
+	again bool
 }
 
 // move gives a node a label and then does something.
@@ -86,7 +90,18 @@ func (d *Driver) move(n *node, label string, then func()) {
 	if d.moves.to == nil {
 		d.moves.to = map[*node]move{}
 	}
-	d.moves.to[n] = move{label, then}
+	d.moves.to[n] = move{label: label, then: then}
+}
+
+// moveAgain sends what was sent last, unless something newer waits.
+func (d *Driver) moveAgain(n *node) {
+	if _, waits := d.moves.to[n]; waits {
+		return
+	}
+	if d.moves.to == nil {
+		d.moves.to = map[*node]move{}
+	}
+	d.moves.to[n] = move{label: n.sent, again: true}
 }
 
 func (d *Driver) flushMoves() {
@@ -107,6 +122,9 @@ func (d *Driver) flushMoves() {
 	for n, x := range batch {
 		labelOf[n.yarn] = x.label
 		n.sent, n.sentBy = x.label, number
+		if !x.again {
+			n.then = x.then
+		}
 	}
 	d.change(func(ctx context.Context) error { return d.changes.ReplaceLabels(ctx, labelOf) }, func(err error) {
 		m.calls--
@@ -120,17 +138,13 @@ func (d *Driver) moved(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
 			delete(batch, n)
-			if _, waits := d.moves.to[n]; !waits {
-				d.move(n, n.sent, nil)
-			}
+			d.moveAgain(n)
 		}
 	}
 	if err != nil {
 		d.moves.failed++
-		for n, x := range batch {
-			if _, newer := d.moves.to[n]; !newer {
-				d.move(n, x.label, x.then)
-			}
+		for n := range batch {
+			d.moveAgain(n)
 		}
 		d.failed("move nodes", err)
 		return
@@ -139,7 +153,8 @@ func (d *Driver) moved(number int, batch map[*node]move, err error) {
 	nodes := slices.SortedFunc(maps.Keys(batch), func(a, b *node) int { return int(a.id - b.id) })
 	for _, n := range nodes {
 		d.labelled(n, batch[n].label)
-		if then := batch[n].then; then != nil {
+		if then := n.then; then != nil {
+			n.then = nil
 			then()
 		}
 	}

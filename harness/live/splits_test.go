@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,4 +368,38 @@ func TestPlannedSplits(t *testing.T) {
 			t.Errorf("plan %v was taken", bad)
 		}
 	}
+}
+
+// slowAnswers are changes that are made at once and told of later, some so late
+// that others overtake them.
+type slowAnswers struct {
+	Changes
+	calls atomic.Int64
+}
+
+func (s *slowAnswers) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
+	err := s.Changes.ReplaceLabels(ctx, labelOf)
+	delays := []time.Duration{5 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond, 300 * time.Millisecond}
+	select {
+	case <-time.After(delays[s.calls.Add(1)%int64(len(delays))]):
+	case <-ctx.Done():
+	}
+	return err
+}
+
+// TestOvertaken has answers to label changes come late, and in another order than
+// they were asked for. No node stays behind.
+func TestOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := steer(t, yarntest.Config{Nodes: workers(2), Async: async}, byPlan(t), func(_ *fake, o *Options) {
+			o.Changes = &slowAnswers{Changes: o.Changes}
+		})
+		a, b := f.submit("a", 40, 2), f.submit("b", 40, 2)
+		f.await(10*time.Minute, a, b)
+		f.stop()
+		f.asPlanned(a, b)
+		if count, causes, _ := f.outcomes(); count["open"] != 0 {
+			t.Errorf("%v\n%s", count, strings.Join(causes, "\n"))
+		}
+	})
 }

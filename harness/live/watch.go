@@ -149,6 +149,7 @@ func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.T
 		d.askAttempt(j)
 		return
 	}
+	j.listed = began
 	here := make(map[string]bool, len(list))
 	for _, c := range list {
 		here[c.ID] = true
