@@ -36,7 +36,7 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
 // maxLineBytes bounds a line.
-const maxLineBytes = 1 << 20
+const maxLineBytes = 1 << 16
 
 // Read reads a list job by job. A line that is no job comes as a *LineError,
 // and the jobs behind it still come; any other error is the last thing that
