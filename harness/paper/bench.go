@@ -1,0 +1,195 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+	"heddle/harness/sim/draw"
+)
+
+// Setting is a cluster and the jobs on it: all of a simulation but the model.
+// Printed with %+v it must say all that it is.
+type Setting interface {
+	// Config is a run's set-up, without Source, Model and Seed, and its jobs.
+	// Whatever is random comes from the seed, by name, so that all models see the
+	// same.
+	Config(seed uint64) (sim.Config, []sim.Job, error)
+}
+
+// Case is a model in a setting.
+type Case struct {
+	Setting Setting
+	Model   string
+	Params  sched.Params
+}
+
+func (c Case) name() string {
+	return fmt.Sprintf("%T%+v %s%v", c.Setting, c.Setting, c.Model, c.Params)
+}
+
+// Trial is what one simulation came to. Shares are percent of the maps.
+type Trial struct {
+	Seconds float64 // mean of jobs, from submission to end
+	Cache   float64 // maps on a node that cached their block
+	Local   float64 // … or had it on disk
+	Rack    float64 // maps on another node of its rack
+	Cached  float64 // maps whose block is cached anywhere: the most that Cache can be
+	sim.Result
+}
+
+// Bench simulates cases, each once for each seed, and remembers what they came
+// to.
+type Bench struct {
+	ctx     context.Context
+	seeds   []uint64
+	workers int
+
+	mu      sync.Mutex
+	done    map[string][]Trial
+	count   int
+	lessons *lessons
+}
+
+func newBench(ctx context.Context, o Options) *Bench {
+	b := &Bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Trial{}, lessons: &lessons{saved: map[string]*lesson{}}}
+	for i := range o.Seeds {
+		b.seeds = append(b.seeds, uint64(draw.Stream(o.Seed, "paper").At(uint64(i))>>1))
+	}
+	return b
+}
+
+func (b *Bench) simulated() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count
+}
+
+// Trials are what cases came to: of each, a trial a seed in the same order.
+func (b *Bench) Trials(cases ...Case) ([][]Trial, error) {
+	g, ctx := errgroup.WithContext(b.ctx)
+	g.SetLimit(b.workers)
+	fresh := map[string][]Trial{}
+	for _, c := range cases {
+		name := c.name()
+		if b.done[name] != nil || fresh[name] != nil {
+			continue
+		}
+		fresh[name] = make([]Trial, len(b.seeds))
+		for i, seed := range b.seeds {
+			to := &fresh[name][i]
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := b.run(c, seed, to); err != nil {
+					return fmt.Errorf("%s, seed %d: %w", name, seed, err)
+				}
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.count++
+				return nil
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	list := make([][]Trial, len(cases))
+	for name, trials := range fresh {
+		b.done[name] = trials
+	}
+	for i, c := range cases {
+		list[i] = b.done[c.name()]
+	}
+	return list, nil
+}
+
+// run simulates one case on one seed.
+func (b *Bench) run(c Case, seed uint64, to *Trial) error {
+	config, jobs, err := c.Setting.Config(seed)
+	if err != nil {
+		return err
+	}
+	m, err := newModel(c, seed)
+	if err != nil {
+		return err
+	}
+	learner := b.lessons.teach(m, seed)
+	if learner != nil {
+		m = learner
+	}
+	config.Source, config.Model, config.Seed = &sim.Jobs{List: jobs}, m, seed
+	r, err := sim.Run(&config)
+	if err == nil && learner != nil {
+		err = learner.err
+	}
+	if err != nil {
+		return err
+	}
+	*to = trialOf(r, jobs)
+	return nil
+}
+
+// newModel is the case's model; one that draws random numbers draws others for
+// each seed.
+func newModel(c Case, seed uint64) (sched.Model, error) {
+	p := sched.Params{}
+	for _, info := range sched.List() {
+		if info.Name == c.Model && slices.ContainsFunc(info.Params, func(p sched.Param) bool { return p.Name == "seed" }) {
+			p["seed"] = strconv.FormatUint(seed>>33, 10)
+		}
+	}
+	for name, value := range c.Params {
+		p[name] = value
+	}
+	return sched.New(c.Model, p)
+}
+
+func trialOf(r *sim.Result, jobs []sim.Job) Trial {
+	t := Trial{Result: *r}
+	for _, j := range r.Jobs {
+		t.Seconds += float64(j.EndMs-j.SubmitMs) / 1000 / float64(len(r.Jobs))
+	}
+	maps := int64(0)
+	for _, n := range r.Maps {
+		maps += n
+	}
+	percent := 100 / float64(max(1, maps))
+	for i := range jobs {
+		start := int32(0)
+		for _, end := range jobs[i].Cached.Ends {
+			if end > start {
+				t.Cached += percent
+			}
+			start = end
+		}
+	}
+	t.Cache = float64(r.Maps[cluster.LevelCache]) * percent
+	t.Local = t.Cache + float64(r.Maps[cluster.LevelNode])*percent
+	t.Rack = float64(r.Maps[cluster.LevelRack]) * percent
+	return t
+}
+
+// Each is a figure of each trial.
+func Each(trials []Trial, of func(*Trial) float64) []float64 {
+	xs := make([]float64, len(trials))
+	for i := range trials {
+		xs[i] = of(&trials[i])
+	}
+	return xs
+}
+
+// Metrics of a trial.
+func Seconds(t *Trial) float64     { return t.Seconds }
+func CacheRate(t *Trial) float64   { return t.Cache }
+func LocalRate(t *Trial) float64   { return t.Local }
+func RackRate(t *Trial) float64    { return t.Rack }
+func CachedShare(t *Trial) float64 { return t.Cached }

@@ -1,0 +1,245 @@
+package clqlmrs
+
+import (
+	"fmt"
+	"strings"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+// criteria are the paper's claims. Intervals do not cross where that of the mean
+// difference of pairs, which share a seed, leaves out zero.
+func criteria() []paper.Rule {
+	return []paper.Rule{
+		{
+			ID: "C1", Parts: []string{"fig9"}, Unit: "%", Published: "CLQLMRS < ACL < Delay < FIFO",
+			Text: "mean time over the five applications in this order, intervals apart; ours is the smallest step", Judge: judgeOrder,
+		},
+		{
+			ID: "C2", Parts: []string{"fig9", "table5"}, Unit: "%", Published: "26.54",
+			Text: "time that CLQLMRS saves against FIFO: at least 9 %",
+			Judge: judgeTimes(func(g *grid) paper.Judgement {
+				e := gain(g.mean(0, paper.Seconds), g.mean(3, paper.Seconds))
+				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 9), Note: "a map gains what it does not read from disk, and only the maps that hit: " + perMap(g)}
+			}),
+		},
+		{
+			ID: "C3", Parts: []string{"fig9", "table5"}, Unit: "%", Published: "8.98",
+			Text: "time that CLQLMRS saves against ACL: above 0",
+			Judge: judgeTimes(func(g *grid) paper.Judgement {
+				e := gain(g.mean(2, paper.Seconds), g.mean(3, paper.Seconds))
+				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 0), Note: "what ACL spends on waiting, less what that brings; cache hits " + against(g, paper.CacheRate, 2, 3)}
+			}),
+		},
+		{
+			ID: "C4", Parts: []string{"fig8"}, Unit: "points", Published: "20.8",
+			Text: "local rate: FIFO lowest, ACL and CLQLMRS highest, CLQLMRS above FIFO", Judge: judgeLocal,
+		},
+		{
+			ID: "C5", Parts: []string{"table4"}, Unit: "times FIFO's", Published: "2.2 (25, 35, 46, 55 %)",
+			Text: "cache rate at 100 maps: FIFO < Delay <= ACL <= CLQLMRS, the last 1.5 to 3.5 times the first", Judge: judgeCache,
+		},
+		{
+			ID: "C6", Parts: []string{"fig5"}, Unit: "times FIFO's", Published: "17 / 3, 25 / 3, 24 / 3",
+			Text: "cache rate rises with the cache; from 4 to 8 GB that of ACL and CLQLMRS at least 3 times as much as FIFO's", Judge: judgeRise,
+		},
+		{
+			ID: "C7", Parts: []string{"fig5"}, Unit: "points", Published: "C=5 above C=2",
+			Text: "ACL with C=5 has at least the cache rate of C=2, and waits longer", Judge: judgePatience,
+		},
+		{
+			ID: "C8", Parts: []string{"fig6", "fig7"}, Unit: "points", Published: "rises",
+			Text: "local rate rises with block size and with 10 to 50 maps for every scheduler, within 1 point; ours is the worst step", Judge: judgeMonotone,
+		},
+	}
+}
+
+func judgeTimes(judge func(*grid) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
+	return func(b *paper.Bench) (paper.Judgement, error) {
+		g, err := applicationGrid(b)
+		if err != nil {
+			return paper.Judgement{}, err
+		}
+		return judge(g), nil
+	}
+}
+
+func judgeOrder(b *paper.Bench) (paper.Judgement, error) {
+	g, err := applicationGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	j := paper.Judgement{Verdict: paper.Holds, Ours: stats.Estimate{Value: 1e9}}
+	var steps []string
+	for i := 1; i < len(four); i++ {
+		e := gain(g.mean(i-1, paper.Seconds), g.mean(i, paper.Seconds))
+		steps = append(steps, fmt.Sprintf("%s saves %s against %s", four[i].label, paper.Text(e, "%"), four[i-1].label))
+		if e.Value < j.Ours.Value {
+			j.Ours = e
+		}
+		if e.Lo <= 0 {
+			j.Verdict = paper.Fails
+		}
+	}
+	overFIFO, overDelay := gain(g.mean(0, paper.Seconds), g.mean(3, paper.Seconds)), gain(g.mean(1, paper.Seconds), g.mean(3, paper.Seconds))
+	if j.Verdict == paper.Fails && overFIFO.Lo > 0 && overDelay.Lo > 0 {
+		j.Verdict = paper.Direction
+		steps = append(steps, "CLQLMRS is ahead of FIFO and Delay, the order is not all as published")
+	}
+	j.Note = strings.Join(steps, "; ")
+	return j, nil
+}
+
+func judgeLocal(b *paper.Bench) (paper.Judgement, error) {
+	g, err := applicationGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	rate := func(i int) []float64 { return g.mean(i, paper.LocalRate) }
+	j := paper.Judgement{Ours: more(rate(0), rate(3)), Verdict: paper.Fails}
+	lowest := more(rate(0), rate(1)).Lo > 0 && more(rate(0), rate(2)).Lo > 0 && j.Ours.Lo > 0
+	highest := more(rate(1), rate(2)).Lo > 0 && more(rate(1), rate(3)).Lo > 0
+	switch {
+	case lowest && highest:
+		j.Verdict = paper.Holds
+	case j.Ours.Lo > 0:
+		j.Verdict = paper.Direction
+	}
+	var all []string
+	for i, s := range four {
+		all = append(all, s.label+" "+paper.Text(stats.Mean(rate(i)), "%"))
+	}
+	j.Note = strings.Join(all, ", ") + "; with three replicas on six nodes even FIFO finds nearly every map a node that has its block, which leaves no room for 20.8 points"
+	return j, nil
+}
+
+func judgeCache(b *paper.Bench) (paper.Judgement, error) {
+	g, err := localityGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	rate := func(i int) []float64 { return g.of(i, 3, paper.CacheRate) }
+	j := paper.Judgement{Ours: paper.RatioOfMeans(rate(0), rate(3)), Verdict: paper.Fails}
+	delayAbove, aclAbove := more(rate(0), rate(1)), more(rate(1), rate(2))
+	band := j.Ours.Value >= 1.5 && j.Ours.Value <= 3.5
+	notBelow := more(rate(2), rate(3)).Hi >= 0
+	switch {
+	case band && notBelow && delayAbove.Lo > 0 && aclAbove.Hi >= 0:
+		j.Verdict = paper.Holds
+	case band && aclAbove.Lo > 0 && more(rate(1), rate(3)).Lo > 0:
+		j.Verdict = paper.Direction
+	}
+	j.Note = fmt.Sprintf("Delay is %s above FIFO (it does not know the cache: both hit a third of the %s that is cached), ACL %s above Delay, CLQLMRS %s above ACL",
+		paper.Text(delayAbove, "points"), paper.Text(stats.Mean(g.of(0, 3, paper.CachedShare)), "%"), paper.Text(aclAbove, ""), paper.Text(more(rate(2), rate(3)), ""))
+	return j, nil
+}
+
+func judgeRise(b *paper.Bench) (paper.Judgement, error) {
+	g, err := cacheGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	rise := func(i int) []float64 {
+		low, high := g.of(i, 1, paper.CacheRate), g.of(i, 3, paper.CacheRate)
+		for k := range high {
+			high[k] -= low[k]
+		}
+		return high
+	}
+	j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
+	var all []string
+	for i := 1; i < len(fifth); i++ {
+		e := paper.RatioOfMeans(rise(0), rise(i))
+		all = append(all, fmt.Sprintf("%s %s", fifth[i].label, paper.Text(e, "")))
+		if e.Value < j.Ours.Value {
+			j.Ours = e
+		}
+	}
+	for i := range fifth {
+		for k := 1; k < len(cacheSizes); k++ {
+			if more(g.of(i, k-1, paper.CacheRate), g.of(i, k, paper.CacheRate)).Lo <= 0 {
+				j.Verdict = paper.Fails
+				all = append(all, fmt.Sprintf("%s does not rise from %s to %s", fifth[i].label, g.columns[k-1], g.columns[k]))
+			}
+		}
+	}
+	if j.Verdict == paper.Holds && j.Ours.Lo < 3 {
+		j.Verdict = paper.Fails
+		if j.Ours.Lo > 1 {
+			j.Verdict = paper.Direction
+		}
+	}
+	j.Note = strings.Join(all, ", ") + "; a scheduler blind to the cache hits one in three of what is cached (a copy on one of three replicas), so none can rise more than about 3 times as much"
+	return j, nil
+}
+
+// judgePatience takes waiting from tasks that last as long wherever they run:
+// what a job takes longer there is waiting.
+func judgePatience(b *paper.Bench) (paper.Judgement, error) {
+	g, err := cacheGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	even := environment{nodes: 6, slots: 3, maps: 100, replication: 3, cachedPct: 64}
+	trials, err := b.Trials(acl2.in(even), acl5.in(even))
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	j := paper.Judgement{Ours: more(g.mean(1, paper.CacheRate), g.mean(2, paper.CacheRate)), Verdict: paper.Fails}
+	wait := more(paper.Each(trials[0], paper.Seconds), paper.Each(trials[1], paper.Seconds))
+	switch {
+	case j.Ours.Lo > 0 && wait.Lo > 0:
+		j.Verdict = paper.Holds
+	case j.Ours.Lo > 0 || wait.Lo > 0 && j.Ours.Hi >= 0:
+		j.Verdict = paper.Direction
+	}
+	j.Note = fmt.Sprintf("mean over four cache sizes; a job of 100 maps that take as long everywhere takes %s longer with C=5", paper.Text(wait, "s"))
+	return j, nil
+}
+
+func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
+	blocks, err := blockGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	maps, err := mapsGrid(b)
+	if err != nil {
+		return paper.Judgement{}, err
+	}
+	j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
+	var falls []string
+	for _, g := range []*grid{blocks, maps} {
+		for i, s := range four {
+			for k := 1; k < len(g.settings); k++ {
+				e := more(g.of(i, k-1, paper.LocalRate), g.of(i, k, paper.LocalRate))
+				if e.Value < j.Ours.Value {
+					j.Ours = e
+				}
+				if e.Hi < -1 {
+					falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(e, "points"), g.columns[k-1], g.columns[k]))
+				}
+			}
+		}
+	}
+	if len(falls) > 0 {
+		j.Verdict = paper.Fails
+		j.Note = "falls: " + strings.Join(falls, "; ") + ". Larger blocks are fewer maps of the same input, and fewer maps find their node less often: the paper's two claims contradict each other"
+	} else {
+		j.Note = "no step falls by more than 1 point"
+	}
+	return j, nil
+}
+
+// perMap is what maps take on average under FIFO and CLQLMRS.
+func perMap(g *grid) string {
+	var all []string
+	for k := range g.settings {
+		all = append(all, fmt.Sprintf("%s %s", g.columns[k], paper.Text(gain(g.of(0, k, paper.Seconds), g.of(3, k, paper.Seconds)), "%")))
+	}
+	return strings.Join(all, ", ")
+}
+
+func against(g *grid, metric func(*paper.Trial) float64, a, b int) string {
+	return fmt.Sprintf("%s against %s", paper.Text(stats.Mean(g.mean(b, metric)), "%"), paper.Text(stats.Mean(g.mean(a, metric)), "%"))
+}

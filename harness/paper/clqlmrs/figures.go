@@ -1,0 +1,285 @@
+package clqlmrs
+
+import (
+	"fmt"
+
+	"heddle/harness/paper"
+	"heddle/harness/stats"
+)
+
+func figures() []paper.Part {
+	part := func(id, title string, run func(*paper.Bench) (*paper.Figure, error)) paper.Part {
+		return paper.Part{ID: id, Kind: paper.Published, Title: title, Run: run}
+	}
+	return []paper.Part{
+		part("fig5", "Cache-locality rate by cache size, WordCount", figure5),
+		part("fig6", "Local-task rate by block size, WordCount", figure6),
+		part("fig7", "Local-task rate by number of maps, WordCount", figure7),
+		part("table4", "Cache, data and rack locality by number of maps, WordCount", table4),
+		part("fig8", "Local-task rate by application", figure8),
+		part("fig9", "Execution time by application", figure9),
+		part("table5", "Execution time of Sort and TeraSort", table5),
+	}
+}
+
+// The settings of each figure.
+
+var cacheSizes = []float64{2, 4, 6, 8}
+
+func byCache() (columns []string, settings []testbed) {
+	for _, gib := range cacheSizes {
+		x := standard
+		x.cacheGiB = gib
+		columns, settings = append(columns, fmt.Sprintf("%g GB", gib)), append(settings, x)
+	}
+	return columns, settings
+}
+
+var blockSizes = []int64{64, 128, 256}
+
+// byBlock is the same input in blocks of other sizes.
+func byBlock() (columns []string, settings []testbed) {
+	for _, mib := range blockSizes {
+		x := standard
+		x.maps, x.blockMiB = int(int64(standard.maps)*standard.blockMiB/mib), mib
+		columns, settings = append(columns, fmt.Sprintf("%d MB", mib)), append(settings, x)
+	}
+	return columns, settings
+}
+
+func byMaps(counts ...int) (columns []string, settings []testbed) {
+	for _, n := range counts {
+		x := standard
+		x.maps = n
+		// The cache holds the same share of a smaller input.
+		x.cacheGiB = standard.cacheGiB * float64(n) / float64(standard.maps)
+		columns, settings = append(columns, fmt.Sprintf("%d maps", n)), append(settings, x)
+	}
+	return columns, settings
+}
+
+func byApplication() (columns []string, settings []testbed) {
+	for _, a := range applications {
+		x := standard
+		x.app = a.name
+		columns, settings = append(columns, a.title), append(settings, x)
+	}
+	return columns, settings
+}
+
+// grid is a figure of models by settings.
+type grid struct {
+	schedulers []scheduler
+	columns    []string
+	settings   []testbed
+	trials     [][]paper.Trial // by scheduler, then setting
+}
+
+func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {
+	var cases []paper.Case
+	for _, s := range schedulers {
+		for _, x := range settings {
+			cases = append(cases, s.in(x))
+		}
+	}
+	trials, err := b.Trials(cases...)
+	return &grid{schedulers, columns, settings, trials}, err
+}
+
+// of is a metric of a scheduler in a setting, a number a seed.
+func (g *grid) of(scheduler, setting int, metric func(*paper.Trial) float64) []float64 {
+	return paper.Each(g.trials[scheduler*len(g.settings)+setting], metric)
+}
+
+// mean is a metric's mean over all settings, a number a seed.
+func (g *grid) mean(scheduler int, metric func(*paper.Trial) float64) []float64 {
+	var sum []float64
+	for i := range g.settings {
+		for k, x := range g.of(scheduler, i, metric) {
+			if i == 0 {
+				sum = append(sum, 0)
+			}
+			sum[k] += x / float64(len(g.settings))
+		}
+	}
+	return sum
+}
+
+func (g *grid) figure(x, unit string, metric func(*paper.Trial) float64) *paper.Figure {
+	f := &paper.Figure{X: x, Unit: unit, Columns: g.columns}
+	g.rows(f, "", metric)
+	return f
+}
+
+func (g *grid) rows(f *paper.Figure, suffix string, metric func(*paper.Trial) float64) {
+	for i, s := range g.schedulers {
+		row := paper.Row{Name: s.label + suffix}
+		for k := range g.settings {
+			row.Cells = append(row.Cells, paper.ValueOf(stats.Mean(g.of(i, k, metric))))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+}
+
+// gain is by how many percent b takes less time than a.
+func gain(a, b []float64) stats.Estimate {
+	r := stats.PairedRatio(a, b).Estimate
+	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
+	return r
+}
+
+// longer is by how many percent b takes more time than a.
+func longer(a, b []float64) stats.Estimate {
+	r := stats.PairedRatio(a, b).Estimate
+	r.Value, r.Lo, r.Hi = 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1)
+	return r
+}
+
+// more is by how much b is above a.
+func more(a, b []float64) stats.Estimate { return stats.PairedDifference(a, b).Estimate }
+
+func quantity(what, model, unit, published string, e stats.Estimate) paper.Quantity {
+	return paper.Quantity{What: what, Model: model, Unit: unit, Published: published, Value: paper.ValueOf(e)}
+}
+
+var fifth = []scheduler{fifo, acl2, acl5, learner}
+
+func cacheGrid(b *paper.Bench) (*grid, error) {
+	columns, settings := byCache()
+	return newGrid(b, fifth, columns, settings)
+}
+
+func figure5(b *paper.Bench) (*paper.Figure, error) {
+	g, err := cacheGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("cache of all nodes", "%", paper.CacheRate)
+	f.Rows = append(f.Rows, paper.Row{Name: "cached anywhere"})
+	for k := range g.settings {
+		last := &f.Rows[len(f.Rows)-1]
+		last.Cells = append(last.Cells, paper.ValueOf(stats.Mean(g.of(0, k, paper.CachedShare))))
+	}
+	for i, published := range []string{"3", "17", "25", "24"} {
+		f.Beside = append(f.Beside, quantity("rise from 4 to 8 GB", fifth[i].label, "points", published, more(g.of(i, 1, paper.CacheRate), g.of(i, 3, paper.CacheRate))))
+	}
+	f.Notes = []string{"The last row is the most that any scheduler can have. The paper does not say whether rises are points or percent; points are taken."}
+	return f, nil
+}
+
+func blockGrid(b *paper.Bench) (*grid, error) {
+	columns, settings := byBlock()
+	return newGrid(b, four, columns, settings)
+}
+
+func figure6(b *paper.Bench) (*paper.Figure, error) {
+	g, err := blockGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("block size of the same input", "%", paper.LocalRate)
+	for i, published := range []string{"rises", "rises", "rises", "rises"} {
+		f.Beside = append(f.Beside, quantity("rise from 64 to 256 MB", four[i].label, "points", published, more(g.of(i, 0, paper.LocalRate), g.of(i, 2, paper.LocalRate))))
+	}
+	return f, nil
+}
+
+func mapsGrid(b *paper.Bench) (*grid, error) {
+	columns, settings := byMaps(10, 20, 30, 40, 50)
+	return newGrid(b, four, columns, settings)
+}
+
+func figure7(b *paper.Bench) (*paper.Figure, error) {
+	g, err := mapsGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("maps", "%", paper.LocalRate)
+	for i, published := range []string{"rises", "rises", "rises most", "rises most"} {
+		f.Beside = append(f.Beside, quantity("rise from 10 to 50 maps", four[i].label, "points", published, more(g.of(i, 0, paper.LocalRate), g.of(i, 4, paper.LocalRate))))
+	}
+	return f, nil
+}
+
+func localityGrid(b *paper.Bench) (*grid, error) {
+	columns, settings := byMaps(10, 25, 50, 100)
+	return newGrid(b, four, columns, settings)
+}
+
+func table4(b *paper.Bench) (*paper.Figure, error) {
+	g, err := localityGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := &paper.Figure{X: "maps", Unit: "%", Columns: g.columns}
+	g.rows(f, ", cache", paper.CacheRate)
+	g.rows(f, ", cache or data", paper.LocalRate)
+	g.rows(f, ", rack", func(t *paper.Trial) float64 { return t.Local + t.Rack })
+	for i, published := range []string{"25", "35", "46", "55"} {
+		f.Beside = append(f.Beside, quantity("cache locality at 100 maps (the paper: at most)", four[i].label, "%", published, stats.Mean(g.of(i, 3, paper.CacheRate))))
+	}
+	for i := 2; i < 4; i++ {
+		f.Beside = append(f.Beside, quantity("data locality at 10 maps", four[i].label, "%", "99", stats.Mean(g.of(i, 0, paper.LocalRate))))
+	}
+	f.Notes = []string{"Rack is all maps in a rack that has their block. HDFS puts three replicas into both racks of two, so it is 100 for any scheduler."}
+	return f, nil
+}
+
+func applicationGrid(b *paper.Bench) (*grid, error) {
+	columns, settings := byApplication()
+	return newGrid(b, four, columns, settings)
+}
+
+func figure8(b *paper.Bench) (*paper.Figure, error) {
+	g, err := applicationGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("application", "%", paper.LocalRate)
+	for i, published := range []string{"", "13.8", "17.6", "20.8"} {
+		if i > 0 {
+			f.Beside = append(f.Beside, quantity("mean above FIFO", four[i].label, "points", published, more(g.mean(0, paper.LocalRate), g.mean(i, paper.LocalRate))))
+		}
+	}
+	for k, published := range []string{"17 (derived)", "22", "20", "22", "23"} {
+		f.Beside = append(f.Beside, quantity(g.columns[k]+" above FIFO", learner.label, "points", published, more(g.of(0, k, paper.LocalRate), g.of(3, k, paper.LocalRate))))
+	}
+	f.Notes = []string{"The paper does not say whether gains are points or percent; points are taken."}
+	return f, nil
+}
+
+func figure9(b *paper.Bench) (*paper.Figure, error) {
+	g, err := applicationGrid(b)
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("application", "s", paper.Seconds)
+	for i, published := range []string{"", "8.6 (derived)", "19.4", "26.54"} {
+		if i > 0 {
+			f.Beside = append(f.Beside, quantity("mean gain over FIFO", four[i].label, "%", published, gain(g.mean(0, paper.Seconds), g.mean(i, paper.Seconds))))
+		}
+	}
+	for i, published := range []string{"", "19.63", "8.98"} {
+		if i > 0 {
+			f.Beside = append(f.Beside, quantity("mean gain over "+four[i].label, learner.label, "%", published, gain(g.mean(i, paper.Seconds), g.mean(3, paper.Seconds))))
+		}
+	}
+	return f, nil
+}
+
+func table5(b *paper.Bench) (*paper.Figure, error) {
+	columns, settings := byApplication()
+	g, err := newGrid(b, four, columns[1:3], settings[1:3])
+	if err != nil {
+		return nil, err
+	}
+	f := g.figure("application", "s", paper.Seconds)
+	for k, published := range [][3]string{{"20", "10.8", "10.31 (derived)"}, {"18.45", "4.4", "14.70 (derived)"}} {
+		name := g.columns[k]
+		f.Beside = append(f.Beside,
+			quantity(name+", gain over FIFO", learner.label, "%", published[0], gain(g.of(0, k, paper.Seconds), g.of(3, k, paper.Seconds))),
+			quantity(name+", gain over ACL", learner.label, "%", published[1], gain(g.of(2, k, paper.Seconds), g.of(3, k, paper.Seconds))),
+			quantity(name+", gain over FIFO", acl.label, "%", published[2], gain(g.of(0, k, paper.Seconds), g.of(2, k, paper.Seconds))))
+	}
+	return f, nil
+}

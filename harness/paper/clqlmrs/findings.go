@@ -1,0 +1,315 @@
+package clqlmrs
+
+import (
+	"fmt"
+
+	"heddle/harness/paper"
+	"heddle/harness/sim"
+	"heddle/harness/stats"
+)
+
+func findings() []paper.Part {
+	part := func(id, title string, run func(*paper.Bench) (*paper.Figure, error)) paper.Part {
+		return paper.Part{ID: id, Kind: paper.Finding, Title: title, Run: run}
+	}
+	return []paper.Part{
+		part("learning", "What is learnt: reward, update and table, against matching", learning),
+		part("bound", "Cache hits, of the blocks that are cached anywhere", bound),
+		part("acl", "What learning buys over ACL", overACL),
+		part("actuators", "What YARN makes of the decisions: WordCount", actuators),
+	}
+}
+
+// environments are the paper's own with three replicas and with one, and one of
+// more than one slot a node.
+var (
+	environments = []environment{
+		{nodes: 8, slots: 1, maps: 8, replication: 3, cachedPct: 50},
+		{nodes: 8, slots: 1, maps: 8, replication: 1, cachedPct: 50},
+		{nodes: 6, slots: 3, maps: 20, replication: 3, cachedPct: 60},
+	}
+	learners = []scheduler{fifo, acl, learner, learnerR, learnerQ, learnerC, classes, matching}
+)
+
+func (x environment) String() string {
+	return fmt.Sprintf("%dx%d, %d maps, r %d", x.nodes, x.slots, x.maps, x.replication)
+}
+
+// learnt is trials by scheduler, then environment.
+func learnt(b *paper.Bench, list []scheduler) ([][]paper.Trial, error) {
+	var cases []paper.Case
+	for _, s := range list {
+		for _, x := range environments {
+			cases = append(cases, s.in(x))
+		}
+	}
+	return b.Trials(cases...)
+}
+
+func learning(b *paper.Bench) (*paper.Figure, error) {
+	trials, err := learnt(b, learners)
+	if err != nil {
+		return nil, err
+	}
+	f := &paper.Figure{X: "nodes x slots, maps, replicas", Unit: "%"}
+	for _, x := range environments {
+		f.Columns = append(f.Columns, x.String()+", cache", "local")
+	}
+	for i, s := range learners {
+		row := paper.Row{Name: s.label}
+		for k := range environments {
+			t := trials[i*len(environments)+k]
+			row.Cells = append(row.Cells, paper.ValueOf(stats.Mean(paper.Each(t, paper.CacheRate))), paper.ValueOf(stats.Mean(paper.Each(t, paper.LocalRate))))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	f.Notes = []string{"The first two are the paper's training environment: 8 nodes, odd and even racks, one slot each, half of the blocks cached; in the third 60 % are. ACL may wait, the others never do."}
+	return f, nil
+}
+
+var bounded = []scheduler{fifo, delay, acl2, acl, acl5, learner, classes, matching}
+
+func bound(b *paper.Bench) (*paper.Figure, error) {
+	columns, settings := byCache()
+	g, err := newGrid(b, bounded, columns, settings)
+	if err != nil {
+		return nil, err
+	}
+	f := &paper.Figure{X: "cache of all nodes", Unit: "% of cached blocks", Columns: columns}
+	for i, s := range bounded {
+		row := paper.Row{Name: s.label}
+		for k := range settings {
+			e := paper.RatioOfMeans(g.of(i, k, paper.CachedShare), g.of(i, k, paper.CacheRate))
+			row.Cells = append(row.Cells, paper.ValueOf(scaled(e, 100)))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	f.Notes = []string{"100 is every cached block read from the cache, the most there can be. WordCount, 100 maps."}
+	return f, nil
+}
+
+func scaled(e stats.Estimate, by float64) stats.Estimate {
+	e.Value, e.Lo, e.Hi = e.Value*by, e.Lo*by, e.Hi*by
+	return e
+}
+
+func overACL(b *paper.Bench) (*paper.Figure, error) {
+	f := &paper.Figure{X: "setting", Columns: []string{"ACL cache %", "CLQLMRS cache %", "more, points", "local more, points", "time saved %"}}
+	add := func(name string, x paper.Setting) error {
+		t, err := b.Trials(acl.in(x), learner.in(x))
+		if err != nil {
+			return err
+		}
+		of := func(i int, metric func(*paper.Trial) float64) []float64 { return paper.Each(t[i], metric) }
+		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
+			paper.ValueOf(stats.Mean(of(0, paper.CacheRate))), paper.ValueOf(stats.Mean(of(1, paper.CacheRate))),
+			paper.ValueOf(more(of(0, paper.CacheRate), of(1, paper.CacheRate))), paper.ValueOf(more(of(0, paper.LocalRate), of(1, paper.LocalRate))),
+			paper.ValueOf(gain(of(0, paper.Seconds), of(1, paper.Seconds))),
+		}})
+		return nil
+	}
+	for _, x := range environments {
+		if err := add(x.String(), x); err != nil {
+			return nil, err
+		}
+	}
+	columns, settings := byMaps(10, 25, 50, 100)
+	for i, x := range settings {
+		if err := add("testbed, "+columns[i], x); err != nil {
+			return nil, err
+		}
+	}
+	f.Notes = []string{"C = 3. Where a job is about as large as the cluster, ACL's waiting pays and the learner, which never waits, falls behind; in the first three settings all maps take as long everywhere."}
+	return f, nil
+}
+
+// carried are ways to carry decisions out.
+func carried() (names []string, cases []paper.Case) {
+	with := func(a sim.Actuator, s sim.Splits) testbed {
+		x := standard
+		x.actuator, x.splits = a, s
+		return x
+	}
+	add := func(name string, c paper.Case) { names, cases = append(names, name), append(cases, c) }
+	add("CLQLMRS, ideal", learner.in(standard))
+	add("CLQLMRS, labels", learner.in(with(sim.Labels, sim.AsSubmitted)))
+	add("CLQLMRS, labels, splits planned", learner.in(with(sim.Labels, sim.Planned)))
+	add("CLQLMRS, labels, splits cached only", learner.in(with(sim.Labels, sim.CachedOnly)))
+	add("ACL, ideal", acl.in(standard))
+	add("ACL, labels", acl.in(with(sim.Labels, sim.AsSubmitted)))
+	add("ACL, labels, splits cached only", acl.in(with(sim.Labels, sim.CachedOnly)))
+	add("Delay, ideal", delay.in(standard))
+	add("Delay, labels", delay.in(with(sim.Labels, sim.AsSubmitted)))
+	add("YARN's Capacity scheduler", paper.Case{Setting: with(sim.Native, sim.AsSubmitted), Model: "capacity"})
+	add("… splits cached only", paper.Case{Setting: with(sim.Native, sim.CachedOnly), Model: "capacity"})
+	return names, cases
+}
+
+func actuators(b *paper.Bench) (*paper.Figure, error) {
+	names, cases := carried()
+	trials, err := b.Trials(cases...)
+	if err != nil {
+		return nil, err
+	}
+	f := &paper.Figure{X: "how decisions are carried out", Columns: []string{"time s", "longer than CLQLMRS ideal %", "cache %", "local %", "bound as decided %"}}
+	for i, name := range names {
+		t := trials[i]
+		of := func(metric func(*paper.Trial) float64) paper.Value {
+			return paper.ValueOf(stats.Mean(paper.Each(t, metric)))
+		}
+		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
+			of(paper.Seconds), paper.ValueOf(longer(paper.Each(trials[0], paper.Seconds), paper.Each(t, paper.Seconds))),
+			of(paper.CacheRate), of(paper.LocalRate),
+			of(func(t *paper.Trial) float64 {
+				d := t.Decisions
+				return 100 * float64(d.AsExpected) / float64(max(1, d.AsExpected+d.Otherwise+d.Unused))
+			}),
+		}})
+	}
+	f.Notes = []string{
+		"ideal: at once, on the task named. labels: through YARN node labels, with the latency measured on a lab, and the ApplicationMaster's choice of map. Planned: splits name one host each and are in the order of the learner's plan.",
+	}
+	return f, nil
+}
+
+func ownRules() []paper.Rule {
+	const (
+		iFIFO, iACL, iLearner, iCumulative, iQ, iClasses, iMatching = 0, 1, 2, 3, 4, 6, 7
+	)
+	ratio := func(t [][]paper.Trial, i, k int, metric func(*paper.Trial) float64) stats.Estimate {
+		n := len(environments)
+		return paper.RatioOfMeans(paper.Each(t[iMatching*n+k], metric), paper.Each(t[i*n+k], metric))
+	}
+	of := func(t [][]paper.Trial, i, k int, metric func(*paper.Trial) float64) []float64 {
+		return paper.Each(t[i*len(environments)+k], metric)
+	}
+	withLearnt := func(judge func(t [][]paper.Trial) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
+		return func(b *paper.Bench) (paper.Judgement, error) {
+			t, err := learnt(b, learners)
+			if err != nil {
+				return paper.Judgement{}, err
+			}
+			return judge(t), nil
+		}
+	}
+	return []paper.Rule{
+		{
+			ID: "F1", Parts: []string{"learning"}, Own: true, Unit: "times matching's", Published: "-",
+			Text: "SARSA with a reward per step reaches 0.8 of matching's cache rate and 0.9 of its local rate in all three environments; ours is the lowest cache ratio",
+			Judge: withLearnt(func(t [][]paper.Trial) paper.Judgement {
+				j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
+				local := stats.Estimate{Value: 1e9}
+				for k := range environments {
+					if e := ratio(t, iLearner, k, paper.CacheRate); e.Value < j.Ours.Value {
+						j.Ours = e
+					}
+					if e := ratio(t, iLearner, k, paper.LocalRate); e.Value < local.Value {
+						local = e
+					}
+				}
+				if j.Ours.Lo < 0.8 || local.Lo < 0.9 {
+					j.Verdict = paper.Fails
+				}
+				j.Note = "lowest local ratio " + paper.Text(local, "")
+				return j
+			}),
+		},
+		{
+			ID: "F2", Parts: []string{"learning"}, Own: true, Unit: "times matching's", Published: "-",
+			Text: "a cumulative reward falls below half of matching's cache rate with 20 maps",
+			Judge: withLearnt(func(t [][]paper.Trial) paper.Judgement {
+				j := paper.Judgement{Ours: ratio(t, iCumulative, 2, paper.CacheRate), Verdict: paper.Fails}
+				lost := more(of(t, iCumulative, 2, paper.CacheRate), of(t, iLearner, 2, paper.CacheRate))
+				switch {
+				case j.Ours.Hi < 0.5:
+					j.Verdict = paper.Holds
+				case lost.Lo > 0:
+					j.Verdict = paper.Direction
+				}
+				j.Note = fmt.Sprintf("the reward per step hits %s more: a cumulative one pays ever more for the most frequent class", paper.Text(lost, "points"))
+				return j
+			}),
+		},
+		{
+			ID: "F3", Parts: []string{"learning"}, Own: true, Unit: "points", Published: "-",
+			Text: "Q-learning and SARSA (reward per step) differ by less than 5 points of cache rate in all three environments; ours is the largest difference",
+			Judge: withLearnt(func(t [][]paper.Trial) paper.Judgement {
+				j := paper.Judgement{Verdict: paper.Holds}
+				for k := range environments {
+					e := more(of(t, iLearner, k, paper.CacheRate), of(t, iQ, k, paper.CacheRate))
+					if e.Value*e.Value >= j.Ours.Value*j.Ours.Value {
+						j.Ours = e
+					}
+					if e.Lo < -5 || e.Hi > 5 {
+						j.Verdict = paper.Fails
+					}
+				}
+				j.Note = "Q-learning's rate less SARSA's"
+				return j
+			}),
+		},
+		{
+			ID: "F4", Parts: []string{"learning", "acl"}, Own: true, Unit: "points", Published: "-",
+			Text: "where a job fills the cluster once (8x1, three replicas), ACL, which may wait, has more cache hits than the learner",
+			Judge: withLearnt(func(t [][]paper.Trial) paper.Judgement {
+				e := more(of(t, iLearner, 0, paper.CacheRate), of(t, iACL, 0, paper.CacheRate))
+				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 0), Note: fmt.Sprintf("and local ones %s more; %s hits of FIFO's are %s",
+					paper.Text(more(of(t, iLearner, 0, paper.LocalRate), of(t, iACL, 0, paper.LocalRate)), "points"), "cache", paper.Text(stats.Mean(of(t, iFIFO, 0, paper.CacheRate)), "%"))}
+			}),
+		},
+		{
+			ID: "F5", Parts: []string{"bound"}, Own: true, Unit: "% of cached blocks", Published: "-",
+			Text: "with several waves the learner reads at least 90 % of the cached blocks from the cache (8 GB, 100 maps)",
+			Judge: func(b *paper.Bench) (paper.Judgement, error) {
+				t, err := b.Trials(learner.in(standard), matching.in(standard), fifo.in(standard), classes.in(standard))
+				if err != nil {
+					return paper.Judgement{}, err
+				}
+				of := func(i int) stats.Estimate {
+					return scaled(paper.RatioOfMeans(paper.Each(t[i], paper.CachedShare), paper.Each(t[i], paper.CacheRate)), 100)
+				}
+				j := paper.Judgement{Ours: of(0), Verdict: paper.Fails}
+				if j.Ours.Lo > 90 {
+					j.Verdict = paper.Holds
+				}
+				j.Note = fmt.Sprintf("matching %s, FIFO %s, a table of classes, which needs no training for the job, %s", paper.Text(of(1), ""), paper.Text(of(2), ""), paper.Text(of(3), ""))
+				return j, nil
+			},
+		},
+		{
+			ID: "F6", Parts: []string{"acl"}, Own: true, Unit: "%", Published: "8.98 over five applications",
+			Text: "learning saves time against ACL (WordCount, 100 maps)",
+			Judge: func(b *paper.Bench) (paper.Judgement, error) {
+				t, err := b.Trials(acl.in(standard), learner.in(standard), matching.in(standard))
+				if err != nil {
+					return paper.Judgement{}, err
+				}
+				times := func(i int) []float64 { return paper.Each(t[i], paper.Seconds) }
+				e := gain(times(0), times(1))
+				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 0), Note: fmt.Sprintf("cache hits %s more; matching, which learns nothing, saves %s",
+					paper.Text(more(paper.Each(t[0], paper.CacheRate), paper.Each(t[1], paper.CacheRate)), "points"), paper.Text(gain(times(0), times(2)), "%"))}, nil
+			},
+		},
+		{
+			ID: "F7", Parts: []string{"actuators"}, Own: true, Unit: "%", Published: "-",
+			Text: "labels with planned splits take less than 5 % longer than decisions carried out at once",
+			Judge: func(b *paper.Bench) (paper.Judgement, error) {
+				_, cases := carried()
+				t, err := b.Trials(cases[:3]...)
+				if err != nil {
+					return paper.Judgement{}, err
+				}
+				cost := func(i int) stats.Estimate {
+					return longer(paper.Each(t[0], paper.Seconds), paper.Each(t[i], paper.Seconds))
+				}
+				j := paper.Judgement{Ours: cost(2), Verdict: paper.Fails}
+				if j.Ours.Hi < 5 {
+					j.Verdict = paper.Holds
+				}
+				j.Note = fmt.Sprintf("labels alone %s longer, with %s of maps from the cache against %s planned and %s at once", paper.Text(cost(1), "%"),
+					paper.Text(stats.Mean(paper.Each(t[1], paper.CacheRate)), "%"), paper.Text(stats.Mean(paper.Each(t[2], paper.CacheRate)), ""), paper.Text(stats.Mean(paper.Each(t[0], paper.CacheRate)), ""))
+				return j, nil
+			},
+		},
+	}
+}

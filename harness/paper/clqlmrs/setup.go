@@ -1,0 +1,192 @@
+package clqlmrs
+
+import (
+	"fmt"
+	"math"
+
+	"heddle/harness/cluster"
+	"heddle/harness/paper"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+	"heddle/harness/sim/draw"
+	"heddle/harness/sim/place"
+)
+
+// testbed is the paper's cluster with jobs of one application, or of all five at
+// once. The zero values of what it leaves open are filled in by standard.
+type testbed struct {
+	app         string // "" all five at once
+	maps        int
+	blockMiB    int64
+	cacheGiB    float64 // of all nodes together
+	containerGB float64 // of RAM that a container stands for: half is the system's and the cache's
+	beatMs      int32
+	diskMBs     int64
+	linkMbit    int64
+	computePct  int32   // of the applications' compute times
+	slowStart   float32 // share of maps done before reduces start
+	actuator    sim.Actuator
+	splits      sim.Splits
+}
+
+// standard is the set-up of all figures but for what they vary.
+var standard = testbed{
+	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
+	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 0.05, actuator: sim.Ideal,
+}
+
+// ramGB is of DataNodes 1 to 6, cores of each.
+var ramGB = []float64{4, 6, 8, 4, 6, 8}
+
+const cores, replication, reduces = 4, 3, 8
+
+// application is what a job does to each byte. None of it is in the paper. The
+// ratios follow from the jobs: words of a small vocabulary combine to next to
+// nothing, sorting keeps all, Hive's queries keep some columns and rows.
+type application struct {
+	name, title      string
+	mapOut           float64 // bytes to reduces, of each read
+	mapMs, reduceMs  float64 // of compute a MiB read, fetched
+	reduceOutPerByte float64 // written, of each fetched
+}
+
+var applications = []application{
+	{"wordcount", "WordCount", 0.001, 80, 40, 0.5},
+	{"sort", "Sort", 1, 15, 15, 1},
+	{"terasort", "TeraSort", 1, 20, 20, 1},
+	{"join", "Join", 0.25, 40, 40, 0.1},
+	{"aggregation", "Aggregation", 0.1, 50, 30, 0.2},
+}
+
+var container = cluster.Resource{MemoryMB: 1024, VCores: 1}
+
+// nodes are n in two racks, odd and even ones.
+func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
+	list, racks := make([]sim.Node, n), make([]cluster.RackID, n)
+	for i := range list {
+		list[i] = of(i)
+		list[i].Name, list[i].Rack = fmt.Sprintf("dn%d", i+1), []string{"odd", "even"}[i%2]
+		racks[i] = cluster.RackID(i % 2)
+	}
+	return list, place.New(racks)
+}
+
+// Config is the testbed with its blocks placed by HDFS's rules, and cached copies
+// spread over each input as far as there is room.
+func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
+	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
+	c.Costs.NodeBeatMs = x.beatMs
+	share := make([]int64, len(ramGB))
+	var topology *place.Topology
+	c.Cluster.Nodes, topology = nodes(len(ramGB), func(i int) sim.Node {
+		share[i] = int64(x.cacheGiB * (1 << 30) / float64(len(ramGB)))
+		slots := max(1, int32(math.Floor(ramGB[i]/x.containerGB)))
+		return sim.Node{
+			Capacity: cluster.Resource{MemoryMB: slots * container.MemoryMB, VCores: slots}, Cores: cores,
+			DiskBytesPerSec: x.diskMBs * 1e6, LinkBytesPerSec: x.linkMbit * 1e6 / 8, MemoryBytesPerSec: 2e9,
+		}
+	})
+	apps := applications
+	if x.app != "" {
+		apps = apps[:0:0]
+		for _, a := range applications {
+			if a.name == x.app {
+				apps = append(apps, a)
+			}
+		}
+	}
+	cache := place.NewCache(share)
+	var jobs []sim.Job
+	for i, a := range apps {
+		// The same blocks for each application: what has been learnt for one
+		// serves all.
+		key := draw.Stream(seed, "blocks").At(uint64(i))
+		jobs = append(jobs, x.job(a, key, topology, cache, len(apps)))
+	}
+	return c, jobs, nil
+}
+
+func (x testbed) job(a application, key draw.Key, topology *place.Topology, cache *place.Cache, of int) sim.Job {
+	block := x.blockMiB << 20
+	j := sim.Job{SlowStart: x.slowStart}
+	j.Name, j.User, j.Queue = a.name, "bench", "default"
+	j.Maps, j.Reduces, j.MapSize, j.ReduceSize = int32(x.maps), reduces, container, container
+	out := int64(a.mapOut * float64(block))
+	compute := func(ms float64) int32 { return int32(ms * float64(x.computePct) / 100) }
+	j.MapWork = []sim.Work{{InputBytes: block, OutputBytes: out, ComputeMs: compute(a.mapMs * float64(x.blockMiB)), SpreadPercent: 10}}
+	fetched := float64(out) * float64(x.maps) / reduces
+	j.ReduceWork = []sim.Work{{
+		OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10,
+	}}
+	topology.File(&j.Replicas, key.At(0), x.maps, cluster.None, replication)
+	room := x.cacheGiB * (1 << 30) / float64(of)
+	cache.File(&j.Cached, key.At(1), &j.Replicas, block, place.Directive{Fraction: min(1, room/(float64(block)*float64(x.maps))), Copies: 1})
+	return j
+}
+
+// environment is the one that the paper trains in, or one like it: nodes with
+// free slots, blocks at random, tasks that all take as long, and nothing else.
+type environment struct {
+	nodes, slots, maps, replication int
+	cachedPct                       int
+}
+
+// Config is the environment with blocks on nodes at random, and a share of them
+// cached on one of those.
+func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
+	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: container}
+	c.Costs.NodeBeatMs = standard.beatMs
+	c.Cluster.Nodes, _ = nodes(x.nodes, func(int) sim.Node { return sim.Node{Capacity: container.Times(int32(x.slots))} })
+	j := sim.Job{MapWork: []sim.Work{{FixedMs: 60_000}}}
+	j.Name, j.User, j.Queue, j.Maps, j.MapSize = "episode", "bench", "default", int32(x.maps), container
+	key := draw.Stream(seed, "environment")
+	order := shuffled(key.At(0), x.maps)
+	cached := x.maps * x.cachedPct / 100
+	for i := range x.maps {
+		holders := shuffled(key.At(1).At(uint64(i)), x.nodes)[:x.replication]
+		j.Replicas.Add(holders...)
+		if int(order[i]) < cached {
+			j.Cached.Add(holders[0])
+		} else {
+			j.Cached.Add()
+		}
+	}
+	return c, []sim.Job{j}, nil
+}
+
+// shuffled is the numbers below n in a drawn order.
+func shuffled(key draw.Key, n int) []cluster.NodeID {
+	list := make([]cluster.NodeID, n)
+	for i := range list {
+		k := key.At(uint64(i)).Below(i + 1)
+		list[i], list[k] = list[k], cluster.NodeID(i)
+	}
+	return list
+}
+
+// scheduler is a model as the paper calls it.
+type scheduler struct {
+	label, model string
+	params       sched.Params
+}
+
+var (
+	fifo     = scheduler{"FIFO", "fifo", nil}
+	delay    = scheduler{"Delay", "delay", nil}
+	acl      = scheduler{"ACL", "acl", sched.Params{"c": "3"}}
+	acl2     = scheduler{"ACL C=2", "acl", sched.Params{"c": "2"}}
+	acl5     = scheduler{"ACL C=5", "acl", sched.Params{"c": "5"}}
+	learner  = scheduler{"CLQLMRS", "clqlmrs", nil}
+	learnerR = scheduler{"CLQLMRS, cumulative reward", "clqlmrs", sched.Params{"reward": "cumulative"}}
+	learnerQ = scheduler{"CLQLMRS, Q-learning", "clqlmrs", sched.Params{"update": "q"}}
+	learnerC = scheduler{"CLQLMRS, Q-learning, cumulative", "clqlmrs", sched.Params{"update": "q", "reward": "cumulative"}}
+	classes  = scheduler{"CLQLMRS, by class", "clqlmrs", sched.Params{"table": "class"}}
+	matching = scheduler{"matching", "matching", nil}
+)
+
+// four are those of all figures but the fifth.
+var four = []scheduler{fifo, delay, acl, learner}
+
+func (s scheduler) in(x paper.Setting) paper.Case {
+	return paper.Case{Setting: x, Model: s.model, Params: s.params}
+}
