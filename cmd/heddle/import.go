@@ -92,6 +92,9 @@ and kept in the trace's header, or refused with --strict.`,
 			o.Rules.StartMs = start.Milliseconds()
 			o.Progress = importProgress(os.Stderr)
 			r, err := exchange.Import(c.Context, o)
+			if c.Context.Err() != nil {
+				return err
+			}
 			if err != nil {
 				return withCode(copyCode(err), err)
 			}

@@ -49,7 +49,11 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer func() {
+			if err = errors.Join(err, f.Close()); err != nil {
+				os.Remove(o.Output)
+			}
+		}()
 		out = f
 	}
 	switch o.Form {

@@ -129,7 +129,10 @@ func (im *importer) read() error {
 	if len(inputs) == 0 {
 		return errors.New("import: there is no trace among the files, only topologies")
 	}
-	if im.o.Nodes > 0 && len(im.nodes.listed) == 0 {
+	if im.o.Nodes > 0 {
+		if len(im.nodes.listed) > 0 {
+			return errors.New("import: there is a topology, so no cluster can be made up")
+		}
 		if err := im.nodes.makeUp(im.o.Nodes, im.o.Racks); err != nil {
 			return err
 		}
@@ -358,6 +361,9 @@ func (im *importer) write() error {
 		}
 	}
 	if im.o.Nodes > 0 {
+		if len(im.nodes.racks) > 0 {
+			return errors.New("import: the jobs name their hosts, so no cluster can be made up")
+		}
 		h.Synthetic = append(h.Synthetic, "nodes")
 	}
 	h.Cluster.Nodes = im.nodes.facts()

@@ -89,6 +89,7 @@ func (a *ahead) run() {
 		z, err := gzip.NewReader(raw)
 		if err != nil {
 			a.damage = err
+			_, a.err = io.Copy(io.Discard, raw) // for the hash
 			return
 		}
 		in, compressed = z, true

@@ -113,6 +113,11 @@ func Write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err e
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return fmt.Errorf("write tables: %w", err)
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(folder)
+		}
+	}()
 	w := writer{
 		jobs: map[traces.JobID]*jobRow{}, tasks: map[traces.Task]*taskRow{}, attempts: map[traces.Attempt]*attemptRow{},
 		decisions: map[int64]*decisionRow{}, racks: map[traces.Node]string{},
