@@ -13,7 +13,7 @@ import (
 // whole milliseconds are not what is tested.
 const (
 	toleranceBias  = .005 // mean of the errors
-	toleranceMean  = .01 // mean of the absolute errors
+	toleranceMean  = .01  // mean of the absolute errors
 	toleranceRMS   = .02
 	toleranceWorst = .5 // any one flow
 )
