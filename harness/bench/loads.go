@@ -17,10 +17,10 @@ import (
 	"heddle/traces/swim"
 )
 
-// Load is a standard load. All are run under the full model: queues, the
-// Capacity scheduler's order and its waiting for locality (Fair's where named
-// so), late binding, heartbeats, replicas, cached copies; and, but for those
-// named so, disks and links that are shared.
+// Load is a standard load. All are run under queues, the Capacity scheduler's
+// order and its waiting for locality (Fair's where named so), slow start and
+// ramp, heartbeats of nodes, replicas, cached copies, and disks and links that
+// are shared; but for those named late, decisions name the task that starts.
 type Load struct {
 	Name  string
 	About string
@@ -34,18 +34,24 @@ type Load struct {
 
 // Loads are the standard loads. data is the folder with SWIM's job lists.
 func Loads(data string) []Load {
+	const million = 1_000_000
+	fb2009, fb2010 := data+"/FB-2009_samples_24_times_1hr_0.tsv", data+"/FB-2010_samples_24_times_1hr_0.tsv"
 	return []Load{
-		synthetic("synthetic-1k", 1000, 1_000_000, true, "capacity"),
-		synthetic("synthetic-1k-nonet", 1000, 1_000_000, false, "capacity"),
-		synthetic("synthetic-10k", 10_000, 1_000_000, true, "capacity"),
-		synthetic("synthetic-10k-nonet", 10_000, 1_000_000, false, "capacity"),
-		synthetic("synthetic-1k-fair", 1000, 1_000_000, true, "fair"),
-		synthetic("huge", 100_000, 10_000_000, true, "capacity"),
-		facebook("fb2010", data+"/FB-2010_samples_24_times_1hr_0.tsv", 3000, 128<<20, 1),
-		facebook("fb2009", data+"/FB-2009_samples_24_times_1hr_0.tsv", 600, 64<<20, 1),
-		facebook("fb2009-100", data+"/FB-2009_samples_24_times_1hr_0.tsv", 600, 64<<20, 100),
+		synthetic("synthetic-1k", 1000, million, setting{network: true}),
+		synthetic("synthetic-10k", 10_000, million, setting{network: true}),
+		synthetic("synthetic-1k-nonet", 1000, million, setting{}),
+		synthetic("synthetic-10k-nonet", 10_000, million, setting{}),
+		synthetic("synthetic-1k-fair", 1000, million, setting{network: true, fair: true}),
+		synthetic("synthetic-1k-late", 1000, million, setting{network: true, late: true}),
+		synthetic("huge", 100_000, 10*million, setting{network: true}),
+		facebook("fb2009", fb2009, 600, 64<<20, 1),
+		facebook("fb2009-100", fb2009, 600, 64<<20, 100),
+		facebook("fb2010", fb2010, 3000, 128<<20, 1),
 	}
 }
+
+// setting is what loads differ in.
+type setting struct{ network, fair, late bool }
 
 var container = cluster.Resource{MemoryMB: 1024, VCores: 1}
 
@@ -80,19 +86,23 @@ func topology(nodes int) *place.Topology {
 	return place.New(racks)
 }
 
-func config(c sim.Cluster, source sim.Source, model string, seed uint64) (*sim.Config, error) {
-	params := sched.Params{"weights": "q1=2"}
-	if model == "capacity" {
-		params = sched.Params{"capacities": "q0=40,q1=30,q2=20,q3=10", "offSwitchPerHeartbeat": "0"}
+func config(nodes int, source sim.Source, how setting, seed uint64) (*sim.Config, error) {
+	model, params := "capacity", sched.Params{"capacities": "q0=40,q1=30,q2=20,q3=10", "offSwitchPerHeartbeat": "0"}
+	if how.fair {
+		model, params = "fair", sched.Params{"weights": "q1=2", "nodeThreshold": "0.04", "rackThreshold": "0.04"}
 	}
 	m, err := sched.New(model, params)
 	if err != nil {
 		return nil, err
 	}
-	return &sim.Config{
-		Cluster: c, Source: source, Model: m, Actuator: sim.Native, Costs: sim.DefaultCosts(), Seed: seed,
+	c := &sim.Config{
+		Cluster: machines(nodes, how.network), Source: source, Model: m, Actuator: sim.Ideal, Costs: sim.DefaultCosts(), Seed: seed,
 		MinAllocation: container,
-	}, nil
+	}
+	if how.late {
+		c.Actuator = sim.Native
+	}
+	return c, nil
 }
 
 // blocks gives jobs input: replicas by HDFS's rules, and a cached copy on the
@@ -118,18 +128,29 @@ func (b *blocks) lay(j *sim.Job, file uint64) {
 
 var queues = [...]string{"q0", "q1", "q2", "q3"}
 
+func (how setting) String() string {
+	switch {
+	case !how.network:
+		return ", nothing shared"
+	case how.fair:
+		return ", Fair scheduler"
+	case how.late:
+		return ", masters bind late"
+	}
+	return ""
+}
+
 // synthetic is jobs of 1 to 2,000 maps, evenly on a logarithmic scale, and a
 // tenth as many reduces, that arrive so that four slots of five are in use.
 // Tasks compute for 10 to 30 s.
-func synthetic(name string, nodes, tasks int, network bool, model string) Load {
+func synthetic(name string, nodes, tasks int, how setting) Load {
 	return Load{
 		Name: name, Nodes: nodes, Runs: 1, Cores: 1,
-		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes", tasks, nodes),
+		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
-			c := machines(nodes, network)
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
 			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // of each task
-			return config(c, s, model, seed)
+			return config(nodes, s, how, seed)
 		},
 	}
 }
@@ -185,11 +206,7 @@ func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 		rules := swim.DefaultRules
 		rules.BlockBytes = blockBytes
 		s := &listed{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, rules: rules, jobs: list}
-		model := "capacity"
-		if seed%2 == 0 {
-			model = "fair"
-		}
-		return config(machines(nodes, true), s, model, seed)
+		return config(nodes, s, setting{network: true, fair: seed%2 == 0}, seed)
 	}
 	return l
 }

@@ -155,6 +155,9 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 		return id // nobody has noticed
 	}
 	w := s.workOf(j, k, t)
+	if len(j.blocks) > 0 && a.level <= cluster.LevelNode && k == cluster.Map {
+		s.hasRead(j, t, n, w.InputBytes)
+	}
 	if s.failing > 0 && s.willFail(id, a, j, w) {
 		return id
 	}
@@ -309,7 +312,7 @@ func (s *Sim) succeed(id int32) {
 		s.r.Maps[a.level]++
 		s.r.Bytes.Read[a.level] += w.InputBytes
 		if len(j.ran) > 0 {
-			j.ran[a.task] = n
+			j.ran[a.task] = success{n, a.level}
 		}
 	} else {
 		s.r.Bytes.Shuffled += share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))

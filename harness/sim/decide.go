@@ -11,6 +11,7 @@ type grant struct {
 	job      int32
 	held     cluster.ReservationID
 	expected cluster.TaskID
+	branch   cluster.Branch // of a map
 	decision sched.Decision
 	id       int64 // of the decision
 	askedMs  int64
@@ -60,32 +61,38 @@ func (s *Sim) beat(n cluster.NodeID) {
 
 // carryOut does what a model decided, and says whether it could.
 func (s *Sim) carryOut(d sched.Decision) bool {
-	if sched.Check(s.view, d) != nil || s.nodes[d.Node].busy {
+	if uint(d.Job) >= uint(len(s.slot)) || uint(d.Node) >= uint(len(s.nodes)) || s.nodes[d.Node].busy || s.view.Ended(d.Job) {
 		s.r.Decisions.Refused++
 		return false
 	}
 	slot := s.slot[d.Job]
-	j := &s.jobs[slot]
 	if s.Actuator == Ideal {
 		return s.startAtOnce(slot, d)
 	}
-	held, err := s.state.Reserve(d.Job, d.Kind, cluster.None, d.Node)
+	var t cluster.TaskID
+	branch := cluster.BindNone
+	if d.Kind == cluster.Reduce {
+		t = s.view.NextReduce(d.Job)
+	} else {
+		t, branch = s.view.WouldBind(d.Job, d.Node)
+	}
+	held, err := s.state.Reserve(d.Job, d.Kind, t, d.Node)
 	if err != nil {
 		s.r.Decisions.Refused++
 		return false
 	}
 	s.decided = s.now
 	s.r.Decisions.Made++
-	_, _, expected, _, _ := s.state.Reservation(held)
 	i := s.newGrant()
-	s.grants[i] = grant{job: slot, held: held, expected: expected, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
+	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
+	j := &s.jobs[slot]
 	s.recordDecision(j, &s.grants[i])
 	if s.Actuator == Native {
 		s.hear(slot, i)
 		return true
 	}
 	s.nodes[d.Node].busy = true
-	s.wheel.push(s.now+s.labelMs(j, expected), tag(evGrant, 0), i)
+	s.wheel.push(s.now+s.labelMs(j, t), tag(evGrant, 0), i)
 	return true
 }
 
@@ -98,7 +105,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 			t = s.view.NextReduce(d.Job)
 		}
 	}
-	if err := s.state.Start(d.Job, t, d.Node); err != nil {
+	if !s.view.Fits(d.Node, d.Job, d.Kind) || t == cluster.None || s.state.Start(d.Job, t, d.Node) != nil {
 		s.r.Decisions.Refused++
 		return false
 	}
@@ -127,12 +134,13 @@ func (s *Sim) labelMs(j *job, t cluster.TaskID) int64 {
 	if len(q) == 0 {
 		return 0
 	}
-	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Fraction() * float64(len(q)-1)
-	i := int(x)
-	if i+1 >= len(q) {
-		return int64(q[len(q)-1])
+	const parts = 1 << 10 // of the distance between two
+	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
+	i, part := x/parts, int64(x%parts)
+	if part == 0 {
+		return int64(q[i])
 	}
-	return int64(float64(q[i]) + (x-float64(i))*float64(q[i+1]-q[i]) + 0.5)
+	return int64(q[i]) + (int64(q[i+1]-q[i])*part+parts/2)/parts
 }
 
 // granted is a container that labels brought; the node is free for the next.
@@ -181,10 +189,9 @@ func (s *Sim) hear(slot int32, i uint32) {
 // bind gives the containers that a job's master has heard of their tasks.
 //
 // The State has bound each as it was decided, by the master's own order: a
-// re-run, else the lowest-numbered map of the host, of the rack, any. Where all
-// are of the host that is what the master does, too. It goes through all
-// containers by host first, then by rack, then the rest: where some have no map
-// of their host, it is done anew like that.
+// re-run, else the lowest-numbered map of the host, of the rack, any. The master
+// goes through all containers by host first, then by rack, then the rest. That
+// comes to the same if they happen to stand in this order; else it is done anew.
 func (s *Sim) bind(slot int32) {
 	j := &s.jobs[slot]
 	first := j.granted.first
@@ -192,9 +199,15 @@ func (s *Sim) bind(slot int32) {
 		return
 	}
 	j.granted = queue{}
-	again := s.grants[first].next != 0 && s.anyFar(j, first)
-	if again {
-		s.rebind(j, first)
+	branch := cluster.BindNone
+	for i := first; i != 0; i = s.grants[i].next {
+		if g := &s.grants[i]; g.decision.Kind == cluster.Map {
+			if g.branch < branch {
+				s.rebind(j, first)
+				break
+			}
+			branch = g.branch
+		}
 	}
 	for i := first; i != 0; {
 		g := &s.grants[i]
@@ -221,17 +234,6 @@ func (s *Sim) bind(slot int32) {
 		}
 		i = next
 	}
-}
-
-// anyFar says whether a map's container is not on a host of its split.
-func (s *Sim) anyFar(j *job, i uint32) bool {
-	for ; i != 0; i = s.grants[i].next {
-		_, k, t, n, ok := s.state.Reservation(s.grants[i].held)
-		if ok && k == cluster.Map && t != cluster.None && s.level(s.splitHosts(j, t), n) != cluster.LevelNode {
-			return true
-		}
-	}
-	return false
 }
 
 // rebind binds the containers of maps anew: by host, by rack, the rest.

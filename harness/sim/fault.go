@@ -116,20 +116,17 @@ func (s *Sim) loseMaps(slot int32, n cluster.NodeID) {
 	}
 	for t, on := range j.ran {
 		id := cluster.TaskID(t)
-		if on != n || s.view.RunsOn(j.id, id) != cluster.None || s.view.IsWaiting(j.id, id) {
+		if on.node != n || s.state.Retry(j.id, id, true) != nil {
 			continue
-		}
-		if err := s.state.Retry(j.id, id, true); err != nil {
-			continue // it has not ended
 		}
 		w := s.workOf(j, cluster.Map, id)
 		s.putOut(j, n, -w.OutputBytes)
-		s.r.Maps[s.replicaLevel(j, id, n)]--
-		s.r.Bytes.Read[s.replicaLevel(j, id, n)] -= w.InputBytes
+		s.r.Maps[on.level]--
+		s.r.Bytes.Read[on.level] -= w.InputBytes
 		s.r.Attempts.Succeeded--
 		s.r.Attempts.Killed++
 		j.done[cluster.Map]--
-		j.ran[t] = cluster.None
+		j.ran[t].node = cluster.None
 		s.tried(j, id)
 	}
 	s.callBeat(slot)

@@ -19,6 +19,7 @@ type job struct {
 	total, done [2]int32 // tasks by kind
 	slowStart   int32    // maps done before reduces are asked for
 	asked       int32    // reduces
+	askMs       []int64  // when they are asked for; nil: by slow start
 	size        [2]cluster.Resource
 	amSize      cluster.Resource
 	amNode      cluster.NodeID // None: it takes no room
@@ -33,14 +34,21 @@ type job struct {
 	wakeAt      int32   // maps done, when they are woken
 	out         []int64 // bytes that maps have put out, by rack
 	outBytes    int64
-	tries       []try            // by task; empty: none was tried twice
-	ran         []cluster.NodeID // by map, where it succeeded; empty where no node is ever lost
-	took        [2]moments       // by kind, ms that attempts took, for speculation
-	copies      int32            // speculative ones under way
+	tries       []try          // by task; empty: none was tried twice
+	ran         []success      // by map; empty where no node is ever lost
+	blocks      []traces.Block // that its maps read, where caches follow reads
+	took        [2]moments     // by kind, ms that attempts took, for speculation
+	copies      int32          // speculative ones under way
 }
 
 // try counts a task's attempts.
 type try struct{ begun, failed uint8 }
+
+// success is where a map succeeded, node None if it has not.
+type success struct {
+	node  cluster.NodeID
+	level cluster.Level
+}
 
 // fetchNext reads the next job of the source.
 func (s *Sim) fetchNext() error {
@@ -88,13 +96,13 @@ func (s *Sim) arrive() error {
 	}
 	s.slot = append(s.slot, slot)
 	j := &s.jobs[slot]
-	work, out, tries, ran := j.work, j.out, j.tries, j.ran
+	work, out, tries, ran, blocks := j.work, j.out, j.tries, j.ran, j.blocks
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
 		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), swapped: swapped,
-		waiting: -1, out: out[:0], tries: tries[:0], ran: ran[:0],
+		waiting: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
 	}
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
 	if x.Reduces > 0 {
@@ -102,6 +110,9 @@ func (s *Sim) arrive() error {
 	}
 	if s.losesNodes && x.Reduces > 0 {
 		j.ran = resized(ran, int(x.Maps))
+		for t := range j.ran {
+			j.ran[t].node = cluster.None
+		}
 	}
 	if j.name == "" {
 		j.name = traces.JobID(x.Name)
@@ -113,12 +124,17 @@ func (s *Sim) arrive() error {
 	if x.FinishMs > 0 {
 		j.finishMs = x.FinishMs
 	}
+	s.expectReads(j, x)
 	s.live++
 	s.tasks += int64(x.Maps) + int64(x.Reduces)
 	s.r.PeakTasks = max(s.r.PeakTasks, s.tasks)
 	s.r.Jobs = append(s.r.Jobs, JobResult{SubmitMs: x.SubmitMs, StartMs: -1, EndMs: -1})
 	s.recordSubmitted(x, j)
 	s.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	for _, ms := range x.ReduceAskMs {
+		j.askMs = append(j.askMs, ms)
+		s.wheel.push(max(ms, s.now), tag(evAMBeat, j.gen), uint32(slot))
+	}
 	s.after(s.Costs.SubmitMs, evAdmit, uint32(slot), j.gen)
 	return s.fetchNext()
 }
@@ -196,6 +212,16 @@ func (s *Sim) amBeat(slot int32) {
 // taken as what it uses and what is free on all nodes.
 func (s *Sim) rampUp(j *job) {
 	const m, r = cluster.Map, cluster.Reduce
+	if j.askMs != nil {
+		before := j.asked
+		for j.asked < j.total[r] && j.askMs[min(int(j.asked), len(j.askMs)-1)] <= s.now {
+			j.asked++
+		}
+		if j.asked > before {
+			s.state.Ask(j.id, r, j.asked)
+		}
+		return
+	}
 	if j.asked == j.total[r] || j.done[m] < j.slowStart {
 		return
 	}
@@ -247,6 +273,7 @@ func (s *Sim) endJob(slot int32) {
 		s.state.Release(j.amNode, j.id, j.amSize)
 		s.noteRoom(j.amNode)
 	}
+	s.forgetReads(j)
 	s.state.EndJob(j.id)
 	x := &s.r.Jobs[j.id]
 	x.EndMs = s.now

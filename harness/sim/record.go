@@ -98,15 +98,7 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 		_, e.TaskIndex = s.view.Index(j.id, d.Task)
 	}
 	if d.Kind == cluster.Map && g.expected != cluster.None {
-		e.BindIndex = int32(g.expected)
-		switch s.level(s.splitHosts(j, g.expected), d.Node) {
-		case cluster.LevelNode:
-			e.BindBranch = cluster.BindNode.String()
-		case cluster.LevelRack:
-			e.BindBranch = cluster.BindRack.String()
-		default:
-			e.BindBranch = cluster.BindAny.String()
-		}
+		e.BindIndex, e.BindBranch = int32(g.expected), g.branch.String()
 	}
 	s.Record(e)
 }

@@ -52,3 +52,15 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 		}
 	}
 }
+
+// quickModels are the models but those that train before each job for longer
+// than a test should take.
+func quickModels() []string {
+	var names []string
+	for _, info := range sched.List() {
+		if info.Name != "clqlmrs" {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}

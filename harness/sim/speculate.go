@@ -22,14 +22,15 @@ type wanted struct {
 	gen     uint32
 }
 
-// moments are of numbers that come one by one (Welford).
+// moments are of numbers that come one by one (Welford). Products are converted,
+// so that no machine adds to them before it rounds.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {
 	m.n++
 	d := x - m.mean
 	m.mean += d / m.n
-	m.m2 += d * (x - m.mean)
+	m.m2 += float64(d * (x - m.mean))
 }
 
 func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
@@ -60,7 +61,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		}
 		return input * (1 - float64(s.shared.Left(s.now, a.flows[0]))/float64(w.InputBytes))
 	case write:
-		return input + (1-input)*min(1, float64(s.now-a.phaseMs)/max(1, float64(a.endMs-a.phaseMs)))
+		return input + float64((1-input)*min(1, float64(s.now-a.phaseMs)/max(1, float64(a.endMs-a.phaseMs))))
 	}
 	return 1
 }

@@ -26,7 +26,7 @@ type Node struct {
 	// direction; 0 is no limit.
 	DiskBytesPerSec, LinkBytesPerSec int64
 	// MemoryBytesPerSec is for reads of cached copies, 0 no limit. CacheBytes is
-	// the DataNode's cache, for Caching.
+	// what Config.CacheReads has room for.
 	MemoryBytesPerSec, CacheBytes int64
 }
 
@@ -45,6 +45,9 @@ type Job struct {
 	SubmitMs int64
 	// SlowStart is the share of maps that are done before reduces are asked for.
 	SlowStart float32
+	// ReduceAskMs are the times, in order, at which reduces are asked for, where a
+	// run tells; the last is that of all the rest. Nil: by SlowStart.
+	ReduceAskMs []int64
 	// MapWork and ReduceWork are what tasks do. Where there are fewer entries
 	// than tasks, the last entries are those of the last tasks and the first that
 	// of all before: one entry means that all are alike.
@@ -54,8 +57,8 @@ type Job struct {
 	AMSize cluster.Resource
 	// AMStartMs and FinishMs, above 0, replace those of Costs.
 	AMStartMs, FinishMs int32
-	// Blocks is the block that each map reads, for caching; nil: nothing of this
-	// job is cached while it runs but what JobSpec.Cached says.
+	// Blocks is the block that each map reads, for Config.CacheReads; nil: nothing
+	// of this job is cached while it runs but what JobSpec.Cached says.
 	Blocks []traces.Block
 	// Workload is what the trace calls it, "" nothing.
 	Workload string
