@@ -40,7 +40,7 @@ result does not depend on that. For example:
 			&cli.BoolFlag{Name: "calibrate", Usage: "only fit what things cost to the traces, and print it"},
 			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
-			&cli.BoolFlag{Name: "opportunities", Usage: "offer nodes when the trace's heartbeats say, and at no other time"},
+			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
@@ -230,7 +230,7 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 			for _, seed := range seeds {
 				x := replay.Config{
 					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
-					Calibration: fitted, Modelled: modelled, Opportunities: c.Bool("opportunities"),
+					Calibration: fitted, Modelled: modelled, Follow: c.Bool("follow"),
 				}
 				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
 					x.Actuator = t.Header.Actuator

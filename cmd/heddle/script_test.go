@@ -33,9 +33,14 @@ func TestMain(m *testing.M) {
 //	spoil FILE OFFSET     turn a byte of a file; from the end where negative
 func TestScripts(t *testing.T) {
 	events := realEvents(t)
+	lab, err := filepath.Abs("../../harness/fidelity/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("RUN", lab)
 			files, _ := filepath.Glob("../../traces/jhist/testdata/*0060*.jhist")
 			history, err := os.ReadFile(files[0])
 			if err != nil {

@@ -36,7 +36,9 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	}
 	c.fitCosts(list)
 	c.chooseSharing(list)
+	fits := c.fitRates(list)
 	c.fitWorkloads(list)
+	c.correct(list, fits)
 	return c, nil
 }
 
@@ -53,14 +55,40 @@ func (c *Calibration) fitCosts(list []*Trace) {
 			}
 		}
 		turn = append(turn, t.turnovers()...)
-		label = append(label, t.LabelMs...)
+		if t.Header.Actuator == ActuatorLabels && t.Header.Origin == traces.Measured {
+			for _, d := range t.Decisions {
+				label = append(label, float64(d.GrantedAt-d.T)/1e6)
+			}
+		}
 	}
 	c.AMStart, c.Finish, c.Turnover, c.Label = figure(start), figure(finish), figure(turn), figure(label)
+	waits := 0.0
+	for _, t := range list {
+		waits += c.waits(t) / float64(len(list))
+	}
+	c.LaunchMs = max(0, c.Turnover.Value-waits)
 	if len(label) > 0 {
 		for i := range spreadPoints {
 			c.LabelQuantiles = append(c.LabelQuantiles, whole(stats.Quantile(label, float64(i)/(spreadPoints-1))))
 		}
 	}
+}
+
+// waits is what of a turnover the simulator has by itself, in ms on average: the
+// waits for a look at the node, for the way of the decision under labels, and for
+// the ApplicationMaster's heartbeat.
+func (c *Calibration) waits(t *Trace) float64 {
+	node, am, async := c.beats(t, t.Header.Actuator)
+	ms := float64(am) / 2
+	if async > 0 {
+		ms += float64(async) / 2
+	} else {
+		ms += float64(node) / 2
+	}
+	if t.Header.Actuator == ActuatorLabels {
+		ms += c.Label.Value
+	}
+	return ms
 }
 
 // figure is the mean of samples.

@@ -34,6 +34,8 @@ type Calibration struct {
 	UplinkBytesPerSec int64 `json:"uplinkBytesPerSec,omitempty"`
 	DiskBytesPerSec   int64 `json:"diskBytesPerSec,omitempty"`
 	AMBeatMs          int32 `json:"amHeartbeatMs,omitempty"`
+	// FittedRates names those of the rates that were fitted.
+	FittedRates []string `json:"fittedRates,omitempty"`
 
 	// AMStart is from submission to the ApplicationMaster's first request, Finish
 	// from the last task's end to the job's. Turnover is from an attempt's end to
@@ -41,6 +43,9 @@ type Calibration struct {
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
+	// LaunchMs is what of Turnover the simulator does not have by itself: the
+	// release of the room and the launch.
+	LaunchMs float64 `json:"launchMs"`
 	// Label is from a decision to its container, with quantiles at even distances
 	// from the least to the longest.
 	Label          Figure  `json:"labelMs"`
@@ -172,11 +177,6 @@ func coresOf(cores float64) float64 {
 }
 
 // costs are the simulator's, with what was fitted in place of its defaults.
-//
-// Turnover holds the release of the room, the wait for the next look at the
-// node, the way of the decision, and the wait for the ApplicationMaster's
-// heartbeat: what the simulator has of these by itself is taken off, and the
-// rest is its launch.
 func (c *Config) costs(actuator string) sim.Costs {
 	x, f := sim.DefaultCosts(), c.Calibration
 	x.NodeBeatMs, x.AMBeatMs, x.AsyncMs = f.beats(c.Trace, actuator)
@@ -196,13 +196,7 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LabelMs = f.LabelQuantiles
 	}
 	if f.Turnover.Samples > 0 {
-		own := float64(x.AMBeatMs) / 2
-		if x.AsyncMs > 0 {
-			own += float64(x.AsyncMs) / 2
-		} else {
-			own += float64(x.NodeBeatMs) / 2
-		}
-		x.LaunchMs = whole(f.Turnover.Value - own)
+		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
 		// These are in what attempts are fitted to compute.
@@ -280,7 +274,7 @@ func (c *Calibration) check() error {
 		return fmt.Errorf("format %d: this heddle knows up to %d; is it a calibration, by heddle replay --calibrate?", c.Format, calibrationFormat)
 	}
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.AMStart.Value, c.Finish.Value, c.Turnover.Value,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.LaunchMs,
 	}
 	for _, q := range c.LabelQuantiles {
 		figures = append(figures, float64(q))

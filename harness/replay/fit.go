@@ -12,8 +12,7 @@ import (
 	"heddle/traces"
 )
 
-// fitWorkloads fits what the tasks of each workload compute, and corrects it by
-// replays.
+// fitWorkloads fits what the tasks of each workload compute.
 func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
@@ -34,7 +33,6 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 		}
 		c.Workloads = append(c.Workloads, w)
 	}
-	c.correct(list)
 }
 
 // outputs are the bytes fetched by byte read, and written by byte fetched (by
@@ -178,22 +176,33 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 // correctable bounds the traces that are replayed to correct a fit.
 const correctable = 100_000
 
-// correct replays the traces under their own models and scales phases until
-// attempts take as long as in the traces.
-func (c *Calibration) correct(list []*Trace) {
-	for range 4 {
-		measured, simulated := map[phaseKey]*meanOf{}, map[phaseKey]*meanOf{}
-		for _, t := range list {
-			if t.tasks() > correctable {
-				continue
-			}
-			again, err := t.again(c)
+// corrections is how often traces are replayed to correct a fit.
+const corrections = 5
+
+// correct replays the traces under their own models and corrects phases, the
+// launch, and rates that were fitted, until attempts take, and are apart, as long
+// as in the traces.
+func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
+	var small []*Trace
+	measured := map[phaseKey]*meanOf{}
+	for _, t := range list {
+		if t.tasks() <= correctable {
+			small = append(small, t)
+			addMeans(measured, t)
+		}
+	}
+	levels := levelCosts(small)
+	for range corrections {
+		var again []*Trace
+		simulated := map[phaseKey]*meanOf{}
+		for _, t := range small {
+			x, err := t.again(c)
 			if err != nil {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("%s is not among those that the fit is corrected by: %v", t.Name, err))
+				c.Warnings = append(c.Warnings, fmt.Sprintf("the fit is not corrected by replays: %v", err))
 				return
 			}
-			addMeans(measured, t)
-			addMeans(simulated, again)
+			again = append(again, x)
+			addMeans(simulated, x)
 		}
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
@@ -209,6 +218,14 @@ func (c *Calibration) correct(list []*Trace) {
 				p.Corrected *= factor
 			}
 		}
+		var turn []float64
+		for _, t := range again {
+			turn = append(turn, t.turnovers()...)
+		}
+		if c.Turnover.Samples > 0 && len(turn) > 0 {
+			c.LaunchMs = max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value)
+		}
+		correctRates(fits, levels, levelCosts(again))
 	}
 }
 

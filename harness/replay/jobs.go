@@ -13,7 +13,7 @@ import (
 	"heddle/traces"
 )
 
-// builder of a replay's jobs.
+// jobMaker makes a replay's jobs.
 type jobMaker struct {
 	*Config
 	machines *sim.Cluster
@@ -21,8 +21,9 @@ type jobMaker struct {
 	topology *place.Topology // nil: blocks stay where they were
 	replicas draw.Key
 	compute  draw.Key
-	cached   map[blockKey]bool // copies that fit, on a node
-	cacheUse []int64           // by node
+	holds    map[traces.Attempt]float64 // see follow; nil: attempts take their own time
+	cached   map[blockKey]bool          // copies that fit, on a node
+	cacheUse []int64                    // by node
 }
 
 // blockKey is a cached copy.
@@ -82,6 +83,9 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 			m.record(j, &x)
 		}
 		list = append(list, x)
+	}
+	if m.holds != nil {
+		m.asFollowed(list)
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("trace %s: none of its jobs has a task", m.Trace.Name)
@@ -193,10 +197,13 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 			if a == nil {
 				continue
 			}
-			ms := a.Ms()
+			ms, held := m.holds[a.ID]
+			if !held {
+				ms = a.Ms()
+			}
 			if traces.TaskKind(k) == traces.Reduce {
 				work[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
-				work[i].FromLastMap = a.Start < last
+				work[i].FromLastMap = a.Start < last && !held
 				if work[i].FromLastMap {
 					ms = float64(a.End-last) / 1e6
 				}

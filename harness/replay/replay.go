@@ -21,7 +21,6 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/harness/cluster"
 	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
@@ -52,9 +51,9 @@ type Config struct {
 	Calibration *Calibration
 	// Modelled has tasks take what Calibration says instead of what was recorded.
 	Modelled bool
-	// Opportunities has nodes offered when the trace's heartbeats say, and not
-	// otherwise.
-	Opportunities bool
+	// Follow has nodes offered when the trace's heartbeats say, and at no other
+	// time, with recorded durations: see followed.
+	Follow bool
 	// Record is given the simulated run's events, in order; nil: none.
 	Record func(traces.Event)
 }
@@ -114,18 +113,19 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if x.Model, err = c.scheduler(); err != nil {
 		return nil, h, err
 	}
-	jobs, err := newJobMaker(c, &machines).jobs()
+	maker := newJobMaker(c, &machines)
+	if c.Follow {
+		if err := c.follow(x, maker); err != nil {
+			return nil, h, err
+		}
+	}
+	jobs, err := maker.jobs()
 	if err != nil {
 		return nil, h, err
 	}
 	x.Source = &sim.Jobs{List: jobs}
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
-	}
-	if c.Opportunities {
-		if x.Opportunities, err = c.Trace.opportunities(&machines); err != nil {
-			return nil, h, err
-		}
 	}
 	h.Cluster = facts(c.Trace, &machines)
 	return x, h, nil
@@ -229,20 +229,4 @@ func (c *Config) scheduler() (sched.Model, error) {
 		return nil, fmt.Errorf("replay: trace %s: its cluster's settings: %w", c.Trace.Name, err)
 	}
 	return m, nil
-}
-
-// opportunities are the recorded heartbeats.
-func (t *Trace) opportunities(x *sim.Cluster) ([]sim.Opportunity, error) {
-	if len(t.Heartbeats) == 0 {
-		return nil, fmt.Errorf("trace %s has no heartbeats: only runs under labels record them", t.Name)
-	}
-	var list []sim.Opportunity
-	for _, b := range t.Heartbeats {
-		i := slices.IndexFunc(x.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
-		if i < 0 {
-			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which the cluster has not", t.Name, b.Node)
-		}
-		list = append(list, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: cluster.NodeID(i)})
-	}
-	return list, nil
 }

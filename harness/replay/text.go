@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -59,6 +60,17 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
 	} else {
 		fmt.Fprintln(out, "\nAttempts on a node do not slow each other down, as far as these traces tell.")
+	}
+	for _, r := range []struct {
+		name, what string
+		rate       int64
+	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec}, {"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
+		switch {
+		case slices.Contains(c.FittedRates, r.name):
+			fmt.Fprintf(out, "%s moves %.3g MB/s, fitted to what maps take by locality.\n", r.what, float64(r.rate)/1e6)
+		case r.rate > 0:
+			fmt.Fprintf(out, "%s moves %.3g MB/s, as given.\n", r.what, float64(r.rate)/1e6)
+		}
 	}
 	for _, warning := range c.Warnings {
 		fmt.Fprintln(out, "warning:", warning)

@@ -21,8 +21,8 @@ type Trace struct {
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded opportunities.
 	Heartbeats []traces.Heartbeat
-	// LabelMs are the times from a decision to its container.
-	LabelMs []float64
+	// Decisions are the model's that were honoured.
+	Decisions []Decision
 	// Warnings say what the trace lacks.
 	Warnings []string
 
@@ -53,6 +53,13 @@ type Task struct {
 	Won *Attempt
 
 	block traces.Block
+}
+
+// Decision is a model's decision and what came of it.
+type Decision struct {
+	traces.Decision
+	GrantedAt traces.Time // when its container was seen
+	Bound     traces.Attempt
 }
 
 // Attempt is an attempt that was launched. End is 0 where it did not.
@@ -112,7 +119,7 @@ type builder struct {
 	*Trace
 	jobs    map[traces.JobID]*Job
 	blocks  map[traces.Block]*history
-	decided map[int64]traces.Time
+	decided map[int64]traces.Decision
 	tasks   int64
 }
 
@@ -140,7 +147,7 @@ func newBuilder(name string, h traces.Header) *builder {
 	}
 	return &builder{
 		Trace: t, jobs: map[traces.JobID]*Job{},
-		blocks: map[traces.Block]*history{}, decided: map[int64]traces.Time{},
+		blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
 	}
 }
 
@@ -207,10 +214,10 @@ func (b *builder) add(e traces.Event) error {
 		h := b.block(e.Block)
 		h.ram = append(h.ram, placed{e.T, e.Node, e.Gone})
 	case *traces.Decision:
-		b.decided[e.ID] = e.T
+		b.decided[e.ID] = *e
 	case *traces.Actuation:
-		if t, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= t {
-			b.LabelMs = append(b.LabelMs, float64(e.GrantedAt-t)/1e6)
+		if d, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= d.T {
+			b.Decisions = append(b.Decisions, Decision{d, e.GrantedAt, e.Bound})
 		}
 		delete(b.decided, e.Decision)
 	case *traces.Heartbeat:
@@ -257,6 +264,7 @@ func (b *builder) finish() (*Trace, error) {
 			}
 		}
 	}
+	slices.SortFunc(b.Decisions, func(x, y Decision) int { return cmp.Compare(x.ID, y.ID) })
 	b.seeNodes()
 	return b.Trace, nil
 }

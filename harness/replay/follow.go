@@ -1,0 +1,120 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"heddle/harness/cluster"
+	"heddle/harness/sim"
+	"heddle/traces"
+)
+
+// follow has the simulator offer nodes when the recorded heartbeats did. The
+// model then sees what it saw on the real cluster, and should decide the same.
+//
+// For that, nothing takes time but attempts, and these last from their decision
+// to when their room was seen to be free: their end, or the heartbeat of the
+// decision that took their place where that is later.
+func (c *Config) follow(x *sim.Config, m *jobMaker) error {
+	t := c.Trace
+	switch {
+	case len(t.Heartbeats) == 0 || len(t.Decisions) == 0:
+		return fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
+	case c.Modelled || c.Change.moves():
+		return errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
+	}
+	for _, b := range t.Heartbeats {
+		n, ok := m.ids[b.Node]
+		if !ok {
+			return fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
+		}
+		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: n})
+	}
+	beat := x.Costs.AMBeatMs
+	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
+	x.Costs.AMBeatMs = beat
+	m.holds = t.holds(m.machines)
+	return nil
+}
+
+// holds is how long, in ms, attempts held their room from their decision on.
+func (t *Trace) holds(x *sim.Cluster) map[traces.Attempt]float64 {
+	type held struct {
+		Decision
+		until traces.Time
+		next  bool // its room was taken again
+	}
+	byNode := map[traces.Node][]*held{}
+	for _, d := range t.Decisions {
+		if a := t.attempts[d.Bound]; a != nil && a.End > 0 {
+			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, until: a.End})
+		}
+	}
+	ms := map[traces.Attempt]float64{}
+	for _, n := range x.Nodes {
+		list := byNode[traces.Node(n.Name)]
+		slots := t.slots(n.Capacity)
+		for i, d := range list {
+			before := slices.DeleteFunc(slices.Clone(list[:i]), func(h *held) bool { return h.next })
+			if len(before) >= slots {
+				first := slices.MinFunc(before, func(a, b *held) int { return cmp.Compare(a.until, b.until) })
+				first.next = true
+				first.until = max(first.until, t.beatBefore(d.Node, d.T))
+			}
+		}
+		for _, d := range list {
+			ms[d.Bound] = float64(d.until.Milliseconds() - t.beatBefore(d.Node, d.T).Milliseconds())
+		}
+	}
+	return ms
+}
+
+// asFollowed has jobs come when their masters asked for containers, which is
+// when the model learnt of them, in the order in which it served them; and
+// reduces when it chose them: when they were asked for is not recorded.
+func (m *jobMaker) asFollowed(list []sim.Job) {
+	first := map[traces.JobID]int64{}
+	asked := map[traces.JobID][]int64{}
+	for _, d := range m.Trace.Decisions {
+		if _, ok := first[d.Job]; !ok {
+			first[d.Job] = d.ID
+		}
+		if d.What == traces.Reduce {
+			asked[d.Job] = append(asked[d.Job], m.Trace.beatBefore(d.Node, d.T).Milliseconds())
+		}
+	}
+	slices.SortStableFunc(list, func(a, b sim.Job) int { return cmp.Compare(first[a.ID], first[b.ID]) })
+	for i := range list {
+		x := &list[i]
+		x.SubmitMs, x.AMStartMs, x.ReduceAskMs = x.SubmitMs+int64(x.AMStartMs), 0, asked[x.ID]
+		if i > 0 {
+			x.SubmitMs = max(x.SubmitMs, list[i-1].SubmitMs)
+		}
+	}
+}
+
+// slots is how many of the jobs' maps a node holds.
+func (t *Trace) slots(room cluster.Resource) int {
+	size := sizeOf(t.Jobs[0].MapMemoryBytes, t.Jobs[0].MapVCores)
+	n := 0
+	for room = room.Sub(size); room.MemoryMB >= 0 && room.VCores >= 0; room = room.Sub(size) {
+		n++
+	}
+	return n
+}
+
+// beatBefore is when the node last reported, at t or before.
+func (t *Trace) beatBefore(n traces.Node, at traces.Time) traces.Time {
+	var last traces.Time
+	for _, b := range t.Heartbeats {
+		if b.T > at {
+			break
+		}
+		if b.Node == n {
+			last = b.T
+		}
+	}
+	return last
+}

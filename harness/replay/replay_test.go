@@ -1,0 +1,360 @@
+package replay
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/harness/config"
+	"heddle/harness/stats"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// TestRecorded replays real runs with recorded durations under their own model:
+// what is left to the simulator is when containers come.
+func TestRecorded(t *testing.T) {
+	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
+		x := loaded(t, trial)
+		again, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Actuator: x.Header.Actuator, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := x.MakespanMs(), again.MakespanMs()
+		if diff := math.Abs(is-was) / was; diff > 0.12 {
+			t.Errorf("%s: %.1f s measured, %.1f s replayed", trial, was/1000, is/1000)
+		}
+		if x.tasks() != again.tasks() || len(again.DurationsMs(traces.Map)) != 32 {
+			t.Errorf("%s: %d tasks, replayed %d with %d maps", trial, x.tasks(), again.tasks(), len(again.DurationsMs(traces.Map)))
+		}
+		if mix := again.Mix(); mix[traces.LevelNode] < 0.8 {
+			t.Errorf("%s: maps by level %v; the cluster had nearly all on nodes with their input", trial, mix)
+		}
+	}
+}
+
+// TestCalibrateRecovers simulates a cluster whose costs are known and has them
+// fitted to what came of it.
+func TestCalibrateRecovers(t *testing.T) {
+	truth, err := Calibrate([]*Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, Change{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := truth.workload("wordcount")
+	w.Map.FixedMs, w.Map.MsPerMiB, w.Map.Spread = 0, 2000, []float64{0.9, 1, 1.1}
+	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 4000, 0, []float64{0.8, 1, 1.2}
+	truth.Sharing = 0.5
+	var seen []*Trace
+	for seed := range uint64(3) {
+		x := loaded(t, "r01-wordcount-fifo")
+		again, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Seed: seed, Calibration: truth, Modelled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Header.Settings = x.Header.Settings
+		for i := range again.Nodes {
+			again.Nodes[i].Cores = x.Nodes[i].Cores // the header has those that are shared
+		}
+		seen = append(seen, again)
+	}
+	got, err := Calibrate(seen, Change{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := func(what string, got, want, part float64) {
+		t.Helper()
+		if math.Abs(got-want) > part*want {
+			t.Errorf("%s is fitted as %.4g, was %.4g", what, got, want)
+		}
+	}
+	if got.Sharing != truth.Sharing {
+		t.Errorf("sharing is fitted as %v, was %v; %v", got.Sharing, truth.Sharing, got.SharingSpread)
+	}
+	g := got.workload("wordcount")
+	within("maps' time", g.Map.MsPerMiB, 2000, 0.05)
+	within("reduces' time", g.Reduce.FixedMs, 4000, 0.15)
+	within("the master's start", got.AMStart.Value, truth.AMStart.Value, 0.01)
+	within("turnover", got.Turnover.Value, truth.Turnover.Value, 0.25)
+	within("finish", got.Finish.Value, truth.Finish.Value, 0.05)
+	if g.Map.Corrected < 0.9 || g.Map.Corrected > 1.1 {
+		t.Errorf("the fit was corrected by %v: it should have been right before", g.Map.Corrected)
+	}
+}
+
+// TestFitRates has the rates of a disk and an uplink found by what maps took at
+// each level.
+func TestFitRates(t *testing.T) {
+	h := traces.Header{Model: "yarn", Actuator: "none"}
+	for _, n := range []traces.NodeFacts{{Node: "a", Rack: "/1"}, {Node: "b", Rack: "/2"}} {
+		n.MemoryBytes, n.VCores, n.Worker = 1<<30, 1, true
+		h.Cluster.Nodes = append(h.Cluster.Nodes, n)
+	}
+	events := []traces.Event{&traces.JobSubmitted{Job: "job_1_0001", Name: "x", Maps: 30, MapMemoryBytes: 1 << 30, MapVCores: 1}}
+	at := traces.Time(0)
+	for i := range int32(30) {
+		task := traces.Task{Job: "job_1_0001", Index: i}
+		a := traces.Attempt{Task: task}
+		level := []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelOff}[i%3]
+		// 8 MiB: 4 s from the cache, 1 s more from the disk, 2 s more from elsewhere;
+		// give or take 50 ms.
+		took := traces.Time(4000+[]int{0, 1000, 3000}[i%3]+[]int{-50, 50}[i%2]) * 1e6
+		hosts := []traces.Node{"a"}
+		if level == traces.LevelOff {
+			hosts = []traces.Node{"b"}
+		}
+		events = append(events, &traces.TaskScheduled{Task: task, LengthBytes: 8 << 20, SplitHosts: hosts},
+			&traces.AttemptStarted{T: at, Attempt: a, Node: "a", ReplicaLocality: level},
+			&traces.AttemptFinished{T: at + took, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+		at += took + 1e9
+	}
+	traces.Sort(events)
+	x, err := New("made up", h, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Calibration{}
+	c.fitRates([]*Trace{x})
+	for what, rate := range map[string][2]int64{"disk": {c.DiskBytesPerSec, 8 << 20}, "uplink": {c.UplinkBytesPerSec, 4 << 20}} {
+		if math.Abs(float64(rate[0]-rate[1])) > 0.05*float64(rate[1]) {
+			t.Errorf("%s: fitted %d bytes/s, want %d", what, rate[0], rate[1])
+		}
+	}
+	if c.LinkBytesPerSec != 0 {
+		t.Errorf("a link of %d bytes/s, but no map read over one alone", c.LinkBytesPerSec)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	x := loaded(t, "r01-wordcount-yarn")
+	plain := changed(t, x, Change{})
+	t.Run("more nodes", func(t *testing.T) {
+		big := changed(t, x, Change{Nodes: 16, Racks: 4})
+		if len(big.Nodes) != 16 || big.Nodes[15].Rack != "/rack4" {
+			t.Errorf("%d nodes, the last %+v", len(big.Nodes), big.Nodes[len(big.Nodes)-1])
+		}
+		if big.MakespanMs() > 0.6*plain.MakespanMs() {
+			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", big.MakespanMs()/1000, plain.MakespanMs()/1000)
+		}
+		used := map[traces.Node]bool{}
+		for _, j := range big.Jobs {
+			for _, m := range j.Tasks[traces.Map] {
+				for _, n := range m.SplitHosts {
+					used[n] = true
+				}
+				if len(m.SplitHosts) != 2 {
+					t.Fatalf("a block with replicas on %v, want 2 as recorded", m.SplitHosts)
+				}
+			}
+		}
+		if len(used) < 8 {
+			t.Errorf("32 replicas on only %d of 16 nodes", len(used))
+		}
+	})
+	t.Run("replication", func(t *testing.T) {
+		for _, m := range changed(t, x, Change{Replication: 3}).Jobs[0].Tasks[traces.Map] {
+			if len(m.SplitHosts) != 3 {
+				t.Fatalf("replicas on %v, want 3", m.SplitHosts)
+			}
+		}
+	})
+	t.Run("speed", func(t *testing.T) {
+		fast := changed(t, x, Change{Speed: 2})
+		a, b := stats.Mean(plain.DurationsMs(traces.Map)).Value, stats.Mean(fast.DurationsMs(traces.Map)).Value
+		if math.Abs(a/b-2) > 0.01 {
+			t.Errorf("maps of %.0f ms take %.0f ms at twice the speed", a, b)
+		}
+	})
+	t.Run("load", func(t *testing.T) {
+		gap := func(t *Trace) traces.Time { return t.Jobs[1].T - t.Jobs[0].T }
+		if got, want := gap(changed(t, x, Change{Load: 4})), gap(x)/4; math.Abs(float64(got-want)) > 2e6 {
+			t.Errorf("the second job comes %v after the first, want %v", got, want)
+		}
+	})
+	t.Run("slots", func(t *testing.T) {
+		if one := changed(t, x, Change{Slots: 1}); one.MakespanMs() < 1.5*plain.MakespanMs() {
+			t.Errorf("%.1f s with half the slots, %.1f s before", one.MakespanMs()/1000, plain.MakespanMs()/1000)
+		}
+	})
+	for _, bad := range []Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {
+		if _, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Change: bad}); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
+func changed(t *testing.T, x *Trace, c Change) *Trace {
+	t.Helper()
+	again, err := Simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// TestSameSeed has replays come out the same one at a time and side by side.
+func TestSameSeed(t *testing.T) {
+	x := loaded(t, "r01-wordcount-fifo")
+	var list []Config
+	for range 2 {
+		for _, name := range []string{"yarn", "fifo", "delay", "acl", "fair", "random", "matching"} {
+			for seed := range uint64(2) {
+				list = append(list, Config{Trace: x, Model: config.Model{Model: name}, Seed: seed})
+			}
+		}
+	}
+	out, err := Outcomes(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := len(list) / 2
+	for i := range half {
+		if out[i].ScheduleDigest != out[i+half].ScheduleDigest || out[i].TraceDigest != out[i+half].TraceDigest {
+			t.Errorf("%s, seed %d: %s and %s", out[i].Model, out[i].Seed, out[i].ScheduleDigest, out[i+half].ScheduleDigest)
+		}
+		if out[i].Model != list[i].Model.Model || out[i].Seed != list[i].Seed || out[i].MakespanMs <= 0 || out[i].Attempts.OK != 36 {
+			t.Errorf("%d: %s, seed %d, %v ms, %+v", i, out[i].Model, out[i].Seed, out[i].MakespanMs, out[i].Attempts)
+		}
+	}
+	one, err := Outcomes(list[3:4])
+	if err != nil || one[0].TraceDigest != out[3].TraceDigest {
+		t.Errorf("alone %v, among others %v, %v", one[0].TraceDigest, out[3].TraceDigest, err)
+	}
+}
+
+func TestModelErrors(t *testing.T) {
+	x := loaded(t, "r01-wordcount-yarn")
+	for want, c := range map[string]Config{
+		"is not one of":           {Actuator: "hands"},
+		"are not one of":          {Model: config.Model{Splits: "half"}},
+		"with actuator none only": {Actuator: ActuatorLabels},
+		"nosuch":                  {Model: config.Model{Model: "nosuch"}},
+		"no jobs of workload":     {Modelled: true, Calibration: &Calibration{Format: 1}},
+	} {
+		c.Trace = x
+		if c.Model.Model == "" {
+			c.Model.Model = config.ModelYARN
+		}
+		if _, err := Simulate(&c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestCalibrationFile(t *testing.T) {
+	c, err := Calibrate([]*Trace{loaded(t, "r01-wordcount-yarn")}, Change{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "c.json")
+	if err := c.WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	x := loaded(t, "r03-wordcount-yarn")
+	again, err := ReadCalibration(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Outcomes([]Config{
+		{Trace: x, Model: OwnModel(x), Calibration: c, Modelled: true},
+		{Trace: x, Model: OwnModel(x), Calibration: again, Modelled: true},
+	})
+	if err != nil || out[0].TraceDigest != out[1].TraceDigest {
+		t.Errorf("a calibration that was written and read replays otherwise: %v", err)
+	}
+}
+
+func FuzzReadCalibration(f *testing.F) {
+	f.Add([]byte(`{"format":1,"workloads":[{"workload":"wordcount","map":{"fixedMs":1e3,"msPerMiB":2,"spread":[0.5,1,2]},"reduce":{"fixedMs":1}}]}`))
+	f.Add([]byte(`{"format":1,"sharing":-1}`))
+	f.Add([]byte(`{"format":2}`))
+	x, err := Load(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "c.json")
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadCalibration(path)
+		if err != nil {
+			return
+		}
+		// What is read replays, or says why not.
+		if _, err := Simulate(&Config{Trace: x, Model: OwnModel(x), Calibration: c, Modelled: true}); err != nil && err.Error() == "" {
+			t.Error("an empty error")
+		}
+	})
+}
+
+func TestBadTraces(t *testing.T) {
+	for want, events := range map[string][]traces.Event{
+		"no job is submitted": {&traces.NodeDown{}},
+		"submitted twice":     {&traces.JobSubmitted{Job: "a"}, &traces.JobSubmitted{Job: "a"}},
+		"-1 maps":             {&traces.JobSubmitted{Job: "a", Maps: -1}},
+		"more than":           {&traces.JobSubmitted{Job: "a", Maps: math.MaxInt32}},
+	} {
+		if _, err := New("x", traces.Header{}, events); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	// Events of jobs and tasks that are not there are passed over; a cluster that
+	// is not told has to be given.
+	x, err := New("x", traces.Header{}, []traces.Event{
+		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}},
+		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Trace: x, Model: OwnModel(x)}
+	if _, err := Simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
+		t.Errorf("error %v, want one that says how to give nodes", err)
+	}
+	c.Change.Nodes = 3
+	if _, err := Simulate(&c); err != nil {
+		t.Error(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.heddle")
+	data, err := os.ReadFile(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cut, data[:len(data)-40], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := Load(cut); err == nil && len(x.Warnings) == 0 {
+		t.Error("a trace that was cut off is loaded without a warning")
+	}
+}
+
+// TestOutMatchesDigest has the digest of a replay be that of its trace written.
+func TestOutMatchesDigest(t *testing.T) {
+	x := loaded(t, "r01-wordcount-fifo")
+	var events []traces.Event
+	out, err := Outcomes([]Config{{Trace: x, Model: OwnModel(x), Seed: 1, Record: func(e traces.Event) { events = append(events, e) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "out.heddle")
+	traces.Sort(events)
+	if err := tracefile.WriteFile(path, out[0].Header, events); err != nil {
+		t.Fatal(err)
+	}
+	report, err := tracefile.Check(path)
+	if err != nil || len(report.Damage)+len(report.Warnings) > 0 {
+		t.Fatalf("%v, %+v", err, report)
+	}
+	r, err := tracefile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for r.Next() {
+	}
+	if f := r.Footer(); f == nil || f.TraceDigest != out[0].TraceDigest || f.ScheduleDigest != out[0].ScheduleDigest {
+		t.Errorf("file %+v, replay %s %s", f, out[0].TraceDigest, out[0].ScheduleDigest)
+	}
+}
