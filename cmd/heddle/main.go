@@ -53,6 +53,7 @@ func newApp() *cli.App {
 		OnUsageError:   usageError,
 		Commands: []*cli.Command{
 			agentCommand(),
+			benchCommand(),
 			captureCommand(),
 			compareCommand(),
 			demoCommand(),
@@ -61,6 +62,7 @@ func newApp() *cli.App {
 			labCommand(),
 			labelsCommand(),
 			modelsCommand(),
+			paperCommand(),
 			replayCommand(),
 			runCommand(),
 			traceCommand(),
