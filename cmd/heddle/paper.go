@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
 )
@@ -24,6 +27,7 @@ func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 const fullSeeds, quickSeeds = 20, 6
 
 func paperCommand() *cli.Command {
+	var root string
 	return &cli.Command{
 		Name:      "paper",
 		Usage:     "a paper's tables and figures beside ours",
@@ -37,18 +41,26 @@ not testable. FIGURE is a part or a claim of it. For example:
    heddle paper clqlmrs --quick
    heddle paper clqlmrs fig5 table4
    heddle paper clqlmrs -o clqlmrs.html
+   heddle paper clqlmrs --live             its experiment on a cluster, at a lab's size
+   heddle paper clqlmrs --live-run RUN-FOLDER
    heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict}'`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: fmt.Sprintf("%d seeds instead of %d", quickSeeds, fullSeeds)},
 			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
 			&cli.Uint64Flag{Name: "seed", Usage: "that all others are drawn from", Value: 1},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "of what is printed: text, markdown, csv or json"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "o", Usage: "write one offline HTML page to `FILE` besides"},
+			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print what came of it"},
+			&cli.StringFlag{Name: "live-run", Usage: "print what came of the run in `DIR`, finished or not"},
+			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab of --live, instead of the lab"},
+			runsFlag(&root),
 		},
-		Action: runPaper,
+		Action: func(c *cli.Context) error { return runPaper(c, root) },
 	}
 }
 
-func runPaper(c *cli.Context) error {
+func runPaper(c *cli.Context, root string) error {
 	args, err := arguments(c)
 	if err != nil {
 		return err
@@ -61,26 +73,119 @@ func runPaper(c *cli.Context) error {
 	if i < 0 {
 		return withCode(exitUsage, fmt.Errorf("no paper %q; heddle paper lists them", args[0]))
 	}
-	o := paper.Options{Parts: args[1:], Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0)}
+	p := list[i]
+	format := c.String("format")
+	if c.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "markdown", "csv", "json"}, format) {
+		return withCode(exitUsage, fmt.Errorf("--format %q: want text, markdown, csv or json", format))
+	}
+	var r *paper.Report
+	switch {
+	case c.IsSet("live-run") || c.Bool("live"):
+		r, err = livePaper(c, p, args[1:], root)
+	default:
+		r, err = simulatedPaper(c, p, args[1:])
+	}
+	if err != nil {
+		return err
+	}
+	if file := c.String("o"); file != "" {
+		var page bytes.Buffer
+		if err = r.WritePage(&page); err == nil {
+			err = os.WriteFile(file, page.Bytes(), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write page: %w", err)
+		}
+	}
+	switch out := c.App.Writer; format {
+	case "json":
+		return printJSON(out, r)
+	case "markdown":
+		return r.WriteMarkdown(out)
+	case "csv":
+		return r.WriteCSV(out)
+	default:
+		return r.WriteText(out)
+	}
+}
+
+func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Report, error) {
+	o := paper.Options{Parts: parts, Seed: c.Uint64("seed"), Seeds: fullSeeds, Workers: runtime.GOMAXPROCS(0), Progress: paperProgress(os.Stderr)}
 	if c.Bool("quick") {
 		o.Seeds = quickSeeds
 	}
 	if c.IsSet("seeds") {
 		if o.Seeds = c.Int("seeds"); o.Seeds < 2 || o.Seeds > 10_000 {
-			return withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; intervals take 2", o.Seeds))
+			return nil, withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; intervals take 2", o.Seeds))
 		}
 	}
-	o.Progress = paperProgress(os.Stderr)
-	r, err := list[i].Run(c.Context, o)
+	r, err := p.Run(c.Context, o)
 	switch {
 	case errors.Is(err, paper.ErrUnknown):
-		return withCode(exitUsage, err)
+		return nil, withCode(exitUsage, err)
 	case err != nil:
-		return fmt.Errorf("paper %s: %w", args[0], err)
-	case c.Bool("json"):
-		return printJSON(c.App.Writer, r)
+		return nil, fmt.Errorf("paper %s: %w", p.Name, err)
 	}
-	return r.WriteText(c.App.Writer)
+	return r, nil
+}
+
+// livePaper is what came of the paper's experiment on a cluster: of a run that
+// there is, or of one carried out now.
+func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*paper.Report, error) {
+	dir := c.String("live-run")
+	switch {
+	case len(parts) > 0:
+		return nil, withCode(exitUsage, fmt.Errorf("a live run has no figure %q", parts[0]))
+	case dir != "" && c.Bool("live"):
+		return nil, withCode(exitUsage, errors.New("--live makes a run, --live-run reads one: give one of them"))
+	case dir == "":
+		var err error
+		if dir, err = runLivePaper(c, p, root); err != nil {
+			return nil, err
+		}
+	}
+	t, err := paper.ReadLive(dir)
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	return &paper.Report{
+		Paper: p.Name, Title: p.Title, Source: p.Source, Live: t,
+		Criteria: []paper.Criterion{}, Findings: []paper.Criterion{}, Figures: []*paper.Figure{},
+	}, nil
+}
+
+// runLivePaper carries out the paper's experiment and returns its run folder.
+func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
+	o := experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
+	var err error
+	if o.Experiment, err = config.ParseExperiment(p.Name+".yaml", o.Source); err != nil {
+		return "", err
+	}
+	if c.IsSet("seed") {
+		o.Experiment.Seed = c.Uint64("seed")
+	}
+	name := o.Experiment.Cluster
+	if c.IsSet("cluster") {
+		name = c.String("cluster")
+	}
+	if o.Cluster, err = loadCluster(name); err != nil {
+		return "", err
+	}
+	if o.Root, err = runsRoot(root); err != nil {
+		return "", err
+	}
+	progress := newProgress(os.Stderr)
+	o.Progress = progress.step
+	run, err := experiment.Run(c.Context, o)
+	progress.close()
+	if run == nil {
+		return "", runError(err)
+	}
+	fmt.Fprintln(os.Stderr, "run folder:", run.Dir)
+	return run.Dir, runError(err)
 }
 
 func listPapers(c *cli.Context) error {

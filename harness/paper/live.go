@@ -1,15 +1,227 @@
 package paper
 
-import "bufio"
+import (
+	"bufio"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
 
-// Live is an experiment on a cluster.
+	"heddle/harness/experiment"
+	"heddle/harness/fidelity"
+	"heddle/harness/runs"
+	"heddle/harness/stats"
+	"heddle/traces/summary"
+	"heddle/traces/tracefile"
+)
+
+// Live is a paper's experiment on a cluster, at a size that a lab can run.
 type Live struct {
 	Experiment []byte // an experiment file
 }
 
-// LiveTable is what such a run came to.
+// LiveTable is what a run on a cluster came to, with what replays predict
+// beside it. Its JSON keys are stable.
 type LiveTable struct {
-	Run string `json:"run"`
+	Run      string    `json:"run"`
+	Rows     []LiveRow `json:"rows"`
+	Warnings []string  `json:"warnings"`
 }
 
-func (t *LiveTable) writeText(w *bufio.Writer) {}
+// LiveRow is one workload under one model: means over repeats.
+type LiveRow struct {
+	Workload string `json:"workload"`
+	Model    string `json:"model"`
+	Runs     int    `json:"runs"`
+	// CompletionS is jobs' mean time from submission to end, SavesPct how much
+	// less that is than the first model's, repeat by repeat.
+	CompletionS Value `json:"completionS"`
+	SavesPct    Value `json:"savesPct"`
+	// CachePct and LocalPct are of maps that succeeded, by where their block was:
+	// cached on the node; cached or on disk. AdherencePct is of decisions, those
+	// that were carried out.
+	CachePct     Value `json:"cachePct"`
+	LocalPct     Value `json:"localPct"`
+	AdherencePct Value `json:"adherencePct"`
+	// PredictedS is what replays, calibrated on the other repeats, make of
+	// CompletionS, ErrorPct how far they are from it, trial by trial.
+	PredictedS Value `json:"predictedS"`
+	ErrorPct   Value `json:"errorPct"`
+}
+
+// measured is one finished trial.
+type measured struct {
+	experiment.Result
+	seconds, cache, local, adherence float64
+	steered                          bool
+}
+
+// ReadLive makes the table of the run in folder dir, as far as it has come.
+func ReadLive(dir string) (*LiveTable, error) {
+	run, err := runs.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read live run: %w", err)
+	}
+	results, err := experiment.Results(run)
+	if err != nil {
+		return nil, fmt.Errorf("read live run: %w", err)
+	}
+	if len(results) == 0 {
+		return nil, fmt.Errorf("read live run %s: no finished trial; heddle run --resume %s goes on with it", dir, dir)
+	}
+	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: []string{}}
+	if left := len(run.Manifest().Trials) - len(results); left > 0 {
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(run.Manifest().Trials)))
+	}
+	var trials []measured
+	for _, r := range results {
+		m := measured{Result: r}
+		if err := m.read(filepath.Join(run.TrialDir(r.Trial), "trace.heddle")); err != nil {
+			return nil, fmt.Errorf("read live run: %w", err)
+		}
+		trials = append(trials, m)
+	}
+	predicted, err := fidelity.Of(dir, fidelity.Options{})
+	if err != nil { // what was measured stands without it
+		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
+	} else {
+		t.Warnings = append(t.Warnings, predicted.Warnings...)
+	}
+	t.fill(trials, predicted)
+	return t, nil
+}
+
+// read takes a trial's figures from its trace.
+func (m *measured) read(path string) error {
+	trace, err := tracefile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer trace.Close()
+	s := summary.Of(trace.Header(), trace.All())
+	if err := trace.Err(); err != nil {
+		return err
+	}
+	for _, j := range m.Jobs {
+		m.seconds += float64(j.CompletionMs) / 1000 / float64(len(m.Jobs))
+	}
+	l := s.Locality
+	if known := float64(l.Cache + l.Node + l.Rack + l.Off); known > 0 {
+		m.cache, m.local = 100*float64(l.Cache)/known, 100*float64(l.Cache+l.Node)/known
+	}
+	if s.Decisions.Made > 0 {
+		m.steered, m.adherence = true, 100*float64(s.Decisions.Honoured)/float64(s.Decisions.Made)
+	}
+	return nil
+}
+
+// fill makes a row of each workload and model, in the run's order of models in
+// its first repeat by name.
+func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
+	none := ValueOf(stats.Mean(nil))
+	var workloads, models []string
+	for _, m := range trials {
+		if !slices.Contains(workloads, m.Workload) {
+			workloads = append(workloads, m.Workload)
+		}
+		if !slices.Contains(models, m.Model) {
+			models = append(models, m.Model)
+		}
+	}
+	slices.SortStableFunc(models, func(a, b string) int { return liveOrder(a) - liveOrder(b) })
+	for _, workload := range workloads {
+		of := func(model string) []measured {
+			var list []measured
+			for _, m := range trials {
+				if m.Workload == workload && m.Model == model {
+					list = append(list, m)
+				}
+			}
+			return list
+		}
+		first := of(models[0])
+		for _, model := range models {
+			list := of(model)
+			if len(list) == 0 {
+				continue
+			}
+			mean := func(x func(measured) float64) Value { return ValueOf(stats.Mean(each(list, x))) }
+			row := LiveRow{
+				Workload: workload, Model: model, Runs: len(list), SavesPct: none, AdherencePct: none, PredictedS: none, ErrorPct: none,
+				CompletionS: mean(func(m measured) float64 { return m.seconds }),
+				CachePct:    mean(func(m measured) float64 { return m.cache }),
+				LocalPct:    mean(func(m measured) float64 { return m.local }),
+			}
+			if list[0].steered {
+				row.AdherencePct = mean(func(m measured) float64 { return m.adherence })
+			}
+			if model != models[0] {
+				row.SavesPct = saved(first, list)
+			}
+			row.predict(predicted)
+			t.Rows = append(t.Rows, row)
+		}
+	}
+}
+
+func each(list []measured, x func(measured) float64) []float64 {
+	xs := make([]float64, len(list))
+	for i, m := range list {
+		xs[i] = x(m)
+	}
+	return xs
+}
+
+// liveOrder puts baselines first.
+func liveOrder(model string) int {
+	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
+}
+
+// saved is how much less b took than a, in percent, by repeats that have both.
+func saved(a, b []measured) Value {
+	var x, y []float64
+	for _, m := range b {
+		if i := slices.IndexFunc(a, func(n measured) bool { return n.Repeat == m.Repeat }); i >= 0 {
+			x, y = append(x, a[i].seconds), append(y, m.seconds)
+		}
+	}
+	r := stats.PairedRatio(x, y).Estimate
+	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
+	return ValueOf(r)
+}
+
+// predict puts the replays' means beside what was measured.
+func (r *LiveRow) predict(p *fidelity.Report) {
+	if p == nil {
+		return
+	}
+	for _, own := range p.Own {
+		if own.Workload != r.Workload || own.Model != r.Model {
+			continue
+		}
+		var seconds []float64
+		for _, t := range own.Trials {
+			seconds = append(seconds, t.PredictedMs/1000)
+		}
+		r.PredictedS = ValueOf(stats.Mean(seconds))
+		r.ErrorPct = Value{own.MeanAbsErrorPct, own.CI95Pct}
+	}
+}
+
+func (t *LiveTable) writeText(w *bufio.Writer) {
+	fmt.Fprintf(w, "live  %s, means over repeats with their 95 %% interval\n", t.Run)
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tabs, "  workload\tmodel\tn\tcompletion s\tsaves %\tcache %\tlocal %\tadherence %\tpredicted s\terror %")
+	for _, r := range t.Rows {
+		fmt.Fprintf(tabs, "  %s\t%s\t%d", r.Workload, r.Model, r.Runs)
+		for _, v := range []Value{r.CompletionS, r.SavesPct, r.CachePct, r.LocalPct, r.AdherencePct, r.PredictedS, r.ErrorPct} {
+			fmt.Fprintf(tabs, "\t%s", v)
+		}
+		fmt.Fprintln(tabs)
+	}
+	tabs.Flush()
+	wrap(w, "  note: ", "saves: against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. predicted: replays calibrated on the other repeats.")
+	for _, warning := range t.Warnings {
+		wrap(w, "  warning: ", warning)
+	}
+}

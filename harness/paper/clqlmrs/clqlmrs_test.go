@@ -1,0 +1,145 @@
+package clqlmrs
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/cluster"
+	"heddle/harness/config"
+	"heddle/harness/paper"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+)
+
+// TestSetUp holds the testbed to what the paper says of it.
+func TestSetUp(t *testing.T) {
+	columns, settings := byApplication()
+	var first sim.Job
+	for i, x := range settings {
+		c, jobs, err := x.Config(5)
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%s: %d jobs, error %v", columns[i], len(jobs), err)
+		}
+		j := jobs[0]
+		if i == 0 {
+			first = j
+		}
+		if !cmp.Equal(j.Replicas, first.Replicas) || !cmp.Equal(j.Cached, first.Cached) {
+			t.Errorf("%s: blocks are elsewhere than %s's", columns[i], columns[0])
+		}
+		cached := make([]int64, len(c.Cluster.Nodes))
+		start := int32(0)
+		for m, end := range j.Replicas.Ends {
+			hosts := j.Replicas.Nodes[start:end]
+			racks := map[string]bool{}
+			for _, n := range hosts {
+				racks[c.Cluster.Nodes[n].Rack] = true
+			}
+			if len(hosts) != 3 || len(racks) != 2 {
+				t.Errorf("%s: map %d on %v, want 3 nodes in 2 racks", columns[i], m, hosts)
+			}
+			start = end
+		}
+		for _, n := range j.Cached.Nodes {
+			cached[n] += x.blockMiB << 20
+		}
+		for n, bytes := range cached {
+			if float64(bytes) > x.cacheGiB*(1<<30)/6 {
+				t.Errorf("%s: dn%d caches %d bytes, more than it has", columns[i], n+1, bytes)
+			}
+		}
+	}
+	x := standard
+	x.app = ""
+	if _, jobs, err := x.Config(5); err != nil || len(jobs) != len(applications) {
+		t.Errorf("all at once: %d jobs, error %v", len(jobs), err)
+	}
+}
+
+// TestCorners has every model through layouts that leave nothing to choose, or
+// nothing to learn.
+func TestCorners(t *testing.T) {
+	corners := map[string]environment{
+		"more slots than maps": {nodes: 6, slots: 4, maps: 3, replication: 3, cachedPct: 60},
+		"no cached block":      {nodes: 6, slots: 2, maps: 20, replication: 3},
+		"all cached":           {nodes: 6, slots: 2, maps: 20, replication: 3, cachedPct: 100},
+		"one node":             {nodes: 1, slots: 2, maps: 5, replication: 1, cachedPct: 50},
+		"one map":              {nodes: 6, slots: 1, maps: 1, replication: 1, cachedPct: 100},
+		"everywhere":           {nodes: 4, slots: 1, maps: 8, replication: 4, cachedPct: 50},
+	}
+	for name, x := range corners {
+		p := &paper.Paper{Parts: []paper.Part{{ID: "all", Run: func(b *paper.Bench) (*paper.Figure, error) {
+			for _, s := range learners {
+				if s.model == "clqlmrs" {
+					s.params = withEpisodes(s.params)
+				}
+				trials, err := b.Trials(s.in(x))
+				if err != nil {
+					return nil, err
+				}
+				for _, trial := range trials[0] {
+					maps := int64(0)
+					for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
+						maps += trial.Maps[level]
+					}
+					if maps != int64(x.maps) || trial.Cache > trial.Cached+1e-9 {
+						t.Errorf("%s under %s: %d maps of %d, %g %% cache-local of %g %%", name, s.label, maps, x.maps, trial.Cache, trial.Cached)
+					}
+				}
+			}
+			return &paper.Figure{}, nil
+		}}}}
+		if _, err := p.Run(context.Background(), paper.Options{Seed: 1, Seeds: 2, Workers: 2}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func withEpisodes(p sched.Params) sched.Params {
+	q := sched.Params{"episodes": "100"}
+	for k, v := range p {
+		q[k] = v
+	}
+	return q
+}
+
+func TestLiveExperiment(t *testing.T) {
+	e, err := config.ParseExperiment("clqlmrs.yaml", Paper().Live.Experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Repeats < 5 || e.Cache.Fraction != 0.5 || len(e.Workloads) != 3 || len(e.Models) < 4 {
+		t.Errorf("%+v: want 5 repeats of 3 workloads under 4 models, half cached", e)
+	}
+}
+
+// TestSameVerdicts holds verdicts to come out alike from two seeds, with as few
+// as --quick takes.
+func TestSameVerdicts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes of processor time: run without -short")
+	}
+	verdicts := func(seed uint64) map[string]paper.Verdict {
+		p := Paper()
+		var rules []string
+		for _, r := range p.Rules {
+			rules = append(rules, r.ID)
+		}
+		r, err := p.Run(context.Background(), paper.Options{Parts: rules, Seed: seed, Seeds: 6, Workers: runtime.GOMAXPROCS(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]paper.Verdict{}
+		for _, c := range append(r.Criteria, r.Findings...) {
+			got[c.ID] = c.Verdict
+			t.Logf("seed %d: %s %s: ours %v %v; %s", seed, c.ID, c.Verdict, c.Ours, c.CI95, c.Note)
+		}
+		return got
+	}
+	if diff := cmp.Diff(verdicts(1), verdicts(2)); diff != "" {
+		t.Errorf("from another seed (-1 +2):\n%s", diff)
+	}
+}
