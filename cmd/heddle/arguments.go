@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -24,7 +25,7 @@ func arguments(c *cli.Context) ([]string, error) {
 			continue
 		}
 		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if _, isBool := c.Value(name).(bool); isBool && !given {
+		if !given && isBool(c.Command.Flags, name) {
 			value, given = "true", true
 		}
 		if !given && len(rest) > 0 {
@@ -35,4 +36,12 @@ func arguments(c *cli.Context) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// isBool says whether a flag needs no value.
+func isBool(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
+		_, is := f.(*cli.BoolFlag)
+		return is && slices.Contains(f.Names(), name)
+	})
 }
