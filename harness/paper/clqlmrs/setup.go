@@ -32,7 +32,7 @@ type testbed struct {
 // standard is the set-up of all figures but for what they vary.
 var standard = testbed{
 	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
-	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 0.05, actuator: sim.Ideal,
+	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
 }
 
 // ramGB is of DataNodes 1 to 6, cores of each.
@@ -129,6 +129,7 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology, cach
 type environment struct {
 	nodes, slots, maps, replication int
 	cachedPct                       int
+	layout                          int // a number: others place blocks otherwise
 }
 
 // Config is the environment with blocks on nodes at random, and a share of them
@@ -139,7 +140,7 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c.Cluster.Nodes, _ = nodes(x.nodes, func(int) sim.Node { return sim.Node{Capacity: container.Times(int32(x.slots))} })
 	j := sim.Job{MapWork: []sim.Work{{FixedMs: 60_000}}}
 	j.Name, j.User, j.Queue, j.Maps, j.MapSize = "episode", "bench", "default", int32(x.maps), container
-	key := draw.Stream(seed, "environment")
+	key := draw.Stream(seed, "environment").At(uint64(x.layout))
 	order := shuffled(key.At(0), x.maps)
 	cached := x.maps * x.cachedPct / 100
 	for i := range x.maps {
@@ -182,6 +183,7 @@ var (
 	learnerC = scheduler{"CLQLMRS, Q-learning, cumulative", "clqlmrs", sched.Params{"update": "q", "reward": "cumulative"}}
 	classes  = scheduler{"CLQLMRS, by class", "clqlmrs", sched.Params{"table": "class"}}
 	matching = scheduler{"matching", "matching", nil}
+	patient  = scheduler{"ACL, C = D = 2000", "acl", sched.Params{"c": "2000", "d": "2000"}}
 )
 
 // four are those of all figures but the fifth.
