@@ -265,18 +265,25 @@ var errSuperseded = errors.New("another has taken over")
 // renew sets the modification time of the epoch's folder, unless a later epoch
 // has an owner.
 func (b book) renew(ctx context.Context, epoch int) error {
-	l, err := b.lease(ctx)
+	// The NameNode alone is asked: DataNodes of a cluster at work may be slow.
+	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return err
 	}
-	if l.Epoch > epoch {
-		return fmt.Errorf("%w: %v", errSuperseded, l.Owner)
-	}
-	if l.Epoch < epoch {
-		return fmt.Errorf("%w, or has removed %s", errSuperseded, folderOf(epoch))
+	if len(epochs) > 0 && epochs[0] > epoch { // perhaps its taker died before it was one
+		l, err := b.lease(ctx)
+		if err != nil {
+			return err
+		}
+		if l.Epoch > epoch {
+			return fmt.Errorf("%w: %v", errSuperseded, l.Owner)
+		}
 	}
 	folder := folderOf(epoch)
 	names, err := b.files.List(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(names, "owner") {
+		return fmt.Errorf("%w, or has removed %s", errSuperseded, folder)
+	}
 	if err != nil {
 		return err
 	}
