@@ -68,12 +68,11 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, nodes: newNodes(),
 		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
 	}
-	defer im.sorter.Close()
 	err := im.read()
 	if err == nil {
 		err = im.write()
 	}
-	if err != nil {
+	if err = errors.Join(err, im.sorter.Close()); err != nil {
 		return nil, err
 	}
 	r := &Imported{

@@ -104,10 +104,10 @@ func micros(to []byte, t traces.Time) []byte {
 
 func (w *writer) put(o members.Object) {
 	if w.started {
-		w.buf.WriteByte(',')
+		w.buf.WriteString(",")
 	}
 	w.started = true
-	w.buf.WriteByte('\n')
+	w.buf.WriteString("\n")
 	w.line = o.End()
 	w.buf.Write(w.line)
 }
@@ -264,7 +264,9 @@ func (w *writer) slice(r running, end traces.Time, e *traces.AttemptFinished) {
 			name string
 			n    int64
 		}{
-			{"hdfsReadBytes", e.Counters.HDFSReadBytes}, {"shuffleBytes", e.Counters.ShuffleBytes}, {"hdfsWrittenBytes", e.Counters.HDFSWrittenBytes},
+			{"hdfsReadBytes", e.Counters.HDFSReadBytes},
+			{"shuffleBytes", e.Counters.ShuffleBytes},
+			{"hdfsWrittenBytes", e.Counters.HDFSWrittenBytes},
 			{"cpuMs", e.Counters.CPUMs},
 		} {
 			if v.n >= 0 {

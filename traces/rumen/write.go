@@ -216,11 +216,20 @@ func (w *writer) attempt(to []byte, a *byjob.Attempt) []byte {
 		name string
 		n    int64
 	}{
-		{"hdfsBytesRead", c.HDFSReadBytes}, {"hdfsBytesWritten", c.HDFSWrittenBytes},
-		{"fileBytesRead", c.FileReadBytes}, {"fileBytesWritten", c.FileWrittenBytes},
-		{"mapInputRecords", mapIn}, {"mapInputBytes", Unknown}, {"mapOutputBytes", c.MapOutputBytes}, {"mapOutputRecords", mapOut},
-		{"combineInputRecords", Unknown}, {"reduceInputGroups", Unknown}, {"reduceInputRecords", reduceIn},
-		{"reduceShuffleBytes", c.ShuffleBytes}, {"reduceOutputRecords", reduceOut}, {"spilledRecords", c.SpilledRecords},
+		{"hdfsBytesRead", c.HDFSReadBytes},
+		{"hdfsBytesWritten", c.HDFSWrittenBytes},
+		{"fileBytesRead", c.FileReadBytes},
+		{"fileBytesWritten", c.FileWrittenBytes},
+		{"mapInputRecords", mapIn},
+		{"mapInputBytes", Unknown},
+		{"mapOutputBytes", c.MapOutputBytes},
+		{"mapOutputRecords", mapOut},
+		{"combineInputRecords", Unknown},
+		{"reduceInputGroups", Unknown},
+		{"reduceInputRecords", reduceIn},
+		{"reduceShuffleBytes", c.ShuffleBytes},
+		{"reduceOutputRecords", reduceOut},
+		{"spilledRecords", c.SpilledRecords},
 	} {
 		o.Int(v.name, v.n)
 	}

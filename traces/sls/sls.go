@@ -152,11 +152,12 @@ func (r *Reader) Err() error { return r.err }
 func (r *Reader) read() bool {
 	s := r.scan
 	r.job = Job{StartMs: Unknown, EndMs: Unknown, Count: 1, Tasks: r.job.Tasks[:0], Offset: s.Offset()}
-	j, isJob, kind := &r.job, false, ""
+	j, isJob, isHeader, kind := &r.job, false, false, ""
 	s.Object()
 	for first := true; s.More(&first, '}'); {
 		key := s.Key()
 		isJob = isJob || strings.HasPrefix(string(key), "job.")
+		isHeader = isHeader || strings.HasPrefix(string(key), "num.")
 		switch string(key) {
 		case "num.nodes":
 			r.number(&r.nodes, 0, maxTasks)
@@ -189,6 +190,9 @@ func (r *Reader) read() bool {
 		default:
 			r.keep(&j.Members, key)
 		}
+	}
+	if !isJob && !isHeader && s.Err() == nil {
+		r.mend(noJob, "no member of it begins with job.")
 	}
 	if kind != "" && kind != "mapreduce" {
 		j.Members = members.AppendString(j.Members, "am.type", kind)
