@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -212,7 +211,7 @@ func paperProgress(out *os.File) func(paper.Progress) {
 		case !terminal:
 			fmt.Fprintln(out, line)
 		case p.Parts == p.All:
-			io.WriteString(out, "\r\x1b[K") //nolint:errcheck // progress only
+			fmt.Fprint(out, "\r\x1b[K")
 		default:
 			fmt.Fprintf(out, "\r\x1b[K%s", line)
 		}

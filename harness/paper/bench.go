@@ -16,7 +16,7 @@ import (
 )
 
 // Setting is a cluster and the jobs on it: all of a simulation but the model.
-// Printed with %+v it must say all that it is.
+// It is a struct of plain values: two that print alike with %#v are the same.
 type Setting interface {
 	// Config is a run's set-up, without Source, Model and Seed, and its jobs.
 	// Whatever is random comes from the seed, by name, so that all models see the
@@ -32,7 +32,7 @@ type Case struct {
 }
 
 func (c Case) name() string {
-	return fmt.Sprintf("%T%+v %s%v", c.Setting, c.Setting, c.Model, c.Params)
+	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
 }
 
 // Trial is what one simulation came to. Shares are percent of the maps.
@@ -187,9 +187,15 @@ func Each(trials []Trial, of func(*Trial) float64) []float64 {
 	return xs
 }
 
-// Metrics of a trial.
-func Seconds(t *Trial) float64     { return t.Seconds }
-func CacheRate(t *Trial) float64   { return t.Cache }
-func LocalRate(t *Trial) float64   { return t.Local }
-func RackRate(t *Trial) float64    { return t.Rack }
+// Seconds is a job's time from submission to end.
+func Seconds(t *Trial) float64 { return t.Seconds }
+
+// CacheRate is the percentage of maps that ran where their block was cached.
+func CacheRate(t *Trial) float64 { return t.Cache }
+
+// LocalRate is the percentage of maps that ran where their block was, cached or
+// on disk.
+func LocalRate(t *Trial) float64 { return t.Local }
+
+// CachedShare is the percentage of maps whose block was cached anywhere.
 func CachedShare(t *Trial) float64 { return t.Cached }

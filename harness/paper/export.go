@@ -105,8 +105,13 @@ func (r *Report) WriteCSV(out io.Writer) error {
 				column, unit string
 				Value
 			}{
-				{"completion", "s", x.CompletionS}, {"saves", "%", x.SavesPct}, {"cache", "%", x.CachePct}, {"local", "%", x.LocalPct},
-				{"adherence", "%", x.AdherencePct}, {"predicted", "s", x.PredictedS}, {"error", "%", x.ErrorPct},
+				{"completion", "s", x.CompletionS},
+				{"saves", "%", x.SavesPct},
+				{"cache", "%", x.CachePct},
+				{"local", "%", x.LocalPct},
+				{"adherence", "%", x.AdherencePct},
+				{"predicted", "s", x.PredictedS},
+				{"error", "%", x.ErrorPct},
 			} {
 				line("live "+x.Workload, x.Model, v.column, v.unit, "", v.Value, "")
 			}

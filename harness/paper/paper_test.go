@@ -266,3 +266,21 @@ func TestLive(t *testing.T) {
 		t.Errorf("a folder without a run: error %v", err)
 	}
 }
+
+// TestLivePrediction reads the run of several repeats that the tests of package
+// fidelity keep.
+func TestLivePrediction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays six trials, each calibrated on others: run without -short")
+	}
+	table, err := ReadLive("../fidelity/testdata/run")
+	check(t, err)
+	for _, row := range table.Rows {
+		if row.Runs < 2 || !row.CompletionS.CI95.Bounded() || !(row.PredictedS.Value > 0) || !(row.ErrorPct.Value >= 0) {
+			t.Errorf("%+v: want several runs, an interval and a prediction with its error", row)
+		}
+		if low, high := row.CachePct.Value, row.LocalPct.Value; !(low >= 0 && low <= high && high <= 100) {
+			t.Errorf("%s under %s: cache %v %%, local %v %%", row.Workload, row.Model, low, high)
+		}
+	}
+}

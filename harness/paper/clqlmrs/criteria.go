@@ -156,46 +156,57 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
+	larger := true // than FIFO's
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
-			if more(g.of(i, k-1, paper.CacheRate), g.of(i, k, paper.CacheRate)).Lo <= 0 {
+			if e := more(g.of(i, k-1, paper.CacheRate), g.of(i, k, paper.CacheRate)); e.Hi < 0 {
 				j.Verdict = paper.Fails
-				all = append(all, fmt.Sprintf("%s does not rise from %s to %s", fifth[i].label, g.columns[k-1], g.columns[k]))
+				all = append(all, fmt.Sprintf("%s falls from %s to %s", fifth[i].label, g.columns[k-1], g.columns[k]))
 			}
 		}
+		larger = larger && (i == 0 || more(rise(0), rise(i)).Lo > 0)
 	}
-	if j.Verdict == paper.Holds && j.Ours.Lo < 3 {
+	switch {
+	case j.Verdict == paper.Holds && j.Ours.Lo < 3 && larger:
+		j.Verdict = paper.Direction
+	case j.Ours.Lo < 3:
 		j.Verdict = paper.Fails
-		if j.Ours.Lo > 1 {
-			j.Verdict = paper.Direction
-		}
 	}
 	j.Note = strings.Join(all, ", ") + "; a scheduler blind to the cache hits one in three of what is cached (a copy on one of three replicas), so none can rise more than about 3 times as much"
 	return j, nil
 }
 
-// judgePatience takes waiting from tasks that last as long wherever they run:
-// what a job takes longer there is waiting.
+// judgePatience takes waiting from jobs too small to fill the cluster, whose maps
+// last as long wherever they run: what they take longer is waiting.
 func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	columns, settings := byCache()
 	g, err := newGrid(b, []scheduler{acl2, acl5}, columns, settings)
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	even := environment{nodes: 6, slots: 3, maps: 500, replication: 3, cachedPct: 64}
-	trials, err := b.Trials(acl2.in(even), acl5.in(even))
+	const jobs = 64
+	var cases []paper.Case
+	for _, s := range g.schedulers {
+		for i := range jobs {
+			cases = append(cases, s.in(environment{nodes: 6, slots: 3, maps: 10, replication: 3, cachedPct: 60, layout: i}))
+		}
+	}
+	t, err := b.Trials(cases...)
 	if err != nil {
 		return paper.Judgement{}, err
 	}
+	small := func(metric func(*paper.Trial) float64) stats.Estimate {
+		return more(meanOf(t[:jobs], metric), meanOf(t[jobs:], metric))
+	}
 	j := paper.Judgement{Ours: more(g.mean(0, paper.CacheRate), g.mean(1, paper.CacheRate)), Verdict: paper.Fails}
-	wait := more(paper.Each(trials[0], paper.Seconds), paper.Each(trials[1], paper.Seconds))
+	wait := small(paper.Seconds)
 	switch {
 	case j.Ours.Hi >= 0 && wait.Lo > 0:
 		j.Verdict = paper.Holds
 	case j.Ours.Hi >= 0:
 		j.Verdict = paper.Direction
 	}
-	j.Note = fmt.Sprintf("mean over four cache sizes: not below, and not above where nodes come free one at a time, so that waiting a little longer meets no other node; a job of 500 maps that take as long everywhere takes %s longer with C=5", paper.Text(wait, "s"))
+	j.Note = fmt.Sprintf("mean over four cache sizes: not below; with 100 maps nodes come free one at a time, and waiting a little longer meets no other. Jobs of 10 maps take %s longer with C=5, for %s more", paper.Text(wait, "s"), paper.Text(small(paper.CacheRate), "points"))
 	return j, nil
 }
 

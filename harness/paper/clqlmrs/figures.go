@@ -93,16 +93,7 @@ func (g *grid) of(scheduler, setting int, metric func(*paper.Trial) float64) []f
 
 // mean is a metric's mean over all settings, a number a seed.
 func (g *grid) mean(scheduler int, metric func(*paper.Trial) float64) []float64 {
-	var sum []float64
-	for i := range g.settings {
-		for k, x := range g.of(scheduler, i, metric) {
-			if i == 0 {
-				sum = append(sum, 0)
-			}
-			sum[k] += x / float64(len(g.settings))
-		}
-	}
-	return sum
+	return meanOf(g.trials[scheduler*len(g.settings):][:len(g.settings)], metric)
 }
 
 func (g *grid) figure(x, unit string, metric func(*paper.Trial) float64) *paper.Figure {
