@@ -11,6 +11,9 @@ import (
 
 const stagingDir = "yarn.app.mapreduce.am.staging-dir"
 
+// amHeartbeat is how often ApplicationMasters ask for containers.
+const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
+
 // placementSettings are the cluster's settings that placement and its timing
 // depend on, noted in the header where they are set.
 var placementSettings = []string{
@@ -47,6 +50,10 @@ func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]str
 		case !errors.Is(err, yarnclient.ErrNotFound):
 			return nil, err
 		}
+	}
+	// MapReduce's own are the history server's, which may be down.
+	if value, err := cluster.History.Conf(ctx, amHeartbeat); err == nil {
+		settings[amHeartbeat] = value
 	}
 	return settings, nil
 }
