@@ -23,9 +23,9 @@ func (r *Reader) attempt(letter byte, position int) {
 		switch key := s.Key(); string(key) {
 		case "attemptID":
 			text, _ := s.String()
-			_, number, _, ok := parseID(text, "attempt_", letter)
-			if a.foreign = !ok || number < 0; !a.foreign {
-				a.Number = number
+			index, number, part, ok := parseID(text, "attempt_", letter)
+			if a.foreign = !ok || number < 0 || !r.sameJob(part); !a.foreign {
+				a.Number, a.index = number, index
 			} else {
 				r.keepText(a.rest.from, "attemptID", text)
 			}

@@ -356,6 +356,9 @@ func (r *Reader) finishTasks(tasks []Task) error {
 		for k := range t.Attempts {
 			a := &t.Attempts[k]
 			a.Rest = r.rest[a.rest.from:a.rest.to]
+			if !a.foreign && !t.foreign && a.index != t.Index {
+				a.Number, a.foreign = int32(k), true
+			}
 			if a.foreign {
 				if err := r.log.Add(foreignTry, at(r.job.Offset), fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, k)); err != nil {
 					return err

@@ -73,6 +73,7 @@ type Attempt struct {
 	Rest                                    []byte
 
 	rest    span
+	index   int32 // of the task that its id names
 	foreign bool
 }
 

@@ -50,6 +50,7 @@ type Scanner struct {
 	scratch        []byte // a text whose escapes are undone
 	inArray        bool   // at the top level, between values
 	err            error
+	failed         int // pos where err was found; buf does not move after it
 }
 
 // NewScanner reads from in.
@@ -76,7 +77,7 @@ func (s *Scanner) Err() error { return s.err }
 // Fail ends the reading with an error, unless there is one.
 func (s *Scanner) Fail(err error) {
 	if s.err == nil {
-		s.err = err
+		s.err, s.failed = err, s.pos
 	}
 }
 
@@ -206,7 +207,7 @@ func (s *Scanner) Resync() bool {
 	if !errors.As(s.err, &syntax) {
 		return false
 	}
-	s.err, s.keep = nil, -1
+	s.err, s.keep, s.pos = nil, -1, s.failed
 	for {
 		for s.pos+1 < s.end {
 			if s.buf[s.pos] == '\n' && s.buf[s.pos+1] == '{' {

@@ -1,0 +1,145 @@
+package rumen
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/traces"
+	"heddle/traces/mend"
+)
+
+// job is a trace of one job of one map with one attempt; the arguments replace
+// parts of it.
+func job(replace ...string) string {
+	return strings.NewReplacer(replace...).Replace(`{"jobID":"job_1400000000000_0001","submitTime":1400000000000,"launchTime":1400000000500,"finishTime":1400000030000,"outcome":"SUCCESS","totalMaps":1,"totalReduces":0,` +
+		`"mapTasks":[{"taskID":"task_1400000000000_0001_m_000000","taskType":"MAP","taskStatus":"SUCCESS","startTime":1400000001000,"finishTime":1400000009000,` +
+		`"preferredLocations":[{"layers":["r1","n1"]}],"attempts":[{"attemptID":"attempt_1400000000000_0001_m_000000_0","hostName":"/r1/n2","result":"SUCCESS",` +
+		`"startTime":1400000002000,"finishTime":1400000008900,"hdfsBytesRead":77}]}],"reduceTasks":[]}` + "\n")
+}
+
+// TestDefects: each defect is mended as its kind says, or refused with the
+// place; what is around it survives.
+func TestDefects(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		mends      []mend.Kind
+		jobs       int
+		tries      int // attempts that end
+	}{
+		{"none", job(), nil, 1, 1},
+		{"unknown members", job(`"taskType"`, `"new":{"a":[1,{}]},"taskType"`), nil, 1, 1},
+		{"nulls", job(`"SUCCESS"`, "null", `"/r1/n2"`, "null", "[]", "null"), nil, 1, 1},
+		{"a list", "[" + strings.ReplaceAll(job()+","+job("0001", "0002"), "\n", "") + "]", nil, 2, 2},
+		{"damaged between two", job() + "{\"jobID\":\"job_1_2\",!}\n" + job("0000_0001", "0000_0002"), []mend.Kind{damaged}, 2, 2},
+		{"cut off", job() + job()[:200], []mend.Kind{cutOff}, 1, 1},
+		{"a job twice", job() + job(), []mend.Kind{jobAgain}, 2, 2},
+		{"no id", job(`"jobID":"job_1400000000000_0001",`, ""), []mend.Kind{noJobID, foreignIDs}, 1, 1},
+		{"a text for a number", job("77", `"many"`), []mend.Kind{wrongType}, 1, 1},
+		{"a number for an object", job(`{"layers":["r1","n1"]}`, "5"), []mend.Kind{wrongType}, 1, 1},
+		{"negative time", job("1400000008900", "-5"), []mend.Kind{negative, noTryEnd}, 1, 1},
+		{"huge time", job("1400000008900", "9223372036854775807"), []mend.Kind{hugeTime, noTryEnd}, 1, 1},
+		{"huge number", job("77", "99999999999999999999"), []mend.Kind{wrongType}, 1, 1},
+		{"time 0 in a dated job", job("1400000009000", "0"), []mend.Kind{undated, noTaskEnd}, 1, 1},
+		{"ends before it starts", job("1400000008900", "1400000001500"), []mend.Kind{endFirst}, 1, 1},
+		{"another's task", job("task_1400000000000_0001_m", "task_1400000000000_0007_m"), []mend.Kind{foreignTask}, 1, 1},
+		{"a task's id that is none", job("task_1400000000000_0001_m_000000", "first"), []mend.Kind{foreignTask}, 1, 1},
+		{"a task with a huge number", job("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"), []mend.Kind{foreignTask}, 1, 1},
+		{"an attempt that is a reduce's", job("attempt_1400000000000_0001_m", "attempt_1400000000000_0001_r"), []mend.Kind{foreignTry}, 1, 1},
+		{"an attempt of another task", job("m_000000_0", "m_000004_0"), []mend.Kind{foreignTry}, 1, 1},
+		{"odd outcome", job(`"result":"SUCCESS"`, `"result":"MAYBE"`), []mend.Kind{oddOutcome}, 1, 1},
+		{"no end of the job", job(`"finishTime":1400000030000`, `"finishTime":-1`), []mend.Kind{noJobEnd}, 1, 1},
+		{"submitted late", job(`"submitTime":1400000000000`, `"submitTime":1400000005000`), []mend.Kind{lateSubmit}, 1, 1},
+		{"no time at all", job("1400000000500", "-1", "1400000030000", "-1", `"submitTime":1400000000000`, `"submitTime":-1`, "1400000001000", "-1", "1400000002000", "-1"), []mend.Kind{noTime}, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := &mend.Log{File: "f.json"}
+			jobs, tries, err := importAll(c.text, log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, k := range c.mends {
+				want = append(want, k.String())
+			}
+			slices.Sort(want)
+			if got := slices.Sorted(maps.Keys(log.Counts())); !slices.Equal(got, want) {
+				t.Errorf("mended %q, want %q", got, want)
+			}
+			if jobs != c.jobs || tries != c.tries {
+				t.Errorf("%d jobs, %d attempts; want %d, %d", jobs, tries, c.jobs, c.tries)
+			}
+			_, _, err = importAll(c.text, &mend.Log{File: "f.json", Strict: true})
+			if len(c.mends) == 0 && err != nil {
+				t.Errorf("strict: %v", err)
+			}
+			if len(c.mends) > 0 && (err == nil || !strings.HasPrefix(err.Error(), "f.json: byte ") || !strings.Contains(err.Error(), "without --strict")) {
+				t.Errorf("strict: error %v does not say where and what", err)
+			}
+		})
+	}
+}
+
+func importAll(text string, log *mend.Log) (jobs, tries int, err error) {
+	r := NewReader(strings.NewReader(text), log)
+	r.KeepRest = true
+	for r.Next() {
+		events, err := r.Events()
+		if err != nil {
+			return jobs, tries, err
+		}
+		for _, e := range events {
+			switch e := e.(type) {
+			case *traces.JobSubmitted:
+				jobs++
+			case *traces.AttemptFinished:
+				tries++
+				if e.Attempt.Index != 0 || e.Attempt.Number != 0 {
+					return jobs, tries, fmt.Errorf("attempt %v", e.Attempt)
+				}
+			}
+		}
+	}
+	return jobs, tries, r.Err()
+}
+
+// TestDuplicates: tasks and attempts with the same id get numbers of their own.
+func TestDuplicates(t *testing.T) {
+	one := job()
+	task := one[strings.Index(one, `{"taskID"`):strings.Index(one, `],"reduceTasks"`)]
+	try := one[strings.Index(one, `{"attemptID"`):strings.Index(one, `]}],"reduceTasks"`)]
+	r := NewReader(strings.NewReader(job(task, task+","+strings.ReplaceAll(task, try, try+","+try+","+try))), &mend.Log{})
+	if !r.Next() {
+		t.Fatal(r.Err())
+	}
+	var got []string
+	for _, task := range r.Job().Maps {
+		for _, a := range task.Attempts {
+			got = append(got, fmt.Sprintf("%d_%d", task.Index, a.Number))
+		}
+	}
+	if want := []string{"0_0", "1_0", "1_1", "1_2"}; !slices.Equal(got, want) {
+		t.Errorf("attempts %v, want %v", got, want)
+	}
+}
+
+func TestTopology(t *testing.T) {
+	text := `{"name":"<root>","children":[{"children":[{"name":"a","children":null},{"name":"b"}],"name":"r1"},{"name":"dc","children":[{"name":"r2","children":[{"name":"c"}]}]}]}`
+	hosts, err := ReadTopology(strings.NewReader(text))
+	want := []Host{{"/r1", "a"}, {"/r1", "b"}, {"/dc/r2", "c"}}
+	if err != nil || !slices.Equal(hosts, want) {
+		t.Fatalf("hosts %v, %v; want %v", hosts, err, want)
+	}
+	again, err := ReadTopology(bytes.NewReader(AppendTopology(nil, hosts)))
+	if err != nil || !slices.Equal(again, want) {
+		t.Errorf("written and read: %v, %v", again, err)
+	}
+	for _, bad := range []string{`{"name":5,"children":7}`, `{"name":"x","children":[`, strings.Repeat(`{"children":[`, 100)} {
+		if _, err := ReadTopology(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "byte ") {
+			t.Errorf("%.40s: error %v does not say where", bad, err)
+		}
+	}
+}
