@@ -81,8 +81,10 @@ and kept in the trace's header, or refused with --strict.`,
 				n    int64
 				to   *int64
 			}{
-				{"block-size", int64(block), &o.Rules.BlockBytes}, {"reduce-size", int64(reduce), &o.Rules.BytesPerReduce},
-				{"map-rate", int64(mapRate), &o.Rules.MapRate}, {"shuffle-rate", int64(shuffleRate), &o.Rules.ShuffleRate},
+				{"block-size", int64(block), &o.Rules.BlockBytes},
+				{"reduce-size", int64(reduce), &o.Rules.BytesPerReduce},
+				{"map-rate", int64(mapRate), &o.Rules.MapRate},
+				{"shuffle-rate", int64(shuffleRate), &o.Rules.ShuffleRate},
 				{"output-rate", int64(outputRate), &o.Rules.OutputRate},
 			} {
 				if c.IsSet(v.flag) {

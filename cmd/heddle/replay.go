@@ -134,7 +134,7 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 			return withCode(exitUsage, fmt.Errorf("--out is for one trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer sorter.Close()
+		defer func() { _ = sorter.Close() }() // what it wrote is temporary
 		configs[0].Record = func(e traces.Event) { recorded = errors.Join(recorded, sorter.Add(e)) }
 	}
 	outcomes, err := replay.Outcomes(configs)

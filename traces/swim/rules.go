@@ -47,8 +47,12 @@ func (r Rules) Validate() error {
 		name       string
 		value, max int64
 	}{
-		{"block size", r.BlockBytes, 1 << 50}, {"bytes a reduce", r.BytesPerReduce, 1 << 50}, {"most reduces", int64(r.MaxReduces), maxTasks},
-		{"map rate", r.MapRate, 1 << 50}, {"shuffle rate", r.ShuffleRate, 1 << 50}, {"output rate", r.OutputRate, 1 << 50},
+		{"block size", r.BlockBytes, 1 << 50},
+		{"bytes a reduce", r.BytesPerReduce, 1 << 50},
+		{"most reduces", int64(r.MaxReduces), maxTasks},
+		{"map rate", r.MapRate, 1 << 50},
+		{"shuffle rate", r.ShuffleRate, 1 << 50},
+		{"output rate", r.OutputRate, 1 << 50},
 	} {
 		if v.value < 1 || v.value > v.max {
 			return fmt.Errorf("rules for lists of jobs: %s is %d, want 1 to %d", v.name, v.value, v.max)
