@@ -12,6 +12,22 @@ import (
 type lessons struct {
 	mu    sync.Mutex
 	saved map[string]*lesson
+	bytes int // of all
+}
+
+// keptBytes is how much is kept; what is learnt beyond is learnt again when it is
+// wanted again. Most of it is the record of episodes.
+const keptBytes = 384 << 20
+
+// keep is data, nil if there is no room for it.
+func (l *lessons) keep(data []byte) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bytes+len(data) > keptBytes {
+		return nil
+	}
+	l.bytes += len(data)
+	return data
 }
 
 type lesson struct {
@@ -78,7 +94,8 @@ func (t *taught) learn(v *cluster.View, job cluster.JobID) {
 		mine = true
 		if l.err = t.warm.Warmup(v, job, t.seed, nil); l.err == nil {
 			// A job that goes by class has no table of its own; training for it is short.
-			l.data, _ = t.memory.Save(v, job)
+			data, _ := t.memory.Save(v, job)
+			l.data = t.lessons.keep(data)
 		}
 	})
 	switch {
