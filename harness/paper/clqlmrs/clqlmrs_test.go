@@ -9,6 +9,7 @@ import (
 
 	"heddle/harness/cluster"
 	"heddle/harness/config"
+	"heddle/harness/lab/labtest"
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
@@ -119,9 +120,7 @@ func TestLiveExperiment(t *testing.T) {
 // TestSameVerdicts holds verdicts to come out alike from two seeds, with as few
 // as --quick takes.
 func TestSameVerdicts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes of processor time: run without -short")
-	}
+	labtest.Long(t)
 	verdicts := func(seed uint64) map[string]paper.Verdict {
 		p := Paper()
 		var rules []string
