@@ -77,7 +77,7 @@ func (s *Sim) speculate(slot int32) {
 		if s.view.Waiting(j.id, k) > 0 {
 			continue
 		}
-		id := int32(-1)
+		var id int32
 		if s.Speculation == LATE {
 			id = s.slowLATE(slot, k)
 		} else {
