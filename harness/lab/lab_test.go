@@ -430,7 +430,12 @@ func listen(t *testing.T, namespace, addr string) net.Listener {
 			done <- result{nil, err}
 			return
 		}
+		// A daemon that was killed may take a moment to let go of its port.
 		l, err := net.Listen("tcp", addr)
+		for until := time.Now().Add(20 * time.Second); errors.Is(err, unix.EADDRINUSE) && time.Now().Before(until); {
+			<-time.After(50 * time.Millisecond)
+			l, err = net.Listen("tcp", addr)
+		}
 		done <- result{l, err}
 	}()
 	r := <-done
