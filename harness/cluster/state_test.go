@@ -28,6 +28,7 @@ type plainJob struct {
 	state         []string // "", waiting, rerun, reserved, running, done
 	node          []NodeID
 	reruns        []TaskID
+	killed        []TaskID // in the order of the last time
 	asked         [2]int32
 	ended         bool
 }
@@ -76,13 +77,25 @@ func (p *plain) bind(id JobID, n NodeID) (TaskID, Branch) {
 		Level
 		Branch
 	}{{LevelNode, BindNode}, {LevelRack, BindRack}, {LevelOff, BindAny}} {
-		for t := range TaskID(j.maps) {
+		for _, t := range j.queue() {
 			if j.waits(t) && p.near(j.splits[t], n, x.Level) {
 				return t, x.Branch
 			}
 		}
 	}
 	return None, BindNone
+}
+
+// queue is the maps as the ApplicationMaster goes through them: those that were
+// killed are asked for anew, behind the others.
+func (j *plainJob) queue() []TaskID {
+	var order []TaskID
+	for t := range TaskID(j.maps) {
+		if !slices.Contains(j.killed, t) {
+			order = append(order, t)
+		}
+	}
+	return append(order, j.killed...)
 }
 
 func (p *plain) free(n NodeID) Resource {
@@ -336,6 +349,9 @@ func (w *twins) retry(t *rapid.T) {
 		return
 	}
 	j.state[task] = "waiting"
+	if !rerun && j.kind(task) == Map {
+		j.killed = append(slices.DeleteFunc(j.killed, func(x TaskID) bool { return x == task }), task)
+	}
 	if rerun && j.kind(task) == Map {
 		j.state[task] = "rerun"
 		j.reruns = append(j.reruns, task)
