@@ -12,6 +12,7 @@ type attempt struct {
 	startMs int64
 	phaseMs int64 // when the present phase began
 	endMs   int64 // of what it computes, where that is known
+	bytes   int64 // that a reduce has fetched in all
 	job     int32
 	task    cluster.TaskID
 	node    cluster.NodeID
@@ -73,8 +74,13 @@ func (s *Sim) after(ms int32, kind, id, gen uint32) {
 
 // handle handles one of the wheel's events, unless what it was for is gone.
 func (s *Sim) handle(t, id uint32) {
-	gen := t >> 4
-	switch kind := t & 15; kind {
+	gen, kind := t>>4, t&15
+	if kind == evSpeculate || kind == evAMBeat {
+		s.looks--
+	} else {
+		s.moved = s.now
+	}
+	switch kind {
 	case evPhase:
 		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
 			s.goOn(int32(id))
@@ -143,7 +149,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	if x := &s.r.Jobs[j.id]; x.StartMs < 0 {
 		x.StartMs = a.startMs
 		if s.Speculation != NoSpeculation {
-			s.after(scanMs, evSpeculate, uint32(slot), j.gen)
+			s.scanIn(scanMs, slot)
 		}
 	}
 	s.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: n})
@@ -297,10 +303,11 @@ func (s *Sim) computes(id int32, a *attempt, ms int64) {
 // succeed is an attempt's end, and its task's.
 func (s *Sim) succeed(id int32) {
 	a := &s.attempts[id]
-	if a.twin >= 0 {
-		s.killTwin(a)
-	}
 	slot, n := a.job, a.node
+	other := n
+	if a.twin != -1 {
+		other = s.killTwin(a)
+	}
 	j := &s.jobs[slot]
 	w := s.workOf(j, a.kind, a.task)
 	if err := s.state.Finish(j.id, a.task); err != nil {
@@ -315,7 +322,7 @@ func (s *Sim) succeed(id int32) {
 			j.ran[a.task] = success{n, a.level}
 		}
 	} else {
-		s.r.Bytes.Shuffled += share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
+		s.r.Bytes.Shuffled += a.bytes
 	}
 	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
 		s.putOut(j, n, w.OutputBytes)
@@ -327,7 +334,8 @@ func (s *Sim) succeed(id int32) {
 		s.nodes[n].done++
 	}
 	s.close(id, traces.Succeeded)
-	s.release(n)
+	s.noteRoom(n)
+	s.noteRoom(other)
 	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: a.task, Node: n})
 	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
 		s.mapDone(slot)
@@ -339,12 +347,11 @@ func (s *Sim) succeed(id int32) {
 // again is negative.
 func (s *Sim) putOut(j *job, n cluster.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
-	j.out[s.nodes[n].rack] += bytes
+	rack := s.nodes[n].rack
+	j.out[rack] += bytes
 	j.outBytes += bytes
+	j.lately[(j.done[cluster.Map]-1)&int32(len(j.lately)-1)] = rack
 }
-
-// release has the room that came free on a node seen.
-func (s *Sim) release(n cluster.NodeID) { s.noteRoom(n) }
 
 // close takes an attempt that has ended out of the books.
 func (s *Sim) close(id int32, how traces.Outcome) {

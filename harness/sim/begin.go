@@ -46,7 +46,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.MinAllocation != (cluster.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}
-	s.now, s.live, s.tasks, s.running, s.opportunity, s.decided = 0, 0, 0, 0, 0, 0
+	s.now, s.live, s.tasks, s.running, s.opportunity, s.moved, s.looks = 0, 0, 0, 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
@@ -66,6 +66,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	for n := range s.nodes {
 		s.noteRoom(cluster.NodeID(n))
 	}
+	s.mastersMB = 0
 	s.failing, s.losesNodes, s.copies = 0, false, s.copies[:0]
 	for i := range s.Faults {
 		s.losesNodes = s.losesNodes || s.Faults[i].What == NodeDown

@@ -43,6 +43,9 @@ type Costs struct {
 	// RampUp is the most of what a job may use that its reduces are asked to take
 	// while maps wait; 0.5 as Hadoop ships.
 	RampUp float64
+	// AMShare is the most of the cluster's memory that ApplicationMasters take,
+	// 0.1 as Hadoop ships; one may always.
+	AMShare float64
 	// NodeExpiryMs is from a node's loss until it is noticed; 600000 as Hadoop
 	// ships.
 	NodeExpiryMs int32
@@ -52,11 +55,11 @@ type Costs struct {
 func DefaultCosts() Costs {
 	return Costs{
 		NodeBeatMs: 1000, AMBeatMs: 1000, SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000,
-		CommitMs: 50, FetchMs: 2, Fetchers: 5, FinishMs: 500, RampUp: 0.5, NodeExpiryMs: 600_000,
+		CommitMs: 50, FetchMs: 2, Fetchers: 5, FinishMs: 500, RampUp: 0.5, AMShare: 0.1, NodeExpiryMs: 600_000,
 		LabelMs: []int32{12, 15, 17, 18, 19, 20, 20, 21, 21, 22, 22, 23, 24, 26, 29, 34, 42, 54, 68, 80, 182},
 	}
 }
 
 // NoCosts are those of a cluster where nothing takes time but the tasks
 // themselves.
-func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5} }
+func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }

@@ -81,7 +81,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.decided = s.now
+	s.moved = s.now
 	s.r.Decisions.Made++
 	i := s.newGrant()
 	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
@@ -109,7 +109,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.decided = s.now
+	s.moved = s.now
 	s.r.Decisions.Made++
 	s.r.Decisions.AsExpected++
 	s.recordIdeal(j, d, t)
@@ -149,7 +149,15 @@ func (s *Sim) granted(i uint32) {
 	n := g.decision.Node
 	s.nodes[n].busy = false
 	s.noteRoom(n)
-	if s.view.Ended(g.decision.Job) {
+	switch {
+	case s.view.Ended(g.decision.Job):
+		g.next, s.spareGrant = s.spareGrant, i
+		return
+	case !s.jobs[g.job].up: // its master was lost since
+		s.state.Cancel(g.held)
+		s.state.Unask(g.decision.Job, g.decision.Kind)
+		s.noteRoom(n)
+		s.r.Decisions.Unused++
 		g.next, s.spareGrant = s.spareGrant, i
 		return
 	}

@@ -137,6 +137,7 @@ func (s *Sim) loseMaps(slot int32, n cluster.NodeID) {
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
+	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = cluster.None, false
 	j.gen++ // its heartbeats and its end are of the past
 	j.beatSet, j.ended = false, false
@@ -147,6 +148,12 @@ func (s *Sim) loseMaster(slot int32) {
 		}
 	}
 	s.dropGrants(j)
+	for k := range cluster.Kind(2) {
+		for ok := true; ok; {
+			_, ok = s.state.Unask(j.id, k)
+		}
+	}
+	j.asked = 0
 	s.queued = append(s.queued, slot)
 }
 
@@ -198,6 +205,9 @@ func (s *Sim) fail(id int32) {
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
+	for n := range s.nodes { // the State gave back the room of all that ran
+		s.noteRoom(cluster.NodeID(n))
+	}
 }
 
 // stop ends an attempt that does nothing more and has not succeeded; with again,
@@ -239,22 +249,28 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
 }
 
-// preempt ends the youngest of a job's reduces where a map of the job waits and
-// the cluster has no room for it.
+// preempt ends the youngest of a job's reduces where a map of the job waits, none
+// runs, and the cluster has no room for it, or the map has waited for long. It
+// says whether maps wait like that: no reduce is to be asked for then.
 //
-// Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded, with no delay;
-// what the job may use is taken as what is free on all nodes.
-func (s *Sim) preempt(slot int32) {
-	j := &s.jobs[slot]
+// Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once where
+// the headroom holds no map, after 300 s where it does. The headroom is taken as
+// what is free on all nodes.
+func (s *Sim) preempt(slot int32) bool {
 	const m, r = cluster.Map, cluster.Reduce
-	if s.view.Waiting(j.id, m) == 0 || s.view.Running(j.id, r)+s.view.Waiting(j.id, r) == 0 || s.freeMB() >= j.size[m].MemoryMB {
-		return
+	j := &s.jobs[slot]
+	if s.view.Waiting(j.id, m) == 0 || s.view.Running(j.id, m) > 0 || j.asked == 0 {
+		j.hungryMs = 0
+		return false
+	}
+	if j.hungryMs == 0 {
+		j.hungryMs = s.now
 	}
 	for s.view.Waiting(j.id, r) > 0 {
 		j.asked, _ = s.state.Unask(j.id, r)
 	}
-	if s.view.Running(j.id, m) > 0 {
-		return // room will come free
+	if s.freeMB() >= j.size[m].MemoryMB && s.now-j.hungryMs < hungerMs {
+		return true
 	}
 	youngest := int32(-1)
 	for id := range s.attempts {
@@ -267,4 +283,7 @@ func (s *Sim) preempt(slot int32) {
 		s.stop(youngest, traces.Killed, true)
 		j.asked, _ = s.state.Unask(j.id, r)
 	}
+	return true
 }
+
+const hungerMs = 300_000

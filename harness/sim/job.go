@@ -25,6 +25,7 @@ type job struct {
 	amNode      cluster.NodeID // None: it takes no room
 	amStartMs   int32
 	finishMs    int32
+	hungryMs    int64 // since when maps wait and none runs, though reduces are asked for; 0: they do not
 	amUpMs      int64 // its heartbeats count from then
 	up, beatSet bool
 	ended       bool
@@ -34,6 +35,7 @@ type job struct {
 	wakeAt      int32   // maps done, when they are woken
 	out         []int64 // bytes that maps have put out, by rack
 	outBytes    int64
+	lately      [16]int32      // racks of maps that have ended, the last ones
 	tries       []try          // by task; empty: none was tried twice
 	ran         []success      // by map; empty where no node is ever lost
 	blocks      []traces.Block // that its maps read, where caches follow reads
@@ -155,11 +157,13 @@ func (s *Sim) placeMasters(n cluster.NodeID) {
 	kept := s.queued[:0]
 	for _, slot := range s.queued {
 		j := &s.jobs[slot]
-		if !s.view.Up(n) || !s.view.Free(n).Holds(j.amSize) {
+		most := int64(s.Costs.AMShare * float64(s.view.Total().MemoryMB))
+		if !s.view.Up(n) || !s.view.Free(n).Holds(j.amSize) || s.mastersMB > 0 && s.mastersMB+int64(j.amSize.MemoryMB) > most {
 			kept = append(kept, slot)
 			continue
 		}
 		j.amNode = n
+		s.mastersMB += int64(j.amSize.MemoryMB)
 		s.state.Hold(n, j.id, j.amSize)
 		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
 	}
@@ -188,22 +192,36 @@ func (s *Sim) callBeat(slot int32) {
 	if b := int64(s.Costs.AMBeatMs); b > 0 {
 		wait = b - (s.now-j.amUpMs)%b
 	}
+	s.looks++
 	s.wheel.push(s.now+wait, tag(evAMBeat, j.gen), uint32(slot))
 }
 
+// amBeat is a heartbeat of the job's master. Those at which it has nothing to
+// ask or hear are left out; while its reduces and maps compete, it has.
 func (s *Sim) amBeat(slot int32) {
 	j := &s.jobs[slot]
 	j.beatSet = false
 	if j.ended {
 		return
 	}
-	s.preempt(slot)
-	s.rampUp(j)
-	s.bind(slot)
-	if s.Costs.AMBeatMs > 0 && j.asked > 0 && j.asked < j.total[cluster.Reduce] {
-		s.callBeat(slot)
+	if !s.preempt(slot) {
+		s.rampUp(j)
 	}
+	s.bind(slot)
+	if j.beatSet || j.asked == 0 || j.asked == j.total[cluster.Reduce] && s.view.Waiting(j.id, cluster.Map) == 0 {
+		return
+	}
+	if s.Costs.AMBeatMs > 0 {
+		s.callBeat(slot)
+		return
+	}
+	j.beatSet = true
+	s.looks++
+	s.after(idleBeatMs, evAMBeat, uint32(slot), j.gen)
 }
+
+// idleBeatMs is how often a master without a heartbeat looks after its reduces.
+const idleBeatMs = 1000
 
 // rampUp asks for reduces: from the slow start on as many as leave the waiting
 // maps their part, all when no map waits.
@@ -244,6 +262,7 @@ func (s *Sim) rampUp(j *job) {
 	if more := (forReduces - reduces*reduceMB) / reduceMB; more > 0 {
 		j.asked = int32(min(int64(j.total[r]), int64(j.asked)+more))
 		s.state.Ask(j.id, r, j.asked)
+		s.callBeat(s.slot[j.id])
 	}
 }
 
@@ -271,6 +290,7 @@ func (s *Sim) endJob(slot int32) {
 	s.dropGrants(j)
 	if j.amNode != cluster.None {
 		s.state.Release(j.amNode, j.id, j.amSize)
+		s.mastersMB -= int64(j.amSize.MemoryMB)
 		s.noteRoom(j.amNode)
 	}
 	s.forgetReads(j)

@@ -160,7 +160,7 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 	if how == traces.Succeeded {
 		switch {
 		case a.kind == cluster.Reduce:
-			c.ShuffleBytes = share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
+			c.ShuffleBytes = a.bytes
 			c.HDFSWrittenBytes = w.OutputBytes
 		case j.total[cluster.Reduce] == 0:
 			c.HDFSReadBytes, c.HDFSWrittenBytes = w.InputBytes, w.OutputBytes

@@ -127,6 +127,7 @@ func TestAllBeats(t *testing.T) {
 	long(t)
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
+		c.Costs.NodeBeatMs = max(c.Costs.NodeBeatMs, 200) // all of them take a while
 		source := c.Source.(*Jobs)
 		r, err := Run(c)
 		if err != nil {

@@ -38,25 +38,26 @@ func Run(c *Config) (*Result, error) {
 // ready.
 type Sim struct {
 	Config
-	state  *cluster.State
-	view   *cluster.View
-	offers sched.Offers
-	carry  func(sched.Decision) bool
-	r      *Result
-	now    int64 // ms
-	wheel  wheel
-	beats  beats
-	shared *fluid.System // nil: nothing limits but slots
-	coming Job           // the next to arrive
-	comes  int64         // when, or never
-	nodes  []node
-	racks  int32
-	jobs   []job
-	slot   []int32 // by cluster.JobID, the index in jobs
-	spare  []int32 // jobs
-	live   int     // jobs that have not ended
-	tasks  int64   // of them
-	queued []int32 // jobs whose ApplicationMaster waits for room
+	state     *cluster.State
+	view      *cluster.View
+	offers    sched.Offers
+	carry     func(sched.Decision) bool
+	r         *Result
+	now       int64 // ms
+	wheel     wheel
+	beats     beats
+	shared    *fluid.System // nil: nothing limits but slots
+	coming    Job           // the next to arrive
+	comes     int64         // when, or never
+	nodes     []node
+	racks     int32
+	jobs      []job
+	slot      []int32 // by cluster.JobID, the index in jobs
+	spare     []int32 // jobs
+	live      int     // jobs that have not ended
+	tasks     int64   // of them
+	queued    []int32 // jobs whose ApplicationMaster waits for room
+	mastersMB int64   // that ApplicationMasters take
 
 	attempts    []attempt
 	idle        []int32 // attempts
@@ -74,7 +75,8 @@ type Sim struct {
 	copies      []wanted // speculative attempts that wait for room
 	opportunity int      // the next
 	streams     struct{ compute, label, read, fetch, fail draw.Key }
-	decided     int64 // when something last happened but heartbeats in vain
+	looks       int   // events to come that may change nothing: heartbeats of masters, looks for slow attempts
+	moved       int64 // when something last happened but heartbeats in vain
 }
 
 // Run carries out a run, with its result in r.
@@ -101,27 +103,24 @@ func (s *Sim) step() error {
 	if s.shared != nil {
 		t = min(t, s.shared.Next())
 	}
-	if n, beat := s.nextBeat(); beat < t {
-		if beat > s.decided+patienceMs && t == never {
-			return s.stuck()
-		}
+	n, beat := s.nextBeat()
+	if next := min(t, beat); next == never || next > s.moved+patienceMs && s.stands() {
+		return s.stuck()
+	}
+	if beat < t {
 		s.advance(beat)
 		s.beat(n)
 		return nil
 	}
-	if t == never {
-		return s.stuck()
-	}
 	s.advance(t)
-	s.decided = t
 	if s.shared != nil && s.shared.Next() <= t {
 		for {
-			a, ok := s.shared.Pop(t)
+			tag, ok := s.shared.Pop(t)
 			if !ok {
 				break
 			}
 			s.r.Events++
-			s.flowEnded(a)
+			s.flowEnded(tag)
 		}
 	}
 	for _, i := range s.wheel.take() {
@@ -140,9 +139,17 @@ func (s *Sim) step() error {
 // patienceMs is how long models may refuse all nodes while nothing else happens.
 const patienceMs = 3_600_000
 
+// stands says whether nothing is to come but heartbeats and looks for slow
+// attempts.
+func (s *Sim) stands() bool {
+	return s.wheel.inNear+s.wheel.inFar == s.looks && s.comes == never && (s.shared == nil || s.shared.Next() == never)
+}
+
 func (s *Sim) stuck() error {
 	j := &s.jobs[s.slot[s.view.Active()[0]]]
-	return fmt.Errorf("at %d ms: job %q waits, with nothing running and nothing to come: no node can hold what it needs, or the model never starts it", s.now, j.name)
+	const m, r = cluster.Map, cluster.Reduce
+	return fmt.Errorf("at %d ms: job %q waits, of %d maps for %d and of %d reduces for %d, with %d and %d running, and nothing is to come: no node can hold what it needs, or the model never starts it",
+		s.now, j.name, j.total[m], s.view.Waiting(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, m), s.view.Running(j.id, r))
 }
 
 func (s *Sim) advance(t int64) {

@@ -92,7 +92,12 @@ func (s *Sim) speculate(slot int32) {
 			}
 		}
 	}
-	s.after(again, evSpeculate, uint32(slot), j.gen)
+	s.scanIn(again, slot)
+}
+
+func (s *Sim) scanIn(ms int32, slot int32) {
+	s.looks++
+	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
 // asked is the twin of an attempt whose copy waits for room.
@@ -209,14 +214,14 @@ func (s *Sim) slowNode(n cluster.NodeID) bool {
 	return less*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
-// killTwin ends the other attempt at a task that has succeeded; the State then
-// knows the task where it was started first.
-func (s *Sim) killTwin(a *attempt) {
+// killTwin ends the other attempt at a task that has succeeded, and returns the
+// node where that was. The State knows the task where it was started first.
+func (s *Sim) killTwin(a *attempt) cluster.NodeID {
 	twin := a.twin
 	a.twin = -1
 	j := &s.jobs[a.job]
 	if j.copies--; twin == asked {
-		return
+		return a.node
 	}
 	b := &s.attempts[twin]
 	s.freeze(twin)
@@ -227,7 +232,6 @@ func (s *Sim) killTwin(a *attempt) {
 	}
 	s.state.Release(held.node, j.id, j.size[a.kind])
 	s.r.Attempts.Killed++
-	n := b.node
 	s.close(twin, traces.Killed)
-	s.noteRoom(n)
+	return b.node
 }

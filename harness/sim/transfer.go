@@ -81,12 +81,13 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	}
 	if !all {
 		if j.wakeAt <= maps {
-			j.wakeAt = min(j.total[cluster.Map], maps+max(1, j.total[cluster.Map]/8))
+			j.wakeAt = min(j.total[cluster.Map], maps+max(1, j.total[cluster.Map]/j.rounds()))
 		}
 		a.waits, a.next, j.waiting = true, j.waiting, id
 		return false
 	}
 	a.phase = compute
+	a.bytes = share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
 	if w.FixedMs > 0 {
 		a.phase = finish
 		from := s.now
@@ -101,9 +102,19 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
+// rounds is in how many steps reduces fetch what maps put out while these run:
+// fewer where many reduces do it.
+func (j *job) rounds() int32 {
+	const few = 16
+	if j.total[cluster.Reduce] <= few {
+		return 16
+	}
+	return 4
+}
+
 // startFetch fetches a reduce's share of what the maps have put out beyond what
 // it has: by rack, or with many racks from its own and, for all others, from one
-// that is drawn by what they have.
+// where a map has ended lately, which is drawn.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if ms := int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
@@ -126,19 +137,9 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	}
 	own := s.nodes[a.node].rack
 	get(0, j.out[own], own)
-	others := j.outBytes - j.out[own]
-	if others == 0 {
-		return
-	}
-	left := int64(s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Fraction() * float64(others))
-	for r, bytes := range j.out {
-		if int32(r) == own || bytes == 0 {
-			continue
-		}
-		if left -= bytes; left < 0 {
-			get(1, others, int32(r))
-			return
-		}
+	if others := j.outBytes - j.out[own]; others > 0 {
+		from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[cluster.Map])))
+		get(1, others, j.lately[from])
 	}
 }
 
