@@ -184,7 +184,7 @@ func (s *Sim) amUp(slot int32) {
 // asks and hears of containers.
 func (s *Sim) callBeat(slot int32) {
 	j := &s.jobs[slot]
-	if j.beatSet {
+	if j.beatSet || !j.up {
 		return
 	}
 	j.beatSet = true

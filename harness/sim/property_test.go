@@ -121,7 +121,6 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 // well, and what the trace says comes to the digest of the run. None of this
 // depends on whether a trace is written.
 func TestConservation(t *testing.T) {
-	long(t)
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
 		source := c.Source.(*Jobs)
