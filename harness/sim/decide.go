@@ -222,7 +222,7 @@ func (s *Sim) bind(slot int32) {
 		next := g.next
 		_, k, t, n, ok := s.state.Reservation(g.held)
 		d, expected := g.decision, g.expected
-		if ok && t != cluster.None && s.state.Confirm(g.held, t) == nil {
+		if ok && t != cluster.None && s.view.Up(n) && s.state.Confirm(g.held, t) == nil {
 			if t == expected {
 				s.r.Decisions.AsExpected++
 			} else {
