@@ -110,6 +110,32 @@ func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed t
 	return nil
 }
 
+// Rename renames a file or folder. It fails with fs.ErrExist if to is there, and
+// with fs.ErrNotExist if from is not.
+func (c *Client) Rename(ctx context.Context, from, to string) error {
+	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
+		Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false),
+	}, &hdfspb.Empty{})
+	if err != nil {
+		return fmt.Errorf("rename hdfs %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// Names returns the names in a folder, in order.
+func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
+	var names []string
+	for entries, err := range c.pages(ctx, folder, false) {
+		if err != nil {
+			return nil, fmt.Errorf("list hdfs %s: %w", folder, err)
+		}
+		for _, e := range entries {
+			names = append(names, string(e.Path))
+		}
+	}
+	return names, nil
+}
+
 // millis is t for setTimes, where all ones means "leave".
 func millis(t time.Time) *uint64 {
 	if t.IsZero() {

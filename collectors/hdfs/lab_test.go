@@ -124,6 +124,26 @@ func TestLabFiles(t *testing.T) {
 	if err := c.SetReplication(t.Context(), name+"x", 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("replication of a missing file: %v", err)
 	}
+
+	folder := path.Dir(name)
+	if err := c.Rename(t.Context(), name, folder+"/g"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Rename(t.Context(), name, folder+"/h"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("rename of a missing file: %v", err)
+	}
+	if err := c.WriteFile(t.Context(), name, strings.NewReader(""), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Rename(t.Context(), name, folder+"/g"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("rename to a file that is there: %v", err)
+	}
+	if names, err := c.Names(t.Context(), folder); err != nil || !slices.Equal(names, []string{"f", "g"}) {
+		t.Errorf("names %v, %v; want f and g", names, err)
+	}
+	if _, err := c.Names(t.Context(), folder+"/no"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("names in a missing folder: %v", err)
+	}
 }
 
 // What is cached where, through a directive's life, agrees with what the

@@ -240,7 +240,7 @@ func (x GetDatanodeReportRequest_Type) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GetDatanodeReportRequest_Type.Descriptor instead.
 func (GetDatanodeReportRequest_Type) EnumDescriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{17, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18, 0}
 }
 
 type GetHAServiceStateResponse_State int32
@@ -292,7 +292,7 @@ func (x GetHAServiceStateResponse_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GetHAServiceStateResponse_State.Descriptor instead.
 func (GetHAServiceStateResponse_State) EnumDescriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{20, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type GetBlockLocationsRequest struct {
@@ -1387,6 +1387,66 @@ func (x *SetTimesRequest) GetAtime() uint64 {
 	return 0
 }
 
+type Rename2Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Src           *string                `protobuf:"bytes,1,opt,name=src,proto3,oneof" json:"src,omitempty"`
+	Dst           *string                `protobuf:"bytes,2,opt,name=dst,proto3,oneof" json:"dst,omitempty"`
+	OverwriteDest *bool                  `protobuf:"varint,3,opt,name=overwrite_dest,json=overwriteDest,proto3,oneof" json:"overwrite_dest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rename2Request) Reset() {
+	*x = Rename2Request{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rename2Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rename2Request) ProtoMessage() {}
+
+func (x *Rename2Request) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rename2Request.ProtoReflect.Descriptor instead.
+func (*Rename2Request) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Rename2Request) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *Rename2Request) GetDst() string {
+	if x != nil && x.Dst != nil {
+		return *x.Dst
+	}
+	return ""
+}
+
+func (x *Rename2Request) GetOverwriteDest() bool {
+	if x != nil && x.OverwriteDest != nil {
+		return *x.OverwriteDest
+	}
+	return false
+}
+
 type GetDatanodeReportRequest struct {
 	state         protoimpl.MessageState         `protogen:"open.v1"`
 	Type          *GetDatanodeReportRequest_Type `protobuf:"varint,1,opt,name=type,proto3,enum=heddle.hdfs.GetDatanodeReportRequest_Type,oneof" json:"type,omitempty"`
@@ -1396,7 +1456,7 @@ type GetDatanodeReportRequest struct {
 
 func (x *GetDatanodeReportRequest) Reset() {
 	*x = GetDatanodeReportRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1468,7 @@ func (x *GetDatanodeReportRequest) String() string {
 func (*GetDatanodeReportRequest) ProtoMessage() {}
 
 func (x *GetDatanodeReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1481,7 @@ func (x *GetDatanodeReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatanodeReportRequest.ProtoReflect.Descriptor instead.
 func (*GetDatanodeReportRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{17}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetDatanodeReportRequest) GetType() GetDatanodeReportRequest_Type {
@@ -1440,7 +1500,7 @@ type GetDatanodeReportResponse struct {
 
 func (x *GetDatanodeReportResponse) Reset() {
 	*x = GetDatanodeReportResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1512,7 @@ func (x *GetDatanodeReportResponse) String() string {
 func (*GetDatanodeReportResponse) ProtoMessage() {}
 
 func (x *GetDatanodeReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1525,7 @@ func (x *GetDatanodeReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDatanodeReportResponse.ProtoReflect.Descriptor instead.
 func (*GetDatanodeReportResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{18}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetDatanodeReportResponse) GetNodes() []*DatanodeInfo {
@@ -1483,7 +1543,7 @@ type GetHAServiceStateRequest struct {
 
 func (x *GetHAServiceStateRequest) Reset() {
 	*x = GetHAServiceStateRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +1555,7 @@ func (x *GetHAServiceStateRequest) String() string {
 func (*GetHAServiceStateRequest) ProtoMessage() {}
 
 func (x *GetHAServiceStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[19]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +1568,7 @@ func (x *GetHAServiceStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHAServiceStateRequest.ProtoReflect.Descriptor instead.
 func (*GetHAServiceStateRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{19}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{20}
 }
 
 type GetHAServiceStateResponse struct {
@@ -1520,7 +1580,7 @@ type GetHAServiceStateResponse struct {
 
 func (x *GetHAServiceStateResponse) Reset() {
 	*x = GetHAServiceStateResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1592,7 @@ func (x *GetHAServiceStateResponse) String() string {
 func (*GetHAServiceStateResponse) ProtoMessage() {}
 
 func (x *GetHAServiceStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[20]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1605,7 @@ func (x *GetHAServiceStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHAServiceStateResponse.ProtoReflect.Descriptor instead.
 func (*GetHAServiceStateResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{20}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetHAServiceStateResponse) GetState() GetHAServiceStateResponse_State {
@@ -1570,7 +1630,7 @@ type CachePoolInfo struct {
 
 func (x *CachePoolInfo) Reset() {
 	*x = CachePoolInfo{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1642,7 @@ func (x *CachePoolInfo) String() string {
 func (*CachePoolInfo) ProtoMessage() {}
 
 func (x *CachePoolInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1655,7 @@ func (x *CachePoolInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolInfo.ProtoReflect.Descriptor instead.
 func (*CachePoolInfo) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{21}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CachePoolInfo) GetPoolName() string {
@@ -1660,7 +1720,7 @@ type CachePoolStats struct {
 
 func (x *CachePoolStats) Reset() {
 	*x = CachePoolStats{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1732,7 @@ func (x *CachePoolStats) String() string {
 func (*CachePoolStats) ProtoMessage() {}
 
 func (x *CachePoolStats) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1745,7 @@ func (x *CachePoolStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolStats.ProtoReflect.Descriptor instead.
 func (*CachePoolStats) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{22}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CachePoolStats) GetBytesNeeded() int64 {
@@ -1733,7 +1793,7 @@ type CachePoolEntry struct {
 
 func (x *CachePoolEntry) Reset() {
 	*x = CachePoolEntry{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1805,7 @@ func (x *CachePoolEntry) String() string {
 func (*CachePoolEntry) ProtoMessage() {}
 
 func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[23]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1818,7 @@ func (x *CachePoolEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CachePoolEntry.ProtoReflect.Descriptor instead.
 func (*CachePoolEntry) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{23}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CachePoolEntry) GetInfo() *CachePoolInfo {
@@ -1785,7 +1845,7 @@ type PutCachePoolRequest struct {
 
 func (x *PutCachePoolRequest) Reset() {
 	*x = PutCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +1857,7 @@ func (x *PutCachePoolRequest) String() string {
 func (*PutCachePoolRequest) ProtoMessage() {}
 
 func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[24]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +1870,7 @@ func (x *PutCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*PutCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{24}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PutCachePoolRequest) GetInfo() *CachePoolInfo {
@@ -1829,7 +1889,7 @@ type RemoveCachePoolRequest struct {
 
 func (x *RemoveCachePoolRequest) Reset() {
 	*x = RemoveCachePoolRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1901,7 @@ func (x *RemoveCachePoolRequest) String() string {
 func (*RemoveCachePoolRequest) ProtoMessage() {}
 
 func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1914,7 @@ func (x *RemoveCachePoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCachePoolRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCachePoolRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{25}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RemoveCachePoolRequest) GetPoolName() string {
@@ -1873,7 +1933,7 @@ type ListCachePoolsRequest struct {
 
 func (x *ListCachePoolsRequest) Reset() {
 	*x = ListCachePoolsRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +1945,7 @@ func (x *ListCachePoolsRequest) String() string {
 func (*ListCachePoolsRequest) ProtoMessage() {}
 
 func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +1958,7 @@ func (x *ListCachePoolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsRequest.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{26}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListCachePoolsRequest) GetPrevPoolName() string {
@@ -1918,7 +1978,7 @@ type ListCachePoolsResponse struct {
 
 func (x *ListCachePoolsResponse) Reset() {
 	*x = ListCachePoolsResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1990,7 @@ func (x *ListCachePoolsResponse) String() string {
 func (*ListCachePoolsResponse) ProtoMessage() {}
 
 func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2003,7 @@ func (x *ListCachePoolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCachePoolsResponse.ProtoReflect.Descriptor instead.
 func (*ListCachePoolsResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{27}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListCachePoolsResponse) GetEntries() []*CachePoolEntry {
@@ -1973,7 +2033,7 @@ type CacheDirectiveInfo struct {
 
 func (x *CacheDirectiveInfo) Reset() {
 	*x = CacheDirectiveInfo{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2045,7 @@ func (x *CacheDirectiveInfo) String() string {
 func (*CacheDirectiveInfo) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2058,7 @@ func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CacheDirectiveInfo) GetId() int64 {
@@ -2049,7 +2109,7 @@ type CacheDirectiveStats struct {
 
 func (x *CacheDirectiveStats) Reset() {
 	*x = CacheDirectiveStats{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2121,7 @@ func (x *CacheDirectiveStats) String() string {
 func (*CacheDirectiveStats) ProtoMessage() {}
 
 func (x *CacheDirectiveStats) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2134,7 @@ func (x *CacheDirectiveStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveStats.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveStats) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CacheDirectiveStats) GetBytesNeeded() int64 {
@@ -2122,7 +2182,7 @@ type CacheDirectiveEntry struct {
 
 func (x *CacheDirectiveEntry) Reset() {
 	*x = CacheDirectiveEntry{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2194,7 @@ func (x *CacheDirectiveEntry) String() string {
 func (*CacheDirectiveEntry) ProtoMessage() {}
 
 func (x *CacheDirectiveEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[30]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2207,7 @@ func (x *CacheDirectiveEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveEntry.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveEntry) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{30}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CacheDirectiveEntry) GetInfo() *CacheDirectiveInfo {
@@ -2176,7 +2236,7 @@ type PutCacheDirectiveRequest struct {
 
 func (x *PutCacheDirectiveRequest) Reset() {
 	*x = PutCacheDirectiveRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +2248,7 @@ func (x *PutCacheDirectiveRequest) String() string {
 func (*PutCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[31]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +2261,7 @@ func (x *PutCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCacheDirectiveRequest.ProtoReflect.Descriptor instead.
 func (*PutCacheDirectiveRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{31}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PutCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
@@ -2227,7 +2287,7 @@ type AddCacheDirectiveResponse struct {
 
 func (x *AddCacheDirectiveResponse) Reset() {
 	*x = AddCacheDirectiveResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2239,7 +2299,7 @@ func (x *AddCacheDirectiveResponse) String() string {
 func (*AddCacheDirectiveResponse) ProtoMessage() {}
 
 func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[32]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2252,7 +2312,7 @@ func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddCacheDirectiveResponse.ProtoReflect.Descriptor instead.
 func (*AddCacheDirectiveResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{32}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AddCacheDirectiveResponse) GetId() int64 {
@@ -2271,7 +2331,7 @@ type RemoveCacheDirectiveRequest struct {
 
 func (x *RemoveCacheDirectiveRequest) Reset() {
 	*x = RemoveCacheDirectiveRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2283,7 +2343,7 @@ func (x *RemoveCacheDirectiveRequest) String() string {
 func (*RemoveCacheDirectiveRequest) ProtoMessage() {}
 
 func (x *RemoveCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2296,7 +2356,7 @@ func (x *RemoveCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveCacheDirectiveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveCacheDirectiveRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{33}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RemoveCacheDirectiveRequest) GetId() int64 {
@@ -2316,7 +2376,7 @@ type ListCacheDirectivesRequest struct {
 
 func (x *ListCacheDirectivesRequest) Reset() {
 	*x = ListCacheDirectivesRequest{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2388,7 @@ func (x *ListCacheDirectivesRequest) String() string {
 func (*ListCacheDirectivesRequest) ProtoMessage() {}
 
 func (x *ListCacheDirectivesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2401,7 @@ func (x *ListCacheDirectivesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCacheDirectivesRequest.ProtoReflect.Descriptor instead.
 func (*ListCacheDirectivesRequest) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{34}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListCacheDirectivesRequest) GetPrevId() int64 {
@@ -2368,7 +2428,7 @@ type ListCacheDirectivesResponse struct {
 
 func (x *ListCacheDirectivesResponse) Reset() {
 	*x = ListCacheDirectivesResponse{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2440,7 @@ func (x *ListCacheDirectivesResponse) String() string {
 func (*ListCacheDirectivesResponse) ProtoMessage() {}
 
 func (x *ListCacheDirectivesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2453,7 @@ func (x *ListCacheDirectivesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCacheDirectivesResponse.ProtoReflect.Descriptor instead.
 func (*ListCacheDirectivesResponse) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{35}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListCacheDirectivesResponse) GetElements() []*CacheDirectiveEntry {
@@ -2419,7 +2479,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2431,7 +2491,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[36]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2444,7 +2504,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{36}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{37}
 }
 
 type FileStatus_Permission struct {
@@ -2456,7 +2516,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2468,7 +2528,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[37]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2561,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2573,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2586,7 @@ func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheDirectiveInfo_Expiration.ProtoReflect.Descriptor instead.
 func (*CacheDirectiveInfo_Expiration) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{28, 0}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{29, 0}
 }
 
 func (x *CacheDirectiveInfo_Expiration) GetMillis() int64 {
@@ -2667,7 +2727,14 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\x05atime\x18\x03 \x01(\x04H\x02R\x05atime\x88\x01\x01B\x06\n" +
 	"\x04_srcB\b\n" +
 	"\x06_mtimeB\b\n" +
-	"\x06_atime\"\x9f\x01\n" +
+	"\x06_atime\"\x8d\x01\n" +
+	"\x0eRename2Request\x12\x15\n" +
+	"\x03src\x18\x01 \x01(\tH\x00R\x03src\x88\x01\x01\x12\x15\n" +
+	"\x03dst\x18\x02 \x01(\tH\x01R\x03dst\x88\x01\x01\x12*\n" +
+	"\x0eoverwrite_dest\x18\x03 \x01(\bH\x02R\roverwriteDest\x88\x01\x01B\x06\n" +
+	"\x04_srcB\x06\n" +
+	"\x04_dstB\x11\n" +
+	"\x0f_overwrite_dest\"\x9f\x01\n" +
 	"\x18GetDatanodeReportRequest\x12C\n" +
 	"\x04type\x18\x01 \x01(\x0e2*.heddle.hdfs.GetDatanodeReportRequest.TypeH\x00R\x04type\x88\x01\x01\"5\n" +
 	"\x04Type\x12\x10\n" +
@@ -2796,7 +2863,7 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
@@ -2820,28 +2887,29 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(*SetReplicationRequest)(nil),         // 19: heddle.hdfs.SetReplicationRequest
 	(*SetReplicationResponse)(nil),        // 20: heddle.hdfs.SetReplicationResponse
 	(*SetTimesRequest)(nil),               // 21: heddle.hdfs.SetTimesRequest
-	(*GetDatanodeReportRequest)(nil),      // 22: heddle.hdfs.GetDatanodeReportRequest
-	(*GetDatanodeReportResponse)(nil),     // 23: heddle.hdfs.GetDatanodeReportResponse
-	(*GetHAServiceStateRequest)(nil),      // 24: heddle.hdfs.GetHAServiceStateRequest
-	(*GetHAServiceStateResponse)(nil),     // 25: heddle.hdfs.GetHAServiceStateResponse
-	(*CachePoolInfo)(nil),                 // 26: heddle.hdfs.CachePoolInfo
-	(*CachePoolStats)(nil),                // 27: heddle.hdfs.CachePoolStats
-	(*CachePoolEntry)(nil),                // 28: heddle.hdfs.CachePoolEntry
-	(*PutCachePoolRequest)(nil),           // 29: heddle.hdfs.PutCachePoolRequest
-	(*RemoveCachePoolRequest)(nil),        // 30: heddle.hdfs.RemoveCachePoolRequest
-	(*ListCachePoolsRequest)(nil),         // 31: heddle.hdfs.ListCachePoolsRequest
-	(*ListCachePoolsResponse)(nil),        // 32: heddle.hdfs.ListCachePoolsResponse
-	(*CacheDirectiveInfo)(nil),            // 33: heddle.hdfs.CacheDirectiveInfo
-	(*CacheDirectiveStats)(nil),           // 34: heddle.hdfs.CacheDirectiveStats
-	(*CacheDirectiveEntry)(nil),           // 35: heddle.hdfs.CacheDirectiveEntry
-	(*PutCacheDirectiveRequest)(nil),      // 36: heddle.hdfs.PutCacheDirectiveRequest
-	(*AddCacheDirectiveResponse)(nil),     // 37: heddle.hdfs.AddCacheDirectiveResponse
-	(*RemoveCacheDirectiveRequest)(nil),   // 38: heddle.hdfs.RemoveCacheDirectiveRequest
-	(*ListCacheDirectivesRequest)(nil),    // 39: heddle.hdfs.ListCacheDirectivesRequest
-	(*ListCacheDirectivesResponse)(nil),   // 40: heddle.hdfs.ListCacheDirectivesResponse
-	(*Empty)(nil),                         // 41: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 42: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 43: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(*Rename2Request)(nil),                // 22: heddle.hdfs.Rename2Request
+	(*GetDatanodeReportRequest)(nil),      // 23: heddle.hdfs.GetDatanodeReportRequest
+	(*GetDatanodeReportResponse)(nil),     // 24: heddle.hdfs.GetDatanodeReportResponse
+	(*GetHAServiceStateRequest)(nil),      // 25: heddle.hdfs.GetHAServiceStateRequest
+	(*GetHAServiceStateResponse)(nil),     // 26: heddle.hdfs.GetHAServiceStateResponse
+	(*CachePoolInfo)(nil),                 // 27: heddle.hdfs.CachePoolInfo
+	(*CachePoolStats)(nil),                // 28: heddle.hdfs.CachePoolStats
+	(*CachePoolEntry)(nil),                // 29: heddle.hdfs.CachePoolEntry
+	(*PutCachePoolRequest)(nil),           // 30: heddle.hdfs.PutCachePoolRequest
+	(*RemoveCachePoolRequest)(nil),        // 31: heddle.hdfs.RemoveCachePoolRequest
+	(*ListCachePoolsRequest)(nil),         // 32: heddle.hdfs.ListCachePoolsRequest
+	(*ListCachePoolsResponse)(nil),        // 33: heddle.hdfs.ListCachePoolsResponse
+	(*CacheDirectiveInfo)(nil),            // 34: heddle.hdfs.CacheDirectiveInfo
+	(*CacheDirectiveStats)(nil),           // 35: heddle.hdfs.CacheDirectiveStats
+	(*CacheDirectiveEntry)(nil),           // 36: heddle.hdfs.CacheDirectiveEntry
+	(*PutCacheDirectiveRequest)(nil),      // 37: heddle.hdfs.PutCacheDirectiveRequest
+	(*AddCacheDirectiveResponse)(nil),     // 38: heddle.hdfs.AddCacheDirectiveResponse
+	(*RemoveCacheDirectiveRequest)(nil),   // 39: heddle.hdfs.RemoveCacheDirectiveRequest
+	(*ListCacheDirectivesRequest)(nil),    // 40: heddle.hdfs.ListCacheDirectivesRequest
+	(*ListCacheDirectivesResponse)(nil),   // 41: heddle.hdfs.ListCacheDirectivesResponse
+	(*Empty)(nil),                         // 42: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 43: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 44: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	7,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
@@ -2853,23 +2921,23 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
 	15, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	42, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	43, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
 	7,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
 	18, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
 	15, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
 	3,  // 13: heddle.hdfs.GetDatanodeReportRequest.type:type_name -> heddle.hdfs.GetDatanodeReportRequest.Type
 	11, // 14: heddle.hdfs.GetDatanodeReportResponse.nodes:type_name -> heddle.hdfs.DatanodeInfo
 	4,  // 15: heddle.hdfs.GetHAServiceStateResponse.state:type_name -> heddle.hdfs.GetHAServiceStateResponse.State
-	26, // 16: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
-	27, // 17: heddle.hdfs.CachePoolEntry.stats:type_name -> heddle.hdfs.CachePoolStats
-	26, // 18: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
-	28, // 19: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	43, // 20: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
-	33, // 21: heddle.hdfs.CacheDirectiveEntry.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	34, // 22: heddle.hdfs.CacheDirectiveEntry.stats:type_name -> heddle.hdfs.CacheDirectiveStats
-	33, // 23: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
-	33, // 24: heddle.hdfs.ListCacheDirectivesRequest.filter:type_name -> heddle.hdfs.CacheDirectiveInfo
-	35, // 25: heddle.hdfs.ListCacheDirectivesResponse.elements:type_name -> heddle.hdfs.CacheDirectiveEntry
+	27, // 16: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
+	28, // 17: heddle.hdfs.CachePoolEntry.stats:type_name -> heddle.hdfs.CachePoolStats
+	27, // 18: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
+	29, // 19: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
+	44, // 20: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	34, // 21: heddle.hdfs.CacheDirectiveEntry.info:type_name -> heddle.hdfs.CacheDirectiveInfo
+	35, // 22: heddle.hdfs.CacheDirectiveEntry.stats:type_name -> heddle.hdfs.CacheDirectiveStats
+	34, // 23: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
+	34, // 24: heddle.hdfs.ListCacheDirectivesRequest.filter:type_name -> heddle.hdfs.CacheDirectiveInfo
+	36, // 25: heddle.hdfs.ListCacheDirectivesResponse.elements:type_name -> heddle.hdfs.CacheDirectiveEntry
 	26, // [26:26] is the sub-list for method output_type
 	26, // [26:26] is the sub-list for method input_type
 	26, // [26:26] is the sub-list for extension type_name
@@ -2889,20 +2957,21 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[14].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[16].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[17].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[21].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[25].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[18].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[22].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[26].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[28].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[33].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[27].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[29].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[34].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[35].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
