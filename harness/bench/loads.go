@@ -60,7 +60,7 @@ const slotsPerNode, nodesPerRack = 8, 40
 // machines is nodes of 8 slots in racks of 40; with a network, disks of 400
 // MB/s, links of 10 Gbit/s and uplinks of 80 Gbit/s.
 func machines(nodes int, network bool) sim.Cluster {
-	var c sim.Cluster
+	c := sim.Cluster{WritesWait: true}
 	for n := range nodes {
 		x := sim.Node{
 			Name: "n" + strconv.Itoa(n), Rack: "r" + strconv.Itoa(n/nodesPerRack), Capacity: container.Times(slotsPerNode),

@@ -142,7 +142,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	}
 	if k == cluster.Map {
 		a.level = s.replicaLevel(j, t, n)
-		a.split = s.level(s.splitHosts(j, t), n)
+		a.split = s.level(s.view.SplitHosts(j.id, t), n)
 		s.r.SplitMaps[a.split]++
 	}
 	s.running++
@@ -213,13 +213,11 @@ func (s *Sim) try(j *job, t cluster.TaskID) int32 {
 
 // replicaLevel is how near n is to map t's input.
 func (s *Sim) replicaLevel(j *job, t cluster.TaskID, n cluster.NodeID) cluster.Level {
-	if !j.swapped {
-		return s.view.Level(j.id, t, n)
+	level := s.view.Level(j.id, t, n)
+	if j.replicas == nil || level == cluster.LevelCache {
+		return level
 	}
-	if s.view.Level(j.id, t, n) == cluster.LevelCache {
-		return cluster.LevelCache
-	}
-	return s.level(s.view.SplitHosts(j.id, t), n)
+	return s.level(of(j.replicas, int32(t)), n)
 }
 
 // flowEnded is the end of one of an attempt's flows.
@@ -258,7 +256,7 @@ func (s *Sim) goOn(id int32) {
 			s.computes(id, a, s.computeMs(j, a, w))
 		case write:
 			a.phase = commit
-			if writes && s.shared != nil {
+			if writes && s.shared != nil && s.Cluster.WritesWait {
 				s.flow(id, a, s.shared.Write(s.now, a.node, a.node, w.OutputBytes, s.flowTag(id, a)))
 			}
 		case commit:

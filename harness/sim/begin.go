@@ -109,14 +109,14 @@ func (s *Sim) check() error {
 // addNodes makes the nodes, and what they share if anything limits.
 func (s *Sim) addNodes() error {
 	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
-	limited := false
+	limited := s.Cluster.HostCores > 0
 	for i := range s.Cluster.Nodes {
 		x := &s.Cluster.Nodes[i]
 		id, err := s.state.AddNode(x.Name, x.Rack, x.Capacity)
 		if err != nil {
 			return err
 		}
-		s.nodes[i] = node{hash: traces.HashName(x.Name), rack: int32(s.view.Rack(id)), slow: slowness(x.Speed), cores: x.Cores > 0}
+		s.nodes[i] = node{hash: traces.HashName(x.Name), rack: int32(s.view.Rack(id)), slow: slowness(x.Speed), cores: x.Cores > 0 || s.Cluster.HostCores > 0}
 		limited = limited || x.DiskBytesPerSec > 0 || x.LinkBytesPerSec > 0 || x.MemoryBytesPerSec > 0 || x.Cores > 0
 	}
 	s.racks = int32(s.view.Racks())
@@ -132,6 +132,9 @@ func (s *Sim) addNodes() error {
 		rackOf[n] = cluster.RackID(s.nodes[n].rack)
 	}
 	s.shared = fluid.New(rackOf)
+	if host := s.Cluster.HostCores; host > 0 {
+		s.shared.SetRate(0, fluid.Host, 0, int64(1e6*host), 1e6)
+	}
 	for i := range s.Cluster.Nodes {
 		x, n := &s.Cluster.Nodes[i], int32(i)
 		s.shared.SetRate(0, fluid.Disk, n, x.DiskBytesPerSec, 0)
@@ -155,8 +158,11 @@ func (s *Sim) addNodes() error {
 // setCores tells what tasks may compute on a node: a slow node's cores do less.
 func (s *Sim) setCores(n cluster.NodeID) {
 	if x := &s.nodes[n]; x.cores {
-		core := int64(1e6) << 16 / x.slow
-		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*s.Cluster.Nodes[n].Cores), core)
+		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores
+		if cores == 0 {
+			cores = 1 << 12 // as many as there are attempts
+		}
+		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
 	}
 }
 

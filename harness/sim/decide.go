@@ -45,10 +45,12 @@ func (s *Sim) beat(n cluster.NodeID) {
 	if s.nodes[n].lost {
 		return
 	}
-	if len(s.queued) > 0 {
+	free := s.view.HasRoom(n) && !s.nodes[n].busy // open for a label, it is none of others
+	if free && len(s.queued) > 0 {
 		s.placeMasters(n)
+		free = s.view.HasRoom(n)
 	}
-	if s.view.HasRoom(n) && !s.nodes[n].busy {
+	if free {
 		s.recordBeat(n)
 		s.observe(sched.Event{What: sched.NodeReported, Node: n})
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)

@@ -29,11 +29,11 @@ type job struct {
 	amUpMs      int64 // its heartbeats count from then
 	up, beatSet bool
 	ended       bool
-	swapped     bool    // the State's replicas are what the master reads, its split hosts the replicas
-	granted     queue   // of grants, to be bound at the next heartbeat
-	waiting     int32   // list of attempts: reduces that wait for maps, -1 none
-	wakeAt      int32   // maps done, when they are woken
-	out         []int64 // bytes that maps have put out, by rack
+	replicas    *cluster.Hosts // where they are, if the State was told of the splits instead
+	granted     queue          // of grants, to be bound at the next heartbeat
+	waiting     int32          // list of attempts: reduces that wait for maps, -1 none
+	wakeAt      int32          // maps done, when they are woken
+	out         []int64        // bytes that maps have put out, by rack
 	outBytes    int64
 	lately      [16]int32      // racks of maps that have ended, the last ones
 	tries       []try          // by task; empty: none was tried twice
@@ -84,7 +84,7 @@ func (s *Sim) fetchNext() error {
 // arrive submits the job that comes.
 func (s *Sim) arrive() error {
 	x := &s.coming
-	id, swapped, err := s.submit(x)
+	id, replicas, err := s.submit(x)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *Sim) arrive() error {
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
-		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), swapped: swapped,
+		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), replicas: replicas,
 		waiting: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
 	}
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)

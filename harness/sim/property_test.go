@@ -23,6 +23,7 @@ func drawConfig(t *rapid.T) *Config {
 			Speed:    rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "speed"),
 		}
 		if limited {
+			c.Cluster.WritesWait = true
 			x.DiskBytesPerSec, x.LinkBytesPerSec = 100e6, 50e6
 			x.Cores = rapid.SampledFrom([]float64{0, 1.5}).Draw(t, "cores")
 		}

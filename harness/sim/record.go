@@ -43,7 +43,7 @@ func (s *Sim) recordSubmitted(x *Job, j *job) {
 	})
 	for t := range x.Maps {
 		s.Record(&traces.TaskScheduled{
-			T: s.at(), Task: s.taskName(j, cluster.TaskID(t)), SplitHosts: s.nodeNames(s.splitHosts(j, cluster.TaskID(t))),
+			T: s.at(), Task: s.taskName(j, cluster.TaskID(t)), SplitHosts: s.nodeNames(s.view.SplitHosts(j.id, cluster.TaskID(t))),
 			LengthBytes: work(x.MapWork, t, x.Maps).InputBytes,
 		})
 	}

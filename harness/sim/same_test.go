@@ -124,7 +124,6 @@ func TestSameOverRuns(t *testing.T) {
 
 // Heartbeats that are left out change nothing.
 func TestAllBeats(t *testing.T) {
-	long(t)
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
 		c.Costs.NodeBeatMs = max(c.Costs.NodeBeatMs, 200) // all of them take a while

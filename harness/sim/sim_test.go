@@ -10,7 +10,7 @@ import (
 
 // slots is a cluster of nodes with so many slots of 1 GB, in racks of 40.
 func slots(nodes, each int) Cluster {
-	var c Cluster
+	c := Cluster{WritesWait: true}
 	for n := range nodes {
 		c.Nodes = append(c.Nodes, Node{
 			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n/40),
@@ -64,4 +64,55 @@ func quickModels() []string {
 		}
 	}
 	return names
+}
+
+// Splits that name only cached copies have more maps read them, under a model
+// and under the cluster's own scheduler, which knows of nothing else. Where there
+// is no cached copy, maps stay with their replicas.
+func TestCachedOnly(t *testing.T) {
+	const nodes, maps = 8, 64
+	for _, actuator := range []Actuator{Native, Labels} {
+		cached := func(splits Splits) int64 {
+			j := simpleJob("a", 0, maps, 0, Work{InputBytes: 1 << 20, FixedMs: 1000})
+			for m := range maps {
+				j.Replicas.Add(cluster.NodeID(m%nodes), cluster.NodeID((m+3)%nodes))
+				if m%2 == 0 {
+					j.Cached.Add(cluster.NodeID((m + 3) % nodes))
+				} else {
+					j.Cached.Add()
+				}
+			}
+			r, err := Run(&Config{
+				Cluster: slots(nodes, 2), Source: &Jobs{List: []Job{j}}, Model: newModel(t, "capacity"), Actuator: actuator,
+				Splits: splits, Costs: NoCosts(), Seed: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := r.Maps
+			if n := l[cluster.LevelCache] + l[cluster.LevelNode]; n < maps*3/4 {
+				t.Errorf("actuator %d, splits %d: %d of %d maps are node-local", actuator, splits, n, maps)
+			}
+			return l[cluster.LevelCache]
+		}
+		if before, after := cached(AsSubmitted), cached(CachedOnly); after < maps/2-4 || after <= before {
+			t.Errorf("actuator %d: %d maps are cache-local with splits as submitted, %d with cached copies only, of %d that could be", actuator, before, after, maps/2)
+		}
+	}
+}
+
+// Nodes of one machine share its cores, whichever of them tasks are on.
+func TestHostCores(t *testing.T) {
+	for hostCores, want := range map[float64]int64{0: 1000, 1: 4000, 2: 2000, 3: 1333, 8: 1000} {
+		c := slots(4, 1)
+		c.HostCores = hostCores
+		source := &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{ComputeMs: 1000})}}
+		r, err := Run(&Config{Cluster: c, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.MakespanMs < want || r.MakespanMs > want+10 {
+			t.Errorf("four maps of a second on %v cores of one machine took %d ms, want %d", hostCores, r.MakespanMs, want)
+		}
+	}
 }

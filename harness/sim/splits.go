@@ -18,37 +18,43 @@ type splits struct {
 // submit gives the State a job, with the splits that its master will read.
 //
 // The cluster's own scheduler knows of nothing but these: under Native the State
-// is told that the replicas are where the splits say, and the other way around
-// (swapped).
-func (s *Sim) submit(x *Job) (id cluster.JobID, swapped bool, err error) {
+// is told that the replicas are where the splits say, and real is where they are
+// (nil: as the State says).
+func (s *Sim) submit(x *Job) (id cluster.JobID, real *cluster.Hosts, err error) {
 	spec := x.JobSpec
 	if s.Splits == CachedOnly {
 		spec.SplitHosts = s.cachedOnly(x)
 	}
 	planner, plans := s.Model.(sched.JobPlanner)
 	plans = plans && s.Splits == Planned
-	swapped = s.Actuator == Native && spec.SplitHosts != nil && !plans
-	if swapped {
-		hosts := *spec.SplitHosts
-		spec.SplitHosts, spec.Replicas = &x.Replicas, hosts
+	if !plans {
+		real = s.tellSplits(&spec)
 	}
 	if id, err = s.state.Submit(&spec); err != nil || !plans {
-		return id, swapped, err
+		return id, real, err
 	}
 	plan, ok := planner.PlanJob(s.view, id)
 	if !ok {
-		return id, false, nil
+		return id, nil, nil
 	}
 	if err := s.rewrite(x, plan); err != nil {
-		return id, false, err
+		return id, nil, err
 	}
 	spec = x.JobSpec
 	spec.SplitHosts = &s.splits.hosts
-	swapped = s.Actuator == Native
-	if swapped {
-		spec.SplitHosts, spec.Replicas = &x.Replicas, s.splits.hosts
+	real = s.tellSplits(&spec)
+	return id, real, s.state.Resplit(id, &spec)
+}
+
+// tellSplits makes split hosts of their own the replicas under Native, and
+// returns what those were.
+func (s *Sim) tellSplits(spec *cluster.JobSpec) (real *cluster.Hosts) {
+	if s.Actuator != Native || spec.SplitHosts == nil {
+		return nil
 	}
-	return id, swapped, s.state.Resplit(id, &spec)
+	real = &cluster.Hosts{Nodes: slices.Clone(spec.Replicas.Nodes), Ends: slices.Clone(spec.Replicas.Ends)}
+	spec.Replicas, spec.SplitHosts = *spec.SplitHosts, nil
+	return real
 }
 
 // cachedOnly is the nodes with a cached copy of each map's input, the replicas
@@ -107,20 +113,12 @@ func of(h *cluster.Hosts, t int32) []cluster.NodeID {
 	return h.Nodes[start:h.Ends[t]]
 }
 
-// replicas are the nodes with map t's input on disk, splitHosts those that the
-// master reads.
+// replicas are the nodes with map t's input on disk.
 func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
-	if j.swapped {
-		return s.view.SplitHosts(j.id, t)
+	if j.replicas != nil {
+		return of(j.replicas, int32(t))
 	}
 	return s.view.Replicas(j.id, t)
-}
-
-func (s *Sim) splitHosts(j *job, t cluster.TaskID) []cluster.NodeID {
-	if j.swapped {
-		return s.view.Replicas(j.id, t)
-	}
-	return s.view.SplitHosts(j.id, t)
 }
 
 // level is how near n is to any of the hosts.

@@ -9,6 +9,13 @@ import (
 type Cluster struct {
 	Nodes []Node
 	Racks []Rack // those not named have unlimited uplinks
+	// WritesWait has what tasks write to HDFS wait for the disk of their node.
+	// Else page caches take all of it, as they do where jobs write less than
+	// memory holds.
+	WritesWait bool
+	// HostCores is how many cores all nodes share, on top of what each may use: a
+	// lab's are on one machine. 0: each has a machine of its own.
+	HostCores float64
 }
 
 // Node is a worker: NodeManager and DataNode.
@@ -22,7 +29,7 @@ type Node struct {
 	// Cores is how many cores tasks compute on, shared evenly when more compute;
 	// 0: each has a core of its own.
 	Cores float64
-	// DiskBytesPerSec is shared by reads and writes, LinkBytesPerSec is of each
+	// DiskBytesPerSec is shared by all that waits for the disk, LinkBytesPerSec is of each
 	// direction; 0 is no limit.
 	DiskBytesPerSec, LinkBytesPerSec int64
 	// MemoryBytesPerSec is for reads of cached copies, 0 no limit. CacheBytes is

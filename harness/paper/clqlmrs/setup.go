@@ -76,6 +76,7 @@ func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = x.beatMs
+	c.Cluster.WritesWait = true
 	share := make([]int64, len(ramGB))
 	var topology *place.Topology
 	c.Cluster.Nodes, topology = nodes(len(ramGB), func(i int) sim.Node {
