@@ -63,6 +63,11 @@ func (c Conf) Float(name string, otherwise float64) float64 {
 	return otherwise
 }
 
+// SlowStart is the share of a job's maps that are done before reduces are asked for.
+func (c Conf) SlowStart() float64 {
+	return c.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05)
+}
+
 // Bool is true or false, or otherwise where it is absent or neither.
 func (c Conf) Bool(name string, otherwise bool) bool {
 	switch strings.ToLower(strings.TrimSpace(c[name])) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +19,14 @@ import (
 
 // description is what is known of a job before it runs.
 type description struct {
-	spec   cluster.JobSpec                                // without nodes
-	splits [][]string                                     // by map, the hosts that its master reads
-	blocks [][]replica                                    // by map, where its input is; nil: where splits says
-	beat   time.Duration                                  // between its master's heartbeats
-	again  func(ctx context.Context) ([][]replica, error) // blocks as they are now; may be nil
-	staged *staged                                        // may be nil
+	spec   cluster.JobSpec // without nodes
+	splits [][]string      // by map, the hosts that its master reads
+	blocks [][]replica     // by map, where its input is; nil: where splits says
+	beat   time.Duration   // between its master's heartbeats
+	// reduceAfter is how many maps are done before reduces are asked for.
+	reduceAfter int32
+	again       func(ctx context.Context) ([][]replica, error) // blocks as they are now; may be nil
+	staged      *staged                                        // may be nil
 }
 
 // replica is a copy of a map's input.
@@ -111,7 +114,8 @@ func fromHDFS(ctx context.Context, c *connect.Cluster) (describe, error) {
 				Reduces: int32(conf.Int("mapreduce.job.reduces", 1)),
 				MapSize: containerSize(conf, "map", least), ReduceSize: containerSize(conf, "reduce", least),
 			},
-			beat: time.Duration(conf.Int("yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms", 1000)) * time.Millisecond,
+			beat:        time.Duration(conf.Int("yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms", 1000)) * time.Millisecond,
+			reduceAfter: int32(math.Ceil(conf.SlowStart() * float64(len(metas)))),
 		}
 		for _, m := range metas {
 			a.splits = append(a.splits, m.Hosts)

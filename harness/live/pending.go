@@ -27,11 +27,18 @@ func (d *Driver) askPending(j *job) {
 		wait := 500 * time.Millisecond
 		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
 			wait = 50 * time.Millisecond
-		} else if j.asked[cluster.Reduce] < j.about.spec.Reduces || j.opened > 0 {
+		} else if d.reducesMayCome(j) || j.opened > 0 {
 			wait = 100 * time.Millisecond
 		}
 		j.asks.in(max(wait, 20*cost))
 	})
+}
+
+// reducesMayCome says whether the job may ask for more reduces soon: when the
+// maps that run are done, at the latest.
+func (d *Driver) reducesMayCome(j *job) bool {
+	return j.asked[cluster.Reduce] < j.about.spec.Reduces &&
+		d.view.Done(j.id, cluster.Map)+d.view.Running(j.id, cluster.Map) >= j.about.reduceAfter
 }
 
 func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/cluster"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
@@ -58,7 +59,7 @@ func (d *Driver) listApps() {
 	filter := yarnclient.AppFilter{Tags: tags, Without: []string{"resourceRequests", "timeouts", "resourceInfo"}}
 	ask(d, func(ctx context.Context) ([]yarnclient.App, error) { return d.rm.Apps(ctx, filter) }, func(list []yarnclient.App, err error) {
 		d.watching.listing = false
-		d.watching.apps.in(100 * time.Millisecond)
+		d.watching.apps.in(d.appsEvery())
 		if err != nil {
 			d.failed("list applications", err)
 			return
@@ -70,6 +71,17 @@ func (d *Driver) listApps() {
 			d.sawApp(app)
 		}
 	})
+}
+
+// appsEvery is how long a new job, or the end of one, may go unseen: not long
+// while a submission has none that runs.
+func (d *Driver) appsEvery() time.Duration {
+	for _, s := range d.watching.submissions {
+		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
+			return 100 * time.Millisecond
+		}
+	}
+	return 400 * time.Millisecond
 }
 
 func (d *Driver) sawApp(app yarnclient.App) {
@@ -129,13 +141,16 @@ func (d *Driver) poll(j *job) {
 		case d.trouble == "" && attempt == j.attempt:
 			d.sawContainers(j, list, began)
 		}
-		// Busy polling only while something is about to happen, and never more
-		// than a fraction of what an answer costs.
+		// Busy polling only while something is about to happen, less while room
+		// that comes free would be used, and never more than a fraction of what an
+		// answer costs: on a small cluster tasks wait for cores that this takes.
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
+		case len(j.live) > 0 && len(d.view.WaitingJobs(cluster.Map))+len(d.view.WaitingJobs(cluster.Reduce)) > 0:
+			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost))
 		case len(j.live) > 0:
-			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 20*time.Millisecond, 4*cost))
+			j.polls.in(max(100*time.Millisecond, 8*cost))
 		default:
 			j.polls.in(max(200*time.Millisecond, 4*cost))
 		}
