@@ -54,10 +54,13 @@ type Input struct {
 // Cluster is what a cluster was at the run's start. Nodes that come later are
 // NodeUp events.
 type Cluster struct {
-	Name  string       `json:"name,omitempty"`
-	Nodes []NodeFacts  `json:"nodes"`
-	Links []LinkFacts  `json:"links,omitempty"`
-	Queue []QueueFacts `json:"queues,omitempty"`
+	Name  string      `json:"name,omitempty"`
+	Nodes []NodeFacts `json:"nodes"`
+	Links []LinkFacts `json:"links,omitempty"`
+	Disks []DiskFacts `json:"disks,omitempty"`
+	// HostCores are the cores that all nodes share where they are on one machine.
+	HostCores float64      `json:"hostCores,omitempty"`
+	Queue     []QueueFacts `json:"queues,omitempty"`
 }
 
 // NodeFacts are a node's place and size.
@@ -81,6 +84,12 @@ type LinkFacts struct {
 	Node        Node   `json:"node,omitempty"`
 	Rack        string `json:"rack,omitempty"`
 	BytesPerSec int64  `json:"bytesPerSec"`
+}
+
+// DiskFacts is the rate at which a node reads its disk.
+type DiskFacts struct {
+	Node        Node  `json:"node"`
+	BytesPerSec int64 `json:"bytesPerSec"`
 }
 
 // QueueFacts is a leaf queue.

@@ -160,10 +160,9 @@ func (s *Session) look(ctx context.Context) error {
 	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
 		return fmt.Errorf("start capture: %w", err)
 	}
-	if s.facts.Nodes, err = nodeFacts(ctx, s.cluster); err != nil {
+	if s.facts, err = facts(ctx, s.cluster); err != nil {
 		return fmt.Errorf("start capture: %w", err)
 	}
-	s.facts.Name = s.cluster.Config.Name
 	for _, n := range s.facts.Nodes { // those are no news; their labels are
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}

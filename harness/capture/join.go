@@ -104,7 +104,7 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	e.ReduceMemoryBytes = memory(conf, "reduce")
 	e.MapVCores = int32(conf.Int("mapreduce.map.cpu.vcores", 1))
 	e.ReduceVCores = int32(conf.Int("mapreduce.reduce.cpu.vcores", 1))
-	e.SlowStart = conf.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05)
+	e.SlowStart = conf.SlowStart()
 	e.Speculation = conf.Bool("mapreduce.map.speculative", true) || conf.Bool("mapreduce.reduce.speculative", true)
 	label := conf["mapreduce.job.node-label-expression"]
 	e.MapLabel, e.ReduceLabel = label, label

@@ -12,6 +12,39 @@ import (
 	"heddle/traces"
 )
 
+// facts are what the cluster is made of.
+func facts(ctx context.Context, cluster *connect.Cluster) (traces.Cluster, error) {
+	nodes, err := nodeFacts(ctx, cluster)
+	f := traces.Cluster{Name: cluster.Config.Name, Nodes: nodes}
+	rates := cluster.Config.Rates
+	if err != nil {
+		return f, err
+	}
+	f.HostCores = rates.HostCores
+	var racks []string
+	for _, n := range nodes {
+		if !n.Worker {
+			continue
+		}
+		if rates.Disk > 0 {
+			f.Disks = append(f.Disks, traces.DiskFacts{Node: n.Node, BytesPerSec: int64(rates.Disk)})
+		}
+		if rates.Link > 0 {
+			f.Links = append(f.Links, traces.LinkFacts{Node: n.Node, BytesPerSec: int64(rates.Link)})
+		}
+		if !slices.Contains(racks, n.Rack) {
+			racks = append(racks, n.Rack)
+		}
+	}
+	slices.Sort(racks)
+	for _, rack := range racks {
+		if rates.Uplink > 0 {
+			f.Links = append(f.Links, traces.LinkFacts{Rack: rack, BytesPerSec: int64(rates.Uplink)})
+		}
+	}
+	return f, nil
+}
+
 // nodeFacts are the running nodes, in order of name. A node that holds no data
 // where others do, such as one that is kept for ApplicationMasters, is no
 // worker.

@@ -23,7 +23,7 @@ func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folde
 	}
 	r := Result{Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",
-		Cluster: traces.Cluster{Name: cluster.Config.Name}, Software: map[string]string{},
+		Software: map[string]string{},
 	}}
 	if info, err := cluster.History.Info(ctx); err == nil {
 		r.Header.Software["hadoop"] = info.HadoopVersion
@@ -36,7 +36,7 @@ func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folde
 		}
 		records = append(records, j)
 	}
-	if r.Header.Cluster.Nodes, err = nodeFacts(ctx, cluster); err != nil {
+	if r.Header.Cluster, err = facts(ctx, cluster); err != nil {
 		return r, fmt.Errorf("capture from history: %w", err)
 	}
 	slices.SortFunc(records, func(a, b *jobRecord) int { return strings.Compare(string(a.id), string(b.id)) })

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"heddle/harness/internal/units"
 )
 
 // Cluster says how to reach one Hadoop cluster. The lab writes such a file for
@@ -44,6 +46,18 @@ type Cluster struct {
 	// HiBench is a HiBench checkout on this machine; empty runs the same jobs
 	// from Hadoop's own examples jar.
 	HiBench string `yaml:"hibench,omitempty"`
+	// Rates are noted in traces, and replays go by them.
+	Rates Rates `yaml:"rates,omitempty"`
+}
+
+// Rates are those of every node's disk and link and every rack's uplink; 0 is
+// not known.
+type Rates struct {
+	Disk   units.Rate `yaml:"disk,omitempty"`
+	Link   units.Rate `yaml:"link,omitempty"`
+	Uplink units.Rate `yaml:"uplink,omitempty"`
+	// HostCores are the cores that all nodes share where they are on one machine.
+	HostCores float64 `yaml:"hostCores,omitempty"`
 }
 
 // Hadoop is a client installation as HADOOP_HOME and HADOOP_CONF_DIR name it.
