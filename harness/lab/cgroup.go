@@ -124,6 +124,14 @@ func (g cgroups) limitCPU(group string, cores float64) error {
 	return g.write("cpu", group, "cpu.cfs_quota_us", quota)
 }
 
+// weighCPU says how much a group gets when cores are short: times what another has.
+func (g cgroups) weighCPU(group string, times int) error {
+	if g.unified != "" {
+		return g.write("", group, "cpu.weight", strconv.Itoa(100*times))
+	}
+	return g.write("cpu", group, "cpu.shares", strconv.Itoa(1024*times))
+}
+
 func (g cgroups) limitMemory(group string, size units.Size) error {
 	text := strconv.FormatInt(int64(size), 10)
 	if g.unified != "" {

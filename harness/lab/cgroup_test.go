@@ -82,6 +82,7 @@ func TestLimits(t *testing.T) {
 		{"version 1", map[string]string{"proc/self/mountinfo": mountsV1}, []string{
 			"cpu,cpuacct/" + group + "/cpu.cfs_quota_us 40000",
 			"cpu,cpuacct/" + group + "/cpu.cfs_quota_us -1",
+			"cpu,cpuacct/" + group + "/cpu.shares 4096",
 			"memory/" + group + "/memory.limit_in_bytes 1073741824",
 			"memory/" + group + "/memory.limit_in_bytes -1",
 			"blkio/" + group + "/blkio.throttle.read_bps_device 254:0 80000000",
@@ -90,6 +91,7 @@ func TestLimits(t *testing.T) {
 		{"version 2", map[string]string{"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpu io memory"}, []string{
 			group + "/cpu.max 40000 100000",
 			group + "/cpu.max max 100000",
+			group + "/cpu.weight 400",
 			group + "/memory.max 1073741824",
 			group + "/memory.max max",
 			group + "/io.max 254:0 rbps=80000000",
@@ -107,6 +109,7 @@ func TestLimits(t *testing.T) {
 		for i, limit := range []func() error{
 			func() error { return g.limitCPU(group, 0.4) },
 			func() error { return g.limitCPU(group, 0) },
+			func() error { return g.weighCPU(group, 4) },
 			func() error { return g.limitMemory(group, 1<<30) },
 			func() error { return g.limitMemory(group, 0) },
 			func() error { return g.limitReads(group, "254:0", 80e6) },

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"heddle/harness/config"
 	"heddle/harness/internal/units"
 )
 
@@ -46,7 +47,25 @@ func (l *Lab) Set(c Change) error {
 	if err := l.apply(c, nodes); err != nil {
 		return fmt.Errorf("change lab %s; is it up?: %w", l.Name, err)
 	}
-	return nil
+	return l.noteRates(c)
+}
+
+// noteRates has the cluster file say what the lab has now. Rates that are not
+// the same everywhere it leaves out.
+func (l *Lab) noteRates(c Change) error {
+	cluster, err := config.LoadCluster(l.ClusterFile())
+	if err != nil {
+		return err
+	}
+	everywhere := len(c.Nodes) == 0 && c.Rack == 0
+	for to, changed := range map[*units.Rate]*units.Rate{&cluster.Rates.Disk: c.Disk, &cluster.Rates.Link: c.Link, &cluster.Rates.Uplink: c.Uplink} {
+		if changed != nil && everywhere {
+			*to = *changed
+		} else if changed != nil {
+			*to = 0
+		}
+	}
+	return l.writeCluster(*cluster)
 }
 
 // changed are the workers that a change is for.

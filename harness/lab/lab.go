@@ -22,6 +22,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/goccy/go-yaml"
 	"golang.org/x/sys/unix"
@@ -122,6 +123,7 @@ func (l *Lab) Cluster() config.Cluster {
 		User:             hadoopUser,
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
+		Rates:            config.Rates{Disk: l.Cfg.Disk, Link: l.Cfg.Link, Uplink: l.Cfg.Uplink, HostCores: float64(runtime.NumCPU())},
 	}
 	for _, n := range l.nodes {
 		c.Hosts[n.name] = n.ip.String()
@@ -136,8 +138,10 @@ func (l *Lab) Cluster() config.Cluster {
 	return c
 }
 
-func (l *Lab) writeClusterFile() error {
-	data, err := yaml.Marshal(l.Cluster())
+func (l *Lab) writeClusterFile() error { return l.writeCluster(l.Cluster()) }
+
+func (l *Lab) writeCluster(c config.Cluster) error {
+	data, err := yaml.Marshal(c)
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,7 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	if err := l.applyLimits(say); err != nil {
 		return err
 	}
+	l.forgetBlocks()
 	if l.Cfg.Cache > 0 {
 		for _, n := range l.workers() {
 			if err := unix.Mount("heddle", l.nodePath(n.name, "cache"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", l.Cfg.Cache)); err != nil {
@@ -194,11 +195,19 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	return l.writeClusterFile()
 }
 
+// masterWeight is how much of short cores the master gets, against a worker's
+// one. On a cluster it has a machine of its own, and its ResourceManager and
+// ApplicationMasters do not wait for tasks.
+const masterWeight = 4
+
 // applyLimits sets what each worker may use of cores, memory and disk.
 func (l *Lab) applyLimits(say func(Event)) error {
 	disk, diskErr := diskOf(l.root)
 	if diskErr != nil && l.Cfg.Disk > 0 {
 		say(Event{What: fmt.Sprintf("warning: --disk has no effect: %v", diskErr)})
+	}
+	if err := l.cgroups.weighCPU(l.cgroup(l.nodes[0].name), masterWeight); err != nil {
+		return fmt.Errorf("weigh the master: %w", err)
 	}
 	for _, n := range l.workers() {
 		errs := []error{
