@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path"
-	"slices"
 	"time"
 
 	"heddle/collectors/hdfs"
@@ -120,18 +118,8 @@ func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func (f *hdfsFiles) List(_ context.Context, name string) ([]string, error) {
-	files, err := f.client.Files()
-	if err != nil {
-		return nil, err
-	}
-	infos, err := files.ReadDir(name)
-	var names []string
-	for _, info := range infos {
-		names = append(names, path.Base(info.Name()))
-	}
-	slices.Sort(names)
-	return names, err
+func (f *hdfsFiles) List(ctx context.Context, name string) ([]string, error) {
+	return f.client.Names(ctx, name)
 }
 
 func (f *hdfsFiles) Modified(ctx context.Context, name string) (time.Time, error) {
@@ -139,12 +127,8 @@ func (f *hdfsFiles) Modified(ctx context.Context, name string) (time.Time, error
 	return info.Modified, err
 }
 
-func (f *hdfsFiles) Rename(_ context.Context, from, to string) error {
-	files, err := f.client.Files()
-	if err != nil {
-		return err
-	}
-	return files.Rename(from, to)
+func (f *hdfsFiles) Rename(ctx context.Context, from, to string) error {
+	return f.client.Rename(ctx, from, to)
 }
 
 func (f *hdfsFiles) RemoveAll(_ context.Context, name string) error {

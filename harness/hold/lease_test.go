@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +190,47 @@ func TestCutOffHolderStops(t *testing.T) {
 			})
 		})
 	}
+}
+
+// oneHangs is HDFS of which one call never answers.
+type oneHangs struct {
+	*holdtest.Files
+	armed atomic.Bool
+}
+
+func (f *oneHangs) List(ctx context.Context, name string) ([]string, error) {
+	if f.armed.CompareAndSwap(true, false) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return f.Files.List(ctx, name)
+}
+
+// TestHungRenewalIsGivenUp while there is time for another.
+func TestHungRenewalIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c := w.cluster()
+		net := &oneHangs{Files: w.files}
+		c.Files = net
+		h, err := Take(t.Context(), c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			net.armed.Store(true)
+			pass(stopLimit + renewEvery)
+			if net.armed.Load() {
+				t.Error("nothing was renewed")
+			}
+			if err := h.Lost(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestPausedProcessStops looks at a change that comes before the timer does.

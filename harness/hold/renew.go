@@ -29,7 +29,11 @@ func (h *Hold) keep(ctx context.Context) {
 			return
 		case <-next.C:
 			asked, result = time.Now(), make(chan error, 1)
-			go func(result chan<- error) { result <- h.book.renew(ctx, h.epoch) }(result)
+			go func(result chan<- error) {
+				ctx, cancel := context.WithTimeoutCause(ctx, renewEvery, fmt.Errorf("no answer from HDFS within %v", renewEvery))
+				defer cancel()
+				result <- h.book.renew(ctx, h.epoch)
+			}(result)
 		case err := <-result:
 			result = nil
 			switch {
