@@ -35,6 +35,8 @@ type Env struct {
 	DataDir    string     // absolute folder in HDFS; everything the package writes there is below it
 	RunDir     string     // local folder for logs, configuration and reports, one folder a tag
 
+	Sums *Sums // what checks know of inputs; nil: every check reads the whole input
+
 	Checkout string   // root of a HiBench checkout; empty: the jobs are started without HiBench
 	Master   string   // host name of the master, as HiBench reports want it; empty: "localhost"
 	Workers  []string // host names of the workers; HiBench divides its throughput per node by their number
