@@ -57,8 +57,10 @@ type cacheHDFS interface {
 	AddCacheDirective(ctx context.Context, d hdfs.CacheDirective) (int64, error)
 }
 
-// inputCache is the cached part of one trial's input; nil is none, and its
-// methods then do nothing.
+// inputCache is the cached part of an input; nil is none, and its methods then
+// do nothing. Trials in a row that read the same input share one: which replica
+// of a block is cached is the NameNode's choice, and models that are compared
+// should meet the same.
 type inputCache struct {
 	hdfs   cacheHDFS
 	pool   string // of its own
@@ -265,6 +267,21 @@ func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, 
 		}
 	}
 	return cached, lacking, nil
+}
+
+// again says that all of it is still cached for a trial that reads folder of h.
+func (c *inputCache) again(ctx context.Context, h cacheHDFS, folder string, say func(text string)) (whole bool, err error) {
+	if c.hdfs != h || c.folder != folder {
+		return false, nil
+	}
+	c.say = say
+	cached, lacking, err := c.look(ctx)
+	if err != nil || len(lacking) > 0 {
+		return false, err
+	}
+	c.result.BytesCached, c.result.BytesCachedEnd = cached, 0
+	say(fmt.Sprintf("%s are cached as in the trial before", mib(cached)))
+	return true, nil
 }
 
 // stillLacking is what is waited for.

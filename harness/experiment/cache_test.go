@@ -120,6 +120,35 @@ func (f *fakeCache) AddCacheDirective(_ context.Context, d hdfs.CacheDirective) 
 	return int64(len(f.directives)), f.fails["directive"]
 }
 
+// TestCacheAgain: what is left serves a trial that reads the same, whole.
+func TestCacheAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeCache(100, 100, 100, 100)
+		c, err := cacheInput(t.Context(), f, "/in", half(), time.Hour, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.result.BytesCachedEnd = 200
+		again := func(what string, h cacheHDFS, folder string, want bool) {
+			t.Helper()
+			whole, err := c.again(t.Context(), h, folder, quiet)
+			if whole != want || err != nil {
+				t.Errorf("%s: %v, %v", what, whole, err)
+			}
+		}
+		again("another input", f, "/other", false)
+		again("another cluster", newFakeCache(100, 100, 100, 100), "/in", false)
+		again("the same", f, "/in", true)
+		if c.result.BytesCached != 200 || c.result.BytesCachedEnd != 0 {
+			t.Errorf("%+v is not of a new trial", c.result)
+		}
+		for path := range c.files {
+			f.stuck = path
+		}
+		again("one copy lost", f, "/in", false)
+	})
+}
+
 func half() config.Cache { return config.Cache{Fraction: 0.5, Replicas: 1, Seed: 7} }
 
 func quiet(string) {}

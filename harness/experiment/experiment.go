@@ -20,6 +20,7 @@ import (
 	"heddle/harness/connect"
 	"heddle/harness/live"
 	"heddle/harness/runs"
+	"heddle/hibench"
 )
 
 // Options say what to run, where, and where results go.
@@ -175,11 +176,17 @@ func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) er
 	return run.WriteFile(file, data)
 }
 
-func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Cluster, run *runs.Run) error {
+func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Cluster, run *runs.Run) (err error) {
 	plan := map[string]config.Trial{}
 	for _, t := range o.Experiment.Trials() {
 		plan[t.Name] = t
 	}
+	sums := map[string]*hibench.Sums{}
+	for name := range clusters {
+		sums[name] = new(hibench.Sums)
+	}
+	var cache *inputCache // what one trial leaves to the next
+	defer func() { err = errors.Join(err, cache.remove(ctx, false)) }()
 	var failed []error
 	todo := run.Todo()
 	for i, name := range todo {
@@ -193,9 +200,16 @@ func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Clu
 		}
 		t := &trialRun{
 			options: o, cluster: clusters[trial.Model.Cluster], plan: trial, results: run, folder: active,
+			sums: sums[trial.Model.Cluster], cache: cache,
 			step: Step{Trial: name, Number: i + 1, Trials: len(todo)},
 		}
-		if err := t.run(ctx); err != nil {
+		if i+1 < len(todo) {
+			next := plan[todo[i+1]]
+			t.keepCache = next.Workload.Label == trial.Workload.Label && next.Model.Cluster == trial.Model.Cluster
+		}
+		err = t.run(ctx)
+		cache = t.cache
+		if err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)
 			if ferr := active.Failed(err); ferr != nil {
 				return errors.Join(err, ferr)

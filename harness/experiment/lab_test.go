@@ -275,6 +275,9 @@ func sums(events []traces.Event, job traces.JobID) map[string]int64 {
 // checkComplete expects a trace of a run to hold what a study needs.
 func checkComplete(t *testing.T, h traces.Header, events []traces.Event) {
 	t.Helper()
+	if len(h.Cluster.Disks) == 0 || len(h.Cluster.Links) == 0 {
+		t.Errorf("header lacks the lab's rates: disks %v, links %v", h.Cluster.Disks, h.Cluster.Links)
+	}
 	if h.Software["hadoop"] == "" || len(h.Cluster.Nodes) < 2 || h.StartUnixNs == 0 {
 		t.Errorf("header lacks software, nodes or start: %+v", h)
 	}

@@ -40,8 +40,12 @@ type trialRun struct {
 	plan    config.Trial
 	results *runs.Run
 	folder  *runs.Active
+	sums    *hibench.Sums // of the run's inputs on this cluster
 	step    Step
-	cache   *inputCache // nil where nothing is to be cached
+	// cache is what the trial before has left in the HDFS cache, then this
+	// trial's; nil is nothing. It stays for the next trial where keepCache says so.
+	cache     *inputCache
+	keepCache bool
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -105,7 +109,11 @@ func (t *trialRun) run(ctx context.Context) error {
 		return err
 	}
 	result, captured, err := t.measure(ctx, runner, tags)
-	if err := errors.Join(err, t.cache.remove(ctx, err == nil)); err != nil {
+	if err != nil || !t.keepCache {
+		err = errors.Join(err, t.cache.remove(ctx, err == nil))
+		t.cache = nil
+	}
+	if err != nil {
 		return err
 	}
 	result.InputBytes = data.Bytes
@@ -126,13 +134,28 @@ func (t *trialRun) run(ctx context.Context) error {
 	return t.write(result)
 }
 
-// cacheInput caches what the experiment says of the input.
-func (t *trialRun) cacheInput(ctx context.Context, input string) (err error) {
-	lifetime := 10*time.Minute + time.Duration(t.options.Experiment.Timeout)
-	if t.options.Experiment.Timeout == 0 {
-		lifetime = 7 * 24 * time.Hour
+// cacheInput caches what the experiment says of the input, unless the trial
+// before has left just that.
+func (t *trialRun) cacheInput(ctx context.Context, input string) error {
+	say := func(text string) { t.say("cache", text) }
+	o, left := t.options.Experiment, t.cache
+	t.cache = nil
+	if left != nil {
+		whole, err := left.again(ctx, t.cluster.HDFS, input, say)
+		if whole {
+			t.cache = left
+			return nil
+		}
+		if err := errors.Join(err, left.remove(ctx, true)); err != nil {
+			return err
+		}
 	}
-	t.cache, err = cacheInput(ctx, t.cluster.HDFS, input, t.options.Experiment.Cache, lifetime, func(text string) { t.say("cache", text) })
+	lifetime := 7 * 24 * time.Hour
+	if o.Timeout > 0 {
+		lifetime = time.Duration(len(o.Models)) * (10*time.Minute + time.Duration(o.Timeout))
+	}
+	var err error
+	t.cache, err = cacheInput(ctx, t.cluster.HDFS, input, o.Cache, lifetime, say)
 	return err
 }
 
@@ -210,7 +233,12 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	waited := session.Wait(waiting)
 	stranded, stopped := steering.stop(waiting)
 	err = errors.Join(ran, waited, stopped)
-	captured := session.Stop(waiting)
+	history := waiting
+	if ran != nil { // a master that was killed early has written none
+		history, cancel = context.WithTimeout(waiting, 10*time.Second)
+		defer cancel()
+	}
+	captured := session.Stop(history)
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
 	}
@@ -229,7 +257,8 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	captured.Events = append(captured.Events, t.cache.notes()...)
 	traces.Sort(captured.Events)
 	if t.cache != nil {
-		result.Cache = &t.cache.result
+		cached := t.cache.result
+		result.Cache = &cached
 	}
 	result.Plan = summary.Of(*h, slices.Values(captured.Events)).Plan
 	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
@@ -323,7 +352,7 @@ func (t *trialRun) runner() (*hibench.Runner, error) {
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,
-		Workers: t.workers(),
+		Workers: t.workers(), Sums: t.sums,
 	}
 	return hibench.New(env, hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
