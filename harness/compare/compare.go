@@ -42,6 +42,8 @@ type Report struct {
 	Table
 	// Tables are of each workload in order of name and each metric.
 	Tables []Table `json:"tables"`
+	// Steering is of each model that decided where tasks run, and last of all.
+	Steering []Steering `json:"steering"`
 
 	trials  []trial
 	general []string // warnings that are not of a table
@@ -135,7 +137,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	}
 	slices.Sort(workloads)
 	workloads = slices.Compact(workloads)
-	r := &Report{trials: trials}
+	r := &Report{Steering: steering(trials), trials: trials}
 	for _, w := range workloads {
 		of := only(trials, w)
 		for _, m := range metrics {

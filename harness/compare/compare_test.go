@@ -35,6 +35,8 @@ type made struct {
 	cached  func(repeat int, model string) int
 	// failed trials by name.
 	failed map[string]string
+	// steered has models other than yarn make decisions.
+	steered bool
 }
 
 // steady is a model's speed, with the noise of a lab: some of it common to a repeat.
@@ -80,7 +82,7 @@ func (m made) in(t *testing.T, dir string) string {
 		}
 		path, err := active.Path("trace.heddle")
 		check(t, err)
-		check(t, tracefile.WriteFile(path, traces.Header{Format: traces.FormatVersion, Model: p.model}, events(seconds, cached)))
+		check(t, tracefile.WriteFile(path, traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(seconds, cached), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
 		data, err := json.Marshal(experiment.Result{
 			Trial: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
@@ -97,6 +99,32 @@ func (m made) in(t *testing.T, dir string) string {
 	}
 	check(t, run.End(err))
 	return dir
+}
+
+// decisions of a model of heddle's: of ten, one in the second repeat is not
+// honoured, one in the third binds another map, one in the fourth has no end.
+func (m made) decisions(repeat int, model string) []traces.Event {
+	if !m.steered || model == "yarn" {
+		return nil
+	}
+	var list []traces.Event
+	task := traces.Task{Job: "job_1_0001", Kind: traces.Map}
+	for i := range 10 {
+		task.Index = int32(i)
+		at, branch := traces.Time(i)*1e9, []string{"node", "node", "rack", "any", "rerun"}[i%5]
+		list = append(list, &traces.Decision{T: at, ID: int64(i + 1), Job: task.Job, What: task.Kind, Node: "r1n1", TaskIndex: -1, BindIndex: int32(i), BindBranch: branch})
+		end := &traces.Actuation{T: at + 1e8, Decision: int64(i + 1), AskedAt: at, GrantedAt: at + traces.Time(10+i+repeat)*1e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}}
+		switch {
+		case repeat == 2 && i == 4:
+			end.Outcome, end.Cause, end.Bound = "none", "no container within 3s", traces.Attempt{}
+		case repeat == 3 && i == 7:
+			end.Bound.Index = 9
+		case repeat == 4 && i == 9:
+			continue
+		}
+		list = append(list, end)
+	}
+	return list
 }
 
 // events are ten maps, one after the other over the first half, and a reduce.
@@ -140,6 +168,10 @@ var cases = map[string]struct {
 		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 6,
 		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}), cached: cachedBy(map[string]int{"acl": 4, "delay": 1}),
 	}}},
+	"steered": {runs: []made{{
+		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, steered: true,
+		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}),
+	}}, options: Options{Metrics: []string{"makespan"}}},
 	"one": {runs: []made{{
 		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 1,
 		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),

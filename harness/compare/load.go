@@ -21,6 +21,7 @@ type trial struct {
 	model   string
 	started time.Time
 	figures
+	steering Steering
 	workload string
 }
 
@@ -121,9 +122,13 @@ func read(run *runs.Run, r experiment.Result) (t trial, warning string, err erro
 	}
 	defer trace.Close()
 	c := collector{running: map[traces.Attempt]begun{}}
+	made := map[int64]*traces.Decision{}
 	for e := range trace.All() {
 		c.add(e)
+		t.steering.note(e, r.Trial, made)
 	}
+	t.steering.Trials = 1
+	t.steering.end(r.Trial, made)
 	var damage *tracefile.DamageError
 	if err := trace.Err(); errors.As(err, &damage) {
 		warning = fmt.Sprintf("%v: what the trace has before that is used", err)

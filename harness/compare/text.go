@@ -31,6 +31,7 @@ func (r *Report) WriteText(out io.Writer) error {
 		t.writeText(w)
 		fmt.Fprintln(w)
 	}
+	writeSteering(w, r.Steering)
 	writeNotes(w, notes)
 	if len(notes) > 0 {
 		fmt.Fprintln(w)

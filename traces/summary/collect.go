@@ -15,7 +15,7 @@ type collector struct {
 	nodes     map[traces.Node]*Node
 	waiting   map[traces.Task]traces.Time // scheduled, no attempt yet
 	running   map[traces.Attempt]start
-	predicted map[int64]int32             // decision to map
+	decisions map[int64]decision
 	planned   map[traces.Task]traces.Node // nil: splits were not planned
 	latencies []traces.Time
 	phases    [phaseCount][]traces.Time
@@ -23,6 +23,11 @@ type collector struct {
 	digest    *traces.TraceDigest
 	first     traces.Time
 	last      traces.Time
+}
+
+type decision struct {
+	t         traces.Time
+	predicted int32 // map, -1 none
 }
 
 type start struct {
@@ -92,18 +97,20 @@ func (c *collector) add(e traces.Event) {
 		c.finished(e)
 	case *traces.Decision:
 		c.info.Decisions.Made++
-		if e.BindIndex >= 0 {
-			c.predicted[e.ID] = e.BindIndex
-		}
+		c.decisions[e.ID] = decision{e.T, e.BindIndex}
 	case *traces.Actuation:
 		if e.Outcome != "honoured" {
 			return
 		}
 		c.info.Decisions.Honoured++
-		if i, ok := c.predicted[e.Decision]; ok && e.Bound.Job != "" && e.Bound.Index == i {
+		d, ok := c.decisions[e.Decision]
+		if !ok {
+			return
+		}
+		if e.Bound.Job != "" && e.Bound.Index == d.predicted {
 			c.info.Decisions.BindPredicted++
 		}
-		c.latencies = append(c.latencies, e.GrantedAt-e.AskedAt)
+		c.latencies = append(c.latencies, e.GrantedAt-d.t)
 	}
 }
 

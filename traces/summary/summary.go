@@ -75,8 +75,8 @@ type Bytes struct {
 	Output  int64 `json:"output"`
 }
 
-// Decisions says what became of a model's decisions. Latencies are from asking
-// to the container, of those honoured; 0 where there are none.
+// Decisions says what became of a model's decisions. Latencies are from the
+// decision to the container, of those honoured; 0 where there are none.
 type Decisions struct {
 	Made     int `json:"made"`
 	Honoured int `json:"honoured"`
@@ -148,7 +148,7 @@ func Of(h traces.Header, events iter.Seq[traces.Event]) *Info {
 		info:  &Info{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic, Mended: h.Mended},
 		jobs:  map[traces.JobID]*Job{},
 		nodes: map[traces.Node]*Node{}, waiting: map[traces.Task]traces.Time{},
-		running: map[traces.Attempt]start{}, predicted: map[int64]int32{},
+		running: map[traces.Attempt]start{}, decisions: map[int64]decision{},
 		digest: traces.NewTraceDigest(),
 	}
 	if h.Splits == "plan" {

@@ -67,11 +67,11 @@ func TestStableKeys(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	bound := traces.Attempt{Task: traces.Task{Job: "j", Index: 4}}
 	info := summary.Of(traces.Header{}, slices.Values([]traces.Event{
-		&traces.Decision{ID: 1, Job: "j", BindIndex: 4},
-		&traces.Decision{ID: 2, Job: "j", BindIndex: 5},
+		&traces.Decision{T: 1e6, ID: 1, Job: "j", BindIndex: 4},
+		&traces.Decision{T: 1e6, ID: 2, Job: "j", BindIndex: 5},
 		&traces.Decision{ID: 3, Job: "j", BindIndex: -1},
-		&traces.Actuation{Decision: 1, AskedAt: 1e6, GrantedAt: 3e6, Outcome: "honoured", Bound: bound},
-		&traces.Actuation{Decision: 2, AskedAt: 1e6, GrantedAt: 10e6, Outcome: "honoured", Bound: bound},
+		&traces.Actuation{Decision: 1, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: bound},
+		&traces.Actuation{Decision: 2, AskedAt: 2e6, GrantedAt: 10e6, Outcome: "honoured", Bound: bound},
 		&traces.Actuation{Decision: 3, AskedAt: 1e6, Outcome: "none"},
 	}))
 	want := summary.Decisions{Made: 3, Honoured: 2, BindPredicted: 1, P50Ms: 2, P95Ms: 9}
