@@ -31,6 +31,8 @@ type planned struct {
 
 func (m *planned) Name() string { return "planned" }
 
+func (m *planned) firstOnly() {}
+
 func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
 	var up []cluster.NodeID
 	for n := range cluster.NodeID(v.Nodes()) {

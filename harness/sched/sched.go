@@ -91,9 +91,14 @@ type NodeModel interface {
 	Choose(v *cluster.View, n cluster.NodeID) (Decision, bool)
 }
 
-// PerNode makes a NodeModel a Model. Drivers may leave out all but the first
-// of the nodes for a model of this type.
+// PerNode makes a NodeModel a Model.
 type PerNode struct{ NodeModel }
+
+// firstOnly marks models that look at the first of the nodes alone: collecting
+// the others on a large cluster takes longer than the decision.
+type firstOnly interface{ firstOnly() }
+
+func (PerNode) firstOnly() {}
 
 // Round asks for the node that reported.
 func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
@@ -115,9 +120,9 @@ type Offers struct {
 // nothing more for it or the node is full. carryOut is given each decision, in
 // order, and returns whether it has changed the State behind v accordingly.
 func (o *Offers) Heartbeat(m Model, v *cluster.View, n cluster.NodeID, carryOut func(Decision) bool) {
-	_, perNode := m.(PerNode)
+	_, first := m.(firstOnly)
 	for v.HasRoom(n) {
-		if perNode {
+		if first {
 			o.free = append(o.free[:0], n)
 		} else {
 			o.free = v.WithRoom(n, o.free[:0])
