@@ -21,7 +21,7 @@ func fidelityCommand() *cli.Command {
 		Usage:     "how far replays are from what a run measured",
 		ArgsUsage: "RUN",
 		Description: `Every trial of a finished run is replayed under its own model, calibrated on the
-other repeats of its workload and model, and compared: job completion time,
+other repeats of its workload, and compared: job completion time,
 makespan, times of tasks, locality. Then each model's runs predict the others'.
 Rates that the cluster had and its traces do not tell can be given. For example:
 
@@ -31,6 +31,7 @@ Rates that the cluster had and its traces do not tell can be given. For example:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
 			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replays that a prediction is the mean of, on seeds 1 to `N`"},
+			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
 			rate("disk", "rate at which a node read its disk", &o.Cluster.Disk),
 			rate("link", "rate of a node's link", &o.Cluster.Link),
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),

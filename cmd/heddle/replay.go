@@ -59,6 +59,7 @@ func changeFlags(x *replay.Change) []cli.Flag {
 		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks they are in", DefaultText: "as recorded"},
 		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers a node", DefaultText: "as recorded"},
 		&cli.StringFlag{Name: "cpus", Usage: "cores a node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
+		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
 		generic("disk", "rate at which a node reads its disk; 0 is no limit", &x.Disk),
 		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
 		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),

@@ -36,14 +36,14 @@ func counterfactuals(groups [][]measured, o Options) ([]Counterfactual, error) {
 
 func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	x := Counterfactual{Workload: from[0].workload, From: from[0].model, To: to[0].model}
-	c, _, err := calibrate(from, -1, o)
+	f, err := calibrate(from, o)
 	if err != nil {
 		return x, err
 	}
 	var under [2][]*replay.Trace
 	for k, like := range []*replay.Trace{from[0].Trace, to[0].Trace} {
 		for _, t := range from {
-			again, err := predict(t.Trace, like, c, o)
+			again, err := predict(t.Trace, like, f.calibration, o)
 			if err != nil {
 				return x, err
 			}

@@ -1,7 +1,8 @@
 // Package fidelity says how far replays are from what was measured.
 //
 // Each measured trial of a run is replayed under its own model, calibrated on
-// the other repeats of the same workload and model alone. And each model's runs
+// the other repeats of the same workload alone, under whichever model: what tasks
+// cost does not depend on who placed them. And each model's runs
 // predict the others': the counterfactual. Beside an error stands the noise
 // floor, by how much repeats themselves differ.
 //
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -114,6 +116,7 @@ type Counterfactual struct {
 // measured is a trial with its trace.
 type measured struct {
 	name, workload, model string
+	repeat                int
 	*replay.Trace
 }
 
@@ -128,6 +131,7 @@ func Of(dir string, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	groups := group(trials)
+	fits := others(trials, o)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, x := range groups {
@@ -139,7 +143,7 @@ func Of(dir string, o Options) (*Report, error) {
 		r.Own = append(r.Own, Own{Workload: x[0].workload, Model: x[0].model, Runs: len(x), Trials: make([]Trial, len(x))})
 		for k := range x {
 			g.Go(func() (err error) {
-				r.Own[i].Trials[k], err = predictOwn(x, k, o)
+				r.Own[i].Trials[k], err = predictOwn(x[k], fits, o)
 				return err
 			})
 		}
@@ -181,7 +185,7 @@ func (r *Report) load(dir string) ([]measured, error) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Trial, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
-		list = append(list, measured{x.Trial, x.Workload, x.Model, t})
+		list = append(list, measured{x.Trial, x.Workload, x.Model, x.Repeat, t})
 	}
 	return list, nil
 }
@@ -217,31 +221,59 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*replay
 	return list, nil
 }
 
-// calibrate fits all of the group but one; -1: all.
-func calibrate(list []measured, but int, o Options) (*replay.Calibration, []string, error) {
-	var others []*replay.Trace
-	var names []string
-	for i, x := range list {
-		if i != but {
-			others, names = append(others, x.Trace), append(names, x.name)
-		}
-	}
-	c, err := replay.Calibrate(others, o.Cluster)
-	return c, names, err
+// fit is a calibration and the trials that it rests on.
+type fit struct {
+	calibration *replay.Calibration
+	trials      []string
 }
 
-// predictOwn predicts trial k of the group from the others.
-func predictOwn(list []measured, k int, o Options) (Trial, error) {
-	t := list[k].Trace
-	c, names, err := calibrate(list, k, o)
+func calibrate(list []measured, o Options) (fit, error) {
+	var all []*replay.Trace
+	var f fit
+	for _, x := range list {
+		all, f.trials = append(all, x.Trace), append(f.trials, x.name)
+	}
+	var err error
+	f.calibration, err = replay.Calibrate(all, o.Cluster)
+	return f, err
+}
+
+// left is a repeat of a workload that a fit leaves out.
+type left struct {
+	workload string
+	repeat   int
+}
+
+// others are fits to all other repeats of a workload, made when they are first
+// asked for.
+func others(list []measured, o Options) map[left]func() (fit, error) {
+	fits := map[left]func() (fit, error){}
+	for _, x := range list {
+		k := left{x.workload, x.repeat}
+		if fits[k] != nil {
+			continue
+		}
+		fits[k] = sync.OnceValues(func() (fit, error) {
+			return calibrate(slices.DeleteFunc(slices.Clone(list), func(y measured) bool {
+				return y.workload != k.workload || y.repeat == k.repeat
+			}), o)
+		})
+	}
+	return fits
+}
+
+// predictOwn predicts a trial from the other repeats.
+func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Trial, error) {
+	t := m.Trace
+	f, err := fits[left{m.workload, m.repeat}]()
 	if err != nil {
 		return Trial{}, err
 	}
-	again, err := predict(t, t, c, o)
+	again, err := predict(t, t, f.calibration, o)
 	if err != nil {
 		return Trial{}, err
 	}
-	x := Trial{Trial: list[k].name, CalibratedOn: names, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
+	x := Trial{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
 	x.ErrorPct = percent(x.PredictedMs, x.MeasuredMs)
 	x.MakespanErrorPct = percent(mean(again, (*replay.Trace).MakespanMs), t.MakespanMs())
 	x.MapDistancePct, x.MapKS = distance(t, again, traces.Map)

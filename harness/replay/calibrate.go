@@ -35,7 +35,8 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		c.Traces = append(c.Traces, t.Name)
 	}
 	c.fitCosts(list)
-	c.chooseSharing(list)
+	c.fitTaskStart(list)
+	c.chooseSharing(list, cluster.HostCores)
 	fits := c.fitRates(list)
 	c.fitWorkloads(list)
 	c.correct(list, fits)
@@ -150,18 +151,95 @@ func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
 
 const spreadPoints = 21
 
+// sharing is whom attempts share cores with.
+type sharing struct {
+	node float64 // of the node's cores; 0: they do not
+	host float64 // cores, with all other nodes; 0: they do not
+}
+
+func (s sharing) String() string {
+	if s.host > 0 {
+		return fmt.Sprint("host ", s.host)
+	}
+	return fmt.Sprint(s.node)
+}
+
 // sharings are those tried, the first of equals is taken.
-var sharings = []float64{0, 1, 0.75, 0.5, 0.25, 0.125}
+func sharings(hostCores float64) []sharing {
+	var list []sharing
+	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
+		list = append(list, sharing{node: part})
+	}
+	for _, part := range []float64{1, 0.75, 0.5} {
+		if hostCores > 0 {
+			list = append(list, sharing{host: part * hostCores})
+		}
+	}
+	return list
+}
+
+// startStepMs is how exactly the start of attempts is looked for.
+const startStepMs = 100
+
+// fitTaskStart takes the start that leaves reduces of a workload the most alike
+// in what they take from then on, or from the last map on. No attempt may have
+// ended within it.
+func (c *Calibration) fitTaskStart(list []*Trace) {
+	type reduce struct{ leadMs, tookMs float64 }
+	of := map[string][]reduce{}
+	most, n := math.Inf(1), 0
+	for _, t := range list {
+		for _, a := range t.attempts {
+			if a.End > a.Start {
+				most = min(most, a.Ms())
+			}
+		}
+		for _, j := range t.Jobs {
+			last := j.lastMap()
+			for i := range j.Tasks[traces.Reduce] {
+				if a := j.Tasks[traces.Reduce][i].Won; a != nil && a.End > max(a.Start, last) && last > 0 {
+					lead := max(0, float64(last-a.Start)/1e6)
+					of[j.workload()] = append(of[j.workload()], reduce{lead, float64(a.End-max(a.Start, last)) / 1e6})
+					n++
+				}
+			}
+		}
+	}
+	if n < 4 {
+		return
+	}
+	least := math.Inf(1)
+	for ms := 0.0; ms <= most; ms += startStepMs {
+		rest := 0.0
+		for _, name := range sortedKeys(of) {
+			var left []float64
+			for _, r := range of[name] {
+				left = append(left, r.tookMs-max(0, ms-r.leadMs))
+			}
+			mean := stats.Mean(left).Value
+			for _, x := range left {
+				rest += (x - mean) * (x - mean)
+			}
+		}
+		if rest < 0.98*least {
+			least = rest
+			c.TaskStart = Figure{Value: ms, Samples: n, Error: math.Sqrt(rest / float64(n))}
+		}
+	}
+}
 
 // chooseSharing takes the sharing under which maps of a workload are the most
 // alike in what they compute.
-func (c *Calibration) chooseSharing(list []*Trace) {
+func (c *Calibration) chooseSharing(list []*Trace, hostCores float64) {
 	c.SharingSpread = map[string]float64{}
 	least := math.Inf(1)
-	for _, s := range sharings {
+	for _, t := range list {
+		hostCores = cmp.Or(hostCores, t.Header.Cluster.HostCores)
+	}
+	for _, s := range sharings(hostCores) {
 		perMap := map[string][]float64{}
 		for _, t := range list {
-			for _, m := range t.computed(s, nil) {
+			for _, m := range t.computed(s, 0, nil) {
 				if m.kind == traces.Map {
 					perMap[m.workload] = append(perMap[m.workload], m.ms)
 				}
@@ -178,9 +256,9 @@ func (c *Calibration) chooseSharing(list []*Trace) {
 			return
 		}
 		spread := sum / float64(n)
-		c.SharingSpread[fmt.Sprint(s)] = spread
+		c.SharingSpread[s.String()] = spread
 		if spread < 0.98*least {
-			least, c.Sharing = spread, s
+			least, c.Sharing, c.HostCores = spread, s.node, s.host
 		}
 	}
 }
@@ -196,12 +274,15 @@ type sample struct {
 }
 
 // computed is what each attempt that succeeded computed, where attempts share so
-// much of the cores. Reads that links and disks explain are taken off, if limits
-// is not nil.
-func (t *Trace) computed(sharing float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
+// much of the cores: less the start of so long, as far as a reduce did not have it
+// behind it, and less reads that links and disks explain, if limits is not nil.
+func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
+	host := &load{cores: with.host}
 	for _, n := range t.Nodes {
-		busy[n.Node] = &load{cores: sharing * coresOf(n.Cores)}
+		if busy[n.Node] = host; with.host == 0 {
+			busy[n.Node] = &load{cores: with.node * coresOf(n.Cores)}
+		}
 	}
 	type piece struct{ from, to traces.Time }
 	at := func(j *Job, a *Attempt) piece {
@@ -229,7 +310,9 @@ func (t *Trace) computed(sharing float64, limits func(node traces.Node, level tr
 		}
 	})
 	for _, b := range busy {
-		b.sum()
+		if b.at == nil {
+			b.sum()
+		}
 	}
 	var list []sample
 	each(func(j *Job, task *Task, a *Attempt) {
@@ -238,6 +321,7 @@ func (t *Trace) computed(sharing float64, limits func(node traces.Node, level tr
 			return
 		}
 		p := at(j, a)
+		start := startMs - float64(p.from-a.Start)/1e6
 		s := sample{workload: j.workload(), kind: a.ID.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
 		if s.kind == traces.Map {
 			s.bytes = task.input()
@@ -246,6 +330,9 @@ func (t *Trace) computed(sharing float64, limits func(node traces.Node, level tr
 			}
 		} else {
 			s.bytes = j.shuffled() / int64(len(j.Tasks[traces.Reduce]))
+		}
+		if start > 0 {
+			s.ms = max(1, s.ms-start)
 		}
 		list = append(list, s)
 	})

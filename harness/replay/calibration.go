@@ -24,8 +24,12 @@ type Calibration struct {
 	// Sharing is how many cores the attempts on a node share, as a part of the
 	// cores that the trace says it has; 0: they do not slow each other down.
 	Sharing float64 `json:"sharing"`
+	// HostCores is how many cores the attempts on all nodes share, in place of
+	// Sharing; 0: those on a node alone. It is tried where the nodes are known to
+	// be on one machine.
+	HostCores float64 `json:"hostCores,omitempty"`
 	// SharingSpread is the coefficient of variation of what maps compute under
-	// each Sharing that was tried; the least was taken.
+	// each Sharing and HostCores that was tried; the least was taken.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
 
 	// Rates that the traces did not tell, and an ApplicationMaster's heartbeat; 0:
@@ -43,6 +47,9 @@ type Calibration struct {
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
+	// TaskStart is what an attempt does before it takes any input, the start of its
+	// JVM: told by reduces, which have it behind them when the last map ends, or not.
+	TaskStart Figure `json:"taskStartMs"`
 	// LaunchMs is what of Turnover the simulator does not have by itself: the
 	// release of the room and the launch.
 	LaunchMs float64 `json:"launchMs"`
@@ -150,7 +157,7 @@ func (c *Calibration) limit(x *sim.Cluster, of *Config) {
 		if !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
 			n.LinkBytesPerSec = c.LinkBytesPerSec
 		}
-		if !of.Change.Disk.Given {
+		if !of.Change.Disk.Given && n.DiskBytesPerSec == 0 {
 			n.DiskBytesPerSec = c.DiskBytesPerSec
 		}
 	}
@@ -158,6 +165,9 @@ func (c *Calibration) limit(x *sim.Cluster, of *Config) {
 		if r := &x.Racks[i]; !of.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
 			r.UplinkBytesPerSec = c.UplinkBytesPerSec
 		}
+	}
+	if of.Modelled && len(of.Change.Cores) == 0 {
+		x.HostCores = c.HostCores
 	}
 	for i := range x.Nodes {
 		if !of.Modelled || c.Sharing == 0 && len(of.Change.Cores) == 0 {
@@ -199,8 +209,8 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// These are in what attempts are fitted to compute.
-		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
+		// The others are in what attempts are fitted to compute.
+		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
 	}
 	return x
 }
@@ -274,7 +284,7 @@ func (c *Calibration) check() error {
 		return fmt.Errorf("format %d: this heddle knows up to %d; is it a calibration, by heddle replay --calibrate?", c.Format, calibrationFormat)
 	}
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.LaunchMs,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,
 	}
 	for _, q := range c.LabelQuantiles {
 		figures = append(figures, float64(q))

@@ -25,6 +25,8 @@ type Change struct {
 	Replication int
 	// Cores, where not nil, is of a node; a list is for one node after the other.
 	Cores []float64
+	// HostCores, above 0, are cores that all nodes share.
+	HostCores float64
 	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and a
 	// node's disk; 0 is no limit.
 	Link, Uplink, Disk Rate
@@ -88,7 +90,7 @@ func (c *Change) check() error {
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
 		return fmt.Errorf("load %v: want more than 0, 1 is as recorded", c.Load)
 	}
-	for _, cores := range c.Cores {
+	for _, cores := range append([]float64{c.HostCores}, c.Cores...) {
 		if !(cores >= 0) || cores > 1e6 {
 			return fmt.Errorf("%v cores: want 0 for no limit, or more", cores)
 		}
@@ -130,7 +132,7 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 	if c.Nodes > 0 || c.Racks > 0 {
 		facts = renewed(facts, c.Nodes, c.Racks)
 	}
-	link, uplink := rates(t)
+	told := ratesOf(t)
 	largest := cluster.Resource{MemoryMB: 1, VCores: 1}
 	for _, j := range t.Jobs {
 		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
@@ -154,28 +156,36 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 		if len(c.Cores) > 0 {
 			n.Cores = c.Cores[i%len(c.Cores)]
 		}
-		n.LinkBytesPerSec = c.Link.or(link[origin[i%len(origin)]])
-		n.DiskBytesPerSec = c.Disk.or(0)
+		n.LinkBytesPerSec = c.Link.or(told.link[origin[i%len(origin)]])
+		n.DiskBytesPerSec = c.Disk.or(told.disk[origin[i%len(origin)]])
 		x.Nodes = append(x.Nodes, n)
 		if !seen[f.Rack] {
 			seen[f.Rack] = true
-			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(uplink[f.Rack], anyOf(uplink, t.Nodes)))})
+			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.uplink[f.Rack], anyOf(told.uplink, t.Nodes)))})
 		}
 	}
 	return x, nil
 }
 
-// rates are those of nodes' links and racks' uplinks that a trace tells.
-func rates(t *Trace) (link map[traces.Node]int64, uplink map[string]int64) {
-	link, uplink = map[traces.Node]int64{}, map[string]int64{}
+// rates are those that a trace tells, in bytes/s.
+type rates struct {
+	disk, link map[traces.Node]int64
+	uplink     map[string]int64 // by rack
+}
+
+func ratesOf(t *Trace) rates {
+	r := rates{map[traces.Node]int64{}, map[traces.Node]int64{}, map[string]int64{}}
 	for _, l := range t.Header.Cluster.Links {
 		if l.Node != "" {
-			link[l.Node] = l.BytesPerSec
+			r.link[l.Node] = l.BytesPerSec
 		} else {
-			uplink[l.Rack] = l.BytesPerSec
+			r.uplink[l.Rack] = l.BytesPerSec
 		}
 	}
-	return link, uplink
+	for _, d := range t.Header.Cluster.Disks {
+		r.disk[d.Node] = d.BytesPerSec
+	}
+	return r
 }
 
 // renewed is count nodes in racks, filled one after the other, each as one of

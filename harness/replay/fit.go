@@ -17,7 +17,7 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
 	for _, t := range list {
-		for _, s := range t.computed(c.Sharing, c.readMs(t)) {
+		for _, s := range t.computed(sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
 			byName[s.workload] = append(byName[s.workload], s)
 		}
 		for _, j := range t.Jobs {
@@ -133,22 +133,28 @@ func evenQuantiles(xs []float64) []float64 {
 		return nil
 	}
 	q := make([]float64, spreadPoints)
-	mean := 0.0
 	for i := range q {
 		q[i] = stats.Quantile(xs, float64(i)/(spreadPoints-1))
-		if i > 0 {
-			mean += (q[i-1] + q[i]) / 2 / (spreadPoints - 1)
-		}
+	}
+	overMean(q)
+	return q
+}
+
+// overMean divides quantiles at even distances by the mean of what is drawn
+// from them.
+func overMean(q []float64) {
+	mean := 0.0
+	for i := 1; i < len(q); i++ {
+		mean += (q[i-1] + q[i]) / 2 / float64(len(q)-1)
 	}
 	for i := range q {
 		q[i] /= mean
 	}
-	return q
 }
 
 // readMs is how long a read alone waits for disks and links that are known.
 func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
-	links, uplinks := rates(t)
+	told := ratesOf(t)
 	racks := map[traces.Node]string{}
 	for _, n := range t.Nodes {
 		racks[n.Node] = n.Rack
@@ -161,13 +167,13 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 			}
 		}
 		if l != traces.LevelCache {
-			limit(c.DiskBytesPerSec)
+			limit(cmp.Or(told.disk[n], c.DiskBytesPerSec))
 		}
 		if l == traces.LevelRack || l == traces.LevelOff {
-			limit(cmp.Or(links[n], c.LinkBytesPerSec))
+			limit(cmp.Or(told.link[n], c.LinkBytesPerSec))
 		}
 		if l == traces.LevelOff {
-			limit(cmp.Or(uplinks[racks[n]], c.UplinkBytesPerSec))
+			limit(cmp.Or(told.uplink[racks[n]], c.UplinkBytesPerSec))
 		}
 		return 1000 * float64(bytes) / rate
 	}
@@ -180,29 +186,30 @@ const correctable = 100_000
 const corrections = 5
 
 // correct replays the traces under their own models and corrects phases, the
-// launch, and rates that were fitted, until attempts take, and are apart, as long
-// as in the traces.
+// launch, and rates that were fitted, until attempts take, differ, and are apart
+// as in the traces. What attempts differ by in what they compute has the waits
+// for each other in it that the replay adds again.
 func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
 	var small []*Trace
-	measured := map[phaseKey]*meanOf{}
+	measured := map[phaseKey]*moments{}
 	for _, t := range list {
 		if t.tasks() <= correctable {
 			small = append(small, t)
-			addMeans(measured, t)
+			addMoments(measured, t)
 		}
 	}
 	levels := levelCosts(small)
 	for range corrections {
 		var again []*Trace
-		simulated := map[phaseKey]*meanOf{}
-		for _, t := range small {
-			x, err := t.again(c)
+		simulated := map[phaseKey]*moments{}
+		for i, t := range small {
+			x, err := t.again(c, uint64(i+1))
 			if err != nil {
 				c.Warnings = append(c.Warnings, fmt.Sprintf("the fit is not corrected by replays: %v", err))
 				return
 			}
 			again = append(again, x)
-			addMeans(simulated, x)
+			addMoments(simulated, x)
 		}
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
@@ -216,6 +223,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
 				p.FixedMs *= factor
 				p.MsPerMiB *= factor
 				p.Corrected *= factor
+				p.narrow(min(max(m.spread()/s.spread(), 0.5), 1))
 			}
 		}
 		var turn []float64
@@ -229,33 +237,44 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
 	}
 }
 
+// narrow has attempts differ by so much of what they do; their mean stays.
+func (p *Phase) narrow(factor float64) {
+	for i, q := range p.Spread {
+		p.Spread[i] = max(0, 1+factor*(q-1))
+	}
+	overMean(p.Spread)
+}
+
 type phaseKey struct {
 	workload string
 	kind     traces.TaskKind
 }
 
-type meanOf struct {
-	sum float64
-	n   int
+type moments struct{ sum, squares, n float64 }
+
+func (m *moments) mean() float64 { return m.sum / m.n }
+
+// spread is the coefficient of variation, and never nothing.
+func (m *moments) spread() float64 {
+	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
 }
 
-func (m *meanOf) mean() float64 { return m.sum / float64(m.n) }
-
-// addMeans adds how long the attempts of a trace took.
-func addMeans(to map[phaseKey]*meanOf, t *Trace) {
-	for _, s := range t.computed(0, nil) {
+// addMoments adds how long the attempts of a trace took.
+func addMoments(to map[phaseKey]*moments, t *Trace) {
+	for _, s := range t.computed(sharing{}, 0, nil) {
 		key := phaseKey{s.workload, s.kind}
 		if to[key] == nil {
-			to[key] = &meanOf{}
+			to[key] = &moments{}
 		}
 		to[key].sum += s.tookMs
+		to[key].squares += s.tookMs * s.tookMs
 		to[key].n++
 	}
 }
 
 // again is the trace as replayed under its own model.
-func (t *Trace) again(c *Calibration) (*Trace, error) {
-	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: 1, Calibration: c, Modelled: true})
+func (t *Trace) again(c *Calibration, seed uint64) (*Trace, error) {
+	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: seed, Calibration: c, Modelled: true})
 }
 
 // OwnModel is the model that a trace ran under; one that was imported without

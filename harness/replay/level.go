@@ -28,7 +28,7 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
 	for _, t := range list {
-		for _, s := range t.computed(0, nil) {
+		for _, s := range t.computed(sharing{}, 0, nil) {
 			if s.kind == traces.Map && s.bytes > 0 && s.level.Valid() {
 				byName[s.workload] = append(byName[s.workload], s)
 				count[s.level]++
@@ -81,9 +81,10 @@ type rateFit struct {
 func (c *Calibration) rateFits(list []*Trace) []*rateFit {
 	told := map[string]bool{"disk": c.DiskBytesPerSec > 0, "link": c.LinkBytesPerSec > 0, "uplink": c.UplinkBytesPerSec > 0}
 	for _, t := range list {
-		links, uplinks := rates(t)
-		told["link"] = told["link"] || len(links) > 0
-		told["uplink"] = told["uplink"] || len(uplinks) > 0
+		r := ratesOf(t)
+		told["disk"] = told["disk"] || len(r.disk) > 0
+		told["link"] = told["link"] || len(r.link) > 0
+		told["uplink"] = told["uplink"] || len(r.uplink) > 0
 	}
 	var fits []*rateFit
 	for _, f := range []*rateFit{

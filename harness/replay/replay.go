@@ -160,6 +160,9 @@ func facts(t *Trace, x *sim.Cluster) traces.Cluster {
 			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores,
 			CacheBytes: n.CacheBytes, Cores: n.Cores, Worker: true,
 		})
+		if n.DiskBytesPerSec > 0 {
+			out.Disks = append(out.Disks, traces.DiskFacts{Node: traces.Node(n.Name), BytesPerSec: n.DiskBytesPerSec})
+		}
 		if n.LinkBytesPerSec > 0 {
 			out.Links = append(out.Links, traces.LinkFacts{Node: traces.Node(n.Name), BytesPerSec: n.LinkBytesPerSec})
 		}

@@ -124,6 +124,20 @@ func TestFitRates(t *testing.T) {
 	if c.LinkBytesPerSec != 0 {
 		t.Errorf("a link of %d bytes/s, but no map read over one alone", c.LinkBytesPerSec)
 	}
+
+	x.Header.Cluster.Disks = []traces.DiskFacts{{Node: "a", BytesPerSec: 9 << 20}}
+	c = &Calibration{}
+	if c.fitRates([]*Trace{x}); c.DiskBytesPerSec != 0 {
+		t.Errorf("fitted %d bytes/s to a disk whose rate the trace tells", c.DiskBytesPerSec)
+	}
+	m, err := machines(x, &Change{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.limit(&m, &Config{})
+	if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
+		t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
+	}
 }
 
 func TestChanges(t *testing.T) {

@@ -22,6 +22,7 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		{"last task's end to job's end", c.Finish},
 		{"attempt's end to next start in its place", c.Turnover},
 		{"decision to container, under labels", c.Label},
+		{"start of an attempt, before it takes input", c.TaskStart},
 	} {
 		if f.Samples == 0 {
 			fmt.Fprintf(w, "%s\t(default)\t0\t\n", f.name)
@@ -58,7 +59,9 @@ func (c *Calibration) WriteText(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if c.Sharing > 0 {
+	if c.HostCores > 0 {
+		fmt.Fprintf(out, "\nAttempts on all nodes share %.3g cores.\n", c.HostCores)
+	} else if c.Sharing > 0 {
 		fmt.Fprintf(out, "\nAttempts on a node share %.3g of its cores.\n", c.Sharing)
 	} else {
 		fmt.Fprintln(out, "\nAttempts on a node do not slow each other down, as far as these traces tell.")
