@@ -37,7 +37,7 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 		body: `{"state":"KILLED"}`, proxied: true,
 	}
 	a, err := am.c.do(ctx, r)
-	if err == nil && a.status >= 300 {
+	if err == nil && (a.status >= 300 || isHTML(a.body)) {
 		err = am.gone(ctx, r, a)
 	}
 	return err
@@ -45,9 +45,18 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 
 // gone explains a redirect of the proxy: to the history server's pages once
 // the job ended, or to the ResourceManager's own page of an application whose
-// master is not up yet, or never was.
+// master is not up yet, or never was. From when a master unregisters until it has
+// ended, the proxy follows that redirect itself and hands on the page.
 func (rm *RM) gone(ctx context.Context, appID string, r request, a answer) error {
-	if !strings.Contains(a.location, "/jobhistory/") {
+	ended := strings.Contains(a.location, "/jobhistory/")
+	if a.status < 300 {
+		page, number := string(a.body[:min(len(a.body), 4096)]), strings.TrimPrefix(appID, "application_")
+		if !strings.Contains(page, number) {
+			return rm.c.understood(r, a, nil)
+		}
+		ended = strings.Contains(page, "job_"+number)
+	}
+	if !ended {
 		app, err := rm.App(ctx, appID)
 		if err != nil {
 			return err

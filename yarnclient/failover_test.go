@@ -132,20 +132,30 @@ func TestWaitActive(t *testing.T) {
 	}
 }
 
-// TestMasterGone tells the proxy's two redirects apart.
+// TestMasterGone tells the proxy's redirects and its page apart.
 func TestMasterGone(t *testing.T) {
+	page := func(title string) http.RoundTripper {
+		return roundTripper(func(*http.Request) (*http.Response, error) {
+			body := "<!DOCTYPE html><html><style>" + strings.Repeat("#nav { width: 1em }", 50) + "</style><title>" + title + "</title></html>"
+			return textAnswer(200, "text/html;charset=utf-8", []byte(body)), nil
+		})
+	}
 	for _, test := range []struct {
-		file, state string
-		want        error
+		proxy http.RoundTripper
+		state string
+		want  error
 	}{
-		{"3.4.2/am-ended.http", "FINISHED", ErrJobEnded},
-		{"3.4.2/am-not-yet.http", "ACCEPTED", ErrNoMaster},
-		{"3.4.2/am-not-yet.http", "KILLED", ErrJobEnded},
+		{recorded(t, "3.4.2/am-ended.http"), "FINISHED", ErrJobEnded},
+		{page("MapReduce Job job_1_0002"), "RUNNING", ErrJobEnded},
+		{page("Application application_1_0002"), "FINISHED", ErrJobEnded},
+		{page("Application application_1_0002"), "RUNNING", ErrNoMaster},
+		{page("About the Cluster"), "RUNNING", ErrNotRest},
+		{recorded(t, "3.4.2/am-not-yet.http"), "ACCEPTED", ErrNoMaster},
+		{recorded(t, "3.4.2/am-not-yet.http"), "KILLED", ErrJobEnded},
 	} {
-		proxy := recorded(t, test.file)
 		rm, err := NewRM(Options{Addresses: []string{"rm:8088"}, Retries: -1, Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 			if strings.HasPrefix(req.URL.Path, "/proxy/") {
-				return proxy.RoundTrip(req)
+				return test.proxy.RoundTrip(req)
 			}
 			return textAnswer(200, "application/json", []byte(`{"app":{"state":"`+test.state+`"}}`)), nil
 		})})

@@ -12,8 +12,8 @@ import (
 type JobReader struct {
 	c    *client
 	path string // of the job
-	// gone explains a redirect of the ResourceManager's proxy; nil for the
-	// history server.
+	// gone explains a redirect or a page of the ResourceManager's proxy; nil for
+	// the history server.
 	gone func(ctx context.Context, r request, a answer) error
 }
 
@@ -172,7 +172,7 @@ func (j *JobReader) get(ctx context.Context, path string, query url.Values, v an
 	if err != nil {
 		return err
 	}
-	if a.status >= 300 {
+	if j.gone != nil && (a.status >= 300 || isHTML(a.body)) {
 		return j.gone(ctx, r, a)
 	}
 	return j.c.understood(r, a, v, in...)
