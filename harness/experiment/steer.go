@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/hold"
 	"heddle/harness/live"
+	"heddle/harness/sched"
 	"heddle/hibench"
 	"heddle/traces"
 )
@@ -31,7 +33,7 @@ type steering struct {
 func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFolder string) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
-		return nil, nil
+		return nil, t.letGo(ctx)
 	}
 	// Each repeat has another seed, which is the same for all models.
 	model, err := t.plan.Model.Scheduler(t.options.Experiment.Seed + uint64(t.plan.Repeat-1))
@@ -65,12 +67,31 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 			session.Resplit(job, rewritten)
 			return keepSubmitted(jobsFolder, job, submitted)
 		},
+		KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
 	})
 	if err != nil {
 		_, rerr := s.release(ctx)
 		return nil, errors.Join(err, rerr)
 	}
 	return s, nil
+}
+
+// letGo sees that nobody steers the cluster: what a hold that died has changed
+// is put back, and one that lives is an error.
+func (t *trialRun) letGo(ctx context.Context) error {
+	cluster, err := hold.Connect(t.cluster.Config)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	report, err := hold.Restore(ctx, cluster, hold.RestoreOptions{Options: hold.Options{Purpose: "heddle run, before trial " + t.plan.Name}})
+	if err == nil {
+		err = report.Err()
+	}
+	if n := len(report.Back); n > 0 {
+		t.say("restore", fmt.Sprintf("%d changes of an earlier hold", n))
+	}
+	return err
 }
 
 // keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside
@@ -83,6 +104,29 @@ func keepSubmitted(folder string, job traces.JobID, data []byte) error {
 	}
 	if err != nil {
 		return fmt.Errorf("keep splits of %s as submitted: %w", job, err)
+	}
+	return nil
+}
+
+// keepTraining keeps how a job's training converged, as a table of at most some
+// thousand episodes: of more, every so many.
+func keepTraining(folder string, job traces.JobID, t *sched.Training) error {
+	const most = 1000
+	var b bytes.Buffer
+	fmt.Fprintln(&b, "episode,return,localRate,cacheRate")
+	every := (len(t.Episodes) + most - 1) / most
+	for i, e := range t.Episodes {
+		if last := i == len(t.Episodes)-1; last || (i+1)%every == 0 {
+			fmt.Fprintf(&b, "%d,%.6g,%.6g,%.6g\n", i+1, e.Return, e.LocalRate, e.CacheRate)
+		}
+	}
+	own := filepath.Join(folder, string(job))
+	err := os.MkdirAll(own, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own, "training.csv"), b.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep training for %s: %w", job, err)
 	}
 	return nil
 }

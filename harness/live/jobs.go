@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -105,12 +106,31 @@ func (d *Driver) submit(app yarnclient.App, sub *Submission, about *description)
 	d.jobs = append(d.jobs, j)
 	d.apps[app.ID] = j
 	d.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	d.train(j)
 	if d.holds() {
 		d.resplit(j)
 	} else {
 		d.refresh(j)
 	}
 	d.sawApp(app)
+}
+
+// train has a model that learns do so while the job's ApplicationMaster starts:
+// with its first decision, nodes would wait for it. Nothing else is decided
+// meanwhile; models bound their training.
+func (d *Driver) train(j *job) {
+	if d.warmup == nil || j.about.spec.Maps == 0 {
+		return
+	}
+	began := time.Now()
+	err := d.warmup.Warmup(d.view, j.id, nil)
+	if t := d.warmup.Training(j.id); err == nil && t != nil {
+		d.note(fmt.Sprintf("%s: trained for %d episodes in %d ms", j.jobID(), len(t.Episodes), time.Since(began).Milliseconds()))
+		err = d.trained(j.jobID(), t)
+	}
+	if err != nil { // it trains when it decides
+		d.log.Warn("train", "job", j.jobID(), "error", err)
+	}
 }
 
 // endJob forgets what a job waited for.

@@ -53,6 +53,9 @@ type Options struct {
 	// its ApplicationMaster will read it, before that is in place; nil keeps
 	// nothing. It is called from many goroutines.
 	KeepSplits func(job traces.JobID, submitted, rewritten []byte) error
+	// KeepTraining is given the record of a model's training for a job, before
+	// its first decision; nil keeps nothing.
+	KeepTraining func(job traces.JobID, t *sched.Training) error
 	// Changes carries changes out; a *hold.Hold, so that they are undone.
 	Changes Changes
 	// Start is the trace's time 0.
@@ -84,9 +87,11 @@ type Driver struct {
 	model    sched.Model
 	observer sched.Observer // nil if the model is none
 	planner  sched.JobPlanner
+	warmup   sched.Warmup
 	acts     bool   // decides, and moves workers
 	splits   string // what masters read of where their input is
 	keep     func(job traces.JobID, submitted, rewritten []byte) error
+	trained  func(job traces.JobID, t *sched.Training) error
 	set      setup
 	start    time.Time
 	record   func(...traces.Event)
@@ -172,11 +177,15 @@ func start(ctx context.Context, rm *yarnclient.RM, set setup, describe describe,
 	d.splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
 	d.observer, _ = o.Model.(sched.Observer)
 	d.planner, _ = o.Model.(sched.JobPlanner)
+	d.warmup, _ = o.Model.(sched.Warmup)
 	if d.splits == config.SplitsPlan && d.planner == nil {
 		return nil, errors.New("the model plans no splits")
 	}
 	if d.keep = o.KeepSplits; d.keep == nil {
 		d.keep = func(traces.JobID, []byte, []byte) error { return nil }
+	}
+	if d.trained = o.KeepTraining; d.trained == nil {
+		d.trained = func(traces.JobID, *sched.Training) error { return nil }
 	}
 	d.view = d.state.View()
 	d.state.SetLateBinding(true)

@@ -253,6 +253,39 @@ func TestTwoJobs(t *testing.T) {
 	}
 }
 
+// TestTrainsBeforeItDecides has a model that learns trained for each job, with
+// the record kept, before the job's first decision.
+func TestTrainsBeforeItDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept []string
+		f := steer(t, yarntest.Config{Nodes: workers(1), Async: async}, func(f *fake, o *Options) {
+			var err error
+			if o.Model, err = sched.New("clqlmrs", sched.Params{"episodes": "20"}); err != nil {
+				t.Fatal(err)
+			}
+			o.KeepTraining = func(job traces.JobID, x *sched.Training) error {
+				for _, e := range f.events {
+					if d, ok := e.(*traces.Decision); ok && d.Job == job {
+						t.Errorf("%s is trained for after decision %d", job, d.ID)
+					}
+				}
+				kept = append(kept, fmt.Sprintf("%s %d", job, len(x.Episodes)))
+				return nil
+			}
+		})
+		var want []string
+		for _, tag := range []string{"a", "b"} {
+			id := f.submit(tag, 6, 1)
+			want = append(want, "job_"+strings.TrimPrefix(id, "application_")+" 20")
+			f.await(5*time.Minute, id)
+		}
+		f.stop()
+		if !slices.Equal(kept, want) {
+			t.Errorf("kept trainings %v, want %v", kept, want)
+		}
+	})
+}
+
 // everyContainerDecided expects each attempt's container to be that of a
 // decision for its job, kind and node.
 func (f *fake) everyContainerDecided(ids ...string) {

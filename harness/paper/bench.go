@@ -122,7 +122,7 @@ func (b *Bench) run(c Case, seed uint64, to *Trial) error {
 	if err != nil {
 		return err
 	}
-	learner := b.lessons.teach(m, seed)
+	learner := b.lessons.teach(m)
 	if learner != nil {
 		m = learner
 	}

@@ -43,19 +43,18 @@ type taught struct {
 	warm    sched.Warmup
 	memory  sched.Memory
 	lessons *lessons
-	seed    uint64
 	ready   map[cluster.JobID]bool
 	err     error // the first
 }
 
 // teach is m with lessons, nil if it does not learn.
-func (l *lessons) teach(m sched.Model, seed uint64) *taught {
+func (l *lessons) teach(m sched.Model) *taught {
 	warm, learns := m.(sched.Warmup)
 	memory, keeps := m.(sched.Memory)
 	if !learns || !keeps {
 		return nil
 	}
-	return &taught{Model: m, warm: warm, memory: memory, lessons: l, seed: seed >> 33, ready: map[cluster.JobID]bool{}}
+	return &taught{Model: m, warm: warm, memory: memory, lessons: l, ready: map[cluster.JobID]bool{}}
 }
 
 // Observe has the model ready before it is first asked.
@@ -92,7 +91,7 @@ func (t *taught) learn(v *cluster.View, job cluster.JobID) {
 	mine := false
 	l.once.Do(func() {
 		mine = true
-		if l.err = t.warm.Warmup(v, job, t.seed, nil); l.err == nil {
+		if l.err = t.warm.Warmup(v, job, nil); l.err == nil {
 			// A job that goes by class has no table of its own; training for it is short.
 			data, _ := t.memory.Save(v, job)
 			l.data = t.lessons.keep(data)
@@ -103,7 +102,7 @@ func (t *taught) learn(v *cluster.View, job cluster.JobID) {
 		t.err = l.err
 	case mine:
 	case l.data == nil:
-		t.err = t.warm.Warmup(v, job, t.seed, nil)
+		t.err = t.warm.Warmup(v, job, nil)
 	default:
 		t.err = t.memory.Load(v, job, l.data)
 	}

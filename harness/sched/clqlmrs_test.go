@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -297,12 +298,12 @@ func TestWarmup(t *testing.T) {
 		if _, err := m.(Memory).Save(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
-		err := w.Warmup(v, cluster.None, 1, func(x Progress) bool { return x.Episodes < 150 })
+		err := w.Warmup(v, cluster.None, func(x Progress) bool { return x.Episodes < 150 })
 		if !errors.Is(err, ErrWarmupStopped) || w.Training(id) != nil {
 			t.Errorf("%v: stopped half way: error %v, %v", p, err, w.Training(id))
 		}
 		told := 0
-		err = w.Warmup(v, cluster.None, 1, func(x Progress) bool {
+		err = w.Warmup(v, cluster.None, func(x Progress) bool {
 			told++
 			if x.Of != 300 || x.Episodes != 3*told || (x.Job == id) != (p["table"] == "") || x.Last.CacheRate > x.Last.LocalRate {
 				t.Errorf("%v: progress %+v", p, x)
@@ -315,14 +316,16 @@ func TestWarmup(t *testing.T) {
 		if saved(m) != saved(lazy) {
 			t.Errorf("%v: trained before and trained when asked differ", p)
 		}
-		one := m.(Memory).Fingerprint(v, id)
-		if err := w.Warmup(v, id, 2, nil); err != nil || saved(m) == saved(lazy) || m.(Memory).Fingerprint(v, id) == one {
-			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(m) == saved(lazy), m.(Memory).Fingerprint(v, id) == one)
+		p2 := maps.Clone(p)
+		p2["seed"] = "2"
+		other, one := mustNew(t, "clqlmrs", p2), m.(Memory).Fingerprint(v, id)
+		if err := other.(Warmup).Warmup(v, id, nil); err != nil || saved(other) == saved(lazy) || other.(Memory).Fingerprint(v, id) == one {
+			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy), other.(Memory).Fingerprint(v, id) == one)
 		}
 		if n := len(w.Training(id).Episodes); n != 300 {
 			t.Errorf("%v: a record of %d episodes", p, n)
 		}
-		if err := w.Warmup(v, 7, 1, nil); err == nil {
+		if err := w.Warmup(v, 7, nil); err == nil {
 			t.Errorf("%v: trained for a job that is not there", p)
 		}
 	}
@@ -334,7 +337,7 @@ func TestSavedTables(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
 	m := mustNew(t, "clqlmrs", Params{"episodes": "300"})
-	if err := m.(Warmup).Warmup(s.View(), id, 1, nil); err != nil {
+	if err := m.(Warmup).Warmup(s.View(), id, nil); err != nil {
 		t.Fatal(err)
 	}
 	data, err := m.(Memory).Save(s.View(), id)
@@ -390,7 +393,7 @@ func TestSavedTables(t *testing.T) {
 	// A table of classes fits every job.
 	classes := Params{"episodes": "300", "table": "class"}
 	m = mustNew(t, "clqlmrs", classes)
-	if err := m.(Warmup).Warmup(s.View(), cluster.None, 1, nil); err != nil {
+	if err := m.(Warmup).Warmup(s.View(), cluster.None, nil); err != nil {
 		t.Fatal(err)
 	}
 	if data, err = m.(Memory).Save(s.View(), cluster.None); err != nil {
@@ -408,7 +411,7 @@ func FuzzLoad(f *testing.F) {
 	x := setup{2, 1, 3, 1, 0.5}
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", Params{"episodes": "3"}).(*cacheLearner)
-	if err := m.Warmup(s.View(), id, 1, nil); err != nil {
+	if err := m.Warmup(s.View(), id, nil); err != nil {
 		f.Fatal(err)
 	}
 	data, err := m.Save(s.View(), id)
@@ -557,7 +560,7 @@ func BenchmarkLargeJob(b *testing.B) {
 			for b.Loop() {
 				s, id := x.make(b, 1)
 				m := mustNew(b, "clqlmrs", nil)
-				if err := m.(Warmup).Warmup(s.View(), id, 1, nil); err != nil {
+				if err := m.(Warmup).Warmup(s.View(), id, nil); err != nil {
 					b.Fatal(err)
 				}
 				training = m.(Warmup).Training(id)

@@ -107,10 +107,7 @@ func (r *recorder) after(e clqlmrs.Episode) bool {
 
 // Warmup trains tables of tasks for one job or all, the table of classes once
 // for all of them.
-func (m *cacheLearner) Warmup(v *cluster.View, job cluster.JobID, seed uint64, progress func(Progress) bool) error {
-	if seed != m.seed {
-		m.seed, m.classes = seed, nil
-	}
+func (m *cacheLearner) Warmup(v *cluster.View, job cluster.JobID, progress func(Progress) bool) error {
 	jobs := []cluster.JobID{job}
 	if job == cluster.None {
 		jobs = v.Active()

@@ -16,11 +16,10 @@ import (
 // was trained for has changed.
 type Warmup interface {
 	// Warmup trains for a job whose input is known; cluster.None: for all that
-	// have not ended. Same job, layout, parameters and seed, same training. The
-	// seed replaces the model's parameter from now on. progress, which may be nil,
-	// is told now and then; if it returns false, training ends with
-	// ErrWarmupStopped and leaves nothing behind.
-	Warmup(v *cluster.View, job cluster.JobID, seed uint64, progress func(Progress) bool) error
+	// have not ended. Same job, layout and parameters, the seed among them, same
+	// training. progress, which may be nil, is told now and then; if it returns
+	// false, training ends with ErrWarmupStopped and leaves nothing behind.
+	Warmup(v *cluster.View, job cluster.JobID, progress func(Progress) bool) error
 	// Training is the record of the training that decides for a job, nil if there
 	// is none yet or the job has ended.
 	Training(job cluster.JobID) *Training
