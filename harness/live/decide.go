@@ -61,7 +61,7 @@ func (d *Driver) decide(x sched.Decision) bool {
 		return false
 	}
 	j, n := d.jobs[x.Job], d.nodes[x.Node]
-	if j.ended || !j.wants(x.Kind) || n.refused {
+	if j.ended || !j.wants(x.Kind) || n.refused || x.Kind == cluster.Map && j.strays(n) {
 		return false
 	}
 	e := &traces.Decision{
@@ -94,6 +94,18 @@ func (d *Driver) decide(x sched.Decision) bool {
 	j.coming[x.Kind]++
 	d.enqueue(n, j, x.Kind, &decision{id: e.ID, meant: x, job: j, held: held, predicted: t, branch: branch})
 	return true
+}
+
+// strays says whether maps of the job run on other nodes than n that nobody
+// decided and the master has not told of: until it does, what it would bind to
+// the next container cannot be known.
+func (j *job) strays(n *node) bool {
+	for _, c := range j.unbound {
+		if c.by == nil && c.kind == cluster.Map && c.node != n {
+			return true
+		}
+	}
+	return false
 }
 
 // settle tells what came of a decision that got a container, once it is known

@@ -15,7 +15,7 @@ func (d *Driver) newContainer(j *job, info yarnclient.Container) {
 	if !task || n == nil {
 		return
 	}
-	c := &container{id: info.ID, job: j, node: n, kind: k, held: cluster.None, task: cluster.None}
+	c := &container{id: info.ID, job: j, node: n, kind: k, held: cluster.None, task: cluster.None, seen: time.Now()}
 	j.live[c.id], j.unbound[c.id] = c, c
 	j.granted[k]++
 	j.pending[k] = max(0, j.pending[k]-1)

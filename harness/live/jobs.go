@@ -23,6 +23,8 @@ type job struct {
 	attempt string // of the application; empty until it runs
 	ended   bool
 
+	shortest [2]time.Duration // that a task has taken, 0: none has ended
+
 	asked   [2]int32 // tasks that the master has asked for, in all
 	pending [2]int32 // containers that it waits for, as last told
 	granted [2]int32 // containers that it got
@@ -63,6 +65,7 @@ type container struct {
 	job     *job
 	node    *node
 	kind    cluster.Kind
+	seen    time.Time             // first
 	held    cluster.ReservationID // None: decided by nobody
 	task    cluster.TaskID        // None until the master has told
 	attempt traces.Attempt
@@ -208,6 +211,9 @@ func (d *Driver) attemptEnded(j *job, c *container) {
 		return
 	}
 	record.done = true
+	if took := time.Since(c.seen); j.shortest[c.kind] == 0 || took < j.shortest[c.kind] {
+		j.shortest[c.kind] = took
+	}
 	if err := d.state.Finish(j.id, c.task); err != nil {
 		d.reconcile(j)
 		return

@@ -24,7 +24,7 @@ func (d *Driver) askPending(j *job) {
 		} else if d.trouble == "" && app.State == "RUNNING" {
 			d.sawPending(j, app.Requests)
 		}
-		wait := 500 * time.Millisecond
+		wait := time.Second
 		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
 			wait = 50 * time.Millisecond
 		} else if d.reducesMayCome(j) || j.opened > 0 {

@@ -81,7 +81,7 @@ func (d *Driver) appsEvery() time.Duration {
 			return 100 * time.Millisecond
 		}
 	}
-	return 400 * time.Millisecond
+	return time.Second
 }
 
 func (d *Driver) sawApp(app yarnclient.App) {
@@ -142,19 +142,43 @@ func (d *Driver) poll(j *job) {
 			d.sawContainers(j, list, began)
 		}
 		// Busy polling only while something is about to happen, less while room
-		// that comes free would be used, and never more than a fraction of what an
-		// answer costs: on a small cluster tasks wait for cores that this takes.
+		// that comes free would be used, little while none will, and never more than
+		// a fraction of what an answer costs: on a small cluster tasks wait for cores
+		// that this takes.
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
 		case len(j.live) > 0 && len(d.view.WaitingJobs(cluster.Map))+len(d.view.WaitingJobs(cluster.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost))
+			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost, d.calm(j)))
 		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, 8*cost))
+			j.polls.in(max(100*time.Millisecond, 8*cost, d.calm(j)))
 		default:
 			j.polls.in(max(200*time.Millisecond, 4*cost))
 		}
 	})
+}
+
+// calmLimit bounds how late an end that nobody expected is seen.
+const calmLimit = 250 * time.Millisecond
+
+// calm is for how long none of a job's containers is likely to end: until one has
+// run for most of what the shortest task of its kind took; while none has ended,
+// for a small part of what it has run. While a label call is under way, a node may
+// be open, and what comes there unasked is to be seen at once.
+func (d *Driver) calm(j *job) time.Duration {
+	calm := calmLimit
+	if d.moves.calls > 0 {
+		calm = 0
+	}
+	for _, c := range j.live {
+		ran := time.Since(c.seen)
+		left := ran / 50
+		if s := j.shortest[c.kind]; s > 0 {
+			left = max(0, s*7/10-ran)
+		}
+		calm = min(calm, left)
+	}
+	return calm
 }
 
 func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.Time) {
