@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"heddle/harness/config"
 	"heddle/harness/sched"
@@ -43,28 +44,29 @@ func TestPublicTraces(t *testing.T) {
 	for _, c := range []struct {
 		nodes int
 		files []string
-		size  string // "": for short tests; day, long
+		long  bool
 	}{
-		{0, []string{"rumen/trace_3m.json.gz"}, ""},
-		{0, []string{"rumen/input-trace.json", "rumen/input-topology.json"}, ""},
-		{0, []string{"sls/2jobs2min-rumen-jh.json"}, ""},
-		{0, []string{"jhist/job_0.23.9-FAILED.jhist"}, ""},
-		{0, []string{"jhist/job_2.4.0-FAILED.jhist"}, ""},
-		{600, []string{"swim/FB-2009_samples_24_times_1hr_0.tsv"}, "day"},
-		{3000, []string{"swim/FB-2010_samples_24_times_1hr_0.tsv"}, "long"},
+		{0, []string{"rumen/trace_3m.json.gz"}, false},
+		{0, []string{"rumen/input-trace.json", "rumen/input-topology.json"}, false},
+		{0, []string{"sls/2jobs2min-rumen-jh.json"}, false},
+		{0, []string{"jhist/job_0.23.9-FAILED.jhist"}, false},
+		{0, []string{"jhist/job_2.4.0-FAILED.jhist"}, false},
+		{600, []string{"swim/FB-2009_samples_24_times_1hr_0.tsv"}, true},
+		{3000, []string{"swim/FB-2010_samples_24_times_1hr_0.tsv"}, true},
 	} {
 		t.Run(filepath.Base(c.files[0]), func(t *testing.T) {
-			if c.size != "" && testing.Short() {
-				t.Skip("a day of a large cluster: not in short tests")
-			}
-			if c.size == "long" && os.Getenv("HEDDLE_LONG") != "1" {
-				t.Skip("eight million tasks, some minutes: set HEDDLE_LONG=1")
+			if c.long && os.Getenv("HEDDLE_LONG") != "1" {
+				t.Skip("a day of a large cluster, millions of tasks under each model: set HEDDLE_LONG=1")
 			}
 			x := imported(t, c.nodes, c.files...)
 			for _, info := range sched.List() {
-				if x.tasks() > 100_000 && (info.Name == "matching" || info.Name == "clqlmrs") {
-					continue // looks at all nodes for each, learns for each job
+				switch info.Name {
+				case "matching", "clqlmrs", "planned": // look at all slots, learn for each job, go through all waiting jobs
+					if c.long {
+						continue
+					}
 				}
+				began := time.Now()
 				model := config.Model{Label: info.Name, Model: info.Name}
 				if info.Name == "planned" {
 					model.Splits = SplitsPlan
@@ -73,6 +75,7 @@ func TestPublicTraces(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", info.Name, err)
 				}
+				t.Logf("%s: %v", info.Name, time.Since(began).Round(time.Millisecond))
 				if got := r.Attempts.Succeeded; got < int64(x.tasks()) {
 					t.Errorf("%s: %d attempts succeeded, of %d tasks", info.Name, got, x.tasks())
 				}
