@@ -45,6 +45,7 @@ the agent does what 'heddle labels restore' does. One or more agents may.
 			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE`; serves HTTPS"},
 			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE`"},
 			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads"},
+			&cli.StringSliceFlag{Name: "resident", Usage: "keep files at `PATH` in memory, that a slow disk is not read for them"},
 			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was when a harness died that steered it"},
 			clusterFlag(),
 		},
@@ -80,6 +81,9 @@ func runAgent(c *cli.Context) error {
 	})
 	if err != nil {
 		return withCode(exitUsage, err)
+	}
+	if bytes, err := node.Resident(c.StringSlice("resident")...); err != nil {
+		log.Warn("resident", "error", err, "bytes", bytes)
 	}
 	if !c.Bool("watchdog") {
 		return a.Run(c.Context)
