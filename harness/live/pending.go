@@ -27,8 +27,10 @@ func (d *Driver) askPending(j *job) {
 		wait := time.Second
 		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
 			wait = 50 * time.Millisecond
-		} else if d.reducesMayCome(j) || j.opened > 0 {
+		} else if j.opened > 0 {
 			wait = 100 * time.Millisecond
+		} else if d.reducesMayCome(j) {
+			wait = max(100*time.Millisecond, d.calm(j))
 		}
 		j.asks.in(max(wait, 20*cost))
 	})
