@@ -67,16 +67,27 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		}
 		return left
 	}
-	if signal(unix.SIGTERM) == 0 {
+	// A daemon that has just been started may be in no control group yet, and
+	// without a command line while its program replaces that which started it.
+	none := func(s unix.Signal) bool {
+		for range 5 {
+			if signal(s) > 0 {
+				return false
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		return true
+	}
+	if none(unix.SIGTERM) {
 		return nil
 	}
 	kind, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if poll(kind, func() (bool, error) { return signal(0) == 0, nil }) == nil {
+	if poll(kind, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
 	// A process may start another between the list and the kill: until none is left.
-	err := poll(ctx, func() (bool, error) { return signal(unix.SIGKILL) == 0, nil })
+	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
 	}
