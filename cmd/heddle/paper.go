@@ -23,7 +23,7 @@ import (
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
 // Seeds of a paper's simulations.
-const fullSeeds, quickSeeds = 20, 6
+const fullSeeds, quickSeeds = 20, 5
 
 func paperCommand() *cli.Command {
 	var root string
