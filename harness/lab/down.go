@@ -70,13 +70,9 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	// A daemon that has just been started may be in no control group yet, and
 	// without a command line while its program replaces that which started it.
 	none := func(s unix.Signal) bool {
-		for range 5 {
-			if signal(s) > 0 {
-				return false
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		return true
+		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
+		defer cancel()
+		return poll(looks, func() (bool, error) { return signal(s) > 0, nil }) != nil
 	}
 	if none(unix.SIGTERM) {
 		return nil
