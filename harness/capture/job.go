@@ -136,7 +136,7 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
 // Session is locked.
 func (s *Session) readStaged(j *jobRecord) {
 	if s.options.Folder != "" {
-		if err := keep(s.options.Folder, j.id, j.staged.Save); err != nil {
+		if err := Keep(s.options.Folder, j.id, j.staged.Save); err != nil {
 			s.warn(err.Error())
 		}
 	}
@@ -262,13 +262,13 @@ func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.His
 	if folder == "" {
 		return nil
 	}
-	return keep(folder, j.id, func(folder string) error {
+	return Keep(folder, j.id, func(folder string) error {
 		return os.WriteFile(filepath.Join(folder, h.Name), h.Events, 0o644)
 	})
 }
 
-// keep writes files of a job into its own folder below folder.
-func keep(folder string, job traces.JobID, write func(folder string) error) error {
+// Keep writes files of a job into its own folder below folder, which it makes.
+func Keep(folder string, job traces.JobID, write func(folder string) error) error {
 	own := filepath.Join(folder, string(job))
 	err := os.MkdirAll(own, 0o755)
 	if err == nil {

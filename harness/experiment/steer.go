@@ -97,15 +97,9 @@ func (t *trialRun) letGo(ctx context.Context) error {
 // keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside
 // the one that its ApplicationMaster reads.
 func keepSubmitted(folder string, job traces.JobID, data []byte) error {
-	own := filepath.Join(folder, string(job))
-	err := os.MkdirAll(own, 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(own, "job.splitmetainfo.submitted"), data, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep splits of %s as submitted: %w", job, err)
-	}
-	return nil
+	return capture.Keep(folder, job, func(own string) error {
+		return os.WriteFile(filepath.Join(own, "job.splitmetainfo.submitted"), data, 0o644)
+	})
 }
 
 // keepTraining keeps how a job's training converged, as a table of at most some
@@ -120,15 +114,9 @@ func keepTraining(folder string, job traces.JobID, t *sched.Training) error {
 			fmt.Fprintf(&b, "%d,%.6g,%.6g,%.6g\n", i+1, e.Return, e.LocalRate, e.CacheRate)
 		}
 	}
-	own := filepath.Join(folder, string(job))
-	err := os.MkdirAll(own, 0o755)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(own, "training.csv"), b.Bytes(), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("keep training for %s: %w", job, err)
-	}
-	return nil
+	return capture.Keep(folder, job, func(own string) error {
+		return os.WriteFile(filepath.Join(own, "training.csv"), b.Bytes(), 0o644)
+	})
 }
 
 // stop ends steering and puts the cluster back as it was, also after ctx has
