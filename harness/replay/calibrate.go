@@ -280,9 +280,11 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
 	for _, n := range t.Nodes {
-		if busy[n.Node] = host; with.host == 0 {
-			busy[n.Node] = &load{cores: with.node * coresOf(n.Cores)}
+		b := host
+		if with.host == 0 {
+			b = &load{cores: with.node * coresOf(n.Cores)}
 		}
+		busy[n.Node] = b
 	}
 	type piece struct{ from, to traces.Time }
 	at := func(j *Job, a *Attempt) piece {
@@ -338,6 +340,9 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	})
 	return list
 }
+
+// samples are what attempts took, with all that they waited for in it.
+func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
 
 // load is what runs on a node over time.
 type load struct {

@@ -261,7 +261,7 @@ func (m *moments) spread() float64 {
 
 // addMoments adds how long the attempts of a trace took.
 func addMoments(to map[phaseKey]*moments, t *Trace) {
-	for _, s := range t.computed(sharing{}, 0, nil) {
+	for _, s := range t.samples() {
 		key := phaseKey{s.workload, s.kind}
 		if to[key] == nil {
 			to[key] = &moments{}

@@ -28,7 +28,7 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
 	for _, t := range list {
-		for _, s := range t.computed(sharing{}, 0, nil) {
+		for _, s := range t.samples() {
 			if s.kind == traces.Map && s.bytes > 0 && s.level.Valid() {
 				byName[s.workload] = append(byName[s.workload], s)
 				count[s.level]++
