@@ -37,11 +37,14 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 		body: `{"state":"KILLED"}`, proxied: true,
 	}
 	a, err := am.c.do(ctx, r)
-	if err == nil && (a.status >= 300 || isHTML(a.body)) {
+	if err == nil && a.byProxy() {
 		err = am.gone(ctx, r, a)
 	}
 	return err
 }
+
+// byProxy says that the proxy has answered by itself: with a redirect, or a page.
+func (a answer) byProxy() bool { return a.status >= 300 || isHTML(a.body) }
 
 // gone explains a redirect of the proxy: to the history server's pages once
 // the job ended, or to the ResourceManager's own page of an application whose

@@ -172,7 +172,7 @@ func (j *JobReader) get(ctx context.Context, path string, query url.Values, v an
 	if err != nil {
 		return err
 	}
-	if j.gone != nil && (a.status >= 300 || isHTML(a.body)) {
+	if j.gone != nil && a.byProxy() {
 		return j.gone(ctx, r, a)
 	}
 	return j.c.understood(r, a, v, in...)
