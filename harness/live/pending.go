@@ -25,11 +25,12 @@ func (d *Driver) askPending(j *job) {
 			d.sawPending(j, app.Requests)
 		}
 		wait := time.Second
-		if j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0 {
+		switch {
+		case j.asked[cluster.Map] == 0 && j.about.spec.Maps > 0:
 			wait = 50 * time.Millisecond
-		} else if j.opened > 0 {
+		case j.opened > 0:
 			wait = 100 * time.Millisecond
-		} else if d.reducesMayCome(j) {
+		case d.reducesMayCome(j):
 			wait = max(100*time.Millisecond, d.calm(j))
 		}
 		j.asks.in(max(wait, 20*cost))

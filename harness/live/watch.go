@@ -166,10 +166,10 @@ const calmLimit = 250 * time.Millisecond
 // for a small part of what it has run. While a label call is under way, a node may
 // be open, and what comes there unasked is to be seen at once.
 func (d *Driver) calm(j *job) time.Duration {
-	calm := calmLimit
 	if d.moves.calls > 0 {
-		calm = 0
+		return 0
 	}
+	calm := calmLimit
 	for _, c := range j.live {
 		ran := time.Since(c.seen)
 		left := ran / 50
