@@ -1,6 +1,11 @@
 package node
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 func syncDisks() { unix.Sync() }
 
@@ -15,4 +20,25 @@ func ReadClock() (clock Clock, ok bool) {
 		Synchronised: state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0,
 		MaxErrorUs:   int64(t.Maxerror),
 	}, true
+}
+
+// lockFile keeps a file in memory while the process lives.
+func lockFile(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	pages, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err == nil {
+		err = unix.Mlock(pages)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return info.Size(), nil
 }

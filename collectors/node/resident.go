@@ -3,10 +3,7 @@ package node
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // Resident keeps the files at and under paths in memory while the process lives,
@@ -14,7 +11,11 @@ import (
 // not get them. The first file that cannot be kept ends it.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		path, err := filepath.EvalSymlinks(path) // the walk would not enter one
+		if err != nil {
+			return bytes, fmt.Errorf("keep files in memory: %w", err)
+		}
+		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
@@ -27,24 +28,4 @@ func Resident(paths ...string) (bytes int64, err error) {
 		}
 	}
 	return bytes, nil
-}
-
-func lockFile(path string) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return 0, err
-	}
-	pages, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	if err == nil {
-		err = unix.Mlock(pages)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return info.Size(), nil
 }
