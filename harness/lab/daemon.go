@@ -107,7 +107,18 @@ func (l *Lab) Env() []string {
 // that got its id after a crash.
 func (l *Lab) argv(n node, d daemon) []string {
 	if d == agent {
-		return l.agentArgv(n)
+		argv := []string{
+			l.path("bin", "heddle"), "agent",
+			"--listen", fmt.Sprintf("%s:%d", n.ip, portAgent),
+			"--token-file", l.path("agent.token"),
+			"--cgroup", l.cgroup(n.name), "--allow-drop-caches",
+		}
+		if n.rack == 0 && l.Cfg.Disk > 0 {
+			for _, path := range l.programs() {
+				argv = append(argv, "--resident", path)
+			}
+		}
+		return argv
 	}
 	mb, vcores := int(l.Cfg.Container/units.MiB)*l.Cfg.Slots, l.Cfg.Slots
 	if n.rack == 0 {
@@ -126,29 +137,6 @@ func (l *Lab) argv(n node, d daemon) []string {
 		"-Dlab.node="+n.name, fmt.Sprintf("-Dlab.nm.mb=%d", mb), fmt.Sprintf("-Dlab.nm.vcores=%d", vcores),
 		"-Dhadoop.home.dir="+l.path("home"), "-Dhadoop.log.dir="+l.nodePath(n.name, "log"), "-Dyarn.log.dir="+l.nodePath(n.name, "log"),
 		"-cp", l.Classpath+":"+l.path("conf"), jvm.main)
-}
-
-// agentArgv has the master's agent keep programs in memory: workers drop page
-// caches for cold reads, and would read Java and Hadoop again, some time, from
-// disks that are slow for the sake of data.
-func (l *Lab) agentArgv(n node) []string {
-	argv := []string{
-		l.path("bin", "heddle"), "agent",
-		"--listen", fmt.Sprintf("%s:%d", n.ip, portAgent),
-		"--token-file", l.path("agent.token"),
-		"--cgroup", l.cgroup(n.name), "--allow-drop-caches",
-	}
-	if n.rack > 0 || l.Cfg.Disk == 0 {
-		return argv
-	}
-	argv = append(argv, "--resident", l.Java)
-	for jars := range strings.SplitSeq(l.Classpath, ":") {
-		argv = append(argv, "--resident", strings.TrimSuffix(jars, "/*"))
-	}
-	if l.Archive != "" {
-		argv = append(argv, "--resident", l.Archive)
-	}
-	return argv
 }
 
 func (l *Lab) mark(n node, d daemon) string {
