@@ -13,7 +13,8 @@ import (
 
 // lookUp asks the master which task runs in a container, first the one that
 // was predicted. It is asked when the master has heard of the container, and
-// less and less often.
+// less and less often; one that is gone is given up when all tasks have been
+// looked at since.
 func (d *Driver) lookUp(c *container, try int) {
 	const tries = 9
 	j := c.job
@@ -25,13 +26,13 @@ func (d *Driver) lookUp(c *container, try int) {
 		next := func() {
 			switch {
 			case j.ended || c.task != cluster.None:
-			case try < tries:
+			case try == tries, c.gone && j.surveyed.After(c.goneAt) && time.Since(j.surveyed) > j.about.beat:
+				d.neverBound(c)
+			default:
 				if try > 0 {
 					d.reconcile(j)
 				}
 				d.lookUp(c, try+1)
-			default:
-				d.neverBound(c)
 			}
 		}
 		_, _, t, _, ok := d.state.Reservation(c.held)
@@ -39,11 +40,10 @@ func (d *Driver) lookUp(c *container, try int) {
 			next()
 			return
 		}
-		ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) {
-			return j.am.Attempts(ctx, d.taskName(j, t))
-		}, func(list []yarnclient.TaskAttempt, err error) {
+		task := d.taskName(j, t)
+		ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) { return j.am.Attempts(ctx, task) }, func(list []yarnclient.TaskAttempt, err error) {
 			if err != nil {
-				d.failed("ask for attempts of "+d.taskName(j, t), err)
+				d.failed("ask for attempts of "+task, err)
 			}
 			d.sawAttempts(j, t, list)
 			next()

@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 				f := steer(t, cfg)
 				run := func(j *yarntest.Job) {
 					j.Run = func(kind string, task, attempt int) (time.Duration, bool) {
-						fails := c.name == "attempts fail" && kind == "MAP" && task%5 == 0 && attempt == 0
+						fails := c.name == "attempts fail" && task%5 == 0 && attempt == 0
 						return c.takes + time.Second + time.Duration(task%7)*100*time.Millisecond, fails
 					}
 				}
@@ -122,6 +122,33 @@ func TestFaults(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestGivenBack has a master that gives a reduce's container back at once, as
+// MapReduce's does where it had just made room for a map: the reduce is decided
+// again as soon as the master's word for it can be had.
+func TestGivenBack(t *testing.T) {
+	run := func(reduces int) (took time.Duration, count map[string]int) {
+		synctest.Test(t, func(t *testing.T) {
+			f := steer(t, yarntest.Config{Nodes: workers(2), Async: async})
+			began := time.Now()
+			id := f.submit("a", 8, 1)
+			f.c.GiveBack(id, reduces)
+			f.await(5*time.Minute, id)
+			took = time.Since(began)
+			f.stop()
+			count, _, _ = f.outcomes()
+		})
+		return took, count
+	}
+	usual, _ := run(0)
+	took, count := run(1)
+	if count["honoured"] != 10 || count["open"] != 0 {
+		t.Errorf("%v, want 10 honoured: the container that was given back is one", count)
+	}
+	if late := took - usual; late < 0 || late > 3*time.Second {
+		t.Errorf("the job took %v more", late)
 	}
 }
 

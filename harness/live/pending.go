@@ -74,8 +74,11 @@ func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
 		more = more || j.wants(cluster.Kind(k)) && !had[k]
 	}
 	// More is waited for than is known of: something has failed, or was killed.
-	expected := d.view.Waiting(j.id, cluster.Map) + j.coming[cluster.Map]
-	if excess := pending[cluster.Map] > expected || failed > j.reruns; excess && j.excess {
+	excess := failed > j.reruns
+	for k := range pending {
+		excess = excess || pending[k] > d.view.Waiting(j.id, cluster.Kind(k))+j.coming[k]
+	}
+	if excess && j.excess {
 		d.reconcile(j)
 	} else {
 		j.excess = excess

@@ -28,6 +28,7 @@ func (d *Driver) reconcile(j *job) {
 		if j.ended {
 			return
 		}
+		j.surveyed = began
 		for _, info := range list {
 			task, err := traces.ParseTask(info.ID)
 			if err != nil || task.Index < 0 || task.Index >= d.view.Tasks(j.id, task.Kind) {
@@ -61,9 +62,8 @@ func (d *Driver) reconcileTask(j *job, t cluster.TaskID, info yarnclient.Task) {
 // askWhere asks for a task's attempts, where its state is not what is known.
 func (d *Driver) askWhere(j *job, t cluster.TaskID) {
 	began := time.Now()
-	ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) {
-		return j.am.Attempts(ctx, d.taskName(j, t))
-	}, func(list []yarnclient.TaskAttempt, err error) {
+	task := d.taskName(j, t)
+	ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) { return j.am.Attempts(ctx, task) }, func(list []yarnclient.TaskAttempt, err error) {
 		if err != nil || j.ended || j.tasks[t].changed.After(began) {
 			return
 		}

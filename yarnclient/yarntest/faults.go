@@ -94,6 +94,18 @@ func (c *Cluster) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
 
+// GiveBack makes the master of an application give back the next containers that
+// it gets for reduces, and ask for them again: it had taken its request back just
+// before.
+func (c *Cluster) GiveBack(appID string, reduces int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	if a := c.appByID[appID]; a != nil {
+		a.givesBack = reduces
+	}
+}
+
 func (c *Cluster) glitch(host string, set func(*node)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

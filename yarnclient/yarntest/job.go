@@ -55,6 +55,7 @@ type app struct {
 	mapsDone      int
 	reducesDone   int
 	reducesAsked  bool
+	givesBack     int // containers that come for reduces
 	failedMap     int // attempts by kind and outcome
 	killedMap     int
 	failedReduce  int

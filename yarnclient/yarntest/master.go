@@ -60,6 +60,11 @@ func (c *Cluster) bind(a *app, granted []*container) {
 		case yarnclient.PriorityFailedMap:
 			c.start(a, k, func(t *task) bool { return !t.reduce && t.failed }, "")
 		case yarnclient.PriorityReduce:
+			if a.givesBack > 0 {
+				a.givesBack--
+				k.ended = true
+				continue
+			}
 			c.start(a, k, func(t *task) bool { return t.reduce }, "")
 		default:
 			left = append(left, k)
