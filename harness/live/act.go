@@ -152,7 +152,8 @@ func (d *Driver) check(op *opening) {
 	if op.stage = checking; op.since.IsZero() {
 		op.since = time.Now()
 	}
-	ask(d, func(ctx context.Context) (yarnclient.Node, error) { return d.rm.Node(ctx, n.yarn) }, func(info yarnclient.Node, err error) {
+	id := n.yarn
+	ask(d, func(ctx context.Context) (yarnclient.Node, error) { return d.rm.Node(ctx, id) }, func(info yarnclient.Node, err error) {
 		if op.stage != checking || d.trouble != "" {
 			return
 		}
@@ -174,7 +175,7 @@ func (d *Driver) check(op *opening) {
 			d.open(op)
 		default:
 			total := yarnclient.Resource{MemoryMB: info.UsedMB + want, VCores: n.full.VCores}
-			d.change(func(ctx context.Context) error { return d.changes.SetNodeResource(ctx, n.yarn, total) }, func(err error) {
+			d.change(func(ctx context.Context) error { return d.changes.SetNodeResource(ctx, id, total) }, func(err error) {
 				if err != nil {
 					d.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && d.trouble == "" {

@@ -201,11 +201,13 @@ func (d *Driver) refresh(j *job) {
 		return
 	}
 	began := time.Now()
-	ask(d, j.about.again, func(blocks [][]replica, err error) {
+	askWithin(d, filesLimit, j.about.again, func(blocks [][]replica, err error) {
 		if j.ended {
 			return
 		}
-		if err == nil {
+		if err != nil {
+			d.log.Warn("where the input of a job is", "job", j.jobID(), "error", err)
+		} else {
 			d.sawReplicas(j, blocks)
 		}
 		d.newAlarm(func() { d.refresh(j) }).in(max(time.Second, 20*time.Since(began)))

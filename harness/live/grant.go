@@ -115,7 +115,7 @@ const spareAtMost = 2 * time.Second
 // takeSpare is a container of the job on the node that nobody decided yet.
 func (n *node) takeSpare(j *job, k cluster.Kind) *container {
 	for i, c := range n.spare {
-		if c.job == j && c.kind == k {
+		if c.job == j && c.kind == k && !c.gone {
 			n.spare = slices.Delete(n.spare, i, i+1)
 			return c
 		}

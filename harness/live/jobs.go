@@ -50,6 +50,7 @@ type job struct {
 
 	reconciling bool
 	settled     time.Time // of the last reconciliation
+	surveyed    time.Time // when the last one that told all tasks began
 }
 
 // taskRecord is what is known of a task beside the State.
@@ -71,6 +72,7 @@ type container struct {
 	attempt traces.Attempt
 	by      *decision // nil: decided by nobody
 	gone    bool
+	goneAt  time.Time
 	surplus bool // is being killed
 	holds   bool // its room, being no task's
 }
@@ -151,7 +153,15 @@ func (d *Driver) endJob(j *job) {
 			}
 		}
 		n.queue = rest
-		if op := n.active; op != nil && op.job == j && op.stage < parking {
+		op := n.active
+		if op == nil || op.job != j {
+			continue
+		}
+		// Now: with the job, the State forgets what is reserved for it.
+		for _, dec := range op.decisions[op.granted:] {
+			d.giveBack(dec, op.kind, n, "cancelled", "the job has ended")
+		}
+		if op.stage < parking {
 			d.park(op, "the job has ended")
 		}
 	}
@@ -186,12 +196,13 @@ func (d *Driver) endJob(j *job) {
 func (d *Driver) containerGone(j *job, c *container) {
 	delete(j.live, c.id)
 	j.over[c.id] = true
-	c.gone = true
+	c.gone, c.goneAt = true, time.Now()
 	switch {
 	case c.task != cluster.None:
 		d.attemptEnded(j, c)
 	case c.held == cluster.None:
 		d.unhold(c)
+		d.reconcile(j) // it may have run something
 	default: // what it ran is still to be found out
 		return
 	}
@@ -227,7 +238,7 @@ func (d *Driver) retry(j *job, t cluster.TaskID, rerun bool) {
 		d.log.Debug("retry", "error", err)
 		return
 	}
-	if rerun {
+	if k, _ := d.view.Index(j.id, t); rerun && k == cluster.Map {
 		j.reruns++
 	}
 	d.offerAll()
@@ -266,7 +277,7 @@ func (d *Driver) masterLost(j *job, next string) {
 		}
 	}
 	for id, c := range j.live {
-		c.gone = true
+		c.gone, c.goneAt = true, time.Now()
 		j.over[id] = true
 		delete(j.live, id)
 		delete(j.unbound, id)
@@ -283,6 +294,15 @@ func (d *Driver) masterLost(j *job, next string) {
 			d.unhold(c)
 		}
 	}
+	for k := range j.asked { // until the next one asks, others get what comes free
+		for {
+			if _, waited := d.state.Unask(j.id, cluster.Kind(k)); !waited {
+				break
+			}
+		}
+		j.asked[k] = 0
+	}
+	j.reruns = 0
 	j.polls.in(200 * time.Millisecond)
 	j.asks.in(200 * time.Millisecond)
 }

@@ -54,8 +54,12 @@ func (d *Driver) post(f func()) {
 
 // ask makes a read beside the loop and has the loop handle the answer.
 func ask[T any](d *Driver, call func(context.Context) (T, error), then func(T, error)) {
+	askWithin(d, callLimit, call, then)
+}
+
+func askWithin[T any](d *Driver, limit time.Duration, call func(context.Context) (T, error), then func(T, error)) {
 	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, callLimit)
+		ctx, cancel := context.WithTimeout(d.ctx, limit)
 		defer cancel()
 		answer, err := call(ctx)
 		if d.ctx.Err() == nil {

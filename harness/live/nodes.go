@@ -30,8 +30,9 @@ type node struct {
 
 	spare []*container // that nobody decided, yet
 
-	foreignMB int64 // used by others, in the last listing
-	refused   bool  // a decision came to nothing: offered again with the next heartbeat
+	unlisted  time.Time // since when YARN's list has been without it, zero: it is there
+	foreignMB int64     // used by others, in the last listing
+	refused   bool      // a decision came to nothing: offered again with the next heartbeat
 }
 
 func (d *Driver) addNode(n yarnclient.Node) {
@@ -182,8 +183,13 @@ func (d *Driver) sawNodes(list []yarnclient.Node) {
 			used[c.node] += int64(j.size[c.kind].MemoryMB)
 		}
 	}
+	listed := map[*node]bool{}
 	for _, info := range list {
 		n := d.byID[info.ID]
+		if n == nil {
+			n = d.movedTo(info)
+		}
+		listed[n] = true
 		switch running := info.State == "RUNNING"; {
 		case n == nil:
 			if d.set.worker(info) {
@@ -219,6 +225,37 @@ func (d *Driver) sawNodes(list []yarnclient.Node) {
 		}
 		n.foreignMB = foreign
 	}
+	for _, n := range d.nodes {
+		switch {
+		case listed[n] || !n.up:
+			n.unlisted = time.Time{}
+		case n.unlisted.IsZero():
+			n.unlisted = time.Now()
+		case time.Since(n.unlisted) > unlistedFor:
+			d.nodeLost(n, "unknown to the ResourceManager")
+		}
+	}
+}
+
+// unlistedFor is how long nodes may take to come back to a ResourceManager that
+// was started anew.
+const unlistedFor = 10 * time.Second
+
+// movedTo is a node that was lost and has come back with another port, nil if
+// this is none.
+func (d *Driver) movedTo(info yarnclient.Node) *node {
+	id := d.view.NodeNamed(info.Host)
+	if id == cluster.None || info.State != "RUNNING" {
+		return nil
+	}
+	n := d.nodes[id]
+	if n.up {
+		return nil
+	}
+	delete(d.byID, n.yarn)
+	n.yarn, n.full = info.ID, info.Total
+	d.byID[n.yarn] = n
+	return n
 }
 
 // nodeLost ends what was to happen on a node.

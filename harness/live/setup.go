@@ -50,7 +50,7 @@ func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
 	if err != nil {
 		return s, err
 	}
-	if s.queue = queueWith(scheduler.Queues, s.triples[0]); s.queue == "" {
+	if s.queue, s.triples = queueWith(scheduler.Queues, s.triples); s.queue == "" {
 		return s, errors.New("no queue may use the whole of the labels; heddle doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
@@ -118,20 +118,22 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return numbers
 }
 
-// queueWith is the name of a leaf queue that may use all of a triple's labels.
-func queueWith(queues []yarnclient.Queue, number string) string {
+// queueWith is the name of the first leaf queue that may use all of a triple's
+// labels, and the triples of which it may.
+func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
-		whole := 0
+		whole := map[string]int{}
 		for _, p := range q.Partitions {
-			if p.CapacityPct == 100 && slices.Contains([]string{"a" + number, "m" + number, "r" + number}, p.Partition) {
-				whole++
+			if m := triple.FindStringSubmatch(p.Partition); m != nil && p.CapacityPct == 100 {
+				whole[m[2]]++
 			}
 		}
-		if q.Leaf && whole == 3 {
-			return q.Name
+		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return whole[number] < 3 })
+		if q.Leaf && len(its) > 0 {
+			return q.Name, its
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // worker says whether a node is ours to move.

@@ -24,9 +24,9 @@ type staged struct {
 	rewrite func(ctx context.Context, was, now []byte) error
 }
 
-// rewriteLimit bounds the rewriting of one file, and how long the files of a job
-// whose master is held may not be read.
-const rewriteLimit = time.Minute
+// filesLimit bounds the reading or rewriting of one job's files, and how long
+// they may not be readable.
+const filesLimit = time.Minute
 
 // refusal is an error that trying again does not mend: the job cannot be given
 // the splits that were asked for. Steering ends with it. To let the job run as
@@ -57,7 +57,7 @@ func (d *Driver) resplit(j *job) {
 		return
 	}
 	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, rewriteLimit)
+		ctx, cancel := context.WithTimeout(d.ctx, filesLimit)
 		defer cancel()
 		err := d.keep(j.jobID(), was.data, now)
 		if err == nil {
@@ -83,15 +83,15 @@ func (d *Driver) resplit(j *job) {
 }
 
 // notRead tells that a job's files could not be read, and ends steering if they
-// never can while its master is held.
+// never can: the job waits for labels that no node will have.
 func (d *Driver) notRead(app yarnclient.App, err error) {
 	since, again := d.unread[app.ID]
 	if !again {
 		since = time.Now()
 		d.unread[app.ID] = since
 	}
-	if d.holds() && (errors.As(err, new(*refusal)) || time.Since(since) > rewriteLimit) {
-		d.stop(fmt.Errorf("splits %s for %s: %w", d.splits, app.ID, err))
+	if errors.As(err, new(*refusal)) || time.Since(since) > filesLimit {
+		d.stop(fmt.Errorf("read the splits (%s) of %s: %w", d.splits, app.ID, err))
 		return
 	}
 	d.log.Warn("a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)

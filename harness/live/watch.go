@@ -93,7 +93,7 @@ func (d *Driver) sawApp(app yarnclient.App) {
 			return
 		}
 		d.apps[app.ID] = nil
-		ask(d, func(ctx context.Context) (*description, error) { return d.describe(ctx, app) }, func(about *description, err error) {
+		askWithin(d, filesLimit, func(ctx context.Context) (*description, error) { return d.describe(ctx, app) }, func(about *description, err error) {
 			if err != nil { // staged files are there before the application is
 				d.notRead(app, err)
 				return
