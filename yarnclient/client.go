@@ -107,12 +107,16 @@ func newClient(service string, o Options) (*client, error) {
 func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	dial := o.DialContext
 	if dial == nil {
-		// Shorter than the exchange's bound, so that a dead host is told from a
-		// slow answer: only then may a write go to another address.
-		dial = (&net.Dialer{Timeout: min(5*time.Second, timeout/2), KeepAlive: 15 * time.Second}).DialContext
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		DialContext:         dial,
+		// Shorter than the exchange's bound, so that a dead host is told from a
+		// slow answer: only then may a write go to another address.
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, timeout/2))
+			defer cancel()
+			return dial(ctx, network, address)
+		},
 		TLSClientConfig:     o.TLS,
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxIdleConns:        256,
