@@ -212,7 +212,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 
 func (e *examiner) amLabel(ctx context.Context, labels answer[[]yarnclient.NodeLabel]) Check {
 	const name = "yarn.resourcemanager.node-labels.am.default-node-label-expression"
-	c := check("amLabel", false, "ApplicationMasters on nodes of their own, so that all workers can be moved")
+	c := check("amLabel", true, "ApplicationMasters on nodes of their own, so that all workers can be moved")
 	if labels.err != nil {
 		return c.unknown("%v", labels.err)
 	}
