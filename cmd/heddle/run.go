@@ -73,11 +73,16 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	o.Others = map[string]*config.Cluster{}
-	for _, name := range e.Clusters() {
-		if name == e.Cluster {
+	for _, m := range e.Models {
+		if m.Cluster == e.Cluster {
 			continue
 		}
-		if o.Others[name], err = loadCluster(name); err != nil {
+		if o.Resume != "" {
+			o.Others[m.Cluster], err = config.LoadCluster(filepath.Join(o.Resume, "cluster-"+m.Label+".yaml"))
+		} else {
+			o.Others[m.Cluster], err = loadCluster(m.Cluster)
+		}
+		if err != nil {
 			return err
 		}
 	}

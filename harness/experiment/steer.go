@@ -54,7 +54,8 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
 		return nil, errors.Join(err, s.log.Close())
 	}
-	s.hold, err = hold.Take(ctx, s.cluster, hold.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.folder.Dir})
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	s.hold, err = hold.Take(ctx, s.cluster, hold.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
 	if err != nil {
 		s.cluster.Close()
 		return nil, errors.Join(err, s.log.Close())
@@ -62,7 +63,7 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	s.driver, err = live.Start(s.hold.Context(), live.Options{
 		Cluster: t.cluster, Model: model, Actuator: actuator, Splits: splits,
 		Keep: t.options.Experiment.KeepNodes, Changes: s.hold, Start: session.Origin(), Record: session.Add,
-		Log: slog.New(slog.NewTextHandler(s.log, nil)),
+		Log: log,
 		KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
 			session.Resplit(job, rewritten)
 			return keepSubmitted(jobsFolder, job, submitted)
@@ -84,7 +85,7 @@ func (t *trialRun) letGo(ctx context.Context) error {
 		return err
 	}
 	defer cluster.Close()
-	report, err := hold.Restore(ctx, cluster, hold.RestoreOptions{Options: hold.Options{Purpose: "heddle run, before trial " + t.plan.Name}})
+	report, err := hold.Restore(ctx, cluster, hold.RestoreOptions{Options: hold.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(saying{t}, nil))}})
 	if err == nil {
 		err = report.Err()
 	}
@@ -92,6 +93,14 @@ func (t *trialRun) letGo(ctx context.Context) error {
 		t.say("restore", fmt.Sprintf("%d changes of an earlier hold", n))
 	}
 	return err
+}
+
+// saying has what a hold logs said with the trial's progress.
+type saying struct{ t *trialRun }
+
+func (s saying) Write(line []byte) (int, error) {
+	s.t.say("restore", string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside

@@ -114,24 +114,32 @@ func (t *trialRun) run(ctx context.Context) error {
 		t.cache = nil
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, clean(runner, tags))
 	}
 	result.InputBytes = data.Bytes
 	t.say("check", "output")
 	for _, tag := range tags {
 		check, err := runner.Check(ctx, tag, recordCounts(captured, tag))
 		if err != nil {
-			return cause(ctx, err)
+			return errors.Join(cause(ctx, err), t.killTagged(ctx, tag+"-check"), clean(runner, tags))
 		}
 		result.Checked = check.Compared
-		if err := runner.Clean(tag); err != nil {
-			return err
-		}
+	}
+	if err := clean(runner, tags); err != nil {
+		return err
 	}
 	if err := t.dropLinks(); err != nil {
 		return err
 	}
 	return t.write(result)
+}
+
+// clean removes what the jobs have written.
+func clean(runner *hibench.Runner, tags []string) (err error) {
+	for _, tag := range tags {
+		err = errors.Join(err, runner.Clean(tag))
+	}
+	return err
 }
 
 // cacheInput caches what the experiment says of the input, unless the trial
