@@ -202,7 +202,10 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 
 // askMaster asks the ApplicationMaster how far the job is.
 func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
-	job, err := s.cluster.RM.AM(j.app.ID).Job(ctx)
+	s.mu.Lock()
+	app := j.app.ID
+	s.mu.Unlock()
+	job, err := s.cluster.RM.AM(app).Job(ctx)
 	if err != nil {
 		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
 			return nil
@@ -267,10 +270,11 @@ func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.His
 	})
 }
 
-// Keep writes files of a job into its own folder below folder, which it makes.
+// Keep writes files of a job into its own folder below folder, which it makes,
+// for nobody else to read.
 func Keep(folder string, job traces.JobID, write func(folder string) error) error {
 	own := filepath.Join(folder, string(job))
-	err := os.MkdirAll(own, 0o755)
+	err := os.MkdirAll(own, 0o700)
 	if err == nil {
 		err = write(own)
 	}
