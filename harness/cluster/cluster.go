@@ -153,8 +153,8 @@ func (s *State) SetSmallest(r Resource) {
 // ApplicationMaster chooses the task, as under node labels.
 func (s *State) SetLateBinding(on bool) { s.lateBinding = on }
 
-// note records that what a job takes, its priority, or whether it has waiting
-// tasks has changed.
+// note records that what a job takes, its priority, or which of its tasks wait
+// has changed.
 func (s *State) note(id JobID) {
 	s.changes[s.changed%uint64(len(s.changes))] = id
 	s.changed++

@@ -44,6 +44,7 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 		}
 	}
 	c.asked = n
+	s.note(id)
 	s.listWaiting(id, k)
 }
 

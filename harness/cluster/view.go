@@ -107,9 +107,9 @@ func (v *View) Active() []JobID { return v.s.active }
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
 // Changes appends the jobs of which since the given count of changes what they
-// take, their priority, or whether a task waits has changed, some more than once,
-// and returns the count now: models that keep jobs in an order need not look at
-// all. False: too many to tell, look at all.
+// take, their priority, or which of their tasks wait has changed, some more than
+// once, and returns the count now: models that have looked at all jobs need not
+// look at the others again. False: too many to tell, look at all.
 func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
 	s := v.s
 	if s.changed-since > uint64(len(s.changes)) {

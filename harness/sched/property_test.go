@@ -287,6 +287,37 @@ func TestModelsAreDeterministic(t *testing.T) {
 	})
 }
 
+// forgetful is planned, looking at all jobs each time.
+type forgetful struct{ *planned }
+
+func (m forgetful) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+	m.vain = nil
+	return m.planned.Round(v, free, out)
+}
+
+// TestPlannedOverlooksNothing has planned decide the same with what it remembers
+// of vain walks as without.
+func TestPlannedOverlooksNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint32().Draw(t, "seed")
+		run := func(m Model) []string {
+			return rapid.Custom(func(t *rapid.T) []string {
+				w := newWorld(t, m)
+				for range 4 {
+					w.submit(t)
+				}
+				for range 100 {
+					w.step(t)
+				}
+				return append(w.log, "end")
+			}).Example(int(seed))
+		}
+		if is, all := run(&planned{}), run(forgetful{&planned{}}); !slices.Equal(is, all) {
+			t.Fatalf("decisions differ:\n%s\nlooking at all jobs:\n%s", strings.Join(is, "\n"), strings.Join(all, "\n"))
+		}
+	})
+}
+
 // TestEqualModels has pairs of models that are the same by their rules decide
 // the same: delay without a wait and fair; acl without a cache and delay that
 // waits for the node only; capacity with 40 and with the number of nodes.
