@@ -111,28 +111,53 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	if err != nil {
 		return given, err
 	}
-	kept := l.Config()
-	for _, flag := range labFlags(&kept) {
-		for _, name := range flag.Names() {
-			if !c.IsSet(name) || name == "name" {
-				continue
+	kept, usual := l.Config(), lab.Default()
+	usually := labFlags(&usual)
+	var unusual []string
+	for i, flag := range labFlags(&kept) {
+		name := flag.Names()[0]
+		if name == "name" {
+			continue
+		}
+		if !c.IsSet(name) {
+			if is := setting(flag); is != setting(usually[i]) {
+				unusual = append(unusual, "--"+name+"="+is)
 			}
-			switch f := flag.(type) {
-			case *cli.IntFlag:
-				*f.Destination = c.Int(name)
-			case *cli.StringFlag:
-				*f.Destination = c.String(name)
-			case *cli.BoolFlag:
-				*f.Destination = c.Bool(name)
-			case *cli.GenericFlag:
-				if err := f.Value.Set(fmt.Sprint(c.Generic(name))); err != nil {
-					return given, err
-				}
+			continue
+		}
+		switch f := flag.(type) {
+		case *cli.IntFlag:
+			*f.Destination = c.Int(name)
+		case *cli.StringFlag:
+			*f.Destination = c.String(name)
+		case *cli.BoolFlag:
+			*f.Destination = c.Bool(name)
+		case *cli.GenericFlag:
+			if err := f.Value.Set(fmt.Sprint(c.Generic(name))); err != nil {
+				return given, err
 			}
 		}
 	}
+	if len(unusual) > 0 {
+		fmt.Fprintf(os.Stderr, "as when lab %s was last started: %s (heddle lab down --purge forgets them)\n", given.Name, strings.Join(unusual, " "))
+	}
 	kept.Name = given.Name
 	return kept, nil
+}
+
+// setting is what a flag's variable is set to.
+func setting(flag cli.Flag) string {
+	switch f := flag.(type) {
+	case *cli.IntFlag:
+		return fmt.Sprint(*f.Destination)
+	case *cli.StringFlag:
+		return *f.Destination
+	case *cli.BoolFlag:
+		return fmt.Sprint(*f.Destination)
+	case *cli.GenericFlag:
+		return fmt.Sprint(f.Value)
+	}
+	return ""
 }
 
 // labError gives errors of the lab the exit codes of commands.
