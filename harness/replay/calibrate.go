@@ -13,8 +13,8 @@ import (
 )
 
 // Calibrate fits a Calibration to traces, which should be of one cluster. Of the
-// change, which is what the traces do not tell of that, rates and heartbeats
-// count.
+// change, which is what the traces do not tell of that, rates, the machine's cores
+// and ApplicationMasters' heartbeats count.
 //
 // What an attempt computes is its time, less what it would have waited for its
 // input alone on the links and disks that are known, with each moment counted by
@@ -37,7 +37,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	c.fitCosts(list)
 	c.fitTaskStart(list)
 	c.chooseSharing(list, cluster.HostCores)
-	fits := c.fitRates(list)
+	fits := c.fitRates(list, &cluster)
 	c.fitWorkloads(list)
 	c.correct(list, fits)
 	return c, nil
@@ -181,6 +181,9 @@ func sharings(hostCores float64) []sharing {
 // startStepMs is how exactly the start of attempts is looked for.
 const startStepMs = 100
 
+// longestStartMs bounds what is looked through for it.
+const longestStartMs = 30_000
+
 // fitTaskStart takes the start that leaves reduces of a workload the most alike
 // in what they take from then on, or from the last map on. No attempt may have
 // ended within it.
@@ -190,7 +193,7 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	most, n := math.Inf(1), 0
 	for _, t := range list {
 		for _, a := range t.attempts {
-			if a.End > a.Start {
+			if a.Outcome == traces.Succeeded && a.End > a.Start {
 				most = min(most, a.Ms())
 			}
 		}
@@ -209,7 +212,7 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 		return
 	}
 	least := math.Inf(1)
-	for ms := 0.0; ms <= most; ms += startStepMs {
+	for ms := 0.0; ms <= min(most, longestStartMs); ms += startStepMs {
 		rest := 0.0
 		for _, name := range sortedKeys(of) {
 			var left []float64
@@ -286,11 +289,15 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 		}
 		busy[n.Node] = b
 	}
+	lasts, shuffled := map[*Job]traces.Time{}, map[*Job]int64{}
+	for _, j := range t.Jobs {
+		lasts[j], shuffled[j] = j.lastMap(), j.shuffled()
+	}
 	type piece struct{ from, to traces.Time }
 	at := func(j *Job, a *Attempt) piece {
 		p := piece{a.Start, a.End}
 		if a.ID.Kind == traces.Reduce {
-			p.from = max(p.from, min(j.lastMap(), a.End))
+			p.from = max(p.from, min(lasts[j], a.End))
 		}
 		return p
 	}
@@ -331,7 +338,7 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 				s.ms = max(1, s.ms-limits(a.Node, a.Level, s.bytes))
 			}
 		} else {
-			s.bytes = j.shuffled() / int64(len(j.Tasks[traces.Reduce]))
+			s.bytes = shuffled[j] / int64(len(j.Tasks[traces.Reduce]))
 		}
 		if start > 0 {
 			s.ms = max(1, s.ms-start)

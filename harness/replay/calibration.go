@@ -211,6 +211,8 @@ func (c *Config) costs(actuator string) sim.Costs {
 	if c.Modelled {
 		// The others are in what attempts are fitted to compute.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
+	} else { // in what they took
+		x.TaskStartMs = 0
 	}
 	return x
 }

@@ -106,6 +106,7 @@ func (c *Change) moves() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replicati
 const (
 	unknownMB    = 1024
 	unknownSlots = 2
+	uncounted    = 1 << 10 // cores of a node of which nobody counts them
 )
 
 // sizeOf is a container's size.
@@ -140,6 +141,7 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
 	var x sim.Cluster
+	var memoryMB, vcores int64 // in all
 	seen := map[string]bool{}
 	for i, f := range facts {
 		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
@@ -151,7 +153,7 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 			n.Capacity = largest.Times(int32(max(1, cmp.Or(c.Slots, unknownSlots))))
 		}
 		if n.Capacity.VCores <= 0 {
-			n.Capacity.VCores = math.MaxInt32 / 2 // not counted
+			n.Capacity.VCores = uncounted
 		}
 		if len(c.Cores) > 0 {
 			n.Cores = c.Cores[i%len(c.Cores)]
@@ -159,10 +161,14 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 		n.LinkBytesPerSec = c.Link.or(told.link[origin[i%len(origin)]])
 		n.DiskBytesPerSec = c.Disk.or(told.disk[origin[i%len(origin)]])
 		x.Nodes = append(x.Nodes, n)
+		memoryMB, vcores = memoryMB+int64(n.Capacity.MemoryMB), vcores+int64(n.Capacity.VCores)
 		if !seen[f.Rack] {
 			seen[f.Rack] = true
 			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.uplink[f.Rack], anyOf(told.uplink, t.Nodes)))})
 		}
+	}
+	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
+		return x, fmt.Errorf("trace %s: %d nodes have %d TiB and %d cores for containers, more than is reckoned with; --slots makes them smaller", t.Name, len(x.Nodes), memoryMB>>20, vcores)
 	}
 	return x, nil
 }

@@ -97,6 +97,9 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	var ratios []float64
 	byLevel := map[traces.Level][]float64{}
 	for _, s := range list {
+		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
+			continue // an empty file's map takes its start, which is no share of anything
+		}
 		r := s.ms / max(1e-9, p.at(s.bytes))
 		ratios = append(ratios, r)
 		byLevel[s.level] = append(byLevel[s.level], r)
@@ -114,6 +117,9 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	}
 	return p
 }
+
+// smallBytes is what a map reads at least for its time to say something of bytes.
+const smallBytes = 64 << 10
 
 // slope is that of the least-squares line.
 func slope(x, y []float64) float64 {

@@ -18,7 +18,8 @@ type jobMaker struct {
 	*Config
 	machines *sim.Cluster
 	ids      map[traces.Node]cluster.NodeID
-	topology *place.Topology // nil: blocks stay where they were
+	workers  map[traces.Node]bool // the trace's
+	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
 	compute  draw.Key
 	holds    map[traces.Attempt]float64 // see follow; nil: attempts take their own time
@@ -35,9 +36,12 @@ type blockKey struct {
 
 func newJobMaker(c *Config, x *sim.Cluster) *jobMaker {
 	m := &jobMaker{
-		Config: c, machines: x, ids: map[traces.Node]cluster.NodeID{},
+		Config: c, machines: x, ids: map[traces.Node]cluster.NodeID{}, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"), compute: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+	}
+	for _, n := range c.Trace.Nodes {
+		m.workers[n.Node] = true
 	}
 	racks := map[string]cluster.RackID{}
 	rackOf := make([]cluster.RackID, len(x.Nodes))
@@ -61,7 +65,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 	for _, j := range m.Trace.Jobs {
 		x := sim.Job{
 			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart),
-			SubmitMs: scaled(float64((j.T-first).Milliseconds()), m.Change.Load) + first.Milliseconds(),
+			SubmitMs: scaled(float64((j.T-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds()),
 			JobSpec: cluster.JobSpec{
 				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
 				Maps: int32(len(j.Tasks[0])), Reduces: int32(len(j.Tasks[1])),
@@ -71,7 +75,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 		if x.Maps+x.Reduces == 0 {
 			continue
 		}
-		if _, onWorker := m.ids[j.AMNode]; onWorker && j.AMMemoryBytes > 0 {
+		if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
 			x.AMSize = sizeOf(j.AMMemoryBytes, 1)
 		}
 		m.hosts(j, &x)
@@ -158,16 +162,18 @@ func sameNodes(a, b []cluster.NodeID) bool {
 	return !slices.ContainsFunc(a, func(n cluster.NodeID) bool { return !slices.Contains(b, n) })
 }
 
-// fitting are the cached copies for which a changed cache has room: the first
-// that jobs read.
+// fitting are the cached copies for which caches have room, where these or what
+// is in them is not the trace's: the first that jobs read.
 func (m *jobMaker) fitting(nodes []cluster.NodeID, file uint64, t *Task) []cluster.NodeID {
-	if !m.Change.Cache.Given {
+	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
 	}
 	var kept []cluster.NodeID
 	for _, n := range nodes {
 		k := blockKey{file, t.OffsetBytes, n}
-		if !m.cached[k] && m.cacheUse[n]+t.LengthBytes <= int64(m.Change.Cache.Size) {
+		size := m.machines.Nodes[n].CacheBytes
+		unknown := size == 0 && !m.Change.Cache.Given
+		if !m.cached[k] && (unknown || m.cacheUse[n]+t.LengthBytes <= size) {
 			m.cached[k] = true
 			m.cacheUse[n] += t.LengthBytes
 		}
@@ -308,7 +314,7 @@ func (m *jobMaker) model(j *Job, x *sim.Job) error {
 	}
 	key := m.compute.At(traces.HashName(string(j.Job)))
 	x.MapWork = make([]sim.Work, x.Maps)
-	var in, out int64
+	var out int64
 	for i := range x.MapWork {
 		t := &j.Tasks[traces.Map][i]
 		bytes := t.input()
@@ -316,7 +322,7 @@ func (m *jobMaker) model(j *Job, x *sim.Job) error {
 			InputBytes: bytes, OutputBytes: int64(w.MapOutputPerByte * float64(bytes)),
 			ComputeMs: w.Map.draw(bytes, key.At(0).At(uint64(i))),
 		}
-		in, out = in+bytes, out+x.MapWork[i].OutputBytes
+		out += x.MapWork[i].OutputBytes
 	}
 	x.ReduceWork = make([]sim.Work, x.Reduces)
 	for i := range x.ReduceWork {

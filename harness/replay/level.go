@@ -29,7 +29,7 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	count := [traces.LevelOff + 1]int{}
 	for _, t := range list {
 		for _, s := range t.samples() {
-			if s.kind == traces.Map && s.bytes > 0 && s.level.Valid() {
+			if s.kind == traces.Map && s.bytes >= smallBytes && s.level.Valid() {
 				byName[s.workload] = append(byName[s.workload], s)
 				count[s.level]++
 			}
@@ -78,8 +78,8 @@ type rateFit struct {
 }
 
 // rateFits are those that may be fitted: not told by the user or by any trace.
-func (c *Calibration) rateFits(list []*Trace) []*rateFit {
-	told := map[string]bool{"disk": c.DiskBytesPerSec > 0, "link": c.LinkBytesPerSec > 0, "uplink": c.UplinkBytesPerSec > 0}
+func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
+	told := map[string]bool{"disk": given.Disk.Given, "link": given.Link.Given, "uplink": given.Uplink.Given}
 	for _, t := range list {
 		r := ratesOf(t)
 		told["disk"] = told["disk"] || len(r.disk) > 0
@@ -100,9 +100,9 @@ func (c *Calibration) rateFits(list []*Trace) []*rateFit {
 }
 
 // fitRates fits rates to differences between levels.
-func (c *Calibration) fitRates(list []*Trace) []*rateFit {
+func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	costs := levelCosts(list)
-	fits := c.rateFits(list)
+	fits := c.rateFits(list, given)
 	for _, f := range fits {
 		if d, stderr, ok := f.difference(costs); ok && d > 2*stderr {
 			*f.rate = int64(1000 * (1 << 20) / d)

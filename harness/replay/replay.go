@@ -14,6 +14,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -88,6 +89,9 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
 	if err := c.Change.check(); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
+	}
+	if x := &c.Change; !c.Modelled && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
+		return nil, h, errors.New("replay: rates and cores change nothing while tasks take as long as they did; give a calibration, so that they take what they would")
 	}
 	if c.Calibration == nil {
 		fitted, err := Calibrate([]*Trace{c.Trace}, Change{})

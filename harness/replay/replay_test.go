@@ -115,7 +115,7 @@ func TestFitRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Calibration{}
-	c.fitRates([]*Trace{x})
+	c.fitRates([]*Trace{x}, &Change{})
 	for what, rate := range map[string][2]int64{"disk": {c.DiskBytesPerSec, 8 << 20}, "uplink": {c.UplinkBytesPerSec, 4 << 20}} {
 		if math.Abs(float64(rate[0]-rate[1])) > 0.05*float64(rate[1]) {
 			t.Errorf("%s: fitted %d bytes/s, want %d", what, rate[0], rate[1])
@@ -127,7 +127,7 @@ func TestFitRates(t *testing.T) {
 
 	x.Header.Cluster.Disks = []traces.DiskFacts{{Node: "a", BytesPerSec: 9 << 20}}
 	c = &Calibration{}
-	if c.fitRates([]*Trace{x}); c.DiskBytesPerSec != 0 {
+	if c.fitRates([]*Trace{x}, &Change{}); c.DiskBytesPerSec != 0 {
 		t.Errorf("fitted %d bytes/s to a disk whose rate the trace tells", c.DiskBytesPerSec)
 	}
 	m, err := machines(x, &Change{})

@@ -254,7 +254,13 @@ func (b *builder) finish() (*Trace, error) {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
 			if h := b.blocks[t.block]; h != nil {
-				t.Replicas, t.Cached = nodesAt(h.onDisk, j.T), nodesAt(h.ram, j.T)
+				// One that was first looked at later was there already: the NameNode
+				// was asked because of the job.
+				at := j.T
+				if len(h.onDisk) > 0 {
+					at = max(at, h.onDisk[0].t)
+				}
+				t.Replicas, t.Cached = nodesAt(h.onDisk, at), nodesAt(h.ram, at)
 				if t.Path == "" {
 					t.Path, t.OffsetBytes = h.path, h.offset
 				}
@@ -269,13 +275,8 @@ func (b *builder) finish() (*Trace, error) {
 	return b.Trace, nil
 }
 
-// nodesAt is where a block was at t. One that was first looked at later was
-// there already: the NameNode was asked because of the job.
+// nodesAt is where a block was at t.
 func nodesAt(list []placed, t traces.Time) []traces.Node {
-	if len(list) == 0 {
-		return nil
-	}
-	t = max(t, list[0].t)
 	var nodes []traces.Node
 	for _, p := range list {
 		if p.t > t {
