@@ -14,7 +14,7 @@ import (
 func fidelityCommand() *cli.Command {
 	var o fidelity.Options
 	rate := func(name, usage string, v cli.Generic) cli.Flag {
-		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded, else no limit"}
+		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded, else fitted"}
 	}
 	return &cli.Command{
 		Name:      "fidelity",

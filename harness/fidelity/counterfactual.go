@@ -17,7 +17,8 @@ func counterfactuals(groups [][]measured, o Options) ([]Counterfactual, error) {
 	var pairs []pair
 	for _, from := range groups {
 		for _, to := range groups {
-			if from[0].workload == to[0].workload && from[0].model != to[0].model {
+			// What another cluster changes, the runs of one do not tell.
+			if from[0].workload == to[0].workload && from[0].model != to[0].model && from[0].Header.Cluster.Name == to[0].Header.Cluster.Name {
 				pairs = append(pairs, pair{from, to})
 			}
 		}

@@ -36,7 +36,8 @@ type Options struct {
 	// Seeds is how many replays a prediction is the mean of; 0: 5.
 	Seeds int
 	// Cluster has what the measured cluster was like where traces do not say:
-	// rates of disks, links and uplinks, heartbeats.
+	// rates of disks, links and uplinks, the machine's cores, ApplicationMasters'
+	// heartbeats.
 	Cluster replay.Change
 }
 
@@ -136,14 +137,14 @@ func Of(dir string, o Options) (*Report, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, x := range groups {
 		if len(x) < 2 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: there is no other to predict it from", x[0].workload, x[0].model))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: no interval could be given", x[0].workload, x[0].model))
 			continue
 		}
-		i := len(r.Own)
-		r.Own = append(r.Own, Own{Workload: x[0].workload, Model: x[0].model, Runs: len(x), Trials: make([]Trial, len(x))})
+		trials := make([]Trial, len(x))
+		r.Own = append(r.Own, Own{Workload: x[0].workload, Model: x[0].model, Runs: len(x), Trials: trials})
 		for k := range x {
 			g.Go(func() (err error) {
-				r.Own[i].Trials[k], err = predictOwn(x[k], fits, o)
+				trials[k], err = predictOwn(x[k], fits, o)
 				return err
 			})
 		}
@@ -160,6 +161,13 @@ func Of(dir string, o Options) (*Report, error) {
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
+	for _, x := range trials { // in their order
+		if f, err := fits[leaving(&x)](); err == nil {
+			r.Warnings = append(r.Warnings, f.calibration.Warnings...)
+		}
+	}
+	slices.Sort(r.Warnings)
+	r.Warnings = slices.Compact(r.Warnings)
 	return r, nil
 }
 
@@ -210,7 +218,7 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*replay
 	var list []*replay.Trace
 	for seed := range o.Seeds {
 		x, err := replay.Simulate(&replay.Config{
-			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1), Change: o.Cluster,
+			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
 			Calibration: c, Modelled: true,
 		})
 		if err != nil {
@@ -238,24 +246,26 @@ func calibrate(list []measured, o Options) (fit, error) {
 	return f, err
 }
 
-// left is a repeat of a workload that a fit leaves out.
+// left is a repeat of a workload on a cluster that a fit leaves out.
 type left struct {
-	workload string
-	repeat   int
+	workload, cluster string
+	repeat            int
 }
+
+func leaving(x *measured) left { return left{x.workload, x.Header.Cluster.Name, x.repeat} }
 
 // others are fits to all other repeats of a workload, made when they are first
 // asked for.
 func others(list []measured, o Options) map[left]func() (fit, error) {
 	fits := map[left]func() (fit, error){}
 	for _, x := range list {
-		k := left{x.workload, x.repeat}
+		k := leaving(&x)
 		if fits[k] != nil {
 			continue
 		}
 		fits[k] = sync.OnceValues(func() (fit, error) {
 			return calibrate(slices.DeleteFunc(slices.Clone(list), func(y measured) bool {
-				return y.workload != k.workload || y.repeat == k.repeat
+				return y.workload != k.workload || y.Header.Cluster.Name != k.cluster || y.repeat == k.repeat
 			}), o)
 		})
 	}
@@ -265,7 +275,7 @@ func others(list []measured, o Options) map[left]func() (fit, error) {
 // predictOwn predicts a trial from the other repeats.
 func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Trial, error) {
 	t := m.Trace
-	f, err := fits[left{m.workload, m.repeat}]()
+	f, err := fits[leaving(&m)]()
 	if err != nil {
 		return Trial{}, err
 	}
