@@ -21,6 +21,9 @@ func (r *Report) WriteMarkdown(out io.Writer) error {
 			markdownRow(w, x.Workload, x.Model, strconv.Itoa(x.Runs), x.CompletionS.String(), x.SavesPct.String(), x.CachePct.String(),
 				x.LocalPct.String(), x.AdherencePct.String(), x.PredictedS.String(), x.ErrorPct.String())
 		}
+		for _, warning := range r.Live.Warnings {
+			fmt.Fprintf(w, "\n- warning: %s\n", warning)
+		}
 		return w.Flush()
 	}
 	fmt.Fprintf(w, "\n%d seeds from %d; means with their 95 %% interval over seeds.\n", r.Seeds, r.Seed)

@@ -21,6 +21,21 @@ func Above(e stats.Estimate, bound float64) Verdict {
 	return Fails
 }
 
+// NotBelow is the verdict on a claim that an estimate is not below zero: it holds
+// if the interval allows no more than a margin below, fails if all of it is
+// farther below, and else there are too few samples to tell.
+func NotBelow(e stats.Estimate, margin float64) Verdict {
+	switch {
+	case math.IsNaN(e.Value) || !e.Bounded():
+		return NotTestable
+	case e.Lo >= -margin:
+		return Holds
+	case e.Hi < -margin:
+		return Fails
+	}
+	return NotTestable
+}
+
 // Rising says by how much each of a list of samples is above the one before it,
 // at least, in the mean of pairs.
 func Rising(samples ...[]float64) stats.Estimate {

@@ -115,8 +115,7 @@ func (m *measured) read(path string) error {
 	return nil
 }
 
-// fill makes a row of each workload and model, in the run's order of models in
-// its first repeat by name.
+// fill makes a row of each workload and model, baselines first.
 func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	none := ValueOf(stats.Mean(nil))
 	var workloads, models []string

@@ -46,7 +46,7 @@ func criteria() []paper.Rule {
 		},
 		{
 			ID: "C7", Parts: []string{"fig5"}, Unit: "points", Published: "C=5 above C=2",
-			Text: "ACL with C=5 has at least the cache rate of C=2, and waits longer", Judge: judgePatience,
+			Text: "ACL with C=5 has at least the cache rate of C=2, within 1 point, and waits longer", Judge: judgePatience,
 		},
 		{
 			ID: "C8", Parts: []string{"fig6", "fig7"}, Unit: "points", Published: "rises",
@@ -123,9 +123,9 @@ func judgeCache(b *paper.Bench) (paper.Judgement, error) {
 	j := paper.Judgement{Ours: paper.RatioOfMeans(rate(0), rate(3)), Verdict: paper.Fails}
 	delayAbove, aclAbove := more(rate(0), rate(1)), more(rate(1), rate(2))
 	band := j.Ours.Value >= 1.5 && j.Ours.Value <= 3.5
-	notBelow := more(rate(2), rate(3)).Hi >= 0
+	notBelow := paper.NotBelow(more(rate(2), rate(3)), 1) == paper.Holds && paper.NotBelow(aclAbove, 1) == paper.Holds
 	switch {
-	case band && notBelow && delayAbove.Lo > 0 && aclAbove.Hi >= 0:
+	case band && notBelow && delayAbove.Lo > 0:
 		j.Verdict = paper.Holds
 	case band && aclAbove.Lo > 0 && more(rate(1), rate(3)).Lo > 0:
 		j.Verdict = paper.Direction
@@ -152,7 +152,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	for i := 1; i < len(fifth); i++ {
 		e := paper.RatioOfMeans(rise(0), rise(i))
 		all = append(all, fmt.Sprintf("%s %s", fifth[i].label, paper.Text(e, "")))
-		if e.Value < j.Ours.Value {
+		if i == 1 || e.Lo < j.Ours.Lo {
 			j.Ours = e
 		}
 	}
@@ -198,15 +198,13 @@ func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	small := func(metric func(*paper.Trial) float64) stats.Estimate {
 		return more(meanOf(t[:jobs], metric), meanOf(t[jobs:], metric))
 	}
-	j := paper.Judgement{Ours: more(g.mean(0, paper.CacheRate), g.mean(1, paper.CacheRate)), Verdict: paper.Fails}
+	j := paper.Judgement{Ours: more(g.mean(0, paper.CacheRate), g.mean(1, paper.CacheRate))}
+	j.Verdict = paper.NotBelow(j.Ours, 1)
 	wait := small(paper.Seconds)
-	switch {
-	case j.Ours.Hi >= 0 && wait.Lo > 0:
-		j.Verdict = paper.Holds
-	case j.Ours.Hi >= 0:
+	if j.Verdict == paper.Holds && wait.Lo <= 0 {
 		j.Verdict = paper.Direction
 	}
-	j.Note = fmt.Sprintf("mean over four cache sizes: not below; with 100 maps nodes come free one at a time, and waiting a little longer meets no other. Jobs of 10 maps take %s longer with C=5, for %s more", paper.Text(wait, "s"), paper.Text(small(paper.CacheRate), "points"))
+	j.Note = fmt.Sprintf("mean over four cache sizes, held against 1 point below; with 100 maps nodes come free one at a time, and waiting a little longer meets no other. Jobs of 10 maps take %s longer with C=5, for %s more", paper.Text(wait, "s"), paper.Text(small(paper.CacheRate), "points"))
 	return j, nil
 }
 
@@ -221,6 +219,7 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 	}
 	j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
 	var falls []string
+	unclear := 0
 	for _, g := range []*grid{blocks, maps} {
 		for i, s := range four {
 			for k := 1; k < len(g.settings); k++ {
@@ -233,16 +232,22 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 						falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(all, "points"), g.columns[0], g.columns[len(g.columns)-1]))
 					}
 				}
-				if e.Hi < -1 && len(g.settings) > 2 {
+				if paper.NotBelow(e, 1) == paper.NotTestable {
+					unclear++
+				}
+				if e.Hi < -1 {
 					falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(e, "points"), g.columns[k-1], g.columns[k]))
 				}
 			}
 		}
 	}
-	if len(falls) > 0 {
+	switch {
+	case len(falls) > 0:
 		j.Verdict = paper.Fails
 		j.Note = "falls: " + strings.Join(falls, "; ") + ". Larger blocks are fewer maps of the same input, and fewer maps find their node less often: the paper's claims for Figures 6 and 7 contradict each other"
-	} else {
+	case unclear > 0:
+		j.Verdict, j.Note = paper.NotTestable, fmt.Sprintf("of %d steps these seeds do not tell whether they fall by more than 1 point", unclear)
+	default:
 		j.Note = "no step falls by more than 1 point"
 	}
 	return j, nil

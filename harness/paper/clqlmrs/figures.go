@@ -209,7 +209,7 @@ func table4(b *paper.Bench) (*paper.Figure, error) {
 	for i, published := range []string{"25", "35", "46", "55"} {
 		f.Beside = append(f.Beside, quantity("cache locality at 100 maps (the paper: at most)", four[i].label, "%", published, stats.Mean(g.of(i, 3, paper.CacheRate))))
 	}
-	for i := 2; i < 4; i++ {
+	for i := 1; i < 3; i++ {
 		f.Beside = append(f.Beside, quantity("data locality at 10 maps", four[i].label, "%", "99", stats.Mean(g.of(i, 0, paper.LocalRate))))
 	}
 	f.Notes = []string{"Rack is all maps in a rack that has their block. HDFS puts three replicas into both racks of two, so it is 100 for any scheduler."}
