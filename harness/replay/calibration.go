@@ -29,8 +29,11 @@ type Calibration struct {
 	// be on one machine.
 	HostCores float64 `json:"hostCores,omitempty"`
 	// SharingSpread is the coefficient of variation of what maps compute under
-	// each Sharing and HostCores that was tried; the least was taken.
+	// each Sharing and HostCores that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
+	// MisfitPct is by how much replays miss the mean time of a trace's maps, in the
+	// root mean square over traces; 0 where none was replayed.
+	MisfitPct float64 `json:"misfitPct"`
 
 	// Rates that the traces did not tell, and an ApplicationMaster's heartbeat; 0:
 	// not known either.

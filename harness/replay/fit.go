@@ -194,8 +194,10 @@ const corrections = 5
 // correct replays the traces under their own models and corrects phases, the
 // launch, and rates that were fitted, until attempts take, differ, and are apart
 // as in the traces. What attempts differ by in what they compute has the waits
-// for each other in it that the replay adds again.
-func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
+// for each other in it that the replay adds again. It returns by what part of
+// itself the mean time of a trace's maps is then missed, in the root mean square
+// over traces; 0 where none could be replayed.
+func (c *Calibration) correct(list []*Trace, fits []*rateFit) (misfit float64) {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}
 	for _, t := range list {
@@ -212,11 +214,12 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
 			x, err := t.again(c, uint64(i+1))
 			if err != nil {
 				c.Warnings = append(c.Warnings, fmt.Sprintf("the fit is not corrected by replays: %v", err))
-				return
+				return 0
 			}
 			again = append(again, x)
 			addMoments(simulated, x)
 		}
+		misfit = apart(small, again)
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
 			for k, p := range []*Phase{&w.Map, &w.Reduce} {
@@ -241,6 +244,20 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) {
 		}
 		correctRates(fits, levels, levelCosts(again))
 	}
+	return misfit
+}
+
+// apart is by how much mean times of maps differ, see correct.
+func apart(measured, simulated []*Trace) float64 {
+	squares, n := 0.0, 0
+	for i, t := range measured {
+		was, is := stats.Mean(t.DurationsMs(traces.Map)).Value, stats.Mean(simulated[i].DurationsMs(traces.Map)).Value
+		if was > 0 && is > 0 {
+			squares += (is/was - 1) * (is/was - 1)
+			n++
+		}
+	}
+	return math.Sqrt(squares / float64(max(1, n)))
 }
 
 // narrow has attempts differ by so much of what they do; their mean stays.
