@@ -189,7 +189,6 @@ func (d *Driver) sawNodes(list []yarnclient.Node) {
 		if n == nil {
 			n = d.movedTo(info)
 		}
-		listed[n] = true
 		switch running := info.State == "RUNNING"; {
 		case n == nil:
 			if d.set.worker(info) {
@@ -209,6 +208,7 @@ func (d *Driver) sawNodes(list []yarnclient.Node) {
 			d.log.Warn("a node had another label than it was given", "node", n.name, "label", info.Label())
 			d.move(n, idleLabel, nil)
 		}
+		listed[n] = true
 		if n == nil || !n.up || n.active != nil {
 			continue
 		}

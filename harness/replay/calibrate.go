@@ -44,9 +44,12 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		x.Sharing, x.HostCores = s.node, s.host
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
-		x.MisfitPct = 100 * x.correct(list, fits)
-		if i == 0 || x.MisfitPct < 0.98*least {
-			least, best = x.MisfitPct, &x
+		misfit := x.correct(list, fits)
+		if !math.IsInf(misfit, 1) { // which says so in its warnings
+			x.MisfitPct = 100 * misfit
+		}
+		if i == 0 || misfit < 0.98*least {
+			least, best = misfit, &x
 		}
 	}
 	return best, nil

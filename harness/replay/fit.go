@@ -196,8 +196,8 @@ const corrections = 5
 // as in the traces. What attempts differ by in what they compute has the waits
 // for each other in it that the replay adds again. It returns by what part of
 // itself the mean time of a trace's maps is then missed, in the root mean square
-// over traces; 0 where none could be replayed.
-func (c *Calibration) correct(list []*Trace, fits []*rateFit) (misfit float64) {
+// over traces; 0 where none is small enough, infinite where replaying fails.
+func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}
 	for _, t := range list {
@@ -207,19 +207,19 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) (misfit float64) {
 		}
 	}
 	levels := levelCosts(small)
+	var again []*Trace
 	for range corrections {
-		var again []*Trace
+		again = nil
 		simulated := map[phaseKey]*moments{}
 		for i, t := range small {
 			x, err := t.again(c, uint64(i+1))
 			if err != nil {
 				c.Warnings = append(c.Warnings, fmt.Sprintf("the fit is not corrected by replays: %v", err))
-				return 0
+				return math.Inf(1)
 			}
 			again = append(again, x)
 			addMoments(simulated, x)
 		}
-		misfit = apart(small, again)
 		for i := range c.Workloads {
 			w := &c.Workloads[i]
 			for k, p := range []*Phase{&w.Map, &w.Reduce} {
@@ -244,7 +244,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) (misfit float64) {
 		}
 		correctRates(fits, levels, levelCosts(again))
 	}
-	return misfit
+	return apart(small, again)
 }
 
 // apart is by how much mean times of maps differ, see correct.

@@ -8,6 +8,9 @@ import (
 	"heddle/harness/stats"
 )
 
+// margin is how many points a rate may fall and still count as not below.
+const margin = 1
+
 // criteria are the paper's claims. Intervals do not cross where that of the mean
 // difference of pairs, which share a seed, leaves out zero.
 func criteria() []paper.Rule {
@@ -123,7 +126,7 @@ func judgeCache(b *paper.Bench) (paper.Judgement, error) {
 	j := paper.Judgement{Ours: paper.RatioOfMeans(rate(0), rate(3)), Verdict: paper.Fails}
 	delayAbove, aclAbove := more(rate(0), rate(1)), more(rate(1), rate(2))
 	band := j.Ours.Value >= 1.5 && j.Ours.Value <= 3.5
-	notBelow := paper.NotBelow(more(rate(2), rate(3)), 1) == paper.Holds && paper.NotBelow(aclAbove, 1) == paper.Holds
+	notBelow := paper.NotBelow(more(rate(2), rate(3)), margin) == paper.Holds && paper.NotBelow(aclAbove, margin) == paper.Holds
 	switch {
 	case band && notBelow && delayAbove.Lo > 0:
 		j.Verdict = paper.Holds
@@ -199,7 +202,7 @@ func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 		return more(meanOf(t[:jobs], metric), meanOf(t[jobs:], metric))
 	}
 	j := paper.Judgement{Ours: more(g.mean(0, paper.CacheRate), g.mean(1, paper.CacheRate))}
-	j.Verdict = paper.NotBelow(j.Ours, 1)
+	j.Verdict = paper.NotBelow(j.Ours, margin)
 	wait := small(paper.Seconds)
 	if j.Verdict == paper.Holds && wait.Lo <= 0 {
 		j.Verdict = paper.Direction
@@ -228,14 +231,14 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 					j.Ours = e
 				}
 				if k == 1 {
-					if all := more(g.of(i, 0, paper.LocalRate), g.of(i, len(g.settings)-1, paper.LocalRate)); all.Hi < -1 {
+					if all := more(g.of(i, 0, paper.LocalRate), g.of(i, len(g.settings)-1, paper.LocalRate)); paper.NotBelow(all, margin) == paper.Fails {
 						falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(all, "points"), g.columns[0], g.columns[len(g.columns)-1]))
 					}
 				}
-				if paper.NotBelow(e, 1) == paper.NotTestable {
+				switch paper.NotBelow(e, margin) {
+				case paper.NotTestable:
 					unclear++
-				}
-				if e.Hi < -1 {
+				case paper.Fails:
 					falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(e, "points"), g.columns[k-1], g.columns[k]))
 				}
 			}
