@@ -26,7 +26,7 @@ func (d *Driver) lookUp(c *container, try int) {
 		next := func() {
 			switch {
 			case j.ended || c.task != cluster.None:
-			case try == tries, c.gone && j.surveyed.After(c.goneAt) && time.Since(j.surveyed) > j.about.beat:
+			case try == tries, c.gone() && j.surveyed.After(c.goneAt) && time.Since(j.surveyed) > j.about.beat:
 				d.neverBound(c)
 			default:
 				if try > 0 {
@@ -112,7 +112,7 @@ func (d *Driver) bound(c *container, t cluster.TaskID, attempt traces.Attempt) {
 	} else if c.surplus {
 		d.kill(c)
 	}
-	if c.gone {
+	if c.gone() {
 		d.attemptEnded(j, c)
 		d.offer(c.node)
 	}
@@ -124,7 +124,7 @@ func (d *Driver) neverBound(c *container) {
 	if c.held != cluster.None {
 		d.state.Cancel(c.held)
 		c.held = cluster.None
-		if !c.gone {
+		if !c.gone() {
 			d.hold(c)
 		}
 	}

@@ -101,7 +101,7 @@ func (d *Driver) decide(x sched.Decision) bool {
 // the next container cannot be known.
 func (j *job) strays(n *node) bool {
 	for _, c := range j.unbound {
-		if c.by == nil && !c.gone && c.kind == cluster.Map && c.node != n {
+		if c.by == nil && !c.gone() && c.kind == cluster.Map && c.node != n {
 			return true
 		}
 	}

@@ -115,7 +115,7 @@ const spareAtMost = 2 * time.Second
 // takeSpare is a container of the job on the node that nobody decided yet.
 func (n *node) takeSpare(j *job, k cluster.Kind) *container {
 	for i, c := range n.spare {
-		if c.job == j && c.kind == k && !c.gone {
+		if c.job == j && c.kind == k && !c.gone() {
 			n.spare = slices.Delete(n.spare, i, i+1)
 			return c
 		}
@@ -131,7 +131,7 @@ func (d *Driver) condemn(c *container, op *opening) {
 	}
 	c.node.spare = slices.Delete(c.node.spare, i, i+1)
 	j := c.job
-	if j.ended || c.gone {
+	if j.ended || c.gone() {
 		return
 	}
 	c.surplus = true
@@ -170,7 +170,7 @@ func (d *Driver) unhold(c *container) {
 
 func (d *Driver) lookUpSurplus(c *container, try int) {
 	d.newAlarm(func() {
-		if c.job.ended || c.gone || c.task != cluster.None || try > 20 {
+		if c.job.ended || c.gone() || c.task != cluster.None || try > 20 {
 			return
 		}
 		d.reconcile(c.job)

@@ -71,11 +71,12 @@ type container struct {
 	task    cluster.TaskID        // None until the master has told
 	attempt traces.Attempt
 	by      *decision // nil: decided by nobody
-	gone    bool
-	goneAt  time.Time
-	surplus bool // is being killed
-	holds   bool // its room, being no task's
+	goneAt  time.Time // zero: it is listed
+	surplus bool      // is being killed
+	holds   bool      // its room, being no task's
 }
+
+func (c *container) gone() bool { return !c.goneAt.IsZero() }
 
 func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application_") }
 
@@ -196,7 +197,7 @@ func (d *Driver) endJob(j *job) {
 func (d *Driver) containerGone(j *job, c *container) {
 	delete(j.live, c.id)
 	j.over[c.id] = true
-	c.gone, c.goneAt = true, time.Now()
+	c.goneAt = time.Now()
 	switch {
 	case c.task != cluster.None:
 		d.attemptEnded(j, c)
@@ -247,7 +248,7 @@ func (d *Driver) retry(j *job, t cluster.TaskID, rerun bool) {
 // kill ends an attempt that nobody decided; its task waits again. Before the
 // node is parked, another would come instead.
 func (d *Driver) kill(c *container) {
-	if c.gone || c.job.ended {
+	if c.gone() || c.job.ended {
 		return
 	}
 	if op := c.node.active; op != nil && op.job == c.job && op.kind == c.kind || c.node.label == c.job.sub.label(c.kind) {
@@ -277,7 +278,7 @@ func (d *Driver) masterLost(j *job, next string) {
 		}
 	}
 	for id, c := range j.live {
-		c.gone, c.goneAt = true, time.Now()
+		c.goneAt = time.Now()
 		j.over[id] = true
 		delete(j.live, id)
 		delete(j.unbound, id)

@@ -54,7 +54,7 @@ func (d *Driver) reconcileTask(j *job, t cluster.TaskID, info yarnclient.Task) {
 	switch {
 	case succeeded != record.done && record.on == nil, info.State == "RUNNING" && record.on == nil:
 		d.askWhere(j, t)
-	case record.on != nil && record.on.gone:
+	case record.on != nil && record.on.gone():
 		d.askWhere(j, t)
 	}
 }
@@ -84,7 +84,7 @@ func (d *Driver) askWhere(j *job, t cluster.TaskID) {
 				running = true
 			}
 		}
-		if (record.done || record.on != nil && record.on.gone) && !running {
+		if (record.done || record.on != nil && record.on.gone()) && !running {
 			d.retry(j, t, failed)
 		}
 	})
