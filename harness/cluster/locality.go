@@ -106,6 +106,19 @@ func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(&j.data, t, n)
 }
 
+// Levels is Level and SplitLevel.
+func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
+	j := &v.s.jobs[id]
+	data = v.s.level(&j.data, t, n)
+	if split = data; j.split != &j.data {
+		split = v.s.level(j.split, t, n)
+	}
+	if j.cached != nil && j.cached.find(int32(t), int32(n)) != None {
+		data = LevelCache
+	}
+	return data, split
+}
+
 // SplitLevel is how near node n is to map t as the ApplicationMaster counts:
 // LevelNode, LevelRack or LevelOff.
 func (v *View) SplitLevel(id JobID, t TaskID, n NodeID) Level {

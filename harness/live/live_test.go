@@ -40,15 +40,15 @@ type greedy struct{}
 
 func (greedy) Name() string { return "greedy" }
 
-func (greedy) Choose(v *cluster.View, n cluster.NodeID) (sched.Decision, bool) {
+func (greedy) Choose(v *cluster.View, n cluster.NodeID) (sched.Pick, bool) {
 	for _, k := range []cluster.Kind{cluster.Map, cluster.Reduce} {
 		for _, id := range v.WaitingJobs(k) {
 			if v.Fits(n, id, k) {
-				return sched.Decision{Job: id, Kind: k, Node: n, Task: cluster.None}, true
+				return sched.Pick{Job: id, Kind: k, Task: cluster.None}, true
 			}
 		}
 	}
-	return sched.Decision{}, false
+	return sched.Pick{}, false
 }
 
 // labels of so many triples, and the others.

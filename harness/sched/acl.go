@@ -42,7 +42,7 @@ type acl struct {
 
 func (m *acl) Name() string { return "acl" }
 
-func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	d := m.d
 	if d < 0 {
 		d = int64(v.NodesUp())
@@ -50,7 +50,7 @@ func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
-			return Decision{}, false
+			return Pick{}, false
 		}
 		if d, ok := unplaced(v, id, n); ok {
 			return d, true
@@ -67,7 +67,7 @@ func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		if level <= cluster.LevelNode {
 			*skips = 0
 		}
-		return mapAt(id, n, t, level), true
+		return mapAt(id, t, level), true
 	}
 }
 

@@ -61,21 +61,27 @@ type capacityQueue struct{ guaranteed, most float64 } // percent
 
 func (m *capacity) Name() string { return "capacity" }
 
-func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
-		return Decision{}, false
+		return Pick{}, false
 	}
 	m.know(v)
-	jobs := fifoOrder(v)
-	next := jobs.next
-	if len(m.queues) > 1 || m.fairOrder {
-		m.order.start(v, m.before)
-		next = m.order.next
+	fifo := len(m.queues) == 1 && !m.fairOrder
+	var jobs walk
+	if fifo {
+		jobs.begin(v)
+	} else {
+		m.order.start(v)
 	}
 	for {
-		id, ok := next()
+		id, ok := cluster.JobID(cluster.None), false
+		if fifo {
+			id, ok = jobs.next()
+		} else {
+			id, ok = m.order.next()
+		}
 		if !ok {
-			return Decision{}, false
+			return Pick{}, false
 		}
 		d, ok := unplaced(v, id, n)
 		if ok {
@@ -84,7 +90,7 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
-			m.beat.chose(d)
+			m.beat.chose(d.Reason)
 			return d, true
 		}
 	}
@@ -92,25 +98,29 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 
 // chooseMap is the nearest map that the job may start now, and counts the
 // opportunity.
-func (m *capacity) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+func (m *capacity) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
 	missed := m.missed.of(id)
+	if t := v.NextMap(id, n, cluster.LevelNode); t != cluster.None {
+		*missed = 0
+		return mapAt(id, t, cluster.LevelNode), true
+	}
 	*missed++
 	rack, off := m.open(v, id, *missed)
-	farthest := cluster.LevelNode
-	switch {
-	case off:
+	if !rack && !off {
+		return Pick{}, false
+	}
+	farthest := cluster.LevelRack
+	if off {
 		farthest = cluster.LevelOff
-	case rack:
-		farthest = cluster.LevelRack
 	}
-	t, level := v.Nearest(id, n, cluster.LevelNode, farthest)
+	t, level := v.Nearest(id, n, cluster.LevelRack, farthest)
 	if t == cluster.None {
-		return Decision{}, false
+		return Pick{}, false
 	}
-	if level == cluster.LevelNode || level == cluster.LevelRack && rack && m.rackLocalityFullReset {
+	if level == cluster.LevelRack && rack && m.rackLocalityFullReset {
 		*missed = 0
 	}
-	return mapAt(id, n, t, level), true
+	return mapAt(id, t, level), true
 }
 
 // open says which levels a job may go to after so many missed opportunities.
@@ -150,10 +160,8 @@ func (m *capacity) underMost(v *cluster.View, id cluster.JobID, k cluster.Kind) 
 	return most >= 100 || float64(used) <= float64(v.Total().MemoryMB)*most/100
 }
 
-func (m *capacity) before(v *cluster.View, a, b cluster.QueueID) bool {
-	usedA := float64(v.QueueUsed(a).MemoryMB) / m.queues[a].guaranteed
-	usedB := float64(v.QueueUsed(b).MemoryMB) / m.queues[b].guaranteed
-	return usedA < usedB || usedA == usedB && a < b
+func (m *capacity) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
+	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
 // key is what jobs of a queue are ordered by, ties by submission.
@@ -167,7 +175,7 @@ func (m *capacity) key(v *cluster.View, id cluster.JobID) float64 {
 // know works out the shares when a queue is first seen.
 func (m *capacity) know(v *cluster.View) {
 	if m.order.key == nil {
-		m.order.key = m.key
+		m.order.key, m.order.queueKey = m.key, m.queueKey
 	}
 	if len(m.queues) == v.Queues() {
 		return

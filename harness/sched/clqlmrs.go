@@ -103,8 +103,8 @@ func (m *cacheLearner) Round(v *cluster.View, free []cluster.NodeID, out []Decis
 			}
 			continue
 		}
-		if d, ok := unplaced(v, id, free[0]); ok {
-			return append(out, d)
+		if c, ok := unplaced(v, id, free[0]); ok {
+			return append(out, c.On(free[0]))
 		}
 		if v.Waiting(id, cluster.Map) == 0 {
 			continue
@@ -159,7 +159,7 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID) Decision {
 		})
 	}
 	l.state = clqlmrs.ClassOf(v, id, task, node)
-	return mapAt(id, node, task, v.Level(id, task, node))
+	return mapAt(id, task, v.Level(id, task, node)).On(node)
 }
 
 // PlanJob is what the trained policy would do with the job alone on the

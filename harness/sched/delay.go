@@ -55,19 +55,24 @@ type delayed struct {
 
 func (m *delay) Name() string { return "delay" }
 
-func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	m.pass(v.Now())
 	d1, d2 := m.bounds(v)
-	jobs := fifoOrder(v)
-	next := jobs.next
+	var jobs walk
 	if m.fair {
-		m.fewest.start(v, nil)
-		next = m.fewest.next
+		m.fewest.start(v)
+	} else {
+		jobs.begin(v)
 	}
 	for {
-		id, ok := next()
+		id, ok := cluster.JobID(cluster.None), false
+		if m.fair {
+			id, ok = m.fewest.next()
+		} else {
+			id, ok = jobs.next()
+		}
 		if !ok {
-			return Decision{}, false
+			return Pick{}, false
 		}
 		if d, ok := unplaced(v, id, n); ok {
 			return d, true
@@ -82,7 +87,7 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		}
 		if t, level := v.Nearest(id, n, cluster.LevelNode, farthest); t != cluster.None {
 			*job = delayed{level: level}
-			return mapAt(id, n, t, level), true
+			return mapAt(id, t, level), true
 		}
 		m.skip(id, job)
 	}

@@ -63,33 +63,33 @@ type levelled struct {
 
 func (m *fair) Name() string { return "fair" }
 
-func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
-		return Decision{}, false
+		return Pick{}, false
 	}
 	m.know(v)
-	m.order.start(v, m.before)
+	m.order.start(v)
 	for {
 		id, ok := m.order.next()
 		if !ok {
-			return Decision{}, false
+			return Pick{}, false
 		}
 		d, ok := unplaced(v, id, n)
 		if !ok && wantsMap(v, id, n) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
-			m.beat.chose(d)
+			m.beat.chose(d.Reason)
 			return d, true
 		}
 	}
 }
 
 // chooseMap is the nearest map that the job may start now.
-func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
-		return mapAt(id, n, t, level), true
+		return mapAt(id, t, level), true
 	}
 	job := m.levels.of(id)
 	job.opportunities++
@@ -99,18 +99,19 @@ func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (D
 	}
 	t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelNode+cluster.Level(job.level))
 	if t == cluster.None {
-		return Decision{}, false
+		return Pick{}, false
 	}
 	if at := uint8(level - cluster.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
-	return mapAt(id, n, t, level), true
+	return mapAt(id, t, level), true
 }
 
 // know looks up the weights of queues that are new.
 func (m *fair) know(v *cluster.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *cluster.View, id cluster.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
+		m.order.queueKey = m.queueKey
 	}
 	for q := cluster.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
 		weight, ok := m.weights[v.QueueName(q)]
@@ -121,19 +122,12 @@ func (m *fair) know(v *cluster.View) {
 	}
 }
 
-func (m *fair) before(v *cluster.View, a, b cluster.QueueID) bool {
-	usedA, usedB := m.used(v, v.QueueUsed(a)), m.used(v, v.QueueUsed(b))
-	minA, minB := m.queues[a].minShare, m.queues[b].minShare
-	needyA, needyB := usedA < minA, usedB < minB
-	switch {
-	case needyA != needyB:
-		return needyA
-	case needyA:
-		usedA, usedB = usedA/minA, usedB/minB
-	default:
-		usedA, usedB = usedA/m.queues[a].weight, usedB/m.queues[b].weight
+func (m *fair) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
+	used, x := m.used(v, v.QueueUsed(q)), m.queues[q]
+	if used < x.minShare {
+		return queueKey{hasMinimum: false, ratio: used / x.minShare}
 	}
-	return usedA < usedB || usedA == usedB && a < b
+	return queueKey{hasMinimum: true, ratio: used / x.weight}
 }
 
 // used is what shares are compared by.

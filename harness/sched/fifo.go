@@ -31,21 +31,21 @@ type fifo struct {
 
 func (m *fifo) Name() string { return "fifo" }
 
-func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	m.beat.see(v, n)
 	enough := m.beat.reached(m.offRackPerHeartbeat, Off)
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
-			return Decision{}, false
+			return Pick{}, false
 		}
 		d, ok := unplaced(v, id, n)
 		if !ok && !enough && wantsMap(v, id, n) {
 			t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
-			d, ok = mapAt(id, n, t, level), true
+			d, ok = mapAt(id, t, level), true
 		}
 		if ok {
-			m.beat.chose(d)
+			m.beat.chose(d.Reason)
 			return d, true
 		}
 	}

@@ -91,7 +91,8 @@ func (p *plan) holds(v *cluster.View, id cluster.JobID) bool {
 // on, and wait there for those.
 func asPlanned(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
 	if v.Waiting(id, cluster.Map) == 0 {
-		return unplaced(v, id, free[0])
+		c, ok := unplaced(v, id, free[0])
+		return c.On(free[0]), ok
 	}
 	for _, n := range free {
 		if !v.Fits(n, id, cluster.Map) {

@@ -54,8 +54,8 @@ func (m *matching) Round(v *cluster.View, free []cluster.NodeID, out []Decision)
 		if !ok {
 			break
 		}
-		if d, ok := unplaced(v, id, free[0]); ok {
-			return append(out, d)
+		if c, ok := unplaced(v, id, free[0]); ok {
+			return append(out, c.On(free[0]))
 		}
 	}
 	if m.findSlots(v, free); len(m.rows) == 0 {
@@ -164,7 +164,7 @@ func (m *matching) decide(v *cluster.View, out []Decision) []Decision {
 		x := m.columns[c]
 		if size := v.ContainerSize(x.job, cluster.Map); left.Holds(size) {
 			left = left.Sub(size)
-			out = append(out, mapAt(x.job, n, x.task, v.Level(x.job, x.task, n)))
+			out = append(out, mapAt(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
 		}
 	}
 	return out

@@ -11,8 +11,13 @@ type walk struct {
 	maps, reduces []cluster.JobID
 }
 
-func fifoOrder(v *cluster.View) walk {
-	return walk{v, v.WaitingJobs(cluster.Map), v.WaitingJobs(cluster.Reduce)}
+func (w *walk) begin(v *cluster.View) {
+	w.v, w.maps, w.reduces = v, v.WaitingJobs(cluster.Map), v.WaitingJobs(cluster.Reduce)
+}
+
+func fifoOrder(v *cluster.View) (w walk) {
+	w.begin(v)
+	return w
 }
 
 // next is the next job, false if there is none.
@@ -51,14 +56,14 @@ func (w *walk) popReduce() cluster.JobID {
 // unplaced is what of the job goes before its maps and to any node, as the
 // MapReduce ApplicationMaster asks for it: first a map that failed before, then
 // a reduce.
-func unplaced(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Decision, bool) {
+func unplaced(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
 	if t := v.NextRerun(id); t != cluster.None && v.Fits(n, id, cluster.Map) {
-		return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Rerun}, true
+		return Pick{id, t, cluster.Map, Rerun}, true
 	}
 	if t := v.NextReduce(id); t != cluster.None && v.Fits(n, id, cluster.Reduce) {
-		return Decision{Job: id, Kind: cluster.Reduce, Node: n, Task: t, Reason: Reduces}, true
+		return Pick{id, t, cluster.Reduce, Reduces}, true
 	}
-	return Decision{}, false
+	return Pick{}, false
 }
 
 // wantsMap says whether the job has a waiting map that n can hold.
@@ -66,8 +71,8 @@ func wantsMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) bool {
 	return v.Waiting(id, cluster.Map) > 0 && v.Fits(n, id, cluster.Map)
 }
 
-func mapAt(id cluster.JobID, n cluster.NodeID, t cluster.TaskID, level cluster.Level) Decision {
-	return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: near(level)}
+func mapAt(id cluster.JobID, t cluster.TaskID, level cluster.Level) Pick {
+	return Pick{id, t, cluster.Map, near(level)}
 }
 
 // perJob is a model's own number or struct of each job, made when first asked
@@ -88,13 +93,14 @@ type beat struct {
 	at     int64
 	node   cluster.NodeID
 	begun  bool
-	chosen [Random + 1]int
+	chosen [Random + 1]int32
 }
 
 // see is called with each round.
 func (b *beat) see(v *cluster.View, n cluster.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
-		*b = beat{at: v.Now(), node: n, begun: true}
+		b.at, b.node, b.begun = v.Now(), n, true
+		clear(b.chosen[:])
 	}
 }
 
@@ -105,9 +111,9 @@ func (b *beat) reached(limit int, reasons ...Reason) bool {
 		return false
 	}
 	for _, r := range reasons {
-		limit -= b.chosen[r]
+		limit -= int(b.chosen[r])
 	}
 	return limit <= 0
 }
 
-func (b *beat) chose(d Decision) { b.chosen[d.Reason]++ }
+func (b *beat) chose(r Reason) { b.chosen[r]++ }

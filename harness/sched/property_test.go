@@ -95,7 +95,7 @@ func (m *watched) Round(v *cluster.View, free []cluster.NodeID, out []Decision) 
 
 type watchedNode struct{ NodeModel }
 
-func (m *watchedNode) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *watchedNode) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	before := dump(v)
 	d, ok := m.NodeModel.Choose(v, n)
 	if after := dump(v); after != before {

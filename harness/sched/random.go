@@ -27,7 +27,7 @@ type random struct {
 
 func (m *random) Name() string { return "random" }
 
-func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
+func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	kinds := [...]cluster.Kind{cluster.Map, cluster.Reduce}
 	fits := int64(0)
 	for _, k := range kinds {
@@ -38,7 +38,7 @@ func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 		}
 	}
 	if fits == 0 {
-		return Decision{}, false
+		return Pick{}, false
 	}
 	at := m.rng.Int64N(fits)
 	for _, k := range kinds {
@@ -50,8 +50,8 @@ func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Decision, bool) {
 				at -= waiting
 				continue
 			}
-			return Decision{Job: id, Kind: k, Node: n, Task: v.NthWaiting(id, k, int32(at)), Reason: Random}, true
+			return Pick{id, v.NthWaiting(id, k, int32(at)), k, Random}, true
 		}
 	}
-	return Decision{}, false
+	return Pick{}, false
 }

@@ -88,7 +88,21 @@ func Check(v *cluster.View, d Decision) error {
 type NodeModel interface {
 	Name() string
 	// Choose is one thing to start on n, which has room; false: nothing.
-	Choose(v *cluster.View, n cluster.NodeID) (Decision, bool)
+	Choose(v *cluster.View, n cluster.NodeID) (Pick, bool)
+}
+
+// Pick is a Decision about the node that reported. It is small enough to
+// travel in registers, which matters at millions a second.
+type Pick struct {
+	Job    cluster.JobID
+	Task   cluster.TaskID
+	Kind   cluster.Kind
+	Reason Reason
+}
+
+// On is the decision to start it on n.
+func (c Pick) On(n cluster.NodeID) Decision {
+	return Decision{Job: c.Job, Kind: c.Kind, Node: n, Task: c.Task, Reason: c.Reason}
 }
 
 // PerNode makes a NodeModel a Model.
@@ -102,8 +116,10 @@ func (PerNode) firstOnly() {}
 
 // Round asks for the node that reported.
 func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
-	if d, ok := m.Choose(v, free[0]); ok {
-		out = append(out, d)
+	if c, ok := m.Choose(v, free[0]); ok {
+		out = append(out, Decision{})
+		d := &out[len(out)-1] // field by field: copying a whole one waits for its fields
+		d.Job, d.Kind, d.Node, d.Task, d.Reason = c.Job, c.Kind, free[0], c.Task, c.Reason
 	}
 	return out
 }
@@ -129,8 +145,8 @@ func (o *Offers) Heartbeat(m Model, v *cluster.View, n cluster.NodeID, carryOut 
 		}
 		o.out = m.Round(v, o.free, o.out[:0])
 		carried := false
-		for _, d := range o.out {
-			if carryOut(d) {
+		for i := range o.out {
+			if carryOut(o.out[i]) {
 				carried = true
 			}
 		}

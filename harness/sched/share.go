@@ -11,9 +11,12 @@ type shares struct {
 	// queue.
 	key      func(v *cluster.View, id cluster.JobID) float64
 	together bool
+	// queueKey is what queues are placed by, ties by first use; it depends on what
+	// a queue uses and on the cluster's total. Nil where there is one.
+	queueKey func(v *cluster.View, q cluster.QueueID) queueKey
 
 	queues []jobHeap
-	sorted []cluster.QueueID
+	sorted []queueUse
 	place  perJob[place]
 	since  uint64
 	begun  bool
@@ -25,6 +28,29 @@ type shares struct {
 	turn  int
 	heap  *jobHeap
 	front []int32
+}
+
+// queueUse is a queue with its key when it used so much.
+type queueUse struct {
+	queue cluster.QueueID
+	used  cluster.Resource
+	key   queueKey
+}
+
+// queueKey has queues below a minimum first.
+type queueKey struct {
+	hasMinimum bool
+	ratio      float64
+}
+
+func (a *queueUse) before(b *queueUse) bool {
+	switch {
+	case a.key.hasMinimum != b.key.hasMinimum:
+		return b.key.hasMinimum
+	case a.key.ratio != b.key.ratio:
+		return a.key.ratio < b.key.ratio
+	}
+	return a.queue < b.queue
 }
 
 // jobHeap is a binary heap.
@@ -40,19 +66,38 @@ type place int32
 
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
 
-// start begins a walk. before orders queues; it is not asked if there is one.
-func (o *shares) start(v *cluster.View, before func(v *cluster.View, a, b cluster.QueueID) bool) {
-	o.follow(v)
+// start begins a walk.
+func (o *shares) start(v *cluster.View) {
+	anew := o.follow(v)
 	for q := cluster.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
-		o.sorted = append(o.sorted, q)
+		o.sorted, anew = append(o.sorted, queueUse{queue: q}), true
 	}
-	for i, q := range o.sorted { // insertion: nearly the order of the round before
-		for ; i > 0 && before(v, q, o.sorted[i-1]); i-- {
-			o.sorted[i] = o.sorted[i-1]
-		}
-		o.sorted[i] = q
+	if o.queueKey != nil {
+		o.sortQueues(v, anew)
 	}
 	o.turn, o.front = 0, o.front[:0]
+}
+
+// sortQueues computes the keys of queues that use more or less than they did,
+// or all anew, and sorts by insertion: it is nearly the order of the round
+// before.
+func (o *shares) sortQueues(v *cluster.View, anew bool) {
+	for i := range o.sorted {
+		x := &o.sorted[i]
+		if used := v.QueueUsed(x.queue); anew || used != x.used {
+			x.used, x.key = used, o.queueKey(v, x.queue)
+		}
+	}
+	for i := 1; i < len(o.sorted); i++ {
+		if o.sorted[i].before(&o.sorted[i-1]) {
+			x := o.sorted[i]
+			at := i
+			for ; at > 0 && x.before(&o.sorted[at-1]); at-- {
+				o.sorted[at] = o.sorted[at-1]
+			}
+			o.sorted[at] = x
+		}
+	}
 }
 
 // next is the next job, false if there is none.
@@ -61,7 +106,7 @@ func (o *shares) next() (cluster.JobID, bool) {
 		if o.turn == len(o.sorted) {
 			return cluster.None, false
 		}
-		o.heap = &o.queues[o.sorted[o.turn]]
+		o.heap = &o.queues[o.sorted[o.turn].queue]
 		if o.turn++; len(*o.heap) > 0 {
 			o.front = append(o.front, 0)
 		}
@@ -109,11 +154,12 @@ func (o *shares) rise(x int32) {
 	o.front[i] = x
 }
 
-// follow brings the heaps up to the present.
-func (o *shares) follow(v *cluster.View) {
+// follow brings the heaps up to the present, and says whether it had to start
+// anew.
+func (o *shares) follow(v *cluster.View) (anew bool) {
 	var ok bool
 	o.moved, o.since, ok = v.Changes(o.since, o.moved[:0])
-	if !ok || !o.begun || o.total != v.Total() { // keys may depend on the total
+	if anew = !ok || !o.begun || o.total != v.Total(); anew { // keys may depend on the total
 		o.begun, o.total = true, v.Total()
 		o.moved = o.moved[:0]
 		for q := range o.queues {
@@ -129,6 +175,7 @@ func (o *shares) follow(v *cluster.View) {
 	for _, id := range o.moved {
 		o.move(v, id)
 	}
+	return anew
 }
 
 // move puts a job where it belongs.

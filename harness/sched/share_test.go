@@ -22,10 +22,15 @@ func TestSharesFollow(t *testing.T) {
 		key := func(v *cluster.View, id cluster.JobID) float64 {
 			return float64(v.Used(id).MemoryMB) - 1000*float64(v.Priority(id))
 		}
+		const minimum = 3 * 1024
+		ofQueue := func(v *cluster.View, q cluster.QueueID) queueKey {
+			used := v.QueueUsed(q).MemoryMB
+			return queueKey{hasMinimum: used >= minimum, ratio: float64(used)}
+		}
 		before := func(v *cluster.View, a, b cluster.QueueID) bool {
 			return cmp.Or(cmp.Compare(v.QueueUsed(a).MemoryMB, v.QueueUsed(b).MemoryMB), cmp.Compare(a, b)) < 0
 		}
-		orders := []*shares{{key: key}, {key: key, together: true}}
+		orders := []*shares{{key: key, queueKey: ofQueue}, {key: key, together: true}}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
 				w.step(t)
@@ -60,7 +65,7 @@ func TestSharesFollow(t *testing.T) {
 					return cmp.Or(cmp.Compare(key(w.v, a), key(w.v, b)), cmp.Compare(a, b))
 				})
 				var got []cluster.JobID
-				o.start(w.v, before)
+				o.start(w.v)
 				for id, ok := o.next(); ok; id, ok = o.next() {
 					got = append(got, id)
 				}
