@@ -131,18 +131,18 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
 	gen := a.gen
-	*a = attempt{
-		startMs: s.now + int64(s.Costs.LaunchMs), job: slot, task: t, node: n, gen: gen,
-		fetch: -1, next: -1, twin: -1, kind: k, phase: begin,
-	}
+	*a = attempt{}
+	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
+	a.fetch, a.next, a.twin, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
 		a.number = int16(j.tries[t].begun)
 		a.rerun = a.number > 0
 		j.tries[t].begun++
 	}
 	if k == cluster.Map {
-		a.level = s.replicaLevel(j, t, n)
-		a.split = s.level(s.view.SplitHosts(j.id, t), n)
+		if a.level, a.split = s.view.Levels(j.id, t, n); j.replicas != nil && a.level != cluster.LevelCache {
+			a.level = s.level(of(j.replicas, int32(t)), n)
+		}
 		s.r.SplitMaps[a.split]++
 	}
 	s.running++
@@ -152,7 +152,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 			s.scanIn(scanMs, slot)
 		}
 	}
-	s.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: n})
+	s.observeTask(sched.TaskStarted, j.id, t, n)
 	if s.Record != nil {
 		s.after(s.Costs.LaunchMs, evStarted, uint32(id), gen)
 	}
@@ -211,15 +211,6 @@ func (s *Sim) try(j *job, t cluster.TaskID) int32 {
 	return int32(j.tries[t].begun)
 }
 
-// replicaLevel is how near n is to map t's input.
-func (s *Sim) replicaLevel(j *job, t cluster.TaskID, n cluster.NodeID) cluster.Level {
-	level := s.view.Level(j.id, t, n)
-	if j.replicas == nil || level == cluster.LevelCache {
-		return level
-	}
-	return s.level(of(j.replicas, int32(t)), n)
-}
-
 // flowEnded is the end of one of an attempt's flows.
 func (s *Sim) flowEnded(tag uint32) {
 	id := int32(tag / maxFlows)
@@ -227,11 +218,19 @@ func (s *Sim) flowEnded(tag uint32) {
 	s.goOn(id)
 }
 
-// goOn is called when one of the things that an attempt waits for is over; when
-// all are, it does what comes next.
+// goOn is called when one of the things that an attempt waits for is over.
 func (s *Sim) goOn(id int32) {
 	a := &s.attempts[id]
-	if a.pending--; a.pending > 0 {
+	if a.pending--; a.pending == 0 {
+		s.proceed(id)
+	}
+}
+
+// proceed has an attempt do what comes next.
+func (s *Sim) proceed(id int32) {
+	a := &s.attempts[id]
+	if a.phase == finish {
+		s.succeed(id)
 		return
 	}
 	j := &s.jobs[a.job]
@@ -334,7 +333,7 @@ func (s *Sim) succeed(id int32) {
 	s.close(id, traces.Succeeded)
 	s.noteRoom(n)
 	s.noteRoom(other)
-	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: a.task, Node: n})
+	s.observeTask(sched.TaskEnded, j.id, a.task, n)
 	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
 		s.mapDone(slot)
 	}

@@ -52,7 +52,9 @@ func (s *Sim) beat(n cluster.NodeID) {
 	}
 	if free {
 		s.recordBeat(n)
-		s.observe(sched.Event{What: sched.NodeReported, Node: n})
+		if s.observer != nil {
+			s.observe(sched.Event{What: sched.NodeReported, Node: n})
+		}
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
 		if len(s.copies) > 0 {
 			s.placeCopies(n)
@@ -116,7 +118,9 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	s.r.Decisions.AsExpected++
 	s.recordIdeal(j, d, t)
 	s.launch(slot, d.Kind, t, d.Node)
-	s.observe(sched.Event{What: sched.Confirmed, Job: d.Job, Task: t, Node: d.Node, Decision: d})
+	if s.observer != nil {
+		s.observe(sched.Event{What: sched.Confirmed, Job: d.Job, Task: t, Node: d.Node, Decision: d})
+	}
 	return true
 }
 
@@ -233,7 +237,9 @@ func (s *Sim) bind(slot int32) {
 			s.recordBound(j, g, t)
 			g.next, s.spareGrant = s.spareGrant, i
 			s.launch(slot, k, t, n)
-			s.observe(sched.Event{What: sched.Confirmed, Job: j.id, Task: t, Node: n, Decision: d})
+			if s.observer != nil {
+				s.observe(sched.Event{What: sched.Confirmed, Job: j.id, Task: t, Node: n, Decision: d})
+			}
 		} else {
 			s.state.Cancel(g.held)
 			s.noteRoom(d.Node)

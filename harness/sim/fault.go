@@ -74,10 +74,13 @@ func (s *Sim) freeze(id int32) {
 func (s *Sim) stopWaiting(id int32) {
 	a := &s.attempts[id]
 	a.waits = false
-	for link := &s.jobs[a.job].waiting; *link >= 0; link = &s.attempts[*link].next {
-		if *link == id {
-			*link, a.next = a.next, -1
-			return
+	j := &s.jobs[a.job]
+	for _, link := range [...]*int32{&j.waiting, &j.woken} {
+		for ; *link >= 0; link = &s.attempts[*link].next {
+			if *link == id {
+				*link, a.next = a.next, -1
+				return
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ type job struct {
 	replicas    *cluster.Hosts // where they are, if the State was told of the splits instead
 	granted     queue          // of grants, to be bound at the next heartbeat
 	waiting     int32          // list of attempts: reduces that wait for maps, -1 none
-	wakeAt      int32          // maps done, when they are woken
+	woken       int32          // the same: those that need not any more, and have not gone on
 	out         []int64        // bytes that maps have put out, by rack
 	outBytes    int64
 	lately      [16]int32      // racks of maps that have ended, the last ones
@@ -104,7 +104,7 @@ func (s *Sim) arrive() error {
 		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
 		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), replicas: replicas,
-		waiting: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
+		waiting: -1, woken: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
 	}
 	j.work[0], j.work[1] = append(work[0][:0], x.MapWork...), append(work[1][:0], x.ReduceWork...)
 	if x.Reduces > 0 {

@@ -14,6 +14,13 @@ func (s *Sim) observe(e sched.Event) {
 	}
 }
 
+// observeTask spares runs that nobody observes the making of events.
+func (s *Sim) observeTask(what sched.EventKind, id cluster.JobID, t cluster.TaskID, n cluster.NodeID) {
+	if s.observer != nil {
+		s.observer.Observe(s.view, sched.Event{What: what, Job: id, Task: t, Node: n})
+	}
+}
+
 func (s *Sim) at() traces.Time { return traces.Time(s.now * 1e6) }
 
 func (s *Sim) nodeName(n cluster.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }

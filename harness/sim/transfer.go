@@ -13,8 +13,9 @@ type fetch struct {
 	got  [exactRacks]int64 // bytes, by rack; where there are more racks: of its own rack, and of all others
 }
 
-// exactRacks is up to how many racks a reduce fetches from each by itself.
-const exactRacks = 4
+// exactRacks is up to how many racks a reduce fetches from each by itself. With
+// more, what its own rack has goes with the rest if it is at most one in lumped.
+const exactRacks, lumped = 4, 8
 
 // flow counts one that has started among what the attempt waits for.
 func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
@@ -72,7 +73,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	}
 	f := &s.fetches[a.fetch]
 	all := maps == j.total[cluster.Map]
-	if f.maps < maps && w.FixedMs == 0 {
+	if f.maps < maps && (f.maps == 0 || j.round(f.maps) != j.round(maps)) && w.FixedMs == 0 {
 		s.startFetch(id, a, j, f)
 		f.maps = maps
 		if a.pending > 0 {
@@ -80,9 +81,6 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		}
 	}
 	if !all {
-		if j.wakeAt <= maps {
-			j.wakeAt = min(j.total[cluster.Map], maps+max(1, j.total[cluster.Map]/j.rounds()))
-		}
 		a.waits, a.next, j.waiting = true, j.waiting, id
 		return false
 	}
@@ -102,19 +100,26 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
-// rounds is in how many steps reduces fetch what maps put out while these run:
-// fewer where many reduces do it.
-func (j *job) rounds() int32 {
-	const few = 16
-	if j.total[cluster.Reduce] <= few {
-		return 16
+// round numbers the steps in which reduces fetch what maps put out while these
+// run: sixteenths of the maps, and where many reduces do it until half of them
+// are done, half of the rest and so on. The last sixteenth is the last step, so
+// that no more than that is left to fetch when the last map ends.
+func (j *job) round(done int32) int32 {
+	const few, part = 16, 16
+	all := j.total[cluster.Map]
+	switch left := all - done; {
+	case left == 0:
+		return -1
+	case j.total[cluster.Reduce] <= few:
+		return done / max(1, all/part)
+	default:
+		return int32(bits.Len32(uint32(max(left, all/part))))
 	}
-	return 4
 }
 
 // startFetch fetches a reduce's share of what the maps have put out beyond what
-// it has: by rack, or with many racks from its own and, for all others, from one
-// where a map has ended lately, which is drawn.
+// it has: by rack, or with many racks from its own, unless that is little, and
+// for all others from one where a map has ended lately, which is drawn.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if ms := int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
@@ -124,23 +129,26 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	}
 	i, n := int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce])
 	get := func(k int, bytes int64, from int32) {
-		if more := share(bytes, i, n) - f.got[k]; more > 0 {
-			f.got[k] += more
-			s.flow(id, a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, more, s.flowTag(id, a)))
+		if bytes > 0 {
+			f.got[k] += bytes
+			s.flow(id, a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
 		}
 	}
 	if s.racks <= exactRacks {
 		for r, bytes := range j.out {
-			get(r, bytes, int32(r))
+			get(r, share(bytes, i, n)-f.got[r], int32(r))
 		}
 		return
 	}
 	own := s.nodes[a.node].rack
-	get(0, j.out[own], own)
-	if others := j.outBytes - j.out[own]; others > 0 {
-		from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[cluster.Map])))
-		get(1, others, j.lately[from])
+	all := share(j.outBytes, i, n) - f.got[0] - f.got[1]
+	near := min(all, share(j.out[own], i, n)-f.got[0])
+	if near > all/lumped {
+		all -= near
+		get(0, near, own)
 	}
+	from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[cluster.Map])))
+	get(1, all, j.lately[from])
 }
 
 // share is part i of n of bytes; the parts add up.
@@ -161,14 +169,13 @@ func (s *Sim) mapDone(slot int32) {
 			s.callBeat(slot)
 		}
 	}
-	if j.waiting < 0 || done < j.wakeAt && done < j.total[cluster.Map] {
+	if j.waiting < 0 || j.round(done) == j.round(done-1) {
 		return
 	}
-	for id := j.waiting; id >= 0; {
+	for j.woken, j.waiting = j.waiting, -1; j.woken >= 0; {
+		id := j.woken
 		a := &s.attempts[id]
-		s.timer(id, a, 0)
-		a.waits = false
-		id, a.next = a.next, -1
+		j.woken, a.next, a.waits = a.next, -1, false
+		s.proceed(id)
 	}
-	j.waiting = -1
 }

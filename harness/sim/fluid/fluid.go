@@ -90,14 +90,13 @@ type System struct {
 	rackOf []cluster.RackID
 	first  [kinds + 1]uint32 // of each kind in all
 	all    []resource
-	paths  []crossing // by resource, what flows that pass others too need
 	flows  []flow
 	spare  []uint32 // flows
 	seq    uint32   // of the next flow
 	wheel  wheel
-	due    queue    // resources whose flows must be looked at again
-	ended  []uint32 // flows to be popped, in order
-	popped int      // of them
+	due    queue   // resources whose flows must be looked at again
+	ended  []ended // flows to be popped, in order
+	popped int     // of them
 }
 
 // New is a system for nodes whose racks are given.
@@ -118,7 +117,6 @@ func New(rackOf []cluster.RackID) *System {
 		s.first[k+1] = s.first[k] + uint32(n)
 	}
 	s.all = make([]resource, s.first[kinds])
-	s.paths = make([]crossing, len(s.all))
 	for i := range s.all {
 		s.all[i].limit, s.all[i].most = unlimited, unlimited
 	}
@@ -129,9 +127,8 @@ func New(rackOf []cluster.RackID) *System {
 // Reset drops all flows and sets the time to 0. Rates stay, and the memory.
 func (s *System) Reset() {
 	for i := range s.all {
-		r, x := &s.all[i], &s.paths[i]
-		*r = resource{limit: r.limit, most: r.most, wake: Never, bound: r.bound[:0]}
-		*x = crossing{flows: x.flows[:0]}
+		r := &s.all[i]
+		*r = resource{limit: r.limit, most: r.most, wake: Never, bound: r.bound[:0], flows: r.flows[:0]}
 	}
 	s.flows, s.spare, s.seq = s.flows[:0], s.spare[:0], 0
 	s.due.head, s.due.n = 0, 0
@@ -231,7 +228,7 @@ func (s *System) Next() int64 { return s.wheel.next }
 func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	for {
 		for s.popped < len(s.ended) {
-			id := s.ended[s.popped]
+			id := s.ended[s.popped].flow
 			s.popped++
 			f := &s.flows[id]
 			s.spare = append(s.spare, id)

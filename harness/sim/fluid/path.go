@@ -6,10 +6,9 @@ package fluid
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
-		r, x := &s.all[f.path[k]], &s.paths[f.path[k]]
-		f.among[k] = int32(len(x.flows))
-		x.flows = append(x.flows, id)
-		r.paths++
+		r := &s.all[f.path[k]]
+		f.among[k] = int32(len(r.flows))
+		r.flows = append(r.flows, id)
 		r.others += f.weight
 	}
 	f.bound = maxPath
@@ -26,11 +25,11 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {
 		at := f.path[k]
-		r, x := &s.all[at], &s.paths[at]
+		r := &s.all[at]
 		if f.passes > 1 {
-			last := len(x.flows) - 1
-			if moved := x.flows[last]; moved != id {
-				x.flows[f.among[k]] = moved
+			last := len(r.flows) - 1
+			if moved := r.flows[last]; moved != id {
+				r.flows[f.among[k]] = moved
 				g := &s.flows[moved]
 				for j := range g.passes {
 					if g.path[j] == at {
@@ -38,8 +37,7 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 					}
 				}
 			}
-			x.flows = x.flows[:last]
-			r.paths--
+			r.flows = r.flows[:last]
 		}
 		if k != f.bound {
 			r.load -= f.rate * int64(f.weight)
@@ -49,7 +47,7 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 		}
 		r.weight -= f.weight
 		if f.passes > 1 {
-			x.here--
+			r.here--
 		}
 		if byOwn {
 			r.remove(s.flows, 0)
@@ -95,14 +93,14 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	}
 	for k := range f.passes {
 		at := f.path[k]
-		r, x := &s.all[at], &s.paths[at]
+		r := &s.all[at]
 		switch k {
 		case bound:
 			r.advance(now)
 			r.load -= f.rate * w
 			r.others -= f.weight
 			r.weight += f.weight
-			x.here++
+			r.here++
 			r.push(s.flows, id, r.clock+left)
 			s.renew(at, now)
 		case f.bound:
@@ -110,12 +108,12 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 			r.load += rate * w
 			r.others += f.weight
 			r.weight -= f.weight
-			x.here--
-			x.fastest = max(x.fastest, rate)
+			r.here--
+			r.fastest = max(r.fastest, rate)
 			s.renew(at, now)
 		default:
 			r.load += (rate - f.rate) * w
-			x.fastest = max(x.fastest, rate)
+			r.fastest = max(r.fastest, rate)
 			s.settle(at, now)
 		}
 	}
@@ -125,10 +123,16 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 // settle renews a resource's share if its load has changed by much of what the
 // flows bound to it get.
 func (s *System) settle(id uint32, now int64) {
-	r, x := &s.all[id], &s.paths[id]
-	changed := r.load - x.settled
+	r := &s.all[id]
+	if r.weight == 0 {
+		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
+			r.share, r.settled = max(1, free), r.load // nothing is bound here, nor should be
+			return
+		}
+	}
+	changed := r.load - r.settled
 	if max(changed, -changed) > r.share*int64(max(1, r.weight))>>6 {
-		x.settled = r.load
+		r.settled = r.load
 		r.advance(now)
 		s.renew(id, now)
 	}
@@ -136,12 +140,12 @@ func (s *System) settle(id uint32, now int64) {
 
 // mark has the flows of a resource looked at again.
 func (s *System) mark(id uint32) {
-	x := &s.paths[id]
-	x.told = s.all[id].share
-	x.cursor = int32(len(x.flows))
-	x.fastest = 0
-	if !x.due {
-		x.due = true
+	r := &s.all[id]
+	r.told = r.share
+	r.cursor = int32(len(r.flows))
+	r.fastest = 0
+	if !r.due {
+		r.due = true
 		s.due.push(id)
 	}
 }
@@ -153,18 +157,18 @@ func (s *System) look(now int64, most int) {
 			return
 		}
 		id := s.due.first()
-		x := &s.paths[id]
+		r := &s.all[id]
 		// Backwards: when a flow leaves, the last one takes its place.
-		x.cursor = min(x.cursor, int32(len(x.flows))) - 1
-		if x.cursor < 0 {
-			x.due = false
+		r.cursor = min(r.cursor, int32(len(r.flows))) - 1
+		if r.cursor < 0 {
+			r.due = false
 			s.due.pop()
 			continue
 		}
-		i := x.flows[x.cursor]
-		share := s.all[id].share
+		i := r.flows[r.cursor]
+		share := r.share
 		if f := &s.flows[i]; f.path[f.bound] != id && f.rate <= share+share>>eighth {
-			x.fastest = max(x.fastest, f.rate)
+			r.fastest = max(r.fastest, f.rate)
 			continue
 		}
 		left -= 3 // it costs as much as four that pass by
@@ -185,8 +189,8 @@ func (s *System) review(id uint32, now int64) {
 	change := max(rate-f.rate, f.rate-rate)
 	if bound == f.bound && change <= f.rate>>eighth {
 		for k := range f.passes {
-			if x := &s.paths[f.path[k]]; k != f.bound {
-				x.fastest = max(x.fastest, f.rate)
+			if r := &s.all[f.path[k]]; k != f.bound {
+				r.fastest = max(r.fastest, f.rate)
 			}
 		}
 		return
@@ -205,8 +209,9 @@ func (s *System) reload(f *flow, rate, now int64) {
 	for k := range f.passes {
 		if k != f.bound {
 			at := f.path[k]
-			s.all[at].load += change
-			s.paths[at].fastest = max(s.paths[at].fastest, rate)
+			r := &s.all[at]
+			r.load += change
+			r.fastest = max(r.fastest, rate)
 			s.settle(at, now)
 		}
 	}

@@ -100,7 +100,7 @@ func TestProperties(t *testing.T) {
 			}
 		}
 		for i := range s.all {
-			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || r.paths != 0 || len(r.bound) != 0 {
+			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || len(r.flows) != 0 || len(r.bound) != 0 {
 				t.Fatalf("resource %d is not empty: %+v", i, *r)
 			}
 		}

@@ -24,44 +24,44 @@ func fixed(perSecond int64) int64 {
 	return max(1, int64(rate))
 }
 
-// resource is what the flows that are bound to it need.
+// resource is laid out by who looks at it, in lines of a cache: those who pass,
+// those who pass others too, those who are bound to it.
 type resource struct {
-	clock  int64 // work that a bound flow of weight 1 has got, as of at
-	share  int64 // what it gets a millisecond
-	at     int64
-	wake   int64 // when the wheel has it, at the latest when its next flow ends
-	limit  int64 // work a millisecond
-	most   int64 // the same, for a flow of weight 1
-	load   int64 // rate of the flows that pass it and are bound elsewhere
-	weight int32 // of the flows bound to it
-	others int32 // weight of those bound elsewhere
-	paths  int32 // how many flows pass it and others too
-	bound  heap
-}
-
-// crossing is what a resource needs for flows that pass other ones too.
-type crossing struct {
-	flows   []uint32
-	told    int64 // the share, when they were last looked at
-	settled int64 // the load, when the share was last computed
+	limit   int64 // work a millisecond
+	most    int64 // the same, for a flow of weight 1
+	load    int64 // rate of the flows that pass it and are bound elsewhere
+	share   int64 // what a flow of weight 1 that is bound to it gets a millisecond
 	fastest int64 // at least the rate of the fastest that is bound elsewhere
-	here    int32 // how many of the flows are bound here
-	cursor  int32 // of a look at all of them
-	due     bool
+	settled int64 // the load, when the share was last computed
+	weight  int32 // of the flows bound to it
+	others  int32 // weight of those bound elsewhere
+	here    int32 // how many of flows are bound to it
+	cursor  int32 // of a look at all of flows
+
+	flows []uint32 // that pass others too
+	told  int64    // the share, when they were last looked at
+	due   bool     // to be looked at
+	_     [23]byte
+
+	clock int64 // work that a bound flow of weight 1 has got, as of at
+	at    int64
+	wake  int64 // when the wheel has it, at the latest when its next flow ends
+	bound heap
+	_     [16]byte
 }
 
 type flow struct {
+	rate      int64 // by weight, as counted in the load of the others
 	tag       uint32
+	seq       uint32
 	weight    int32
 	at        int32 // in the heap of the resource that it is bound to
 	passes    uint8 // resources
 	bound     uint8 // to which of them
 	done      bool
 	cancelled bool
-	seq       uint32
 	path      [maxPath]uint32
 	among     [maxPath]int32 // by resource passed, its place among the flows there
-	rate      int64          // by weight, as counted in the load of the others
 }
 
 const maxPath = 6
@@ -130,11 +130,10 @@ func (s *System) renew(id uint32, now int64) {
 	}
 	r.share = max(1, min(share, r.most))
 	s.await(id, now)
-	if r.paths > 0 {
-		x := &s.paths[id]
-		x.settled = r.load
-		changed := r.share - x.told
-		if (x.here > 0 && max(changed, -changed) > x.told>>eighth) || r.share+r.share>>eighth < x.fastest {
+	if len(r.flows) > 0 {
+		r.settled = r.load
+		changed := r.share - r.told
+		if (r.here > 0 && max(changed, -changed) > r.told>>eighth) || r.share+r.share>>eighth < r.fastest {
 			s.mark(id)
 		}
 	}
@@ -166,11 +165,26 @@ func (s *System) collect(t int64) {
 			s.end(id, t)
 		}
 	}
-	if len(s.ended) > 1 {
-		slices.SortFunc(s.ended, func(a, b uint32) int { return cmp.Compare(int32(s.flows[a].seq-s.flows[b].seq), 0) })
-	}
+	s.sortEnded()
 	if s.due.n > 0 {
 		s.look(t, looks*max(1, len(s.ended)))
+	}
+}
+
+// ended is a flow that has ended.
+type ended struct{ seq, flow uint32 }
+
+// sortEnded orders them as they started. There are a few, as a rule.
+func (s *System) sortEnded() {
+	if len(s.ended) > 64 {
+		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(int32(a.seq-b.seq), 0) })
+		return
+	}
+	for i, x := range s.ended {
+		for ; i > 0 && int32(x.seq-s.ended[i-1].seq) < 0; i-- {
+			s.ended[i] = s.ended[i-1]
+		}
+		s.ended[i] = x
 	}
 }
 
@@ -183,7 +197,7 @@ func (s *System) end(id uint32, now int64) {
 		i := r.bound[0].flow
 		f := &s.flows[i]
 		f.done = true
-		s.ended = append(s.ended, i)
+		s.ended = append(s.ended, ended{f.seq, i})
 		if f.passes > 1 {
 			s.leave(i, now, true)
 			continue
