@@ -11,6 +11,7 @@ import (
 
 // splits is scratch for jobs whose splits are rewritten.
 type splits struct {
+	spec  cluster.JobSpec
 	hosts cluster.Hosts
 	taken []bool
 }
@@ -21,16 +22,17 @@ type splits struct {
 // is told that the replicas are where the splits say, and real is where they are
 // (nil: as the State says).
 func (s *Sim) submit(x *Job) (id cluster.JobID, real *cluster.Hosts, err error) {
-	spec := x.JobSpec
+	spec := &s.splits.spec
+	*spec = x.JobSpec
 	if s.Splits == CachedOnly {
 		spec.SplitHosts = s.cachedOnly(x)
 	}
 	planner, plans := s.Model.(sched.JobPlanner)
 	plans = plans && s.Splits == Planned
 	if !plans {
-		real = s.tellSplits(&spec)
+		real = s.tellSplits(spec)
 	}
-	if id, err = s.state.Submit(&spec); err != nil || !plans {
+	if id, err = s.state.Submit(spec); err != nil || !plans {
 		return id, real, err
 	}
 	plan, ok := planner.PlanJob(s.view, id)
@@ -40,10 +42,10 @@ func (s *Sim) submit(x *Job) (id cluster.JobID, real *cluster.Hosts, err error) 
 	if err := s.rewrite(x, plan); err != nil {
 		return id, nil, err
 	}
-	spec = x.JobSpec
+	*spec = x.JobSpec
 	spec.SplitHosts = &s.splits.hosts
-	real = s.tellSplits(&spec)
-	return id, real, s.state.Resplit(id, &spec)
+	real = s.tellSplits(spec)
+	return id, real, s.state.Resplit(id, spec)
 }
 
 // tellSplits makes split hosts of their own the replicas under Native, and

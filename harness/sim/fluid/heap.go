@@ -17,6 +17,9 @@ func (e entry) before(o entry) bool {
 }
 
 func (r *resource) push(flows []flow, id uint32, key int64) {
+	if r.bound == nil {
+		r.bound = make(heap, 0, few)
+	}
 	r.bound = append(r.bound, entry{})
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }

@@ -8,6 +8,9 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 	for k := range f.passes {
 		r := &s.all[f.path[k]]
 		f.among[k] = int32(len(r.flows))
+		if r.flows == nil {
+			r.flows = make([]uint32, 0, few)
+		}
 		r.flows = append(r.flows, id)
 		r.others += f.weight
 	}

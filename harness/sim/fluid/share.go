@@ -11,6 +11,7 @@ const (
 	unlimited = int64(1) << 42 // 1 TB/s, in work a millisecond
 	maxWork   = int64(1) << 46 // of a flow, in bytes
 	looks     = 8              // at flows, that a start or an end pays for
+	few       = 8              // flows that a resource has memory for when it gets the first
 	eighth    = 3              // as a shift: changes below it are not worth a look
 )
 
