@@ -16,6 +16,8 @@ func (m *marks) set(i int32) {
 	m.words[i>>12] |= 1 << (i >> 6 & 63)
 }
 
+func (m *marks) has(i int32) bool { return m.bits[i>>6]>>(i&63)&1 != 0 }
+
 func (m *marks) clear(i int32) {
 	if m.bits[i>>6] &^= 1 << (i & 63); m.bits[i>>6] == 0 {
 		m.words[i>>12] &^= 1 << (i >> 6 & 63)

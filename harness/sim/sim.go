@@ -123,9 +123,9 @@ func (s *Sim) step() error {
 			s.flowEnded(tag)
 		}
 	}
-	for _, i := range s.wheel.take() {
+	for _, e := range s.wheel.take() {
 		s.r.Events++
-		s.handle(s.wheel.free(i))
+		s.handle(e.tag, e.id)
 	}
 	for s.comes == t {
 		s.r.Events++
@@ -142,7 +142,7 @@ const patienceMs = 3_600_000
 // stands says whether nothing is to come but heartbeats and looks for slow
 // attempts.
 func (s *Sim) stands() bool {
-	return s.wheel.inNear+s.wheel.inFar == s.looks && s.comes == never && (s.shared == nil || s.shared.Next() == never)
+	return s.wheel.count == s.looks && s.comes == never && (s.shared == nil || s.shared.Next() == never)
 }
 
 func (s *Sim) stuck() error {

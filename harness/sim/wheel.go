@@ -3,165 +3,271 @@ package sim
 import "math"
 
 // wheel holds what is to happen at times to come, in order of time and, within
-// a millisecond, of Push. It is two timing wheels (Varghese, Lauck, ToN 1997):
-// near has a list for every millisecond of this window and the next, far one
-// for each window after; a window's list is spread over near when the window
-// before it begins. Nothing is pushed twice at the same level, so that order in
-// a list is order of push.
+// a millisecond, of push. It is a timing wheel of three levels (Varghese, Lauck,
+// ToN 1997): lists for the milliseconds of the present window, one for each
+// window of this period and the next, one for each period after. The lists of
+// windows and periods are arrays that are only appended to, and a window's is
+// sorted by counting when the window begins: pushing and taking go through
+// memory in order, whatever the number of events.
 type wheel struct {
-	now    int64
-	events []event
-	spare  uint32 // list of events to be used again
-	near   []uint32
-	some   marks // lists of near that are not empty
-	far    [farSlots]queue
-	inFar  int
-	inNear int
-	batch  []uint32 // the events of a millisecond
+	now     int64
+	count   int // events in all
+	far     int // of them in periods
+	windows [windowSlots]chunks
+	some    marks // windows that are not empty
+	periods [periodSlots]chunks
+	memory  []chunk // of windows and periods; 0 is none
+	spare   uint32  // list of chunks to be used again
+
+	// The present window: what came before it began, by millisecond, and what came
+	// since, in lists in reverse order of push.
+	sorted []event
+	first  [windowMs + 1]uint32 // of each millisecond, in sorted
+	taken  uint32               // of sorted
+	late   [windowMs]uint32     // lists in pool, 0 is empty
+	pool   []late
+	free   uint32 // list of those to be used again
+	due    marks  // milliseconds that are not empty
+
+	batch []event
 }
 
-// event is an element of a list; index 0 is no element.
+// event is what is to happen: kind, and the generation of what it is for.
 type event struct {
+	at  uint32 // milliseconds, modulo 2^32: told apart by where it is
+	tag uint32
+	id  uint32
+}
+
+// chunks is events in order of push.
+type chunks struct {
+	first, last uint32
+	events      int
+}
+
+type chunk struct {
+	next   uint32
+	used   uint32
+	events [32]event
+}
+
+// late is an element of a list; index 0 is no element.
+type late struct {
+	event
 	next uint32
-	tag  uint32 // kind, and the generation of what it is for
-	id   uint32
-	at   uint32 // milliseconds, modulo 2^32: told apart by its list
 }
 
 type queue struct{ first, last uint32 }
 
 const (
-	windowBits = 16 // 65.5 s
-	window     = 1 << windowBits
-	nearSlots  = 2 * window
-	farSlots   = 1 << 10 // 18.6 hours, more goes around
+	windowBits  = 9 // 0.5 s
+	windowMs    = 1 << windowBits
+	periodBits  = 17 // 131 s
+	windowSlots = 2 << (periodBits - windowBits)
+	periodSlots = 1 << 10 // 37 hours, more goes around
 
 	never = math.MaxInt64
 )
 
 func (w *wheel) reset() {
-	if w.near == nil {
-		w.near = make([]uint32, nearSlots)
-	}
-	clear(w.near)
-	w.some.reset(nearSlots)
-	clear(w.far[:])
-	w.now, w.inFar, w.inNear, w.spare = 0, 0, 0, 0
-	w.events = append(w.events[:0], event{})
+	clear(w.windows[:])
+	clear(w.periods[:])
+	w.memory, w.spare = append(w.memory[:0], chunk{}), 0
+	w.now, w.count, w.far = 0, 0, 0
+	w.some.reset(windowSlots)
+	w.sorted, w.taken, w.free, w.pool = w.sorted[:0], 0, 0, append(w.pool[:0], late{})
+	clear(w.first[:])
+	clear(w.late[:])
+	w.due.reset(windowMs)
 }
 
 // push adds an event at time t, which is not before now.
 func (w *wheel) push(t int64, tag, id uint32) {
-	i := w.spare
+	w.count++
+	w.put(t, event{uint32(t), tag, id})
+}
+
+func (w *wheel) put(t int64, e event) {
+	switch {
+	case t>>windowBits == w.now>>windowBits:
+		w.putLate(int32(t&(windowMs-1)), e)
+	case t>>periodBits <= w.now>>periodBits+1:
+		i := int32(t >> windowBits & (windowSlots - 1))
+		w.some.set(i)
+		w.add(&w.windows[i], e)
+	default:
+		w.far++
+		w.add(&w.periods[min(t>>periodBits, w.now>>periodBits+periodSlots-1)&(periodSlots-1)], e)
+	}
+}
+
+func (w *wheel) add(to *chunks, e event) {
+	c := &w.memory[to.last]
+	if to.last == 0 || c.used == uint32(len(c.events)) {
+		i := w.spare
+		if i != 0 {
+			w.spare = w.memory[i].next
+		} else {
+			i = uint32(len(w.memory))
+			w.memory = append(w.memory, chunk{})
+		}
+		if to.last == 0 {
+			to.first = i
+		} else {
+			w.memory[to.last].next = i
+		}
+		to.last = i
+		c = &w.memory[i]
+		c.next, c.used = 0, 0
+	}
+	c.events[c.used] = e
+	c.used++
+	to.events++
+}
+
+// empty gives back the memory of a list that is no more.
+func (w *wheel) empty(list chunks) {
+	if list.last != 0 {
+		w.memory[list.last].next, w.spare = w.spare, list.first
+	}
+}
+
+func (w *wheel) putLate(ms int32, e event) {
+	i := w.free
 	if i != 0 {
-		w.spare = w.events[i].next
+		w.free = w.pool[i].next
 	} else {
-		i = uint32(len(w.events))
-		w.events = append(w.events, event{})
+		i = uint32(len(w.pool))
+		w.pool = append(w.pool, late{})
 	}
-	w.events[i] = event{tag: tag, id: id, at: uint32(t)}
-	if t>>windowBits <= w.now>>windowBits+1 {
-		w.put(t, i)
-		return
-	}
-	w.putFar(t, i)
-}
-
-// put adds event i to the list of its millisecond. Lists are in reverse order.
-func (w *wheel) put(t int64, i uint32) {
-	slot := t & (nearSlots - 1)
-	w.events[i].next = w.near[slot]
-	w.near[slot] = i
-	w.some.set(int32(slot))
-	w.inNear++
-}
-
-// putFar adds it to the list of its window, or of the last one in reach.
-func (w *wheel) putFar(t int64, i uint32) {
-	ahead := min(t>>windowBits, w.now>>windowBits+farSlots-1)
-	q := &w.far[ahead&(farSlots-1)]
-	if q.first == 0 {
-		q.first = i
-	} else {
-		w.events[q.last].next = i
-	}
-	w.events[i].next = 0
-	q.last = i
-	w.inFar++
+	w.pool[i] = late{e, w.late[ms]}
+	w.late[ms] = i
+	w.due.set(ms)
 }
 
 // next is the time of the next event, never if there is none. It may be less,
-// when events have to be spread first.
+// when events have to be sorted first.
 func (w *wheel) next() int64 {
-	if w.inNear == 0 && w.inFar == 0 {
+	ms := int32(w.now & (windowMs - 1))
+	if at := w.due.after(ms); at >= 0 {
+		return w.now + int64(at-ms)
+	}
+	if w.count == 0 {
 		return never
 	}
-	spread := (w.now>>windowBits + 1) << windowBits
-	if w.inNear == 0 {
-		return spread
+	t := int64(never)
+	if w.far > 0 {
+		t = (w.now>>periodBits + 1) << periodBits
 	}
-	slot := int32(w.now & (nearSlots - 1))
-	ahead := w.some.after(slot) - slot
-	if ahead < 0 {
-		if ahead = w.some.after(0) - slot; ahead < 0 {
-			ahead += nearSlots
+	present := w.now >> windowBits
+	slot := int32(present & (windowSlots - 1))
+	at := w.some.after(slot)
+	if at < 0 {
+		if at = w.some.after(0); at < 0 {
+			return t
 		}
+		at += windowSlots
 	}
-	t := w.now + int64(ahead)
-	if w.inFar > 0 {
-		t = min(t, spread)
-	}
-	return t
+	return min(t, (present+int64(at-slot))<<windowBits)
 }
 
 // advance moves now to t, which is at most next.
 func (w *wheel) advance(t int64) {
-	before := w.now >> windowBits
+	before := w.now
 	w.now = t
-	if t>>windowBits == before || w.inFar == 0 {
+	if t>>windowBits == before>>windowBits {
 		return
 	}
-	q := &w.far[(t>>windowBits+1)&(farSlots-1)]
-	i := q.first
-	*q = queue{}
-	for i != 0 {
-		e := &w.events[i]
-		next := e.next
-		w.inFar--
-		at := t + int64(e.at-uint32(t))
-		if at>>windowBits <= t>>windowBits+1 {
-			w.put(at, i)
-		} else {
-			w.putFar(at, i)
-		}
-		i = next
+	if t>>periodBits != before>>periodBits && w.far > 0 {
+		w.beginPeriod()
 	}
+	w.sort()
 }
 
-// take is the events of now in order of push, as indices good until the next
-// take; those pushed for now meanwhile are taken by the next one.
-func (w *wheel) take() []uint32 {
-	slot := w.now & (nearSlots - 1)
-	i := w.near[slot]
-	if i == 0 {
+// beginPeriod spreads the events of the next period over its windows, or those
+// that have gone around over the periods.
+func (w *wheel) beginPeriod() {
+	list := &w.periods[(w.now>>periodBits+1)&(periodSlots-1)]
+	from := *list
+	*list = chunks{}
+	w.far -= from.events
+	for i := from.first; i != 0; i = w.memory[i].next {
+		for k := range w.memory[i].used {
+			e := w.memory[i].events[k] // memory may move
+			w.put(w.now+int64(e.at-uint32(w.now)), e)
+		}
+	}
+	w.empty(from)
+}
+
+// sort makes the window at now the present one.
+func (w *wheel) sort() {
+	slot := int32(w.now >> windowBits & (windowSlots - 1))
+	from := w.windows[slot]
+	w.windows[slot] = chunks{}
+	w.some.clear(slot)
+	w.taken = 0
+	clear(w.first[:])
+	w.sorted = grown(w.sorted, from.events)
+	if from.events == 0 {
+		return
+	}
+	for i := from.first; i != 0; i = w.memory[i].next {
+		c := &w.memory[i]
+		for k := range c.events[:c.used] {
+			w.first[c.events[k].at&(windowMs-1)+1]++
+		}
+	}
+	sum := uint32(0)
+	for ms := range int32(windowMs) { // counts to starts, kept one ahead
+		n := w.first[ms+1]
+		w.first[ms+1] = sum
+		if sum += n; n > 0 {
+			w.due.set(ms)
+		}
+	}
+	for i := from.first; i != 0; i = w.memory[i].next {
+		c := &w.memory[i]
+		for k := range c.events[:c.used] {
+			next := &w.first[c.events[k].at&(windowMs-1)+1]
+			w.sorted[*next] = c.events[k]
+			*next++
+		}
+	}
+	w.empty(from)
+}
+
+// take is the events of now in order of push, good until the next take; those
+// pushed for now meanwhile are taken by the next one.
+func (w *wheel) take() []event {
+	ms := int32(w.now & (windowMs - 1))
+	if !w.due.has(ms) {
 		return nil
 	}
-	w.near[slot] = 0
-	w.some.clear(int32(slot))
-	w.batch = w.batch[:0]
-	for ; i != 0; i = w.events[i].next {
-		w.batch = append(w.batch, i)
+	w.due.clear(ms)
+	batch := w.sorted[max(w.first[ms], w.taken):w.first[ms+1]]
+	w.taken = max(w.taken, w.first[ms+1])
+	if i := w.late[ms]; i != 0 {
+		w.late[ms] = 0
+		w.batch = append(w.batch[:0], batch...)
+		for i != 0 {
+			x := &w.pool[i]
+			w.batch = append(w.batch, x.event)
+			i, x.next, w.free = x.next, w.free, i
+		}
+		for a, b := len(batch), len(w.batch)-1; a < b; a, b = a+1, b-1 {
+			w.batch[a], w.batch[b] = w.batch[b], w.batch[a]
+		}
+		batch = w.batch
 	}
-	w.inNear -= len(w.batch)
-	for a, b := 0, len(w.batch)-1; a < b; a, b = a+1, b-1 {
-		w.batch[a], w.batch[b] = w.batch[b], w.batch[a]
-	}
-	return w.batch
+	w.count -= len(batch)
+	return batch
 }
 
-// free gives an event back and returns what it was.
-func (w *wheel) free(i uint32) (tag, id uint32) {
-	e := &w.events[i]
-	e.next, w.spare = w.spare, i
-	return e.tag, e.id
+// grown is a slice of length n, of the memory of s if that is enough.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/2)
+	}
+	return s[:n]
 }
