@@ -5,10 +5,10 @@ import "math"
 // wheel holds what is to happen at times to come, in order of time and, within
 // a millisecond, of push. It is a timing wheel of three levels (Varghese, Lauck,
 // ToN 1997): lists for the milliseconds of the present window, one for each
-// window of this period and the next, one for each period after. The lists of
-// windows and periods are arrays that are only appended to, and a window's is
-// sorted by counting when the window begins: pushing and taking go through
-// memory in order, whatever the number of events.
+// window of this period and the next, one for each period after. Those of
+// windows and periods are chunks of memory that are only appended to, and a
+// window's events are sorted by counting when it begins: pushing and taking go
+// through memory in order, however many there are.
 type wheel struct {
 	now     int64
 	count   int // events in all
