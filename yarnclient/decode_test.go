@@ -110,7 +110,7 @@ func TestDecodeRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`{"text":"x\u00e9\n","count":7,"small":-1,"ratio":1e-3,"flag":true,"names":["a","b"],"inner":{"name":"i","n":1},"inners":[{"n":2},{}]}`,
-		`{"root":{"a":{"b":"3"}}}`, `<root><a><b>3</b></a></root>`, `null`, `[]`, `{"names":"a"}`,
+		`{"root":{"a":{"b":"3"}}}`, `<root><a><b>3</b></a></root>`, `null`, `[]`, `{"names":"a"}`, `{"count":"0" }}`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -118,8 +118,7 @@ func FuzzDecode(f *testing.F) {
 		var got sample
 		err := decode(data, &got)
 		var want sample
-		d := json.NewDecoder(strings.NewReader(string(data)))
-		if strings.Contains(string(data), `\u0000`) || d.Decode(&want) != nil || d.More() || !strict(data) {
+		if strings.Contains(string(data), `\u0000`) || json.Unmarshal(data, &want) != nil || !strict(data) {
 			return
 		}
 		if err != nil {

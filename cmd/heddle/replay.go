@@ -223,7 +223,7 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 		}
 		fitted := calibration
 		if fitted == nil {
-			if fitted, err = replay.Calibrate([]*replay.Trace{t}, replay.Change{}); err != nil {
+			if fitted, err = t.Calibrate(modelled); err != nil {
 				return nil, err
 			}
 		}

@@ -74,6 +74,9 @@ func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 		j.cachedTasks++
 	}
 	c.add(int32(t), int32(n), len(s.nodes))
+	if s.near[nearCache].on {
+		s.near[nearCache].add(int32(n), id)
+	}
 	j.moves++
 }
 

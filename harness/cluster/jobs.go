@@ -92,6 +92,7 @@ type arrays struct {
 	split       *located // what the ApplicationMaster reads: data, or its own
 	cached      *cache   // nil: nothing is
 	cachedTasks int32    // waiting maps with a cached copy
+	unhosted    bool     // some map's split names no host
 
 	mem, splitMem []int32 // where the arrays above lie, but for the hosts
 }
@@ -151,6 +152,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		j.weight = 1
 	}
 	j.counts[Map].total, j.counts[Reduce].total = spec.Maps, spec.Reduces
+	s.prioritized = s.prioritized || j.priority != 0
 	s.lay(j, spec)
 	s.active = append(s.active, id)
 	return id, nil
@@ -215,13 +217,32 @@ func (s *State) lay(j *job, spec *JobSpec) {
 		a.splitMem = s.layHosts(a.split, spec.SplitHosts, maps, 0)
 	}
 	j.arrays = a
+	if a.unhosted = a.split.unhosted(); a.unhosted {
+		s.unhosted++
+	}
 	s.layCached(j, &spec.Cached)
+}
+
+// unhosted says whether some map has no host.
+func (l *located) unhosted() bool {
+	before := int32(0)
+	for _, end := range l.ends {
+		if end == before {
+			return true
+		}
+		before = end
+	}
+	return false
 }
 
 // unlay gives them back.
 func (s *State) unlay(j *job) {
 	a := j.arrays
 	j.arrays = &nothing
+	s.reruns -= int32(len(a.rerun))
+	if a.unhosted {
+		s.unhosted--
+	}
 	s.pool.put(a.mem)
 	s.pool.put(a.splitMem)
 	s.hosts.put(a.data.hosts)
@@ -323,7 +344,7 @@ func (s *State) SetPriority(id JobID, priority int32) {
 			s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 		}
 	}
-	j.priority = priority
+	j.priority, s.prioritized = priority, true
 	s.note(id)
 	for k := range s.waiting {
 		s.listWaiting(id, Kind(k))

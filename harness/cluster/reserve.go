@@ -78,7 +78,7 @@ func (s *State) Confirm(r ReservationID, t TaskID) error {
 		return s.Start(x.job, t, x.node)
 	}
 	if x.rerun {
-		j.forgetRerun(t)
+		s.forgetRerun(j, t)
 	}
 	j.where[t] = int32(x.node)
 	j.counts[x.kind].reserved--
@@ -103,7 +103,7 @@ func (s *State) Cancel(r ReservationID) {
 		if x.rerun {
 			as = rerunTask
 		}
-		s.wait(j, x.task, as)
+		s.wait(x.job, x.task, as)
 		s.listWaiting(x.job, x.kind)
 	}
 	s.free(r)
@@ -137,7 +137,7 @@ func (s *State) replace(r ReservationID) {
 	x := &s.held[r]
 	j := &s.jobs[x.job]
 	if x.rerun {
-		j.forgetRerun(x.task)
+		s.forgetRerun(j, x.task)
 	}
 	j.counts[x.kind].reserved--
 	x.task = None

@@ -132,7 +132,7 @@ func TestStateAgainstPlain(t *testing.T) {
 			p.capacity = append(p.capacity, capacity)
 			p.up = append(p.up, true)
 		}
-		w := &twins{s, p}
+		w := &twins{s: s, p: p, priorities: rapid.Bool().Draw(t, "priorities")}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": w.submit, "ask": w.ask, "reserve": w.reserve, "confirm": w.confirm, "cancel": w.cancel,
 			"start": w.start, "finish": w.finish, "retry": w.retry, "cache": w.cache, "end": w.end,
@@ -143,8 +143,9 @@ func TestStateAgainstPlain(t *testing.T) {
 }
 
 type twins struct {
-	s *State
-	p *plain
+	s          *State
+	p          *plain
+	priorities bool
 }
 
 func (w *twins) aNode(t *rapid.T) NodeID {
@@ -181,8 +182,10 @@ func (w *twins) submit(t *rapid.T) {
 	}
 	j := plainJob{
 		maps: rapid.Int32Range(0, 12).Draw(t, "maps"), reduces: rapid.Int32Range(0, 3).Draw(t, "reduces"),
-		priority: rapid.Int32Range(0, 1).Draw(t, "priority"),
-		size:     [2]Resource{{512, 1}, {1024, 1}},
+		size: [2]Resource{{512, 1}, {1024, 1}},
+	}
+	if w.priorities {
+		j.priority = rapid.Int32Range(0, 1).Draw(t, "priority")
 	}
 	spec := JobSpec{Name: "j", Maps: j.maps, Reduces: j.reduces, Priority: j.priority, MapSize: j.size[0], ReduceSize: j.size[1]}
 	spec.Replicas, j.replicas = hosts("replicas", j.maps)
@@ -402,6 +405,9 @@ func (w *twins) node(t *rapid.T) {
 
 func (w *twins) priority(t *rapid.T) {
 	id := w.aJob(t)
+	if !w.priorities {
+		return
+	}
 	w.p.jobs[id].priority = rapid.Int32Range(0, 2).Draw(t, "priority")
 	w.s.SetPriority(id, w.p.jobs[id].priority)
 }
@@ -446,6 +452,51 @@ func (w *twins) compare(t *rapid.T) {
 		if got := v.WaitingJobs(Kind(k)); !slices.Equal(got, waiting[k]) {
 			t.Fatalf("jobs with waiting tasks of kind %d: %v, want %v", k, got, waiting[k])
 		}
+	}
+	if rapid.Bool().Draw(t, "near") {
+		w.compareNear(t)
+	}
+}
+
+// compareNear compares the jobs near a node with a walk through all.
+func (w *twins) compareNear(t *rapid.T) {
+	v := w.s.View()
+	n := NodeID(rapid.IntRange(0, len(w.p.racks)-1).Draw(t, "near node"))
+	most := rapid.IntRange(1, 4).Draw(t, "most")
+	collect := func(each func(yield func(JobID) bool), has func(JobID) bool) {
+		var got, want []JobID
+		each(func(id JobID) bool { got = append(got, id); return len(got) < most })
+		for _, id := range v.WaitingJobs(Map) {
+			if len(want) < most && has(id) {
+				want = append(want, id)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("jobs near node %d: %v, want %v", n, got, want)
+		}
+	}
+	for _, level := range []Level{LevelCache, LevelNode, LevelRack, LevelOff} {
+		collect(func(yield func(JobID) bool) { v.EachJob(n, level, yield) }, func(id JobID) bool { return v.NextMap(id, n, level) != None })
+	}
+	only := true
+	named := func(id JobID) bool {
+		for i, hosts := range w.p.jobs[id].splits {
+			if w.p.jobs[id].waits(TaskID(i)) && slices.Contains(hosts, n) {
+				return true
+			}
+		}
+		return false
+	}
+	collect(func(yield func(JobID) bool) { v.EachNamed(n, yield) }, named)
+	for _, id := range v.WaitingJobs(Map) {
+		for i, hosts := range w.p.jobs[id].splits {
+			if w.p.jobs[id].waits(TaskID(i)) && (len(hosts) == 0 || w.p.jobs[id].state[i] == "rerun") {
+				only = false
+			}
+		}
+	}
+	if !v.AnyRerun() && !v.AnyUnhosted() && !only {
+		t.Fatalf("no map waits that may start anywhere, says the View; one does")
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 			continue
 		}
 		if moved {
-			s.wait(j, t, waitingTask)
+			s.wait(id, t, waitingTask)
 			continue
 		}
 		j.where[t] = waitingTask
@@ -44,6 +44,9 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 		}
 	}
 	c.asked = n
+	if k == Map && !moved {
+		s.enlistAll(id)
+	}
 	s.note(id)
 	s.listWaiting(id, k)
 }
@@ -60,7 +63,7 @@ func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	i := lastSet(j.open[k].bits)
 	t := j.task(k, i)
 	if j.where[t] == rerunTask {
-		j.forgetRerun(t)
+		s.forgetRerun(j, t)
 	}
 	s.unwait(j, t)
 	j.where[t] = unasked
@@ -95,7 +98,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 		}
 	}
 	if j.where[t] == rerunTask {
-		j.forgetRerun(t)
+		s.forgetRerun(j, t)
 	}
 	j.where[t] = int32(n)
 	c.running++
@@ -141,20 +144,22 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 		return fmt.Errorf("retry task %d of job %q: it %s", t, j.name, s.taskState(w))
 	}
 	if rerun && k == Map {
-		s.wait(j, t, rerunTask)
+		s.wait(id, t, rerunTask)
 		j.rerun = append(j.rerun, t)
+		s.reruns++
 	} else {
 		if k == Map {
 			j.late = append(slices.DeleteFunc(j.late, func(x TaskID) bool { return x == t }), t)
 		}
-		s.wait(j, t, waitingTask)
+		s.wait(id, t, waitingTask)
 	}
 	s.listWaiting(id, k)
 	return nil
 }
 
 // wait adds t to the waiting tasks; the caller lists the job.
-func (s *State) wait(j *job, t TaskID, as int32) {
+func (s *State) wait(id JobID, t TaskID, as int32) {
+	j := &s.jobs[id]
 	k := j.kind(t)
 	i := int32(t)
 	j.where[t], j.waited = as, true
@@ -176,6 +181,7 @@ func (s *State) wait(j *job, t TaskID, as int32) {
 		j.cachedTasks++
 		j.cached.again(i)
 	}
+	s.enlistTask(id, t)
 }
 
 // unwait takes t from the waiting tasks; the caller lists the job, and sets
@@ -215,9 +221,10 @@ func (j *job) task(k Kind, i int32) TaskID {
 	return TaskID(i)
 }
 
-func (j *job) forgetRerun(t TaskID) {
+func (s *State) forgetRerun(j *job, t TaskID) {
 	if i := slices.Index(j.rerun, t); i >= 0 {
 		j.rerun = slices.Delete(j.rerun, i, i+1)
+		s.reruns--
 	}
 }
 

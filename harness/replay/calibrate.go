@@ -24,18 +24,10 @@ import (
 // the traces. For each trace is replayed and the figures are corrected until
 // attempts take as long as they did.
 func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
-	c := &Calibration{
-		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
-		UplinkBytesPerSec: int64(cluster.Uplink.Rate), DiskBytesPerSec: int64(cluster.Disk.Rate),
-		AMBeatMs: whole(time.Duration(cluster.AMHeartbeat).Seconds() * 1000),
+	c, err := calibrateCosts(list, cluster)
+	if err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, errors.New("calibrate: no trace")
-	}
-	for _, t := range list {
-		c.Traces = append(c.Traces, t.Name)
-	}
-	c.fitCosts(list)
 	c.fitTaskStart(list)
 	least := math.Inf(1)
 	best := c
@@ -53,6 +45,34 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		}
 	}
 	return best, nil
+}
+
+// Calibrate fits a Calibration to the trace alone, for replays of it. Where tasks
+// take as long as they did, all that it is needed for is the time of the
+// cluster's own machinery: no more is fitted then to a trace that is too large
+// to be replayed for corrections.
+func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
+	if !modelled && t.tasks() > correctable {
+		return calibrateCosts([]*Trace{t}, Change{})
+	}
+	return Calibrate([]*Trace{t}, Change{})
+}
+
+// calibrateCosts fits what does not depend on workloads, rates and cores.
+func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
+	c := &Calibration{
+		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
+		UplinkBytesPerSec: int64(cluster.Uplink.Rate), DiskBytesPerSec: int64(cluster.Disk.Rate),
+		AMBeatMs: whole(time.Duration(cluster.AMHeartbeat).Seconds() * 1000),
+	}
+	if len(list) == 0 {
+		return nil, errors.New("calibrate: no trace")
+	}
+	for _, t := range list {
+		c.Traces = append(c.Traces, t.Name)
+	}
+	c.fitCosts(list)
+	return c, nil
 }
 
 // fitCosts fits what does not depend on workloads.
@@ -154,7 +174,11 @@ func (t *Trace) launched() []*Attempt {
 		list = append(list, a)
 	}
 	slices.SortFunc(list, func(a, b *Attempt) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID.String(), b.ID.String()))
+		if a.Start != b.Start {
+			return cmp.Compare(a.Start, b.Start)
+		}
+		return cmp.Or(cmp.Compare(a.ID.Job, b.ID.Job), cmp.Compare(a.ID.Kind, b.ID.Kind),
+			cmp.Compare(a.ID.Index, b.ID.Index), cmp.Compare(a.ID.Number, b.ID.Number))
 	})
 	return list
 }

@@ -59,13 +59,11 @@ func TestPublicTraces(t *testing.T) {
 				t.Skip("a day of a large cluster, millions of tasks under each model: set HEDDLE_LONG=1")
 			}
 			x := imported(t, c.nodes, c.files...)
+			fitted, err := x.Calibrate(false)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, info := range sched.List() {
-				switch info.Name {
-				case "matching", "clqlmrs", "planned": // of 3,000 nodes, these look at all or at all jobs
-					if c.nodes > 1000 {
-						continue
-					}
-				}
 				began := time.Now()
 				model := config.Model{Label: info.Name, Model: info.Name}
 				switch {
@@ -74,7 +72,7 @@ func TestPublicTraces(t *testing.T) {
 				case info.Name == "clqlmrs" && c.long: // one table for all jobs
 					model.Params = map[string]string{"table": "class"}
 				}
-				r, _, err := Run(&Config{Trace: x, Model: model, Actuator: ActuatorNone, Seed: 1})
+				r, _, err := Run(&Config{Trace: x, Model: model, Actuator: ActuatorNone, Seed: 1, Calibration: fitted})
 				if err != nil {
 					t.Fatalf("%s: %v", info.Name, err)
 				}

@@ -94,7 +94,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, errors.New("replay: rates and cores change nothing while tasks take as long as they did; give a calibration, so that they take what they would")
 	}
 	if c.Calibration == nil {
-		fitted, err := Calibrate([]*Trace{c.Trace}, Change{})
+		fitted, err := c.Trace.Calibrate(c.Modelled)
 		if err != nil {
 			return nil, h, err
 		}

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"slices"
 
 	"heddle/harness/cluster"
 	"heddle/harness/sched/clqlmrs"
@@ -109,20 +110,27 @@ func (m *cacheLearner) Round(v *cluster.View, free []cluster.NodeID, out []Decis
 		if v.Waiting(id, cluster.Map) == 0 {
 			continue
 		}
-		m.nodes = m.nodes[:0]
-		for _, n := range free {
-			if v.Fits(n, id, cluster.Map) {
-				m.nodes = append(m.nodes, n)
-			}
-		}
-		if len(m.nodes) > 0 {
-			return append(out, m.choose(v, id))
+		if d, ok := m.choose(v, id, free); ok {
+			return append(out, d)
 		}
 	}
 }
 
-// choose is the best action on m.nodes, of which there is one.
-func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID) Decision {
+// choose is the best action on the free nodes that can hold one, false if none
+// can.
+func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
+	fits := func(n cluster.NodeID) bool { return v.Fits(n, id, cluster.Map) }
+	if !slices.ContainsFunc(free, fits) {
+		return Decision{}, false
+	}
+	m.nodes = m.nodes[:0]
+	if !m.byClass(v, id) { // these go through all of them
+		for _, n := range free {
+			if fits(n) {
+				m.nodes = append(m.nodes, n)
+			}
+		}
+	}
 	l := m.lesson(v, id)
 	task, node, best := cluster.TaskID(cluster.None), cluster.NodeID(cluster.None), math.Inf(-1)
 	consider := func(t cluster.TaskID, n cluster.NodeID) {
@@ -138,16 +146,25 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID) Decision {
 	}
 	switch {
 	case v.LateBinding():
-		for _, n := range m.nodes {
-			t, _ := v.WouldBind(id, n)
-			consider(t, n)
+		for _, n := range free {
+			if fits(n) {
+				t, _ := v.WouldBind(id, n)
+				consider(t, n)
+			}
 		}
 	case l.table == nil:
-		for _, n := range m.nodes {
+		most := m.mostWorth(v, id, l.state)
+		for _, n := range free {
+			if !fits(n) {
+				continue
+			}
 			for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
 				if t := v.NextMap(id, n, level); t != cluster.None {
 					consider(t, n)
 				}
+			}
+			if best >= most {
+				break // no other is better, and the first of equals counts
 			}
 		}
 	default:
@@ -159,7 +176,19 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID) Decision {
 		})
 	}
 	l.state = clqlmrs.ClassOf(v, id, task, node)
-	return mapAt(id, task, v.Level(id, task, node)).On(node)
+	return mapAt(id, task, v.Level(id, task, node)).On(node), true
+}
+
+// mostWorth is the highest value of a class that the job's maps can be of.
+func (m *cacheLearner) mostWorth(v *cluster.View, id cluster.JobID, s clqlmrs.Class) float64 {
+	most := math.Inf(-1)
+	for c := clqlmrs.CacheLocal; c <= clqlmrs.NoLocality; c++ {
+		cached := c == clqlmrs.CacheLocal || c == clqlmrs.CacheRackLocal
+		if !cached || v.WaitingCached(id) > 0 {
+			most = max(most, m.classes.ClassValue(s, c))
+		}
+	}
+	return most
 }
 
 // PlanJob is what the trained policy would do with the job alone on the

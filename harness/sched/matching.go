@@ -34,6 +34,7 @@ type matching struct {
 	weights [4]int64 // by level, cache first
 	slots   int
 
+	sizes   sizes
 	rows    []cluster.NodeID // one a slot
 	columns []column
 	cost    []int64 // row by row
@@ -49,14 +50,8 @@ type column struct {
 func (m *matching) Name() string { return "matching" }
 
 func (m *matching) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
-	for jobs := fifoOrder(v); ; {
-		id, ok := jobs.next()
-		if !ok {
-			break
-		}
-		if c, ok := unplaced(v, id, free[0]); ok {
-			return append(out, c.On(free[0]))
-		}
+	if p, ok := firstUnplaced(v, free[0]); ok {
+		return append(out, p.On(free[0]))
 	}
 	if m.findSlots(v, free); len(m.rows) == 0 {
 		return out
@@ -73,11 +68,7 @@ func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
 	if len(jobs) == 0 {
 		return
 	}
-	size := v.ContainerSize(jobs[0], cluster.Map)
-	for _, id := range jobs {
-		s := v.ContainerSize(id, cluster.Map)
-		size = cluster.Resource{MemoryMB: min(size.MemoryMB, s.MemoryMB), VCores: min(size.VCores, s.VCores)}
-	}
+	size := m.sizes.least(v)
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (cluster.Resource{}) {
@@ -85,6 +76,60 @@ func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
 			}
 		}
 	}
+}
+
+// sizes counts the jobs with waiting maps by the size of these. It follows the
+// changes of the View.
+type sizes struct {
+	since   uint64
+	begun   bool
+	changed []cluster.JobID
+	of      perJob[int32] // index in list + 1 of those counted, 0
+	list    []sized
+}
+
+type sized struct {
+	size cluster.Resource
+	jobs int32
+}
+
+// least is the least memory and the least cores that any of these maps takes.
+func (x *sizes) least(v *cluster.View) cluster.Resource {
+	var ok bool
+	if x.changed, x.since, ok = v.Changes(x.since, x.changed[:0]); !ok || !x.begun {
+		x.begun = true
+		x.of, x.list = x.of[:0], x.list[:0]
+		x.changed = append(x.changed[:0], v.WaitingJobs(cluster.Map)...)
+	}
+	for _, id := range x.changed {
+		at := x.of.of(id)
+		switch waits := v.Waiting(id, cluster.Map) > 0; {
+		case waits && *at == 0:
+			size := v.ContainerSize(id, cluster.Map)
+			i := slices.IndexFunc(x.list, func(y sized) bool { return y.size == size })
+			if i < 0 {
+				i = len(x.list)
+				x.list = append(x.list, sized{size: size})
+			}
+			x.list[i].jobs++
+			*at = int32(i + 1)
+		case !waits && *at > 0:
+			x.list[*at-1].jobs--
+			*at = 0
+		}
+	}
+	var least cluster.Resource
+	first := true
+	for _, y := range x.list {
+		if y.jobs == 0 {
+			continue
+		}
+		if first {
+			least, first = y.size, false
+		}
+		least = cluster.Resource{MemoryMB: min(least.MemoryMB, y.size.MemoryMB), VCores: min(least.VCores, y.size.VCores)}
+	}
+	return least
 }
 
 // findMaps lists the maps that may be matched: of each node's at each level, as
@@ -100,16 +145,15 @@ func (m *matching) findMaps(v *cluster.View) {
 				continue // the same for all nodes
 			}
 			found := 0
-			for place, id := range v.WaitingJobs(cluster.Map) {
-				if found >= len(m.rows) {
-					break
-				}
+			v.EachJob(n, level, func(id cluster.JobID) bool {
+				place := int32(v.Place(id, cluster.Map))
 				v.EachMap(id, n, level, func(t cluster.TaskID) bool {
-					m.columns = append(m.columns, column{id, t, int32(place)})
+					m.columns = append(m.columns, column{id, t, place})
 					found++
 					return found < len(m.rows)
 				})
-			}
+				return found < len(m.rows)
+			})
 		}
 	}
 	slices.SortFunc(m.columns, func(a, b column) int {

@@ -66,6 +66,23 @@ func unplaced(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) 
 	return Pick{}, false
 }
 
+// firstUnplaced is unplaced of the first job in FIFO order that has any.
+func firstUnplaced(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+	jobs := fifoOrder(v)
+	if !v.AnyRerun() {
+		jobs.maps = nil
+	}
+	for {
+		id, ok := jobs.next()
+		if !ok {
+			return Pick{}, false
+		}
+		if p, ok := unplaced(v, id, n); ok {
+			return p, true
+		}
+	}
+}
+
 // wantsMap says whether the job has a waiting map that n can hold.
 func wantsMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) bool {
 	return v.Waiting(id, cluster.Map) > 0 && v.Fits(n, id, cluster.Map)

@@ -25,21 +25,7 @@ import (
 // its maps where their input is, and only there. Reduces wait for the maps,
 // since they could fill a node that maps are planned on, and wait there for
 // those.
-type planned struct {
-	seed  uint64
-	vain  []vain // by node
-	moved []cluster.JobID
-}
-
-// vain is that of all jobs none had anything for a node that had so much room.
-// Where maps wait for one node each, that is what most heartbeats come to, and a
-// large cluster has many: until the node has more room, or one is lost, only jobs
-// that have changed since are looked at.
-type vain struct {
-	known bool
-	room  cluster.Resource
-	since uint64 // see View.Changes
-}
+type planned struct{ seed uint64 }
 
 func (m *planned) Name() string { return "planned" }
 
@@ -64,27 +50,17 @@ func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
 }
 
 func (m *planned) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
-	n := free[0]
-	for int(n) >= len(m.vain) {
-		m.vain = append(m.vain, vain{})
+	look := walkPlanned
+	if v.NodesUp() == v.Nodes() && !v.AnyRerun() && !v.AnyUnhosted() {
+		look = nextPlanned
 	}
-	x := &m.vain[n]
-	moved, now, ok := v.Changes(x.since, m.moved[:0])
-	m.moved = moved
-	whole := v.NodesUp() == v.Nodes()
-	var d Decision
-	if ok && whole && x.known && x.room.Holds(v.Free(n)) {
-		d, ok = firstPlanned(v, moved, free[:1])
-	} else {
-		d, ok = walkPlanned(v, free[:1])
-	}
-	if ok {
+	if d, ok := look(v, free[:1]); ok {
 		return append(out, d)
 	}
-	*x = vain{whole, v.Free(n), now}
 	return out
 }
 
+// walkPlanned is the first that may start, of all jobs.
 func walkPlanned(v *cluster.View, free []cluster.NodeID) (Decision, bool) {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
@@ -97,20 +73,25 @@ func walkPlanned(v *cluster.View, free []cluster.NodeID) (Decision, bool) {
 	}
 }
 
-// firstPlanned is what of these jobs, in any order, a walk would come to first.
-func firstPlanned(v *cluster.View, jobs []cluster.JobID, free []cluster.NodeID) (first Decision, found bool) {
-	for _, id := range jobs {
+// nextPlanned comes to the same where every map that waits has its node, and that
+// is up: most heartbeats of a large cluster are of nodes that no map waits for.
+func nextPlanned(v *cluster.View, free []cluster.NodeID) (next Decision, found bool) {
+	v.EachNamed(free[0], func(id cluster.JobID) bool {
+		next, found = asPlanned(v, id, free)
+		return !found
+	})
+	for _, id := range v.WaitingJobs(cluster.Reduce) {
 		if found {
-			if p, q := v.Priority(id), v.Priority(first.Job); p < q || p == q && id >= first.Job {
-				continue
+			if p, q := v.Priority(id), v.Priority(next.Job); p < q || p == q && id > next.Job {
+				break
 			}
 		}
-		if v.Waiting(id, cluster.Map)+v.Waiting(id, cluster.Reduce) == 0 {
+		if v.Waiting(id, cluster.Map) > 0 {
 			continue
 		}
 		if d, ok := asPlanned(v, id, free); ok {
-			first, found = d, true
+			return d, true
 		}
 	}
-	return first, found
+	return next, found
 }

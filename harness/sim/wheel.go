@@ -19,8 +19,8 @@ type wheel struct {
 	memory  []chunk // of windows and periods; 0 is none
 	spare   uint32  // list of chunks to be used again
 
-	// The present window: what came before it began, by millisecond, and what came
-	// since, in lists in reverse order of push.
+	// The present window: what came before it began, by millisecond, unless that is
+	// little, and what came since, in lists in reverse order of push.
 	sorted []event
 	first  [windowMs + 1]uint32 // of each millisecond, in sorted
 	taken  uint32               // of sorted
@@ -65,6 +65,8 @@ const (
 	periodBits  = 17 // 131 s
 	windowSlots = 2 << (periodBits - windowBits)
 	periodSlots = 1 << 10 // 37 hours, more goes around
+
+	worthSorting = 100 // events: fewer are put into lists as if they had come late
 
 	never = math.MaxInt64
 )
@@ -206,12 +208,20 @@ func (w *wheel) sort() {
 	from := w.windows[slot]
 	w.windows[slot] = chunks{}
 	w.some.clear(slot)
-	w.taken = 0
-	clear(w.first[:])
-	w.sorted = grown(w.sorted, from.events)
-	if from.events == 0 {
+	if len(w.sorted) > 0 {
+		w.sorted, w.taken = w.sorted[:0], 0
+		clear(w.first[:])
+	}
+	if from.events < worthSorting {
+		for i := from.first; i != 0; i = w.memory[i].next {
+			for _, e := range w.memory[i].events[:w.memory[i].used] {
+				w.putLate(int32(e.at&(windowMs-1)), e)
+			}
+		}
+		w.empty(from)
 		return
 	}
+	w.sorted = grown(w.sorted, from.events)
 	for i := from.first; i != 0; i = w.memory[i].next {
 		c := &w.memory[i]
 		for k := range c.events[:c.used] {
