@@ -52,6 +52,11 @@ func runBench(c *cli.Context) error {
 		}
 	}
 	measures := []*bench.Measure{}
+	results, started := c.App.Writer, false
+	if c.Bool("json") { // each load as it is done: the largest take minutes
+		fmt.Fprintln(results, "[")
+		defer func() { fmt.Fprintln(results, "]") }()
+	}
 	for i := range loads {
 		l := &loads[i]
 		if len(names) > 0 && !slices.Contains(names, l.Name) {
@@ -69,12 +74,22 @@ func runBench(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		measures = append(measures, m)
+		if !c.Bool("json") {
+			measures = append(measures, m)
+			continue
+		}
+		if started {
+			fmt.Fprintln(results, ",")
+		}
+		started = true
+		if err := printJSON(results, m); err != nil {
+			return err
+		}
 	}
 	if c.Bool("json") {
-		return printJSON(c.App.Writer, measures)
+		return nil
 	}
-	return bench.WriteText(c.App.Writer, measures)
+	return bench.WriteText(results, measures)
 }
 
 func loadLines() string {

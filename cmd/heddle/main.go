@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"heddle/harness/sim"
 )
 
 // Exit codes, the same for every command.
@@ -25,7 +27,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends what does not end by itself
 	os.Exit(run(ctx, os.Args))
 }
 
@@ -36,6 +38,9 @@ func run(ctx context.Context, args []string) int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "heddle:", err)
+	if errors.Is(err, sim.ErrInterrupted) {
+		return exitFailed
+	}
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
 		return coded.ExitCode()

@@ -16,8 +16,15 @@ import (
 	"heddle/traces/tracefile"
 )
 
+// asMain is the variable that makes this test binary the program itself, signals
+// and all.
+const asMain = "HEDDLE_TEST_MAIN"
+
 // TestMain lets scripts run this test binary as the command heddle.
 func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"heddle": func() { os.Exit(run(context.Background(), os.Args)) },
 	})

@@ -16,7 +16,7 @@ func BenchmarkLoads(b *testing.B) {
 				}
 			}
 			for range b.N {
-				m, err := l.Run()
+				m, err := l.Run(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}

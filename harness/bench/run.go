@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -36,7 +37,7 @@ type Measure struct {
 }
 
 // Run runs a load once, from reading its input to the result.
-func (l *Load) Run() (*Measure, error) {
+func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	runtime.GC()
 	debug.FreeOSMemory()
 	forgetPeak()
@@ -58,6 +59,7 @@ func (l *Load) Run() (*Measure, error) {
 				if err != nil {
 					return err
 				}
+				c.Interrupted = func() bool { return ctx.Err() != nil }
 				if err := s.Run(c, &results[i]); err != nil {
 					return fmt.Errorf("load %s, seed %d: %w", l.Name, i+1, err)
 				}

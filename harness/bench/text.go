@@ -24,10 +24,7 @@ func (l *Load) Missing() error {
 func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	var runs []*Measure
 	for range repeat {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		m, err := l.Run()
+		m, err := l.Run(ctx)
 		if err != nil {
 			return nil, err
 		}

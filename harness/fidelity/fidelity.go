@@ -39,6 +39,8 @@ type Options struct {
 	// rates of disks, links and uplinks, the machine's cores, ApplicationMasters'
 	// heartbeats.
 	Cluster replay.Change
+	// Interrupted as in sim.Config.
+	Interrupted func() bool
 }
 
 // Report is how far replays are from a run. Its JSON keys are stable.
@@ -219,7 +221,7 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*replay
 	for seed := range o.Seeds {
 		x, err := replay.Simulate(&replay.Config{
 			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
-			Calibration: c, Modelled: true,
+			Calibration: c, Modelled: true, Interrupted: o.Interrupted,
 		})
 		if err != nil {
 			return nil, err

@@ -52,6 +52,8 @@ type Config struct {
 	Calibration *Calibration
 	// Modelled has tasks take what Calibration says instead of what was recorded.
 	Modelled bool
+	// Interrupted as in sim.Config.
+	Interrupted func() bool
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
 	// time, with recorded durations: see followed.
 	Follow bool
@@ -107,7 +109,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	c.Calibration.limit(&machines, c)
-	x := &sim.Config{Cluster: machines, Seed: c.Seed, Record: c.Record, Costs: c.costs(h.Actuator)}
+	x := &sim.Config{Cluster: machines, Seed: c.Seed, Record: c.Record, Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
 	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
 		return nil, h, err
 	}

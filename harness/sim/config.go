@@ -34,6 +34,9 @@ type Config struct {
 	Seed       uint64
 	// Record is given every event, in order; nil: none.
 	Record func(traces.Event)
+	// Interrupted is asked now and then, and true ends the run with
+	// ErrInterrupted; nil: never.
+	Interrupted func() bool
 }
 
 // Actuator is how decisions become running tasks.

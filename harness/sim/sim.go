@@ -15,6 +15,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"heddle/harness/cluster"
@@ -84,7 +85,10 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
 	}
-	for s.live > 0 || s.comes != never {
+	for steps := 0; s.live > 0 || s.comes != never; steps++ {
+		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() {
+			return ErrInterrupted
+		}
 		if err := s.step(); err != nil {
 			return err
 		}
@@ -135,6 +139,11 @@ func (s *Sim) step() error {
 	}
 	return nil
 }
+
+// ErrInterrupted is the error of a run that Config.Interrupted has ended.
+var ErrInterrupted = errors.New("interrupted")
+
+const askEvery = 1 << 14 // steps, some milliseconds
 
 // patienceMs is how long models may refuse all nodes while nothing else happens.
 const patienceMs = 3_600_000
