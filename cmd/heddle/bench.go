@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,9 @@ import (
 
 func benchCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "bench",
-		Usage: "the simulator's own speed on standard loads",
+		Name:   "bench",
+		Before: endsAtOnce,
+		Usage:  "the simulator's own speed on standard loads",
 		Description: `Runs each load as often as --repeat says and prints the median: tasks and events a
 second, allocations an event, the most resident memory, and the digest of the
 schedule, which is the same on every machine. No trace is written. For example:
@@ -72,7 +74,7 @@ func runBench(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, c.Int("repeat"))
 		m, err := l.Median(c.Context, c.Int("repeat"))
 		if err != nil {
-			return err
+			return errors.Join(err, bench.WriteText(results, measures)) // what is done
 		}
 		if !c.Bool("json") {
 			measures = append(measures, m)

@@ -38,6 +38,7 @@ Rates that the cluster had and its traces do not tell can be given. For example:
 			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
+		Before: endsAtOnce,
 		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
 	}
 }

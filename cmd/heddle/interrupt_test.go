@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -31,7 +32,30 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	var exit *exec.ExitError
-	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(said[len(said)-1], "interrupted") {
+	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(strings.Join(said, "\n"), "interrupted") {
 		t.Errorf("told to stop: %v, said %q; want exit code %d and that it was interrupted", err, said, exitFailed)
+	}
+}
+
+// TestBenchJSON: loads that are printed as they are done make a list.
+func TestBenchJSON(t *testing.T) {
+	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--json", "--repeat", "1", "--load", "synthetic-1k-nonet", "--load", "synthetic-1k-late")
+	c.Env = append(os.Environ(), asMain+"=1")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loads []struct {
+		Load           string
+		Tasks          int64
+		ScheduleDigest string
+	}
+	if err := json.Unmarshal(out, &loads); err != nil || len(loads) != 2 {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	for _, l := range loads {
+		if l.Tasks != 1_000_000 || len(l.ScheduleDigest) != 16 {
+			t.Errorf("%+v, want a million tasks and a digest", l)
+		}
 	}
 }

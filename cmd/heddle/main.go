@@ -27,7 +27,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what does not end by itself
+	defer stop()
 	os.Exit(run(ctx, os.Args))
 }
 
@@ -106,3 +106,10 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 func (e *codedError) ExitCode() int { return e.code }
+
+// endsAtOnce is for commands that only compute: a second signal ends them where
+// they do not look for the first. Others put a cluster back first.
+func endsAtOnce(c *cli.Context) error {
+	context.AfterFunc(c.Context, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	return nil
+}

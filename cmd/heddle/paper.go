@@ -55,6 +55,12 @@ not testable. FIGURE is a part or a claim of it. For example:
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab of --live, instead of the lab"},
 			runsFlag(&root),
 		},
+		Before: func(c *cli.Context) error {
+			if c.Bool("live") {
+				return nil
+			}
+			return endsAtOnce(c)
+		},
 		Action: func(c *cli.Context) error { return runPaper(c, root) },
 	}
 }

@@ -44,6 +44,7 @@ result does not depend on that. For example:
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
+		Before: endsAtOnce,
 		Action: func(c *cli.Context) error { return runReplay(c, &change) },
 	}
 }

@@ -6,7 +6,11 @@ import (
 )
 
 // BenchmarkLoads runs the standard loads. What counts is processor time a task,
-// on a machine that others use too.
+// on a machine that others use too. heddle is built by a profile of it, made anew
+// at the top with
+//
+//	go test -run '^$' -bench 'Loads/synthetic-1k(-nonet|-fair|-late)?$' -benchtime 3x \
+//		-cpuprofile cmd/heddle/default.pgo -o /dev/null ./harness/bench
 func BenchmarkLoads(b *testing.B) {
 	for _, l := range Loads("../../../shared/data/swim") {
 		b.Run(l.Name, func(b *testing.B) {

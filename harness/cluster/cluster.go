@@ -99,18 +99,19 @@ type State struct {
 
 	lateBinding bool
 
-	jobs        []job
-	active      []JobID
-	waiting     [2][]JobID // by kind, those with a waiting task, in FIFO order
-	queues      []Resource // by queue, what its jobs take
-	changes     [256]JobID // the last ones, see View.Changes
-	changed     uint64     // how many there were
-	held        []reservation
-	near        [nearKinds]near
-	reruns      int32 // waiting
-	unhosted    int32 // jobs not ended with maps whose split names no host
-	prioritized bool  // some job has a priority
-	spare       []ReservationID
+	jobs    []job
+	active  []JobID
+	waiting [2][]JobID // by kind, those with a waiting task, in FIFO order
+	queues  []Resource // by queue, what its jobs take
+	changes [256]JobID // the last ones, see View.Changes
+	changed uint64     // how many there were
+	held    []reservation
+	spare   []ReservationID
+
+	near        [places]near
+	reruns      int32 // that wait or are reserved
+	unhosted    int32 // jobs with a waiting map, and some map whose split names no host
+	prioritized bool  // some job has had a priority
 
 	names  names
 	pool   pool[int32]

@@ -152,7 +152,9 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		j.weight = 1
 	}
 	j.counts[Map].total, j.counts[Reduce].total = spec.Maps, spec.Reduces
-	s.prioritized = s.prioritized || j.priority != 0
+	if j.priority != 0 {
+		s.prioritize()
+	}
 	s.lay(j, spec)
 	s.active = append(s.active, id)
 	return id, nil
@@ -217,9 +219,7 @@ func (s *State) lay(j *job, spec *JobSpec) {
 		a.splitMem = s.layHosts(a.split, spec.SplitHosts, maps, 0)
 	}
 	j.arrays = a
-	if a.unhosted = a.split.unhosted(); a.unhosted {
-		s.unhosted++
-	}
+	a.unhosted = a.split.unhosted()
 	s.layCached(j, &spec.Cached)
 }
 
@@ -240,9 +240,6 @@ func (s *State) unlay(j *job) {
 	a := j.arrays
 	j.arrays = &nothing
 	s.reruns -= int32(len(a.rerun))
-	if a.unhosted {
-		s.unhosted--
-	}
 	s.pool.put(a.mem)
 	s.pool.put(a.splitMem)
 	s.hosts.put(a.data.hosts)
@@ -341,10 +338,12 @@ func (s *State) SetPriority(id JobID, priority int32) {
 	j := &s.jobs[id]
 	for k := range s.waiting {
 		if i, ok := s.find(Kind(k), id); ok {
-			s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
+			s.delist(Kind(k), i)
 		}
 	}
-	j.priority, s.prioritized = priority, true
+	if j.priority = priority; priority != 0 {
+		s.prioritize()
+	}
 	s.note(id)
 	for k := range s.waiting {
 		s.listWaiting(id, Kind(k))
@@ -358,10 +357,27 @@ func (s *State) listWaiting(id JobID, k Kind) {
 	case wants && !in:
 		s.note(id)
 		s.waiting[k] = slices.Insert(s.waiting[k], i, id)
+		if k == Map && s.jobs[id].unhosted {
+			s.unhosted++
+		}
 	case in && !wants:
 		s.note(id)
-		s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
+		s.delist(k, i)
 	}
+}
+
+// delist takes the job at place i from those with waiting tasks.
+func (s *State) delist(k Kind, i int) {
+	if k == Map && s.jobs[s.waiting[k][i]].unhosted {
+		s.unhosted--
+	}
+	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
+}
+
+// prioritize says that order of submission is no longer that of jobs.
+func (s *State) prioritize() {
+	s.prioritized = true
+	s.near = [places]near{}
 }
 
 // find is a job's place among those with waiting tasks: by priority, then

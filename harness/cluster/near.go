@@ -10,17 +10,20 @@ type near struct {
 	lists [][]JobID // by node, or by rack
 }
 
-// Kinds of place.
+// place is what jobs are listed by.
+type place int
+
 const (
-	nearCache = iota // nodes that have it in their cache
-	nearDisk         // nodes that have it on disk
-	nearRack         // racks of those
-	nearSplit        // nodes that splits name
-	nearKinds
+	nearCache place = iota // nodes that have it in their cache
+	nearDisk               // nodes that have it on disk
+	nearRack               // racks of those
+	nearSplit              // nodes that splits name
+	places
 )
 
 // EachJob yields the jobs with waiting maps that NextMap finds for node n at a
-// level, in the order of WaitingJobs, until told to stop.
+// level, in the order of WaitingJobs, until told to stop. Meanwhile nothing may
+// change, and no other EachJob or EachNamed run.
 func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 	switch level {
 	case LevelCache:
@@ -45,8 +48,8 @@ func (v *View) EachNamed(n NodeID, yield func(JobID) bool) { v.s.eachNear(nearSp
 // AnyRerun says whether maps that failed before wait, or are on their way.
 func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
 
-// AnyUnhosted says whether a job that has not ended has a map whose split names
-// no host.
+// AnyUnhosted says whether a job with a waiting map has one whose split names no
+// host.
 func (v *View) AnyUnhosted() bool { return v.s.unhosted > 0 }
 
 // Place is how many jobs with waiting tasks of a kind come before id in the
@@ -56,7 +59,7 @@ func (v *View) Place(id JobID, k Kind) int {
 	return i
 }
 
-func (s *State) eachNear(kind int, key int32, yield func(JobID) bool) {
+func (s *State) eachNear(kind place, key int32, yield func(JobID) bool) {
 	if s.prioritized { // lists are in order of submission
 		for _, id := range s.waiting[Map] {
 			if s.jobs[id].waitsAt(kind, key) && !yield(id) {
@@ -95,7 +98,7 @@ func (s *State) eachNear(kind int, key int32, yield func(JobID) bool) {
 }
 
 // waitsAt says whether one of the job's waiting maps is there.
-func (j *job) waitsAt(kind int, key int32) bool {
+func (j *job) waitsAt(kind place, key int32) bool {
 	if j.counts[Map].waiting == 0 {
 		return false
 	}
@@ -112,7 +115,7 @@ func (j *job) waitsAt(kind int, key int32) bool {
 }
 
 // enlist adds a job wherever it has maps, waiting or not.
-func (s *State) enlist(kind int, id JobID) {
+func (s *State) enlist(kind place, id JobID) {
 	j := &s.jobs[id]
 	var keys *table
 	switch kind {
@@ -137,7 +140,7 @@ func (s *State) enlist(kind int, id JobID) {
 
 // enlistAll is enlist for all kinds that anyone asks for: its maps begin to wait.
 func (s *State) enlistAll(id JobID) {
-	for kind := range s.near {
+	for kind := range places {
 		if s.near[kind].on {
 			s.enlist(kind, id)
 		}
@@ -147,7 +150,7 @@ func (s *State) enlistAll(id JobID) {
 // enlistTask adds a job where t is, which waits again.
 func (s *State) enlistTask(id JobID, t TaskID) {
 	j := &s.jobs[id]
-	for kind := range s.near {
+	for kind := range places {
 		x := &s.near[kind]
 		if !x.on {
 			continue

@@ -140,6 +140,7 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 		s.giveFor(id, NodeID(w), j.size[k])
 	case w == doneTask:
 		j.counts[k].done--
+		s.note(id)
 	default:
 		return fmt.Errorf("retry task %d of job %q: it %s", t, j.name, s.taskState(w))
 	}

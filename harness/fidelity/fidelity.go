@@ -24,6 +24,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -266,6 +267,9 @@ func others(list []measured, o Options) map[left]func() (fit, error) {
 			continue
 		}
 		fits[k] = sync.OnceValues(func() (fit, error) {
+			if o.Interrupted != nil && o.Interrupted() {
+				return fit{}, sim.ErrInterrupted
+			}
 			return calibrate(slices.DeleteFunc(slices.Clone(list), func(y measured) bool {
 				return y.workload != k.workload || y.Header.Cluster.Name != k.cluster || y.repeat == k.repeat
 			}), o)

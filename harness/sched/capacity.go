@@ -66,7 +66,7 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
-	fifo := len(m.queues) == 1 && !m.fairOrder
+	fifo := len(m.queues) == 1 && !m.fairOrder // by branches: a func value would not be inlined
 	var jobs walk
 	if fifo {
 		jobs.begin(v)
@@ -175,11 +175,12 @@ func (m *capacity) key(v *cluster.View, id cluster.JobID) float64 {
 // know works out the shares when a queue is first seen.
 func (m *capacity) know(v *cluster.View) {
 	if m.order.key == nil {
-		m.order.key, m.order.queueKey = m.key, m.queueKey
+		m.order.key, m.order.ofQueue = m.key, m.queueKey
 	}
 	if len(m.queues) == v.Queues() {
 		return
 	}
+	m.order.stale = true
 	rest, unnamed := 100.0, 0.0
 	for q := range cluster.QueueID(v.Queues()) {
 		if share, ok := m.capacities[v.QueueName(q)]; ok {

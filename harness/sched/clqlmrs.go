@@ -124,7 +124,7 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.
 		return Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if !m.byClass(v, id) { // these go through all of them
+	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a table of tasks has a column a node
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)

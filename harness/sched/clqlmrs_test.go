@@ -277,6 +277,30 @@ func TestRetrains(t *testing.T) {
 	}
 }
 
+// TestOutgrown has a job whose table would be too large now that a node has come
+// go by class: its own has no column for the node.
+func TestOutgrown(t *testing.T) {
+	x := setup{4, 2, 20, 2, 0.5}
+	s, id := x.make(t, 1)
+	m := mustNew(t, "clqlmrs", Params{"episodes": "50", "pairs": "80"}) // 20 maps on 4 nodes
+	v := s.View()
+	m.Round(v, []cluster.NodeID{0}, nil)
+	before := m.(Warmup).Training(id)
+	n, err := s.AddNode("late", "rack0", cluster.Resource{MemoryMB: 1024, VCores: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, late := range []bool{false, true} {
+		s.SetLateBinding(late)
+		if out := m.Round(v, []cluster.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
+			t.Errorf("late binding %t: decisions %v, want one on the node that came", late, out)
+		}
+	}
+	if m.(Warmup).Training(id) == before {
+		t.Error("still by the table of before")
+	}
+}
+
 // TestWarmup has training before the run come to the same as training when it
 // is needed, tell of its progress, and stop when told to.
 func TestWarmup(t *testing.T) {

@@ -111,7 +111,7 @@ func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (P
 func (m *fair) know(v *cluster.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *cluster.View, id cluster.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
-		m.order.queueKey = m.queueKey
+		m.order.ofQueue = m.queueKey
 	}
 	for q := cluster.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
 		weight, ok := m.weights[v.QueueName(q)]
@@ -125,9 +125,9 @@ func (m *fair) know(v *cluster.View) {
 func (m *fair) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
 	used, x := m.used(v, v.QueueUsed(q)), m.queues[q]
 	if used < x.minShare {
-		return queueKey{hasMinimum: false, ratio: used / x.minShare}
+		return queueKey{ratio: used / x.minShare}
 	}
-	return queueKey{hasMinimum: true, ratio: used / x.weight}
+	return queueKey{served: true, ratio: used / x.weight}
 }
 
 // used is what shares are compared by.

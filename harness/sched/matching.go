@@ -34,7 +34,7 @@ type matching struct {
 	weights [4]int64 // by level, cache first
 	slots   int
 
-	sizes   sizes
+	waits   waiting
 	rows    []cluster.NodeID // one a slot
 	columns []column
 	cost    []int64 // row by row
@@ -68,7 +68,7 @@ func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
 	if len(jobs) == 0 {
 		return
 	}
-	size := m.sizes.least(v)
+	size := m.leastSize(v)
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (cluster.Resource{}) {
@@ -78,56 +78,18 @@ func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
 	}
 }
 
-// sizes counts the jobs with waiting maps by the size of these. It follows the
-// changes of the View.
-type sizes struct {
-	since   uint64
-	begun   bool
-	changed []cluster.JobID
-	of      perJob[int32] // index in list + 1 of those counted, 0
-	list    []sized
-}
-
-type sized struct {
-	size cluster.Resource
-	jobs int32
-}
-
-// least is the least memory and the least cores that any of these maps takes.
-func (x *sizes) least(v *cluster.View) cluster.Resource {
-	var ok bool
-	if x.changed, x.since, ok = v.Changes(x.since, x.changed[:0]); !ok || !x.begun {
-		x.begun = true
-		x.of, x.list = x.of[:0], x.list[:0]
-		x.changed = append(x.changed[:0], v.WaitingJobs(cluster.Map)...)
-	}
-	for _, id := range x.changed {
-		at := x.of.of(id)
-		switch waits := v.Waiting(id, cluster.Map) > 0; {
-		case waits && *at == 0:
-			size := v.ContainerSize(id, cluster.Map)
-			i := slices.IndexFunc(x.list, func(y sized) bool { return y.size == size })
-			if i < 0 {
-				i = len(x.list)
-				x.list = append(x.list, sized{size: size})
-			}
-			x.list[i].jobs++
-			*at = int32(i + 1)
-		case !waits && *at > 0:
-			x.list[*at-1].jobs--
-			*at = 0
+// leastSize is the least memory and the least cores that any waiting map takes.
+func (m *matching) leastSize(v *cluster.View) cluster.Resource {
+	m.waits.follow(v)
+	least, first := cluster.Resource{}, true
+	for _, x := range m.waits.sizes[cluster.Map].list {
+		switch {
+		case x.jobs == 0:
+		case first:
+			least, first = x.size, false
+		default:
+			least = cluster.Resource{MemoryMB: min(least.MemoryMB, x.size.MemoryMB), VCores: min(least.VCores, x.size.VCores)}
 		}
-	}
-	var least cluster.Resource
-	first := true
-	for _, y := range x.list {
-		if y.jobs == 0 {
-			continue
-		}
-		if first {
-			least, first = y.size, false
-		}
-		least = cluster.Resource{MemoryMB: min(least.MemoryMB, y.size.MemoryMB), VCores: min(least.VCores, y.size.VCores)}
 	}
 	return least
 }

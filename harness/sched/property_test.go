@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,7 @@ type world struct {
 	offers Offers
 	now    int64
 	log    []string // decisions
+	plain  bool     // no priorities, no failures, and all input somewhere
 }
 
 func newWorld(t *rapid.T, m Model) *world {
@@ -137,8 +139,12 @@ func (w *world) submit(t *rapid.T) {
 		Maps: rapid.Int32Range(0, 8).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"),
 		MapSize: size("map"), ReduceSize: size("reduce"),
 	}
-	for range rapid.Int32Range(0, spec.Maps).Draw(t, "placed") {
-		hosts := rapid.SliceOfNDistinct(node, 0, min(3, w.v.Nodes()), rapid.ID).Draw(t, "hosts")
+	placed, least := rapid.Int32Range(0, spec.Maps).Draw(t, "placed"), 0
+	if w.plain {
+		spec.Priority, placed, least = 0, spec.Maps, 1
+	}
+	for range placed {
+		hosts := rapid.SliceOfNDistinct(node, least, min(3, w.v.Nodes()), rapid.ID).Draw(t, "hosts")
 		spec.Replicas.Add(hosts...)
 		spec.Cached.Add(hosts[:rapid.IntRange(0, len(hosts)).Draw(t, "cached")]...)
 	}
@@ -206,7 +212,7 @@ func (w *world) step(t *rapid.T) {
 		i := rapid.IntRange(0, len(tasks)-1).Draw(t, "task")
 		var err error
 		if rapid.Bool().Draw(t, "fails") {
-			err = w.s.Retry(jobs[i], tasks[i], rapid.Bool().Draw(t, "rerun"))
+			err = w.s.Retry(jobs[i], tasks[i], rapid.Bool().Draw(t, "rerun") && !w.plain)
 		} else {
 			err = w.s.Finish(jobs[i], tasks[i])
 		}
@@ -305,11 +311,15 @@ func TestPlannedOverlooksNothing(t *testing.T) {
 		run := func(m Model) []string {
 			return rapid.Custom(func(t *rapid.T) []string {
 				w := newWorld(t, m)
+				w.plain = rapid.Bool().Draw(t, "plain")
 				for range 4 {
 					w.submit(t)
 				}
 				for range 100 {
 					w.step(t)
+					if active := w.v.Active(); len(active) > 3 && rapid.IntRange(0, 9).Draw(t, "ends") == 0 {
+						w.s.EndJob(active[0])
+					}
 				}
 				return append(w.log, "end")
 			}).Example(int(seed))
@@ -319,6 +329,44 @@ func TestPlannedOverlooksNothing(t *testing.T) {
 		}
 	})
 }
+
+// drawn is random, counting anew each time.
+type drawn struct{ *random }
+
+func (m drawn) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+	m.waits = waiting{}
+	return m.random.Choose(v, n)
+}
+
+// TestRandomCounts has random draw the same by what it has counted as by what
+// it counts anew, and by a walk.
+func TestRandomCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint32().Draw(t, "seed")
+		run := func(make func(*random) NodeModel) []string {
+			return rapid.Custom(func(t *rapid.T) []string {
+				w := newWorld(t, PerNode{make(&random{rng: rand.New(rand.NewPCG(1, 0))})})
+				w.plain = rapid.Bool().Draw(t, "plain")
+				for range 80 {
+					w.step(t)
+				}
+				return append(w.log, "end")
+			}).Example(int(seed))
+		}
+		counted := run(func(m *random) NodeModel { return m })
+		if anew := run(func(m *random) NodeModel { return drawn{m} }); !slices.Equal(counted, anew) {
+			t.Fatalf("decisions differ:\n%s\ncounting anew:\n%s", strings.Join(counted, "\n"), strings.Join(anew, "\n"))
+		}
+		if walked := run(func(m *random) NodeModel { return walked{m} }); !slices.Equal(counted, walked) {
+			t.Fatalf("decisions differ:\n%s\nby a walk:\n%s", strings.Join(counted, "\n"), strings.Join(walked, "\n"))
+		}
+	})
+}
+
+// walked is random, going through all jobs each time.
+type walked struct{ *random }
+
+func (m walked) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) { return m.walk(v, n) }
 
 // TestEqualModels has pairs of models that are the same by their rules decide
 // the same: delay without a wait and fair; acl without a cache and delay that

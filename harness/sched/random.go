@@ -22,13 +22,21 @@ import (
 // Differs. The paper draws slots for a task, here a task is drawn for the slot
 // that reports: over many heartbeats the same.
 type random struct {
-	rng *rand.Rand
+	rng   *rand.Rand
+	waits waiting
 }
 
 func (m *random) Name() string { return "random" }
 
 func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
-	kinds := [...]cluster.Kind{cluster.Map, cluster.Reduce}
+	if m.waits.follow(v); m.waits.inOrder && m.waits.allFit(v, n) {
+		return m.chooseOfAll(v)
+	}
+	return m.walk(v, n)
+}
+
+// walk goes through all jobs with a waiting task.
+func (m *random) walk(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	fits := int64(0)
 	for _, k := range kinds {
 		for _, id := range v.WaitingJobs(k) {
@@ -54,4 +62,19 @@ func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		}
 	}
 	return Pick{}, false
+}
+
+// chooseOfAll comes to the same where the node can hold all that waits, and jobs
+// are in order of submission.
+func (m *random) chooseOfAll(v *cluster.View) (Pick, bool) {
+	maps, reduces := m.waits.of[cluster.Map].total, m.waits.of[cluster.Reduce].total
+	if maps+reduces == 0 {
+		return Pick{}, false
+	}
+	k, at := cluster.Map, m.rng.Int64N(maps+reduces)
+	if at >= maps {
+		k, at = cluster.Reduce, at-maps
+	}
+	id, nth := m.waits.of[k].find(at)
+	return Pick{id, v.NthWaiting(id, k, nth), k, Random}, true
 }

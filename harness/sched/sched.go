@@ -101,8 +101,8 @@ type Pick struct {
 }
 
 // On is the decision to start it on n.
-func (c Pick) On(n cluster.NodeID) Decision {
-	return Decision{Job: c.Job, Kind: c.Kind, Node: n, Task: c.Task, Reason: c.Reason}
+func (p Pick) On(n cluster.NodeID) Decision {
+	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
 // PerNode makes a NodeModel a Model.
@@ -118,7 +118,9 @@ func (PerNode) firstOnly() {}
 func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
 	if c, ok := m.Choose(v, free[0]); ok {
 		out = append(out, Decision{})
-		d := &out[len(out)-1] // field by field: copying a whole one waits for its fields
+		// Field by field: a copy of a whole one would wait until its fields, just
+		// written, are in the cache.
+		d := &out[len(out)-1]
 		d.Job, d.Kind, d.Node, d.Task, d.Reason = c.Job, c.Kind, free[0], c.Task, c.Reason
 	}
 	return out

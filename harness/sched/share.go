@@ -11,9 +11,11 @@ type shares struct {
 	// queue.
 	key      func(v *cluster.View, id cluster.JobID) float64
 	together bool
-	// queueKey is what queues are placed by, ties by first use; it depends on what
-	// a queue uses and on the cluster's total. Nil where there is one.
-	queueKey func(v *cluster.View, q cluster.QueueID) queueKey
+	// ofQueue is what queues are placed by, ties by first use; nil where there is
+	// one. It depends on what the queue uses and on the cluster's total; whoever
+	// has it depend on more says so by stale.
+	ofQueue func(v *cluster.View, q cluster.QueueID) queueKey
+	stale   bool // keys of queues are
 
 	queues []jobHeap
 	sorted []queueUse
@@ -39,14 +41,14 @@ type queueUse struct {
 
 // queueKey has queues below a minimum first.
 type queueKey struct {
-	hasMinimum bool
-	ratio      float64
+	served bool // has its minimum
+	ratio  float64
 }
 
 func (a *queueUse) before(b *queueUse) bool {
 	switch {
-	case a.key.hasMinimum != b.key.hasMinimum:
-		return b.key.hasMinimum
+	case a.key.served != b.key.served:
+		return b.key.served
 	case a.key.ratio != b.key.ratio:
 		return a.key.ratio < b.key.ratio
 	}
@@ -68,11 +70,12 @@ func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && 
 
 // start begins a walk.
 func (o *shares) start(v *cluster.View) {
-	anew := o.follow(v)
+	anew := o.follow(v) || o.stale
+	o.stale = false
 	for q := cluster.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
 		o.sorted, anew = append(o.sorted, queueUse{queue: q}), true
 	}
-	if o.queueKey != nil {
+	if o.ofQueue != nil {
 		o.sortQueues(v, anew)
 	}
 	o.turn, o.front = 0, o.front[:0]
@@ -85,7 +88,7 @@ func (o *shares) sortQueues(v *cluster.View, anew bool) {
 	for i := range o.sorted {
 		x := &o.sorted[i]
 		if used := v.QueueUsed(x.queue); anew || used != x.used {
-			x.used, x.key = used, o.queueKey(v, x.queue)
+			x.used, x.key = used, o.ofQueue(v, x.queue)
 		}
 	}
 	for i := 1; i < len(o.sorted); i++ {

@@ -25,12 +25,12 @@ func TestSharesFollow(t *testing.T) {
 		const minimum = 3 * 1024
 		ofQueue := func(v *cluster.View, q cluster.QueueID) queueKey {
 			used := v.QueueUsed(q).MemoryMB
-			return queueKey{hasMinimum: used >= minimum, ratio: float64(used)}
+			return queueKey{served: used >= minimum, ratio: float64(used)}
 		}
 		before := func(v *cluster.View, a, b cluster.QueueID) bool {
 			return cmp.Or(cmp.Compare(v.QueueUsed(a).MemoryMB, v.QueueUsed(b).MemoryMB), cmp.Compare(a, b)) < 0
 		}
-		orders := []*shares{{key: key, queueKey: ofQueue}, {key: key, together: true}}
+		orders := []*shares{{key: key, ofQueue: ofQueue}, {key: key, together: true}}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
 				w.step(t)

@@ -131,7 +131,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
 	gen := a.gen
-	*a = attempt{}
+	*a = attempt{} // and then field by field: a literal would be made elsewhere and copied
 	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
 	a.fetch, a.next, a.twin, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
@@ -229,7 +229,7 @@ func (s *Sim) goOn(id int32) {
 // proceed has an attempt do what comes next.
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
-	if a.phase == finish {
+	if a.phase == finish { // most often, and it needs none of what follows
 		s.succeed(id)
 		return
 	}

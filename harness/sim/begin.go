@@ -85,6 +85,9 @@ func (s *Sim) check() error {
 	}
 	at := int64(0)
 	for i, f := range s.Faults {
+		if f.AtMs > maxAheadMs {
+			return fmt.Errorf("fault %d: at %d ms, later than %d", i, f.AtMs, int64(maxAheadMs))
+		}
 		if f.AtMs < at || f.What != AttemptsFail && (f.Node < 0 || int(f.Node) >= len(s.Cluster.Nodes)) {
 			return fmt.Errorf("fault %d: at %d ms, after one at %d, on node %d of %d", i, f.AtMs, at, f.Node, len(s.Cluster.Nodes))
 		}

@@ -17,6 +17,9 @@ type grant struct {
 	askedMs  int64
 }
 
+// queue is a list of grants, 0 none.
+type queue struct{ first, last uint32 }
+
 // nextBeat is the next heartbeat that can change something: of a node with room,
 // while anything waits.
 func (s *Sim) nextBeat() (cluster.NodeID, int64) {
@@ -52,9 +55,7 @@ func (s *Sim) beat(n cluster.NodeID) {
 	}
 	if free {
 		s.recordBeat(n)
-		if s.observer != nil {
-			s.observe(sched.Event{What: sched.NodeReported, Node: n})
-		}
+		s.observeTask(sched.NodeReported, 0, 0, n)
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
 		if len(s.copies) > 0 {
 			s.placeCopies(n)
@@ -118,9 +119,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	s.r.Decisions.AsExpected++
 	s.recordIdeal(j, d, t)
 	s.launch(slot, d.Kind, t, d.Node)
-	if s.observer != nil {
-		s.observe(sched.Event{What: sched.Confirmed, Job: d.Job, Task: t, Node: d.Node, Decision: d})
-	}
+	s.observeDecision(sched.Confirmed, d, t)
 	return true
 }
 
@@ -237,16 +236,14 @@ func (s *Sim) bind(slot int32) {
 			s.recordBound(j, g, t)
 			g.next, s.spareGrant = s.spareGrant, i
 			s.launch(slot, k, t, n)
-			if s.observer != nil {
-				s.observe(sched.Event{What: sched.Confirmed, Job: j.id, Task: t, Node: n, Decision: d})
-			}
+			s.observeDecision(sched.Confirmed, d, t)
 		} else {
 			s.state.Cancel(g.held)
 			s.noteRoom(d.Node)
 			s.r.Decisions.Unused++
 			s.recordBound(j, g, cluster.None)
 			g.next, s.spareGrant = s.spareGrant, i
-			s.observe(sched.Event{What: sched.Cancelled, Job: d.Job, Task: expected, Node: d.Node, Decision: d})
+			s.observeDecision(sched.Cancelled, d, expected)
 		}
 		i = next
 	}

@@ -81,7 +81,7 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 		j := Job{SubmitMs: at, SlowStart: rapid.Float32Range(0, 1).Draw(t, "slow start")}
 		j.JobSpec = cluster.JobSpec{
 			Name: fmt.Sprint("job", i), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
-			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 5).Draw(t, "reduces"), MapSize: size, ReduceSize: size,
+			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.SampledFrom([]int32{0, 0, 1, 2, 5, 20}).Draw(t, "reduces"), MapSize: size, ReduceSize: size,
 		}
 		if rapid.Bool().Draw(t, "am") {
 			j.AMSize = cluster.Resource{MemoryMB: 512, VCores: 0}

@@ -14,10 +14,17 @@ func (s *Sim) observe(e sched.Event) {
 	}
 }
 
-// observeTask spares runs that nobody observes the making of events.
+// observeTask and observeDecision spare runs that nobody observes the making of
+// events.
 func (s *Sim) observeTask(what sched.EventKind, id cluster.JobID, t cluster.TaskID, n cluster.NodeID) {
 	if s.observer != nil {
-		s.observer.Observe(s.view, sched.Event{What: what, Job: id, Task: t, Node: n})
+		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})
+	}
+}
+
+func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t cluster.TaskID) {
+	if s.observer != nil {
+		s.observe(sched.Event{What: what, Job: d.Job, Task: t, Node: d.Node, Decision: d})
 	}
 }
 

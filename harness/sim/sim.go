@@ -143,7 +143,7 @@ func (s *Sim) step() error {
 // ErrInterrupted is the error of a run that Config.Interrupted has ended.
 var ErrInterrupted = errors.New("interrupted")
 
-const askEvery = 1 << 14 // steps, some milliseconds
+const askEvery = 1 << 8 // steps, well below a millisecond but for models that take long
 
 // patienceMs is how long models may refuse all nodes while nothing else happens.
 const patienceMs = 3_600_000

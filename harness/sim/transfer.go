@@ -10,7 +10,8 @@ import (
 // fetch is what a reduce has fetched of the maps' output.
 type fetch struct {
 	maps int32             // whose output it has, or is fetching
-	got  [exactRacks]int64 // bytes, by rack; where there are more racks: of its own rack, and of all others
+	got  [exactRacks]int64 // bytes, by rack; where there are more racks: from its own, and from others
+	near int64             // where there are more racks: bytes of its own, also those fetched with the others
 }
 
 // exactRacks is up to how many racks a reduce fetches from each by itself. With
@@ -101,9 +102,8 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 }
 
 // round numbers the steps in which reduces fetch what maps put out while these
-// run: sixteenths of the maps, and where many reduces do it until half of them
-// are done, half of the rest and so on. The last sixteenth is the last step, so
-// that no more than that is left to fetch when the last map ends.
+// run: sixteenths of the maps, or where many reduces do it, until half of them are
+// done, then half of the rest, and so on to a sixteenth, which is the last.
 func (j *job) round(done int32) int32 {
 	const few, part = 16, 16
 	all := j.total[cluster.Map]
@@ -113,7 +113,7 @@ func (j *job) round(done int32) int32 {
 	case j.total[cluster.Reduce] <= few:
 		return done / max(1, all/part)
 	default:
-		return int32(bits.Len32(uint32(max(left, all/part))))
+		return int32(bits.Len64((uint64(left)*part - 1) / uint64(all)))
 	}
 }
 
@@ -142,7 +142,8 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	}
 	own := s.nodes[a.node].rack
 	all := share(j.outBytes, i, n) - f.got[0] - f.got[1]
-	near := min(all, share(j.out[own], i, n)-f.got[0])
+	near := min(all, share(j.out[own], i, n)-f.near)
+	f.near += max(0, near)
 	if near > all/lumped {
 		all -= near
 		get(0, near, own)

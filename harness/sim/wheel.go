@@ -8,7 +8,8 @@ import "math"
 // window of this period and the next, one for each period after. Those of
 // windows and periods are chunks of memory that are only appended to, and a
 // window's events are sorted by counting when it begins: pushing and taking go
-// through memory in order, however many there are.
+// through memory in order, however many there are. What is more than 37 hours
+// ahead may come after what is pushed later for the same millisecond.
 type wheel struct {
 	now     int64
 	count   int // events in all
@@ -57,8 +58,6 @@ type late struct {
 	next uint32
 }
 
-type queue struct{ first, last uint32 }
-
 const (
 	windowBits  = 9 // 0.5 s
 	windowMs    = 1 << windowBits
@@ -68,7 +67,8 @@ const (
 
 	worthSorting = 100 // events: fewer are put into lists as if they had come late
 
-	never = math.MaxInt64
+	never      = math.MaxInt64
+	maxAheadMs = math.MaxUint32 // an event's time is known modulo that and one
 )
 
 func (w *wheel) reset() {

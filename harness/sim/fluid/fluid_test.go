@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"heddle/harness/cluster"
 )
@@ -315,5 +316,16 @@ func TestNoAllocation(t *testing.T) {
 	run(200_000)
 	if n := testing.AllocsPerRun(5, func() { run(2000) }); n > 2 { // some heap was never as large before
 		t.Errorf("%v allocations for 2000 flows", n)
+	}
+}
+
+// TestLines has a resource's parts begin where lines of a cache do.
+func TestLines(t *testing.T) {
+	const line = 64
+	var r resource
+	for part, at := range map[string]uintptr{"flows": unsafe.Offsetof(r.flows), "clock": unsafe.Offsetof(r.clock), "all": unsafe.Sizeof(r)} {
+		if at%line != 0 {
+			t.Errorf("%s is at %d, want a multiple of %d", part, at, line)
+		}
 	}
 }

@@ -42,7 +42,7 @@ type resource struct {
 	flows []uint32 // that pass others too
 	told  int64    // the share, when they were last looked at
 	due   bool     // to be looked at
-	_     [23]byte
+	_     [31]byte
 
 	clock int64 // work that a bound flow of weight 1 has got, as of at
 	at    int64

@@ -1,0 +1,122 @@
+package sched
+
+import (
+	"slices"
+
+	"heddle/harness/cluster"
+)
+
+var kinds = [...]cluster.Kind{cluster.Map, cluster.Reduce}
+
+// waiting counts what waits, by following the changes of the View.
+type waiting struct {
+	since   uint64
+	begun   bool
+	inOrder bool // no job has a priority
+	changed []cluster.JobID
+	of      [2]sums
+	sizes   [2]sizes
+}
+
+func (w *waiting) follow(v *cluster.View) {
+	var ok bool
+	if w.changed, w.since, ok = v.Changes(w.since, w.changed[:0]); !ok || !w.begun {
+		w.begun, w.inOrder = true, true
+		w.of, w.sizes = [2]sums{}, [2]sizes{}
+		w.changed = append(w.changed[:0], v.Active()...)
+	}
+	for _, id := range w.changed {
+		w.inOrder = w.inOrder && v.Priority(id) == 0
+		for _, k := range kinds {
+			n := v.Waiting(id, k)
+			w.of[k].set(id, n)
+			w.sizes[k].count(id, n > 0, v.ContainerSize(id, k))
+		}
+	}
+}
+
+func (w *waiting) allFit(v *cluster.View, n cluster.NodeID) bool {
+	for _, k := range kinds {
+		for _, x := range w.sizes[k].list {
+			if x.jobs > 0 && !v.Free(n).Holds(x.size) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sizes counts the jobs with a waiting task of a kind by the size of these.
+type sizes struct {
+	of   perJob[int32] // index in list + 1 of those counted, 0
+	list []sized
+}
+
+type sized struct {
+	size cluster.Resource
+	jobs int32
+}
+
+func (s *sizes) count(id cluster.JobID, waits bool, size cluster.Resource) {
+	at := s.of.of(id)
+	switch {
+	case waits && *at == 0:
+		i := slices.IndexFunc(s.list, func(x sized) bool { return x.size == size })
+		if i < 0 {
+			i = len(s.list)
+			s.list = append(s.list, sized{size: size})
+		}
+		s.list[i].jobs++
+		*at = int32(i + 1)
+	case !waits && *at > 0:
+		s.list[*at-1].jobs--
+		*at = 0
+	}
+}
+
+// sums is how many tasks wait, by job, in a tree of sums (Fenwick, Software:
+// Practice and Experience 24, 1994): node i, from 1, has that of the i & -i jobs
+// up to job i-1.
+type sums struct {
+	of    []int32
+	tree  []int64
+	total int64
+}
+
+func (s *sums) set(id cluster.JobID, n int32) {
+	if int(id) >= len(s.of) { // twice as large, made anew
+		size := 256
+		for size <= int(id) {
+			size *= 2
+		}
+		of := make([]int32, size)
+		copy(of, s.of)
+		*s = sums{of: make([]int32, size), tree: make([]int64, size+1)}
+		for i, n := range of {
+			if n > 0 {
+				s.set(cluster.JobID(i), n)
+			}
+		}
+	}
+	change := int64(n - s.of[id])
+	if change == 0 {
+		return
+	}
+	s.of[id] = n
+	s.total += change
+	for i := int(id) + 1; i < len(s.tree); i += i & -i {
+		s.tree[i] += change
+	}
+}
+
+// find is the job of the waiting task with at others before it, and how many of
+// the job's are.
+func (s *sums) find(at int64) (cluster.JobID, int32) {
+	i := 0
+	for step := len(s.of); step > 0; step /= 2 {
+		if next := i + step; next < len(s.tree) && s.tree[next] <= at {
+			i, at = next, at-s.tree[next]
+		}
+	}
+	return cluster.JobID(i), int32(at)
+}
