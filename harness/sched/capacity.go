@@ -74,7 +74,8 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		m.order.start(v)
 	}
 	for {
-		id, ok := cluster.JobID(cluster.None), false
+		var id cluster.JobID
+		var ok bool
 		if fifo {
 			id, ok = jobs.next()
 		} else {

@@ -65,7 +65,8 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		jobs.begin(v)
 	}
 	for {
-		id, ok := cluster.JobID(cluster.None), false
+		var id cluster.JobID
+		var ok bool
 		if m.fair {
 			id, ok = m.fewest.next()
 		} else {
