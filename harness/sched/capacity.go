@@ -66,21 +66,13 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.know(v)
-	fifo := len(m.queues) == 1 && !m.fairOrder // by branches: a func value would not be inlined
-	var jobs walk
-	if fifo {
-		jobs.begin(v)
-	} else {
-		m.order.start(v)
+	var by *shares
+	if len(m.queues) > 1 || m.fairOrder {
+		by = &m.order
 	}
-	for {
-		var id cluster.JobID
-		var ok bool
-		if fifo {
-			id, ok = jobs.next()
-		} else {
-			id, ok = m.order.next()
-		}
+	var jobs ordered
+	for jobs.begin(v, by); ; {
+		id, ok := jobs.next()
 		if !ok {
 			return Pick{}, false
 		}

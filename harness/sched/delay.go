@@ -58,20 +58,13 @@ func (m *delay) Name() string { return "delay" }
 func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	m.pass(v.Now())
 	d1, d2 := m.bounds(v)
-	var jobs walk
+	var by *shares
 	if m.fair {
-		m.fewest.start(v)
-	} else {
-		jobs.begin(v)
+		by = &m.fewest
 	}
-	for {
-		var id cluster.JobID
-		var ok bool
-		if m.fair {
-			id, ok = m.fewest.next()
-		} else {
-			id, ok = jobs.next()
-		}
+	var jobs ordered
+	for jobs.begin(v, by); ; {
+		id, ok := jobs.next()
 		if !ok {
 			return Pick{}, false
 		}

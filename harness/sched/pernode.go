@@ -53,6 +53,29 @@ func (w *walk) popReduce() cluster.JobID {
 	return id
 }
 
+// ordered goes through the jobs that have something waiting in the order of
+// shares, or in FIFO order where that is nil. It is by a branch, since a func
+// value would not be inlined.
+type ordered struct {
+	shares *shares
+	fifo   walk
+}
+
+func (o *ordered) begin(v *cluster.View, by *shares) {
+	if o.shares = by; by != nil {
+		by.start(v)
+	} else {
+		o.fifo.begin(v)
+	}
+}
+
+func (o *ordered) next() (cluster.JobID, bool) {
+	if o.shares != nil {
+		return o.shares.next()
+	}
+	return o.fifo.next()
+}
+
 // unplaced is what of the job goes before its maps and to any node, as the
 // MapReduce ApplicationMaster asks for it: first a map that failed before, then
 // a reduce.

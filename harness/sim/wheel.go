@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // wheel holds what is to happen at times to come, in order of time and, within
 // a millisecond, of push. It is a timing wheel of three levels (Varghese, Lauck,
@@ -221,7 +224,7 @@ func (w *wheel) sort() {
 		w.empty(from)
 		return
 	}
-	w.sorted = grown(w.sorted, from.events)
+	w.sorted = slices.Grow(w.sorted, from.events)[:from.events]
 	for i := from.first; i != 0; i = w.memory[i].next {
 		c := &w.memory[i]
 		for k := range c.events[:c.used] {
@@ -272,12 +275,4 @@ func (w *wheel) take() []event {
 	}
 	w.count -= len(batch)
 	return batch
-}
-
-// grown is a slice of length n, of the memory of s if that is enough.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/2)
-	}
-	return s[:n]
 }
