@@ -54,8 +54,8 @@ func runBench(c *cli.Context) error {
 		}
 	}
 	measures := []*bench.Measure{}
-	results, started := c.App.Writer, false
-	if c.Bool("json") { // each load as it is done: the largest take minutes
+	results, asJSON := c.App.Writer, c.Bool("json")
+	if asJSON { // each load as it is done: the largest take minutes
 		fmt.Fprintln(results, "[")
 		defer func() { fmt.Fprintln(results, "]") }()
 	}
@@ -73,22 +73,24 @@ func runBench(c *cli.Context) error {
 		}
 		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, c.Int("repeat"))
 		m, err := l.Median(c.Context, c.Int("repeat"))
-		if err != nil {
+		switch {
+		case err == nil:
+		case asJSON:
+			return err
+		default:
 			return errors.Join(err, bench.WriteText(results, measures)) // what is done
 		}
-		if !c.Bool("json") {
-			measures = append(measures, m)
+		if measures = append(measures, m); !asJSON {
 			continue
 		}
-		if started {
+		if len(measures) > 1 {
 			fmt.Fprintln(results, ",")
 		}
-		started = true
 		if err := printJSON(results, m); err != nil {
 			return err
 		}
 	}
-	if c.Bool("json") {
+	if asJSON {
 		return nil
 	}
 	return bench.WriteText(results, measures)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,7 +15,9 @@ import (
 // TestInterrupted: a command that only computes ends at the first signal.
 func TestInterrupted(t *testing.T) {
 	// A process of its own, since signals are for processes; huge takes a minute.
-	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--load", "huge", "--repeat", "1000")
+	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--json", "--load", "huge", "--repeat", "1000")
+	var stdout bytes.Buffer
+	c.Stdout = &stdout
 	c.Env = append(os.Environ(), asMain+"=1")
 	stderr, err := c.StderrPipe()
 	if err != nil {
@@ -34,6 +37,10 @@ func TestInterrupted(t *testing.T) {
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(strings.Join(said, "\n"), "interrupted") {
 		t.Errorf("told to stop: %v, said %q; want exit code %d and that it was interrupted", err, said, exitFailed)
+	}
+	var loads []any
+	if err := json.Unmarshal(stdout.Bytes(), &loads); err != nil || len(loads) > 0 {
+		t.Errorf("stdout is no empty list, %v:\n%s", err, stdout.String())
 	}
 }
 
