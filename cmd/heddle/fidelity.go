@@ -51,7 +51,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	if len(dirs) != 1 {
 		return withCode(exitUsage, errors.New("fidelity takes one run folder; heddle run prints the path of its own"))
 	}
-	o.Interrupted = func() bool { return c.Context.Err() != nil }
+	o.Interrupted = c.Context.Err
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
 	}

@@ -233,7 +233,7 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 				x := replay.Config{
 					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
 					Calibration: fitted, Modelled: modelled, Follow: c.Bool("follow"),
-					Interrupted: func() bool { return c.Context.Err() != nil },
+					Interrupted: c.Context.Err,
 				}
 				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
 					x.Actuator = t.Header.Actuator

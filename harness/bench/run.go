@@ -59,7 +59,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 				if err != nil {
 					return err
 				}
-				c.Interrupted = func() bool { return ctx.Err() != nil }
+				c.Interrupted = ctx.Err
 				if err := s.Run(c, &results[i]); err != nil {
 					return fmt.Errorf("load %s, seed %d: %w", l.Name, i+1, err)
 				}

@@ -115,6 +115,13 @@ func TestExamples(t *testing.T) {
 	if got := cache.Workloads[1].Jobs; got != 2 {
 		t.Errorf("cache.yaml, jobs of terasort = %d, want 2", got)
 	}
+	fidelity, err := LoadExperiment("testdata/fidelity.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(fidelity.Trials()); got != 60 {
+		t.Errorf("fidelity.yaml, trials = %d, want 60", got)
+	}
 	exact, err := LoadExperiment("testdata/exact.yaml")
 	if err != nil {
 		t.Fatal(err)

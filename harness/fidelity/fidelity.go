@@ -41,7 +41,7 @@ type Options struct {
 	// heartbeats.
 	Cluster replay.Change
 	// Interrupted as in sim.Config.
-	Interrupted func() bool
+	Interrupted func() error
 }
 
 // Report is how far replays are from a run. Its JSON keys are stable.
@@ -267,7 +267,7 @@ func others(list []measured, o Options) map[left]func() (fit, error) {
 			continue
 		}
 		fits[k] = sync.OnceValues(func() (fit, error) {
-			if o.Interrupted != nil && o.Interrupted() {
+			if o.Interrupted != nil && o.Interrupted() != nil {
 				return fit{}, sim.ErrInterrupted
 			}
 			return calibrate(slices.DeleteFunc(slices.Clone(list), func(y measured) bool {

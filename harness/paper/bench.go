@@ -127,7 +127,7 @@ func (b *Bench) run(c Case, seed uint64, to *Trial) error {
 		m = learner
 	}
 	config.Source, config.Model, config.Seed = &sim.Jobs{List: jobs}, m, seed
-	config.Interrupted = func() bool { return b.ctx.Err() != nil }
+	config.Interrupted = b.ctx.Err
 	r, err := sim.Run(&config)
 	if err == nil && learner != nil {
 		err = learner.err

@@ -53,7 +53,7 @@ type Config struct {
 	// Modelled has tasks take what Calibration says instead of what was recorded.
 	Modelled bool
 	// Interrupted as in sim.Config.
-	Interrupted func() bool
+	Interrupted func() error
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
 	// time, with recorded durations: see followed.
 	Follow bool

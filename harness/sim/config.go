@@ -34,9 +34,9 @@ type Config struct {
 	Seed       uint64
 	// Record is given every event, in order; nil: none.
 	Record func(traces.Event)
-	// Interrupted is asked now and then, and true ends the run with
-	// ErrInterrupted; nil: never.
-	Interrupted func() bool
+	// Interrupted is asked now and then, as a context's Err; an error ends the run
+	// with ErrInterrupted. Nil: it is not.
+	Interrupted func() error
 }
 
 // Actuator is how decisions become running tasks.

@@ -86,7 +86,7 @@ func (s *Sim) Run(c *Config, r *Result) error {
 		return err
 	}
 	for steps := 0; s.live > 0 || s.comes != never; steps++ {
-		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() {
+		if steps%askEvery == 0 && s.Interrupted != nil && s.Interrupted() != nil {
 			return ErrInterrupted
 		}
 		if err := s.step(); err != nil {
