@@ -1,8 +1,6 @@
 package sched
 
 import (
-	"slices"
-
 	"heddle/harness/cluster"
 	"heddle/traces"
 )
@@ -83,29 +81,4 @@ func (p *plan) holds(v *cluster.View, id cluster.JobID) bool {
 		}
 	}
 	return p.inForce
-}
-
-// asPlanned is what of a job with a plan may start on one of the nodes: a map
-// that failed before; a map whose split names the node, or none that is up; a
-// reduce, once none of the maps waits: it could fill a node that maps are planned
-// on, and wait there for those.
-func asPlanned(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
-	if v.Waiting(id, cluster.Map) == 0 {
-		c, ok := unplaced(v, id, free[0])
-		return c.On(free[0]), ok
-	}
-	for _, n := range free {
-		if !v.Fits(n, id, cluster.Map) {
-			continue
-		}
-		t, branch := v.WouldBind(id, n)
-		if branch == cluster.BindRerun {
-			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Rerun}, true
-		}
-		up := func(host cluster.NodeID) bool { return v.Up(host) }
-		if branch == cluster.BindNode || !slices.ContainsFunc(v.SplitHosts(id, t), up) {
-			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Plan}, true
-		}
-	}
-	return Decision{}, false
 }
