@@ -61,14 +61,21 @@ func Difference(a, b []float64) Comparison {
 			return Comparison{e, math.NaN()}
 		}
 	}
+	difference, se, freedom := welch(a, b)
+	n := len(a) + len(b)
+	// Of all ways to deal the measurements out, two part them so.
+	return withError(difference, se, freedom, n, 2/mathx.Choose(n, len(a)))
+}
+
+// welch is the difference of two means, its standard error and the error's
+// degrees of freedom.
+func welch(a, b []float64) (difference, se, freedom float64) {
 	meanA, varA := moments(a)
 	meanB, varB := moments(b)
 	nA, nB := float64(len(a)), float64(len(b))
 	seA, seB := varA/nA, varB/nB
-	freedom := (seA + seB) * (seA + seB) / (seA*seA/(nA-1) + seB*seB/(nB-1))
-	n := len(a) + len(b)
-	// Of all ways to deal the measurements out, two part them so.
-	return withError(meanB-meanA, math.Sqrt(seA+seB), freedom, n, 2/mathx.Choose(n, len(a)))
+	freedom = (seA + seB) * (seA + seB) / (seA*seA/(nA-1) + seB*seB/(nB-1))
+	return meanB - meanA, math.Sqrt(seA + seB), freedom
 }
 
 // Ratio is the geometric mean of b over that of a, for samples that are not
@@ -136,9 +143,7 @@ func exponential(c Comparison) Comparison {
 
 func usablePairs(a, b []float64) (Comparison, bool) {
 	if len(a) != len(b) {
-		c := Comparison{unbounded(math.NaN(), min(len(a), len(b))), math.NaN()}
-		c.warnf("%d and %d measurements do not make pairs", len(a), len(b))
-		return c, false
+		return unequalPairs(len(a), len(b)), false
 	}
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 1); !ok {
@@ -146,6 +151,12 @@ func usablePairs(a, b []float64) (Comparison, bool) {
 		}
 	}
 	return Comparison{}, true
+}
+
+func unequalPairs(a, b int) Comparison {
+	c := Comparison{unbounded(math.NaN(), min(a, b)), math.NaN()}
+	c.warnf("%d and %d measurements do not make pairs", a, b)
+	return c
 }
 
 func notPositive(n int) Comparison {

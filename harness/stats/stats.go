@@ -73,7 +73,8 @@ func Median(xs []float64) Estimate {
 }
 
 // Mean is the mean of xs with Student's interval, which is for measurements
-// that are about normally distributed. It is bounded from two on.
+// that are about normally distributed, such as times. For rates see [MeanShare].
+// It is bounded from two on.
 func Mean(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
@@ -146,6 +147,9 @@ func moments(xs []float64) (mean, variance float64) {
 	mean /= n
 	if len(xs) < 2 {
 		return mean, math.NaN()
+	}
+	if slices.Min(xs) == slices.Max(xs) { // what rounding makes of them is no spread
+		return xs[0], 0
 	}
 	for _, x := range sorted {
 		variance += (x - mean) * (x - mean)
