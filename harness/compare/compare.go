@@ -76,10 +76,10 @@ type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
 	// DiffPct is the geometric mean of b/a less one, in percent; for metrics in
-	// % the mean of b-a, in points.
+	// % the mean of b-a, in points, whose interval is within -100 to 100.
 	DiffPct Number   `json:"diffPct"`
 	CI95Pct Interval `json:"ci95Pct"`
-	// P is that of the t-test behind CI95Pct, raised by Holm's rule for all
+	// P is that of the test behind CI95Pct, raised by Holm's rule for all
 	// pairs of the table; PAlone is as it was.
 	P      Number `json:"p"`
 	PAlone Number `json:"pAlone"`
@@ -194,45 +194,34 @@ func newTable(m Metric, workload string, trials []trial) Table {
 func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	p := Pair{A: as[0].model, B: bs[0].model}
 	both := p.B + " vs " + p.A
-	a, b := pairsOf(m, as, bs)
-	p.Paired = len(a) > 0
-	var c stats.Comparison
-	var ranks stats.Test
-	switch {
-	case p.Paired && m.Unit == "%":
-		c, ranks = stats.PairedDifference(a, b), stats.Wilcoxon(a, b)
-	case p.Paired:
-		c, ranks = stats.PairedRatio(a, b), stats.Wilcoxon(a, b)
-	default:
+	pairedA, pairedB := pairsOf(as, bs)
+	p.Paired = len(pairedA) > 0
+	if !p.Paired {
 		w.add("%s: no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference", both)
-		a, b = valuesOf(m, as), valuesOf(m, bs)
-		ranks = stats.MannWhitney(a, b)
-		if m.Unit == "%" {
-			c = stats.Difference(a, b)
-		} else {
-			c = stats.Ratio(a, b)
+	} else {
+		if lost := len(as) + len(bs) - 2*len(pairedA); lost > 0 {
+			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
+		as, bs = pairedA, pairedB
 	}
-	if lost := len(as) + len(bs) - 2*len(a); p.Paired && lost > 0 {
-		w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
+	c := m.difference(as, bs, p.Paired)
+	ranks := stats.MannWhitney
+	if p.Paired {
+		ranks = stats.Wilcoxon
 	}
 	w.from(both, c.Warnings)
 	p.Runs = c.N
-	p.PAlone, p.PRanks = Number(c.P), Number(ranks.P)
+	p.PAlone, p.PRanks = Number(c.P), Number(ranks(valuesOf(m, as), valuesOf(m, bs)).P)
 	p.DiffPct, p.CI95Pct = Number(c.Value), Interval{c.Lo, c.Hi}
-	if m.Unit != "%" {
-		pct := func(ratio float64) float64 { return (ratio - 1) * 100 }
-		p.DiffPct, p.CI95Pct = Number(pct(c.Value)), Interval{pct(c.Lo), pct(c.Hi)}
-	}
 	return p
 }
 
-// pairsOf are the values of trials of the same run and repeat.
-func pairsOf(m Metric, as, bs []trial) (a, b []float64) {
+// pairsOf are the trials of the same run and repeat.
+func pairsOf(as, bs []trial) (a, b []trial) {
 	for _, x := range as {
 		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
 		if i >= 0 {
-			a, b = append(a, m.of(x.figures)), append(b, m.of(bs[i].figures))
+			a, b = append(a, x), append(b, bs[i])
 		}
 	}
 	return a, b

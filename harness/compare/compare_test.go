@@ -291,6 +291,35 @@ func TestOneRepeatDoesNotRank(t *testing.T) {
 	}
 }
 
+// TestSharesStayInside: a difference of rates is of at most 100 points, and so is
+// its interval.
+func TestSharesStayInside(t *testing.T) {
+	m := made{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, steered: true, seconds: steady(map[string]float64{"yarn": 1, "acl": 1})}
+	m.cached = func(repeat int, model string) int {
+		switch {
+		case model == "yarn":
+			return 0
+		case repeat == 3:
+			return 8
+		}
+		return 10
+	}
+	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"cacheLocal", "nodeLocal"}})
+	check(t, err)
+	for _, table := range r.Tables {
+		for _, p := range table.Pairs {
+			if ci := p.CI95Pct; !ci.Bounded() || ci[0] < -100 || ci[1] > 100 || !p.Significant() {
+				t.Errorf("%s: %+v, want an interval of at most 100 points", table.Metric, p)
+			}
+		}
+	}
+	for _, s := range r.Steering {
+		if ci := s.HonouredCI95Pct; !ci.Bounded() || !(ci[0] > 0 && ci[0] < 96 && ci[1] > 97 && ci[1] <= 100) {
+			t.Errorf("%d of %d honoured, interval %v", s.Honoured, s.Decisions, ci)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	root := t.TempDir()
 	good := made{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1})}

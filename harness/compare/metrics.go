@@ -6,27 +6,61 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/stats"
 	"heddle/traces"
 )
 
-// Metric is a figure of a trial, or of one trial each of several workloads.
+// Metric is a figure of a trial, or of one trial each of several workloads: a
+// time or a share.
 type Metric struct {
 	Name string
-	Unit string // "s" or "%"
+	Unit string // "s", or "%" for a share
 	Text string // what it is
-	// of is NaN where the trial does not have it.
-	of func(figures) float64
+	// seconds is NaN where the trial does not have it.
+	seconds func(figures) float64
+	// share is nil for a time, and of nothing where the trial does not have it.
+	share func(figures) stats.Share
+}
+
+// of is the metric of a trial as a number, NaN where the trial does not have it.
+func (m Metric) of(f figures) float64 {
+	if m.share != nil {
+		return m.share(f).Percent()
+	}
+	return m.seconds(f)
+}
+
+// difference is by how much bs differ from as: shares by points, times by percent.
+func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
+	if m.share != nil {
+		shares := func(trials []trial) []stats.Share {
+			return mapped(trials, func(t trial) stats.Share { return m.share(t.figures) })
+		}
+		if paired {
+			return stats.PairedShareDifference(shares(as), shares(bs))
+		}
+		return stats.ShareDifference(shares(as), shares(bs))
+	}
+	ratio := stats.Ratio
+	if paired {
+		ratio = stats.PairedRatio
+	}
+	c := ratio(valuesOf(m, as), valuesOf(m, bs))
+	c.Value, c.Lo, c.Hi = 100*(c.Value-1), 100*(c.Lo-1), 100*(c.Hi-1)
+	return c
 }
 
 // Metrics are all metrics, the usual one first.
 func Metrics() []Metric {
+	seconds := func(name, text string, of func(figures) float64) Metric { return Metric{name, "s", text, of, nil} }
+	share := func(name, text string, of func(figures) stats.Share) Metric { return Metric{name, "%", text, nil, of} }
 	return []Metric{
-		{"makespan", "s", "from the first submission to the last end of a job; of several workloads the sum", func(f figures) float64 { return ratio(f.makespanMs, 1000) }},
-		{"jobCompletion", "s", "mean time from a job's submission to its end", func(f figures) float64 { return ratio(f.completionMs/1000, f.jobs) }},
-		{"cacheLocal", "%", "share of maps that ran where their block was cached", func(f figures) float64 { return ratio(100*f.cacheLocal, f.placed) }},
-		{"nodeLocal", "%", "share of maps that ran where their block was, cached or on disk", func(f figures) float64 { return ratio(100*f.nodeLocal, f.placed) }},
-		{"mapDuration", "s", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapSeconds, f.maps) }},
-		{"reduceDuration", "s", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceSeconds, f.reduces) }},
+		seconds("makespan", "from the first submission to the last end of a job; of several workloads the sum", func(f figures) float64 { return ratio(f.makespanMs, 1000) }),
+		seconds("jobCompletion", "mean time from a job's submission to its end", func(f figures) float64 { return ratio(f.completionMs/1000, f.jobs) }),
+		share("cacheLocal", "share of maps that ran where their block was cached", func(f figures) stats.Share { return stats.Share{Part: f.cacheLocal, Of: f.placed} }),
+		share("nodeLocal", "share of maps that ran where their block was, cached or on disk", func(f figures) stats.Share { return stats.Share{Part: f.nodeLocal, Of: f.placed} }),
+		seconds("mapDuration", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapSeconds, f.maps) }),
+		seconds("reduceDuration", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceSeconds, f.reduces) }),
 	}
 }
 
@@ -34,7 +68,7 @@ func Metrics() []Metric {
 type figures struct {
 	makespanMs, completionMs, jobs float64
 	// placed are maps of which it is known how near their block was.
-	placed, cacheLocal, nodeLocal            float64
+	placed, cacheLocal, nodeLocal            int64
 	maps, mapSeconds, reduces, reduceSeconds float64
 }
 

@@ -18,6 +18,9 @@ type Steering struct {
 	// Honoured are those whose container, and no other, came for the decided
 	// job and kind on the decided node.
 	Honoured int `json:"honoured"`
+	// HonouredCI95Pct is of the share of decisions that are honoured, from the
+	// differences between trials; null for one trial.
+	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
 	// P50Ms and P95Ms are from the decision to seeing its container, of honoured
 	// ones.
 	P50Ms Number `json:"p50Ms"`
@@ -29,7 +32,8 @@ type Steering struct {
 	// not the predicted ones, one by one.
 	Misses []Miss `json:"misses"`
 
-	latencies []float64 // ms
+	latencies []float64     // ms
+	shares    []stats.Share // of honoured decisions, by trial
 }
 
 // Branch is one rule of late binding.
@@ -90,6 +94,7 @@ func (s *Steering) end(trial string, made map[int64]*traces.Decision) {
 		s.miss(trial, d, "none", "the trace ends before its outcome")
 	}
 	slices.SortFunc(s.Misses, func(a, b Miss) int { return int(a.Decision - b.Decision) })
+	s.shares = []stats.Share{{Part: int64(s.Honoured), Of: int64(s.Decisions)}}
 }
 
 func (s *Steering) miss(trial string, d *traces.Decision, outcome, cause string) {
@@ -110,6 +115,7 @@ func (s *Steering) add(o Steering) {
 	s.Decisions += o.Decisions
 	s.Honoured += o.Honoured
 	s.latencies = append(s.latencies, o.latencies...)
+	s.shares = append(s.shares, o.shares...)
 	for _, b := range o.Branches {
 		sum := s.branch(b.Branch)
 		sum.Maps += b.Maps
@@ -142,6 +148,8 @@ func steering(trials []trial) []Steering {
 	rules := []string{"rerun", "node", "rack", "any"}
 	for i := range list {
 		s := &list[i]
+		honoured := stats.MeanShare(s.shares)
+		s.HonouredCI95Pct = Interval{honoured.Lo, honoured.Hi}
 		s.P50Ms, s.P95Ms = Number(stats.Quantile(s.latencies, 0.5)), Number(stats.Quantile(s.latencies, 0.95))
 		slices.SortFunc(s.Branches, func(a, b Branch) int { return slices.Index(rules, a.Branch) - slices.Index(rules, b.Branch) })
 		s.Branches, s.Misses = append([]Branch{}, s.Branches...), append([]Miss{}, s.Misses...)
@@ -157,7 +165,11 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tabs, "steering\ttrials\tdecisions\thonoured\tto the container: p50\tp95\tmaps as predicted")
 	for _, s := range list {
-		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s ms\t%s ms\t", s.Model, s.Trials, s.Decisions, share(s.Honoured, s.Decisions), figure(float64(s.P50Ms)), figure(float64(s.P95Ms)))
+		honoured := share(s.Honoured, s.Decisions)
+		if s.HonouredCI95Pct.Bounded() {
+			honoured += " " + s.HonouredCI95Pct.String()
+		}
+		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s ms\t%s ms\t", s.Model, s.Trials, s.Decisions, honoured, figure(float64(s.P50Ms)), figure(float64(s.P95Ms)))
 		for i, b := range s.Branches {
 			if i > 0 {
 				fmt.Fprint(tabs, ", ")
