@@ -13,6 +13,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
+	"heddle/harness/stats"
 )
 
 // Setting is a cluster and the jobs on it: all of a simulation but the model.
@@ -35,13 +36,10 @@ func (c Case) name() string {
 	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
 }
 
-// Trial is what one simulation came to. Shares are percent of the maps.
+// Trial is what one simulation came to.
 type Trial struct {
 	Seconds float64 // mean of jobs, from submission to end
-	Cache   float64 // maps on a node that cached their block
-	Local   float64 // … or had it on disk
-	Rack    float64 // maps on another node of its rack
-	Cached  float64 // maps whose block is cached anywhere: the most that Cache can be
+	Cached  int64   // maps whose block is cached anywhere
 	sim.Result
 }
 
@@ -159,29 +157,21 @@ func trialOf(r *sim.Result, jobs []sim.Job) Trial {
 	for _, j := range r.Jobs {
 		t.Seconds += float64(j.EndMs-j.SubmitMs) / 1000 / float64(len(r.Jobs))
 	}
-	maps := int64(0)
-	for _, n := range r.Maps {
-		maps += n
-	}
-	percent := 100 / float64(max(1, maps))
 	for i := range jobs {
 		start := int32(0)
 		for _, end := range jobs[i].Cached.Ends {
 			if end > start {
-				t.Cached += percent
+				t.Cached++
 			}
 			start = end
 		}
 	}
-	t.Cache = float64(r.Maps[cluster.LevelCache]) * percent
-	t.Local = t.Cache + float64(r.Maps[cluster.LevelNode])*percent
-	t.Rack = float64(r.Maps[cluster.LevelRack]) * percent
 	return t
 }
 
 // Each is a figure of each trial.
-func Each(trials []Trial, of func(*Trial) float64) []float64 {
-	xs := make([]float64, len(trials))
+func Each[T any](trials []Trial, of func(*Trial) T) []T {
+	xs := make([]T, len(trials))
 	for i := range trials {
 		xs[i] = of(&trials[i])
 	}
@@ -191,12 +181,35 @@ func Each(trials []Trial, of func(*Trial) float64) []float64 {
 // Seconds is a job's time from submission to end.
 func Seconds(t *Trial) float64 { return t.Seconds }
 
-// CacheRate is the percentage of maps that ran where their block was cached.
-func CacheRate(t *Trial) float64 { return t.Cache }
+// Rate is a share of a trial's maps. It is no number, so that it is estimated as
+// a share.
+type Rate func(*Trial) stats.Share
 
-// LocalRate is the percentage of maps that ran where their block was, cached or
-// on disk.
-func LocalRate(t *Trial) float64 { return t.Local }
+// CacheRate is the share of maps that ran where their block was cached.
+func CacheRate(t *Trial) stats.Share { return t.upTo(cluster.LevelCache) }
 
-// CachedShare is the percentage of maps whose block was cached anywhere.
-func CachedShare(t *Trial) float64 { return t.Cached }
+// LocalRate is the share of maps that ran where their block was, cached or on
+// disk.
+func LocalRate(t *Trial) stats.Share { return t.upTo(cluster.LevelNode) }
+
+// RackRate is the share of maps that ran in a rack that has their block.
+func RackRate(t *Trial) stats.Share { return t.upTo(cluster.LevelRack) }
+
+// CachedShare is the share of maps whose block was cached anywhere, the most that
+// CacheRate can be.
+func CachedShare(t *Trial) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
+
+// HitShare is the share of maps that ran where their block was cached, of those
+// whose block was cached anywhere.
+func HitShare(t *Trial) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
+
+// upTo is the share of maps whose block was as near as a level, or nearer.
+func (t *Trial) upTo(most cluster.Level) (s stats.Share) {
+	for _, n := range t.Maps {
+		s.Of += n
+	}
+	for level := cluster.LevelCache; level <= most; level++ {
+		s.Part += t.Maps[level]
+	}
+	return s
+}

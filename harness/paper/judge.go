@@ -36,18 +36,6 @@ func NotBelow(e stats.Estimate, margin float64) Verdict {
 	return NotTestable
 }
 
-// Rising says by how much each of a list of samples is above the one before it,
-// at least, in the mean of pairs.
-func Rising(samples ...[]float64) stats.Estimate {
-	least := stats.Estimate{Value: math.Inf(1)}
-	for i := 1; i < len(samples); i++ {
-		if e := stats.PairedDifference(samples[i-1], samples[i]).Estimate; e.Value < least.Value {
-			least = e
-		}
-	}
-	return least
-}
-
 // Text is an estimate as "12.3 [11.9, 12.7] unit".
 func Text(e stats.Estimate, unit string) string {
 	v := ValueOf(e)
@@ -84,7 +72,8 @@ func number(x float64) string {
 }
 
 // RatioOfMeans is the mean of b over that of a, of pairs, with an interval from
-// the spread of b[i] about the ratio times a[i].
+// the spread of b[i] about the ratio times a[i]. Of a share of a share, use
+// stats.MeanShare.
 func RatioOfMeans(a, b []float64) stats.Estimate {
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
 	ratio := above / below

@@ -52,8 +52,8 @@ type LiveRow struct {
 // measured is one finished trial.
 type measured struct {
 	experiment.Result
-	seconds, cache, local, adherence float64
-	steered                          bool
+	seconds                 float64
+	cache, local, adherence stats.Share
 }
 
 // ReadLive makes the table of the run in folder dir, as far as it has come.
@@ -106,12 +106,9 @@ func (m *measured) read(path string) error {
 		m.seconds += float64(j.CompletionMs) / 1000 / float64(len(m.Jobs))
 	}
 	l := s.Locality
-	if known := float64(l.Cache + l.Node + l.Rack + l.Off); known > 0 {
-		m.cache, m.local = 100*float64(l.Cache)/known, 100*float64(l.Cache+l.Node)/known
-	}
-	if s.Decisions.Made > 0 {
-		m.steered, m.adherence = true, 100*float64(s.Decisions.Honoured)/float64(s.Decisions.Made)
-	}
+	known := int64(l.Cache + l.Node + l.Rack + l.Off)
+	m.cache, m.local = stats.Share{Part: int64(l.Cache), Of: known}, stats.Share{Part: int64(l.Cache + l.Node), Of: known}
+	m.adherence = stats.Share{Part: int64(s.Decisions.Honoured), Of: int64(s.Decisions.Made)}
 	return nil
 }
 
@@ -144,15 +141,17 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 			if len(list) == 0 {
 				continue
 			}
-			mean := func(x func(measured) float64) Value { return ValueOf(stats.Mean(each(list, x))) }
-			row := LiveRow{
-				Workload: workload, Model: model, Runs: len(list), SavesPct: none, AdherencePct: none, PredictedS: none, ErrorPct: none,
-				CompletionS: mean(func(m measured) float64 { return m.seconds }),
-				CachePct:    mean(func(m measured) float64 { return m.cache }),
-				LocalPct:    mean(func(m measured) float64 { return m.local }),
+			rate := func(of func(measured) stats.Share) Value {
+				// A repeat without a map that reads blocks, or without a decision, has no rate.
+				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
+				return ValueOf(stats.MeanShare(known))
 			}
-			if list[0].steered {
-				row.AdherencePct = mean(func(m measured) float64 { return m.adherence })
+			row := LiveRow{
+				Workload: workload, Model: model, Runs: len(list), SavesPct: none, PredictedS: none, ErrorPct: none,
+				CompletionS:  ValueOf(stats.Mean(each(list, func(m measured) float64 { return m.seconds }))),
+				CachePct:     rate(func(m measured) stats.Share { return m.cache }),
+				LocalPct:     rate(func(m measured) stats.Share { return m.local }),
+				AdherencePct: rate(func(m measured) stats.Share { return m.adherence }),
 			}
 			if model != models[0] {
 				row.SavesPct = saved(first, list)
@@ -163,8 +162,8 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	}
 }
 
-func each(list []measured, x func(measured) float64) []float64 {
-	xs := make([]float64, len(list))
+func each[T any](list []measured, x func(measured) T) []T {
+	xs := make([]T, len(list))
 	for i, m := range list {
 		xs[i] = x(m)
 	}

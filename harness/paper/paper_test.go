@@ -61,15 +61,18 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 	return c, []sim.Job{j}, nil
 }
 
-func mean(c Case, metric func(*Trial) float64) func(*Bench) (Judgement, error) {
+func mean(c Case, estimate func([]Trial) stats.Estimate) func(*Bench) (Judgement, error) {
 	return func(b *Bench) (Judgement, error) {
 		t, err := b.Trials(c)
 		if err != nil {
 			return Judgement{}, err
 		}
-		return Judgement{Ours: stats.Mean(Each(t[0], metric)), Verdict: Holds}, nil
+		return Judgement{Ours: estimate(t[0]), Verdict: Holds}, nil
 	}
 }
+
+func localRate(t []Trial) stats.Estimate { return stats.MeanShare(Each(t, LocalRate)) }
+func seconds(t []Trial) stats.Estimate   { return stats.Mean(Each(t, Seconds)) }
 
 func fake() *Paper {
 	x := Case{Setting: small{1, 9, 1000}, Model: "fifo"}
@@ -85,7 +88,7 @@ func fake() *Paper {
 				return &Figure{}, err
 			}},
 		},
-		Rules: []Rule{{ID: "C1", Parts: []string{"fig1"}, Judge: mean(x, LocalRate)}, {ID: "F1", Parts: []string{"fig2"}, Own: true, Judge: mean(x, Seconds)}},
+		Rules: []Rule{{ID: "C1", Parts: []string{"fig1"}, Judge: mean(x, localRate)}, {ID: "F1", Parts: []string{"fig2"}, Own: true, Judge: mean(x, seconds)}},
 	}
 }
 

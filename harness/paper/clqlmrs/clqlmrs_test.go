@@ -86,8 +86,8 @@ func TestCorners(t *testing.T) {
 					for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
 						maps += trial.Maps[level]
 					}
-					if maps != int64(x.maps) || trial.Cache > trial.Cached+1e-9 {
-						t.Errorf("%s under %s: %d maps of %d, %g %% cache-local of %g %%", name, s.label, maps, x.maps, trial.Cache, trial.Cached)
+					if maps != int64(x.maps) || trial.Maps[cluster.LevelCache] > trial.Cached {
+						t.Errorf("%s under %s: %d maps of %d, %d cache-local of %d", name, s.label, maps, x.maps, trial.Maps[cluster.LevelCache], trial.Cached)
 					}
 				}
 			}
@@ -140,5 +140,44 @@ func TestSameVerdicts(t *testing.T) {
 	}
 	if diff := cmp.Diff(verdicts(1), verdicts(2)); diff != "" {
 		t.Errorf("from another seed (-1 +2):\n%s", diff)
+	}
+}
+
+// TestRatesStayInside: whatever is printed in % or points of the cheap parts stays
+// within what such a figure can be, and all that is estimated has an interval.
+func TestRatesStayInside(t *testing.T) {
+	columns, settings := byMaps(10, 20, 50)
+	p := &paper.Paper{Parts: []paper.Part{{ID: "rates", Run: func(b *paper.Bench) (*paper.Figure, error) {
+		g, err := newGrid(b, []scheduler{fifo, delay, acl, matching, trainedFor("100")}, columns, settings)
+		if err != nil {
+			return nil, err
+		}
+		f := g.rateFigure("maps", paper.LocalRate)
+		g.rateRows(f, ", cache", paper.CacheRate)
+		g.rateRows(f, ", of cached", paper.HitShare)
+		for i := range g.schedulers {
+			for k := range g.settings {
+				f.Beside = append(f.Beside, quantity(columns[k], g.schedulers[i].label, "points", "", more(g.rate(0, k, paper.LocalRate), g.rate(i, k, paper.CacheRate))))
+			}
+		}
+		return f, nil
+	}}}}
+	for seed := range uint64(3) {
+		r, err := p.Run(context.Background(), paper.Options{Seed: seed, Seeds: 5, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range r.Figures[0].Rows {
+			for k, c := range row.Cells {
+				if c.CI95[0] < 0 || c.CI95[1] > 100 || !c.CI95.Bounded() || c.CI95[0] == c.CI95[1] && row.Name != "cached anywhere" {
+					t.Errorf("seed %d: %s at %s: %v", seed, row.Name, columns[k], c)
+				}
+			}
+		}
+		for _, q := range r.Figures[0].Beside {
+			if q.CI95.Bounded() && (q.CI95[0] < -100 || q.CI95[1] > 100) {
+				t.Errorf("seed %d: %s of %s: %v", seed, q.What, q.Model, q)
+			}
+		}
 	}
 }

@@ -23,7 +23,7 @@ func criteria() []paper.Rule {
 			ID: "C2", Parts: []string{"fig9", "table5"}, Unit: "%", Published: "26.54",
 			Text: "time that CLQLMRS saves against FIFO: at least 9 %",
 			Judge: judgeTimes(func(g *grid) paper.Judgement {
-				e := gain(g.mean(0, paper.Seconds), g.mean(3, paper.Seconds))
+				e := gain(g.meanSeconds(0), g.meanSeconds(3))
 				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 9), Note: "a map gains what it does not read from disk, and only the maps that hit: " + byApplicationText(g)}
 			}),
 		},
@@ -31,7 +31,7 @@ func criteria() []paper.Rule {
 			ID: "C3", Parts: []string{"fig9", "table5"}, Unit: "%", Published: "8.98",
 			Text: "time that CLQLMRS saves against ACL: above 0",
 			Judge: judgeTimes(func(g *grid) paper.Judgement {
-				e := gain(g.mean(2, paper.Seconds), g.mean(3, paper.Seconds))
+				e := gain(g.meanSeconds(2), g.meanSeconds(3))
 				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 0), Note: "what ACL spends on waiting, less what that brings; cache hits " + against(g, paper.CacheRate, 2, 3)}
 			}),
 		},
@@ -76,7 +76,7 @@ func judgeOrder(b *paper.Bench) (paper.Judgement, error) {
 	j := paper.Judgement{Verdict: paper.Holds, Ours: stats.Estimate{Value: 1e9}}
 	var steps []string
 	for i := 1; i < len(four); i++ {
-		e := gain(g.mean(i-1, paper.Seconds), g.mean(i, paper.Seconds))
+		e := gain(g.meanSeconds(i-1), g.meanSeconds(i))
 		steps = append(steps, fmt.Sprintf("%s saves %s against %s", four[i].label, paper.Text(e, "%"), four[i-1].label))
 		if e.Value < j.Ours.Value {
 			j.Ours = e
@@ -85,7 +85,7 @@ func judgeOrder(b *paper.Bench) (paper.Judgement, error) {
 			j.Verdict = paper.Fails
 		}
 	}
-	overFIFO, overDelay := gain(g.mean(0, paper.Seconds), g.mean(3, paper.Seconds)), gain(g.mean(1, paper.Seconds), g.mean(3, paper.Seconds))
+	overFIFO, overDelay := gain(g.meanSeconds(0), g.meanSeconds(3)), gain(g.meanSeconds(1), g.meanSeconds(3))
 	if j.Verdict == paper.Fails && overFIFO.Lo > 0 && overDelay.Lo > 0 {
 		j.Verdict = paper.Direction
 		steps = append(steps, "CLQLMRS is ahead of FIFO and Delay, the order is not all as published")
@@ -99,7 +99,7 @@ func judgeLocal(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rate := func(i int) []float64 { return g.mean(i, paper.LocalRate) }
+	rate := func(i int) []stats.Share { return g.rates(i, paper.LocalRate) }
 	j := paper.Judgement{Ours: more(rate(0), rate(3)), Verdict: paper.Fails}
 	lowest := more(rate(0), rate(1)).Lo > 0 && more(rate(0), rate(2)).Lo > 0 && j.Ours.Lo > 0
 	highest := more(rate(1), rate(2)).Lo > 0 && more(rate(1), rate(3)).Lo > 0
@@ -111,7 +111,7 @@ func judgeLocal(b *paper.Bench) (paper.Judgement, error) {
 	}
 	var all []string
 	for i, s := range four {
-		all = append(all, s.label+" "+paper.Text(stats.Mean(rate(i)), "%"))
+		all = append(all, s.label+" "+paper.Text(stats.MeanShare(rate(i)), "%"))
 	}
 	j.Note = strings.Join(all, ", ") + "; with three replicas on six nodes even FIFO finds nearly every map a node that has its block, which leaves no room for 20.8 points; CLQLMRS starts maps on nodes that do not have their block where it was not trained for the order in which nodes came free"
 	return j, nil
@@ -122,8 +122,8 @@ func judgeCache(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rate := func(i int) []float64 { return g.of(i, 3, paper.CacheRate) }
-	j := paper.Judgement{Ours: paper.RatioOfMeans(rate(0), rate(3)), Verdict: paper.Fails}
+	rate := func(i int) []stats.Share { return g.rate(i, 3, paper.CacheRate) }
+	j := paper.Judgement{Ours: times(rate(0), rate(3)), Verdict: paper.Fails}
 	delayAbove, aclAbove := more(rate(0), rate(1)), more(rate(1), rate(2))
 	band := j.Ours.Value >= 1.5 && j.Ours.Value <= 3.5
 	notBelow := paper.NotBelow(more(rate(2), rate(3)), margin) == paper.Holds && paper.NotBelow(aclAbove, margin) == paper.Holds
@@ -134,7 +134,7 @@ func judgeCache(b *paper.Bench) (paper.Judgement, error) {
 		j.Verdict = paper.Direction
 	}
 	j.Note = fmt.Sprintf("Delay is %s above FIFO (it does not know the cache: both hit a third of the %s that is cached), ACL %s above Delay, CLQLMRS %s above ACL",
-		paper.Text(delayAbove, "points"), paper.Text(stats.Mean(g.of(0, 3, paper.CachedShare)), "%"), paper.Text(aclAbove, ""), paper.Text(more(rate(2), rate(3)), ""))
+		paper.Text(delayAbove, "points"), given(g.rate(0, 3, paper.CachedShare)).String()+" %", paper.Text(aclAbove, ""), paper.Text(more(rate(2), rate(3)), ""))
 	return j, nil
 }
 
@@ -143,8 +143,8 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 {
-		low, high := g.of(i, 1, paper.CacheRate), g.of(i, 3, paper.CacheRate)
+	rise := func(i int) []float64 { // in points
+		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]
 		}
@@ -162,12 +162,12 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	larger := true // than FIFO's
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
-			if e := more(g.of(i, k-1, paper.CacheRate), g.of(i, k, paper.CacheRate)); e.Hi < 0 {
+			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {
 				j.Verdict = paper.Fails
 				all = append(all, fmt.Sprintf("%s falls from %s to %s", fifth[i].label, g.columns[k-1], g.columns[k]))
 			}
 		}
-		larger = larger && (i == 0 || more(rise(0), rise(i)).Lo > 0)
+		larger = larger && (i == 0 || stats.PairedDifference(rise(0), rise(i)).Lo > 0)
 	}
 	switch {
 	case j.Verdict == paper.Holds && j.Ours.Lo < 3 && larger:
@@ -198,16 +198,14 @@ func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	small := func(metric func(*paper.Trial) float64) stats.Estimate {
-		return more(meanOf(t[:jobs], metric), meanOf(t[jobs:], metric))
-	}
-	j := paper.Judgement{Ours: more(g.mean(0, paper.CacheRate), g.mean(1, paper.CacheRate))}
+	j := paper.Judgement{Ours: more(g.rates(0, paper.CacheRate), g.rates(1, paper.CacheRate))}
 	j.Verdict = paper.NotBelow(j.Ours, margin)
-	wait := small(paper.Seconds)
+	wait := stats.PairedDifference(meanSeconds(t[:jobs]), meanSeconds(t[jobs:])).Estimate
+	hits := more(together(t[:jobs], paper.CacheRate), together(t[jobs:], paper.CacheRate))
 	if j.Verdict == paper.Holds && wait.Lo <= 0 {
 		j.Verdict = paper.Direction
 	}
-	j.Note = fmt.Sprintf("mean over four cache sizes, held against 1 point below; with 100 maps nodes come free one at a time, and waiting a little longer meets no other. Jobs of 10 maps take %s longer with C=5, for %s more", paper.Text(wait, "s"), paper.Text(small(paper.CacheRate), "points"))
+	j.Note = fmt.Sprintf("mean over four cache sizes, held against 1 point below; with 100 maps nodes come free one at a time, and waiting a little longer meets no other. Jobs of 10 maps take %s longer with C=5, for %s more", paper.Text(wait, "s"), paper.Text(hits, "points"))
 	return j, nil
 }
 
@@ -226,12 +224,12 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 	for _, g := range []*grid{blocks, maps} {
 		for i, s := range four {
 			for k := 1; k < len(g.settings); k++ {
-				e := more(g.of(i, k-1, paper.LocalRate), g.of(i, k, paper.LocalRate))
+				e := more(g.rate(i, k-1, paper.LocalRate), g.rate(i, k, paper.LocalRate))
 				if e.Value < j.Ours.Value {
 					j.Ours = e
 				}
 				if k == 1 {
-					if all := more(g.of(i, 0, paper.LocalRate), g.of(i, len(g.settings)-1, paper.LocalRate)); paper.NotBelow(all, margin) == paper.Fails {
+					if all := more(g.rate(i, 0, paper.LocalRate), g.rate(i, len(g.settings)-1, paper.LocalRate)); paper.NotBelow(all, margin) == paper.Fails {
 						falls = append(falls, fmt.Sprintf("%s by %s from %s to %s", s.label, paper.Text(all, "points"), g.columns[0], g.columns[len(g.columns)-1]))
 					}
 				}
@@ -261,11 +259,11 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 func byApplicationText(g *grid) string {
 	var all []string
 	for k := range g.settings {
-		all = append(all, fmt.Sprintf("%s %s", g.columns[k], paper.Text(gain(g.of(0, k, paper.Seconds), g.of(3, k, paper.Seconds)), "%")))
+		all = append(all, fmt.Sprintf("%s %s", g.columns[k], paper.Text(gain(g.seconds(0, k), g.seconds(3, k)), "%")))
 	}
 	return strings.Join(all, ", ")
 }
 
-func against(g *grid, metric func(*paper.Trial) float64, a, b int) string {
-	return fmt.Sprintf("%s against %s", paper.Text(stats.Mean(g.mean(b, metric)), "%"), paper.Text(stats.Mean(g.mean(a, metric)), "%"))
+func against(g *grid, of paper.Rate, a, b int) string {
+	return fmt.Sprintf("%s against %s", paper.Text(stats.MeanShare(g.rates(b, of)), "%"), paper.Text(stats.MeanShare(g.rates(a, of)), "%"))
 }

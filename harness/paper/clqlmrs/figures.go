@@ -2,6 +2,7 @@ package clqlmrs
 
 import (
 	"fmt"
+	"slices"
 
 	"heddle/harness/paper"
 	"heddle/harness/stats"
@@ -86,30 +87,83 @@ func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings 
 	return &grid{schedulers, columns, settings, trials}, err
 }
 
-// of is a metric of a scheduler in a setting, a number a seed.
-func (g *grid) of(scheduler, setting int, metric func(*paper.Trial) float64) []float64 {
-	return paper.Each(g.trials[scheduler*len(g.settings)+setting], metric)
+// at are the trials of a scheduler in a setting, one a seed.
+func (g *grid) at(scheduler, setting int) []paper.Trial {
+	return g.trials[scheduler*len(g.settings)+setting]
 }
 
-// mean is a metric's mean over all settings, a number a seed.
-func (g *grid) mean(scheduler int, metric func(*paper.Trial) float64) []float64 {
-	return meanOf(g.trials[scheduler*len(g.settings):][:len(g.settings)], metric)
+func (g *grid) rate(scheduler, setting int, of paper.Rate) []stats.Share {
+	return paper.Each(g.at(scheduler, setting), of)
 }
 
-func (g *grid) figure(x, unit string, metric func(*paper.Trial) float64) *paper.Figure {
-	f := &paper.Figure{X: x, Unit: unit, Columns: g.columns}
-	g.rows(f, "", metric)
+func (g *grid) seconds(scheduler, setting int) []float64 {
+	return paper.Each(g.at(scheduler, setting), paper.Seconds)
+}
+
+// rates are those over all settings together, one a seed.
+func (g *grid) rates(scheduler int, of paper.Rate) []stats.Share {
+	return together(g.trials[scheduler*len(g.settings):][:len(g.settings)], of)
+}
+
+// meanSeconds are the mean times over all settings, one a seed.
+func (g *grid) meanSeconds(scheduler int) []float64 {
+	return meanSeconds(g.trials[scheduler*len(g.settings):][:len(g.settings)])
+}
+
+// rateFigure has a row a scheduler and below them what is cached, as measured.
+func (g *grid) rateFigure(x string, of paper.Rate) *paper.Figure {
+	f := &paper.Figure{X: x, Unit: "%", Columns: g.columns}
+	g.rateRows(f, "", of)
+	g.cachedRow(f)
 	return f
 }
 
-func (g *grid) rows(f *paper.Figure, suffix string, metric func(*paper.Trial) float64) {
+func (g *grid) rateRows(f *paper.Figure, suffix string, of paper.Rate) {
+	g.rows(f, suffix, func(i, k int) paper.Value { return paper.ValueOf(stats.MeanShare(g.rate(i, k, of))) })
+}
+
+func (g *grid) secondsFigure(x string) *paper.Figure {
+	f := &paper.Figure{X: x, Unit: "s", Columns: g.columns}
+	g.rows(f, "", func(i, k int) paper.Value { return paper.ValueOf(stats.Mean(g.seconds(i, k))) })
+	f.Notes = append(f.Notes, cachedNote(g.trials...))
+	return f
+}
+
+func (g *grid) rows(f *paper.Figure, suffix string, cell func(scheduler, setting int) paper.Value) {
 	for i, s := range g.schedulers {
 		row := paper.Row{Name: s.label + suffix}
 		for k := range g.settings {
-			row.Cells = append(row.Cells, paper.ValueOf(stats.Mean(g.of(i, k, metric))))
+			row.Cells = append(row.Cells, cell(i, k))
 		}
 		f.Rows = append(f.Rows, row)
 	}
+}
+
+func (g *grid) cachedRow(f *paper.Figure) {
+	row := paper.Row{Name: "cached anywhere"}
+	for k := range g.settings {
+		row.Cells = append(row.Cells, given(g.rate(0, k, paper.CachedShare)))
+	}
+	f.Rows = append(f.Rows, row)
+}
+
+// cachedNote says what is cached in all trials of a figure without a row for it.
+func cachedNote(trials ...[]paper.Trial) string {
+	var all stats.Share
+	for _, s := range together(trials, paper.CachedShare) {
+		all = all.Plus(s)
+	}
+	return fmt.Sprintf("Measured: %.1f %% of the maps' blocks are cached somewhere.", all.Percent())
+}
+
+// given is a share that the set-up fixes. It has an interval only if seeds differ.
+func given(runs []stats.Share) paper.Value {
+	e := stats.MeanShare(runs)
+	same := func(s stats.Share) bool { return s.Percent() == runs[0].Percent() }
+	if !slices.ContainsFunc(runs, func(s stats.Share) bool { return !same(s) }) {
+		e.Lo, e.Hi = e.Value, e.Value
+	}
+	return paper.ValueOf(e)
 }
 
 // gain is by how many percent b takes less time than a.
@@ -126,8 +180,23 @@ func longer(a, b []float64) stats.Estimate {
 	return r
 }
 
-// more is by how much b is above a.
-func more(a, b []float64) stats.Estimate { return stats.PairedDifference(a, b).Estimate }
+// more is by how many points b is above a.
+func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
+
+// times is b over a.
+func times(a, b []stats.Share) stats.Estimate {
+	e := paper.RatioOfMeans(percents(a), percents(b))
+	e.Lo = max(0, e.Lo) // neither is negative
+	return e
+}
+
+func percents(runs []stats.Share) []float64 {
+	xs := make([]float64, len(runs))
+	for i, s := range runs {
+		xs[i] = s.Percent()
+	}
+	return xs
+}
 
 func quantity(what, model, unit, published string, e stats.Estimate) paper.Quantity {
 	return paper.Quantity{What: what, Model: model, Unit: unit, Published: published, Value: paper.ValueOf(e)}
@@ -145,14 +214,9 @@ func figure5(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("cache of all nodes", "%", paper.CacheRate)
-	f.Rows = append(f.Rows, paper.Row{Name: "cached anywhere"})
-	for k := range g.settings {
-		last := &f.Rows[len(f.Rows)-1]
-		last.Cells = append(last.Cells, paper.ValueOf(stats.Mean(g.of(0, k, paper.CachedShare))))
-	}
+	f := g.rateFigure("cache of all nodes", paper.CacheRate)
 	for i, published := range []string{"3", "17", "25", "24"} {
-		f.Beside = append(f.Beside, quantity("rise from 4 to 8 GB", fifth[i].label, "points", published, more(g.of(i, 1, paper.CacheRate), g.of(i, 3, paper.CacheRate))))
+		f.Beside = append(f.Beside, quantity("rise from 4 to 8 GB", fifth[i].label, "points", published, more(g.rate(i, 1, paper.CacheRate), g.rate(i, 3, paper.CacheRate))))
 	}
 	f.Notes = []string{"The last row is the most that any scheduler can have. The paper does not say whether rises are points or percent; points are taken."}
 	return f, nil
@@ -168,9 +232,9 @@ func figure6(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("block size of the same input", "%", paper.LocalRate)
+	f := g.rateFigure("block size of the same input", paper.LocalRate)
 	for i, published := range []string{"rises", "rises", "rises", "rises"} {
-		f.Beside = append(f.Beside, quantity("rise from 64 to 256 MB", four[i].label, "points", published, more(g.of(i, 0, paper.LocalRate), g.of(i, 2, paper.LocalRate))))
+		f.Beside = append(f.Beside, quantity("rise from 64 to 256 MB", four[i].label, "points", published, more(g.rate(i, 0, paper.LocalRate), g.rate(i, 2, paper.LocalRate))))
 	}
 	return f, nil
 }
@@ -185,9 +249,9 @@ func figure7(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("maps", "%", paper.LocalRate)
+	f := g.rateFigure("maps", paper.LocalRate)
 	for i, published := range []string{"rises", "rises", "rises most", "rises most"} {
-		f.Beside = append(f.Beside, quantity("rise from 10 to 50 maps", four[i].label, "points", published, more(g.of(i, 0, paper.LocalRate), g.of(i, 4, paper.LocalRate))))
+		f.Beside = append(f.Beside, quantity("rise from 10 to 50 maps", four[i].label, "points", published, more(g.rate(i, 0, paper.LocalRate), g.rate(i, 4, paper.LocalRate))))
 	}
 	return f, nil
 }
@@ -203,14 +267,15 @@ func table4(b *paper.Bench) (*paper.Figure, error) {
 		return nil, err
 	}
 	f := &paper.Figure{X: "maps", Unit: "%", Columns: g.columns}
-	g.rows(f, ", cache", paper.CacheRate)
-	g.rows(f, ", cache or data", paper.LocalRate)
-	g.rows(f, ", rack", func(t *paper.Trial) float64 { return t.Local + t.Rack })
+	g.rateRows(f, ", cache", paper.CacheRate)
+	g.cachedRow(f)
+	g.rateRows(f, ", cache or data", paper.LocalRate)
+	g.rows(f, ", rack", func(i, k int) paper.Value { return given(g.rate(i, k, paper.RackRate)) })
 	for i, published := range []string{"25", "35", "46", "55"} {
-		f.Beside = append(f.Beside, quantity("cache locality at 100 maps (the paper: at most)", four[i].label, "%", published, stats.Mean(g.of(i, 3, paper.CacheRate))))
+		f.Beside = append(f.Beside, quantity("cache locality at 100 maps (the paper: at most)", four[i].label, "%", published, stats.MeanShare(g.rate(i, 3, paper.CacheRate))))
 	}
 	for i := 1; i < 3; i++ {
-		f.Beside = append(f.Beside, quantity("data locality at 10 maps", four[i].label, "%", "99", stats.Mean(g.of(i, 0, paper.LocalRate))))
+		f.Beside = append(f.Beside, quantity("data locality at 10 maps", four[i].label, "%", "99", stats.MeanShare(g.rate(i, 0, paper.LocalRate))))
 	}
 	f.Notes = []string{"Rack is all maps in a rack that has their block. HDFS puts three replicas into both racks of two, so it is 100 for any scheduler."}
 	return f, nil
@@ -226,14 +291,14 @@ func figure8(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("application", "%", paper.LocalRate)
+	f := g.rateFigure("application", paper.LocalRate)
 	for i, published := range []string{"", "13.8", "17.6", "20.8"} {
 		if i > 0 {
-			f.Beside = append(f.Beside, quantity("mean above FIFO", four[i].label, "points", published, more(g.mean(0, paper.LocalRate), g.mean(i, paper.LocalRate))))
+			f.Beside = append(f.Beside, quantity("mean above FIFO", four[i].label, "points", published, more(g.rates(0, paper.LocalRate), g.rates(i, paper.LocalRate))))
 		}
 	}
 	for k, published := range []string{"17 (derived)", "22", "20", "22", "23"} {
-		f.Beside = append(f.Beside, quantity(g.columns[k]+" above FIFO", learner.label, "points", published, more(g.of(0, k, paper.LocalRate), g.of(3, k, paper.LocalRate))))
+		f.Beside = append(f.Beside, quantity(g.columns[k]+" above FIFO", learner.label, "points", published, more(g.rate(0, k, paper.LocalRate), g.rate(3, k, paper.LocalRate))))
 	}
 	f.Notes = []string{"The paper does not say whether gains are points or percent; points are taken."}
 	return f, nil
@@ -244,15 +309,15 @@ func figure9(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("application", "s", paper.Seconds)
+	f := g.secondsFigure("application")
 	for i, published := range []string{"", "8.6 (derived)", "19.4", "26.54"} {
 		if i > 0 {
-			f.Beside = append(f.Beside, quantity("mean gain over FIFO", four[i].label, "%", published, gain(g.mean(0, paper.Seconds), g.mean(i, paper.Seconds))))
+			f.Beside = append(f.Beside, quantity("mean gain over FIFO", four[i].label, "%", published, gain(g.meanSeconds(0), g.meanSeconds(i))))
 		}
 	}
 	for i, published := range []string{"", "19.63", "8.98"} {
 		if i > 0 {
-			f.Beside = append(f.Beside, quantity("mean gain over "+four[i].label, learner.label, "%", published, gain(g.mean(i, paper.Seconds), g.mean(3, paper.Seconds))))
+			f.Beside = append(f.Beside, quantity("mean gain over "+four[i].label, learner.label, "%", published, gain(g.meanSeconds(i), g.meanSeconds(3))))
 		}
 	}
 	return f, nil
@@ -264,13 +329,13 @@ func table5(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := g.figure("application", "s", paper.Seconds)
+	f := g.secondsFigure("application")
 	for k, published := range [][3]string{{"20", "10.8", "10.31 (derived)"}, {"18.45", "4.4", "14.70 (derived)"}} {
 		name := g.columns[k]
 		f.Beside = append(f.Beside,
-			quantity(name+", gain over FIFO", learner.label, "%", published[0], gain(g.of(0, k, paper.Seconds), g.of(3, k, paper.Seconds))),
-			quantity(name+", gain over ACL", learner.label, "%", published[1], gain(g.of(2, k, paper.Seconds), g.of(3, k, paper.Seconds))),
-			quantity(name+", gain over FIFO", acl.label, "%", published[2], gain(g.of(0, k, paper.Seconds), g.of(2, k, paper.Seconds))))
+			quantity(name+", gain over FIFO", learner.label, "%", published[0], gain(g.seconds(0, k), g.seconds(3, k))),
+			quantity(name+", gain over ACL", learner.label, "%", published[1], gain(g.seconds(2, k), g.seconds(3, k))),
+			quantity(name+", gain over FIFO", acl.label, "%", published[2], gain(g.seconds(0, k), g.seconds(2, k))))
 	}
 	return f, nil
 }

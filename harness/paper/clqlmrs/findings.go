@@ -54,17 +54,35 @@ func learnt(b *paper.Bench) (lessons, error) {
 	return b.Trials(cases...)
 }
 
-// of is a metric of a scheduler in an environment, the mean of layouts for each
-// seed.
-func (l lessons) of(scheduler, environment int, metric func(*paper.Trial) float64) []float64 {
-	return meanOf(l[(scheduler*len(environments)+environment)*layouts:][:layouts], metric)
+// in are the trials of a scheduler in an environment, by layout.
+func (l lessons) in(scheduler, environment int) [][]paper.Trial {
+	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
 
-// meanOf is a metric's mean over several settings for each seed.
-func meanOf(settings [][]paper.Trial, metric func(*paper.Trial) float64) []float64 {
+func (l lessons) rate(scheduler, environment int, of paper.Rate) []stats.Share {
+	return together(l.in(scheduler, environment), of)
+}
+
+func (l lessons) seconds(scheduler, environment int) []float64 {
+	return meanSeconds(l.in(scheduler, environment))
+}
+
+// together is the rate over several settings for each seed.
+func together(settings [][]paper.Trial, of paper.Rate) []stats.Share {
+	sum := make([]stats.Share, len(settings[0]))
+	for _, trials := range settings {
+		for i, x := range paper.Each(trials, of) {
+			sum[i] = sum[i].Plus(x)
+		}
+	}
+	return sum
+}
+
+// meanSeconds is the mean time over several settings for each seed.
+func meanSeconds(settings [][]paper.Trial) []float64 {
 	sum := make([]float64, len(settings[0]))
 	for _, trials := range settings {
-		for i, x := range paper.Each(trials, metric) {
+		for i, x := range paper.Each(trials, paper.Seconds) {
 			sum[i] += x / float64(len(settings))
 		}
 	}
@@ -83,12 +101,17 @@ func learning(b *paper.Bench) (*paper.Figure, error) {
 	for i, s := range learners {
 		row := paper.Row{Name: s.label}
 		for k := range environments {
-			row.Cells = append(row.Cells, paper.ValueOf(stats.Mean(trials.of(i, k, paper.CacheRate))), paper.ValueOf(stats.Mean(trials.of(i, k, paper.LocalRate))))
+			row.Cells = append(row.Cells, paper.ValueOf(stats.MeanShare(trials.rate(i, k, paper.CacheRate))), paper.ValueOf(stats.MeanShare(trials.rate(i, k, paper.LocalRate))))
 		}
 		f.Rows = append(f.Rows, row)
 	}
 	f.Notes = []string{"The first two are the paper's training environment: 8 nodes, odd and even racks, one slot each, half of the blocks cached; in the third 60 % are; four layouts a seed. ACL may wait, and with C = D = 2000 waits for slots to come free again; the others never wait."}
 	return f, nil
+}
+
+// rateOf is a rate of trials, with its interval.
+func rateOf(trials []paper.Trial, of paper.Rate) paper.Value {
+	return paper.ValueOf(stats.MeanShare(paper.Each(trials, of)))
 }
 
 // training is what becomes of the learner's rates the longer it is trained.
@@ -104,11 +127,8 @@ func training(b *paper.Bench) (*paper.Figure, error) {
 		return nil, err
 	}
 	add := func(name string, of []paper.Trial) {
-		mean := func(metric func(*paper.Trial) float64) paper.Value {
-			return paper.ValueOf(stats.Mean(paper.Each(of, metric)))
-		}
 		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
-			mean(paper.CacheRate), mean(paper.LocalRate), mean(paper.Seconds), paper.ValueOf(longer(paper.Each(t[0], paper.Seconds), paper.Each(of, paper.Seconds))),
+			rateOf(of, paper.CacheRate), rateOf(of, paper.LocalRate), paper.ValueOf(stats.Mean(paper.Each(of, paper.Seconds))), paper.ValueOf(longer(paper.Each(t[0], paper.Seconds), paper.Each(of, paper.Seconds))),
 		}})
 	}
 	for i, n := range episodes[:len(episodes)-1] {
@@ -117,7 +137,7 @@ func training(b *paper.Bench) (*paper.Figure, error) {
 	add(episodes[len(episodes)-1]+" episodes, epsilon 0.01", t[1])
 	add("by class", t[2])
 	add("matching", t[0])
-	f.Notes = []string{"A table of maps and nodes is trained on one order in which nodes come free. In a run they come free otherwise, and the less the learner has strayed from its own path in training, the less it knows there. A table of classes has no such path."}
+	f.Notes = []string{"A table of maps and nodes is trained on one order in which nodes come free. In a run they come free otherwise, and the less the learner has strayed from its own path in training, the less it knows there. A table of classes has no such path.", cachedNote(t...)}
 	return f, nil
 }
 
@@ -133,8 +153,7 @@ func bound(b *paper.Bench) (*paper.Figure, error) {
 	for i, s := range bounded {
 		row := paper.Row{Name: s.label}
 		for k := range settings {
-			e := paper.RatioOfMeans(g.of(i, k, paper.CachedShare), g.of(i, k, paper.CacheRate))
-			row.Cells = append(row.Cells, paper.ValueOf(scaled(e, 100)))
+			row.Cells = append(row.Cells, rateOf(g.at(i, k), paper.HitShare))
 		}
 		f.Rows = append(f.Rows, row)
 	}
@@ -142,23 +161,18 @@ func bound(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-func scaled(e stats.Estimate, by float64) stats.Estimate {
-	e.Value, e.Lo, e.Hi = e.Value*by, e.Lo*by, e.Hi*by
-	return e
-}
-
 func overACL(b *paper.Bench) (*paper.Figure, error) {
-	f := &paper.Figure{X: "setting", Columns: []string{"ACL cache %", "CLQLMRS cache %", "more, points", "local more, points", "time saved %"}}
+	f := &paper.Figure{X: "setting", Columns: []string{"cached %", "ACL cache %", "CLQLMRS cache %", "more, points", "local more, points", "time saved %"}}
 	add := func(name string, x paper.Setting) error {
 		t, err := b.Trials(acl.in(x), learner.in(x))
 		if err != nil {
 			return err
 		}
-		of := func(i int, metric func(*paper.Trial) float64) []float64 { return paper.Each(t[i], metric) }
+		of := func(i int, rate paper.Rate) []stats.Share { return paper.Each(t[i], rate) }
 		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
-			paper.ValueOf(stats.Mean(of(0, paper.CacheRate))), paper.ValueOf(stats.Mean(of(1, paper.CacheRate))),
+			given(of(0, paper.CachedShare)), rateOf(t[0], paper.CacheRate), rateOf(t[1], paper.CacheRate),
 			paper.ValueOf(more(of(0, paper.CacheRate), of(1, paper.CacheRate))), paper.ValueOf(more(of(0, paper.LocalRate), of(1, paper.LocalRate))),
-			paper.ValueOf(gain(of(0, paper.Seconds), of(1, paper.Seconds))),
+			paper.ValueOf(gain(paper.Each(t[0], paper.Seconds), paper.Each(t[1], paper.Seconds))),
 		}})
 		return nil
 	}
@@ -207,20 +221,18 @@ func actuators(b *paper.Bench) (*paper.Figure, error) {
 	f := &paper.Figure{X: "how decisions are carried out", Columns: []string{"time s", "longer than CLQLMRS ideal %", "cache %", "local %", "bound as decided %"}}
 	for i, name := range names {
 		t := trials[i]
-		of := func(metric func(*paper.Trial) float64) paper.Value {
-			return paper.ValueOf(stats.Mean(paper.Each(t, metric)))
-		}
 		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
-			of(paper.Seconds), paper.ValueOf(longer(paper.Each(trials[0], paper.Seconds), paper.Each(t, paper.Seconds))),
-			of(paper.CacheRate), of(paper.LocalRate),
-			of(func(t *paper.Trial) float64 {
+			paper.ValueOf(stats.Mean(paper.Each(t, paper.Seconds))), paper.ValueOf(longer(paper.Each(trials[0], paper.Seconds), paper.Each(t, paper.Seconds))),
+			rateOf(t, paper.CacheRate), rateOf(t, paper.LocalRate),
+			rateOf(t, func(t *paper.Trial) stats.Share {
 				d := t.Decisions
-				return 100 * float64(d.AsExpected) / float64(max(1, d.AsExpected+d.Otherwise+d.Unused))
+				return stats.Share{Part: int64(d.AsExpected), Of: int64(d.AsExpected + d.Otherwise + d.Unused)}
 			}),
 		}})
 	}
 	f.Notes = []string{
 		"ideal: at once, on the task named. labels: through YARN node labels, with the latency measured on a lab, and the ApplicationMaster's choice of map. Planned: splits name one host each and are in the order of the learner's plan.",
+		cachedNote(trials...),
 	}
 	return f, nil
 }
@@ -229,8 +241,8 @@ func ownRules() []paper.Rule {
 	const ( // in learners
 		iFIFO, iACL, iLearner, iCumulative, iQ, iMatching, iPatient = 0, 1, 2, 3, 4, 7, 8
 	)
-	ratio := func(t lessons, i, k int, metric func(*paper.Trial) float64) stats.Estimate {
-		return paper.RatioOfMeans(t.of(iMatching, k, metric), t.of(i, k, metric))
+	ratio := func(t lessons, i, k int, of paper.Rate) stats.Estimate {
+		return times(t.rate(iMatching, k, of), t.rate(i, k, of))
 	}
 	withLearnt := func(judge func(t lessons) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
 		return func(b *paper.Bench) (paper.Judgement, error) {
@@ -268,7 +280,7 @@ func ownRules() []paper.Rule {
 			Text: "a cumulative reward falls below half of matching's cache rate with 20 maps",
 			Judge: withLearnt(func(t lessons) paper.Judgement {
 				j := paper.Judgement{Ours: ratio(t, iCumulative, 2, paper.CacheRate), Verdict: paper.Fails}
-				lost := more(t.of(iCumulative, 2, paper.CacheRate), t.of(iLearner, 2, paper.CacheRate))
+				lost := more(t.rate(iCumulative, 2, paper.CacheRate), t.rate(iLearner, 2, paper.CacheRate))
 				switch {
 				case j.Ours.Hi < 0.5:
 					j.Verdict = paper.Holds
@@ -285,7 +297,7 @@ func ownRules() []paper.Rule {
 			Judge: withLearnt(func(t lessons) paper.Judgement {
 				j := paper.Judgement{Verdict: paper.Holds}
 				for k := range environments {
-					e := more(t.of(iLearner, k, paper.CacheRate), t.of(iQ, k, paper.CacheRate))
+					e := more(t.rate(iLearner, k, paper.CacheRate), t.rate(iQ, k, paper.CacheRate))
 					if e.Value*e.Value >= j.Ours.Value*j.Ours.Value {
 						j.Ours = e
 					}
@@ -301,17 +313,17 @@ func ownRules() []paper.Rule {
 			ID: "F4", Parts: []string{"learning", "acl"}, Own: true, Unit: "points", Published: "-",
 			Text: "where a job fills the cluster once (8x1, three replicas), an ACL that waits for slots to come free again has more cache hits than the learner, which never waits, and takes longer",
 			Judge: withLearnt(func(t lessons) paper.Judgement {
-				e := more(t.of(iLearner, 0, paper.CacheRate), t.of(iPatient, 0, paper.CacheRate))
-				wait := longer(t.of(iLearner, 0, paper.Seconds), t.of(iPatient, 0, paper.Seconds))
+				e := more(t.rate(iLearner, 0, paper.CacheRate), t.rate(iPatient, 0, paper.CacheRate))
+				wait := longer(t.seconds(iLearner, 0), t.seconds(iPatient, 0))
 				j := paper.Judgement{Ours: e, Verdict: paper.Fails}
 				if e.Lo > 0 && wait.Lo > 0 {
 					j.Verdict = paper.Holds
 				}
 				j.Note = fmt.Sprintf("local %s more, time %s longer; ACL with C = 3: cache %s more, local %s more, time %s longer; FIFO hits %s",
-					paper.Text(more(t.of(iLearner, 0, paper.LocalRate), t.of(iPatient, 0, paper.LocalRate)), "points"), paper.Text(wait, "%"),
-					paper.Text(more(t.of(iLearner, 0, paper.CacheRate), t.of(iACL, 0, paper.CacheRate)), "points"),
-					paper.Text(more(t.of(iLearner, 0, paper.LocalRate), t.of(iACL, 0, paper.LocalRate)), "points"),
-					paper.Text(longer(t.of(iLearner, 0, paper.Seconds), t.of(iACL, 0, paper.Seconds)), "%"), paper.Text(stats.Mean(t.of(iFIFO, 0, paper.CacheRate)), "%"))
+					paper.Text(more(t.rate(iLearner, 0, paper.LocalRate), t.rate(iPatient, 0, paper.LocalRate)), "points"), paper.Text(wait, "%"),
+					paper.Text(more(t.rate(iLearner, 0, paper.CacheRate), t.rate(iACL, 0, paper.CacheRate)), "points"),
+					paper.Text(more(t.rate(iLearner, 0, paper.LocalRate), t.rate(iACL, 0, paper.LocalRate)), "points"),
+					paper.Text(longer(t.seconds(iLearner, 0), t.seconds(iACL, 0)), "%"), paper.Text(stats.MeanShare(t.rate(iFIFO, 0, paper.CacheRate)), "%"))
 				return j
 			}),
 		},
@@ -323,9 +335,7 @@ func ownRules() []paper.Rule {
 				if err != nil {
 					return paper.Judgement{}, err
 				}
-				of := func(i int) stats.Estimate {
-					return scaled(paper.RatioOfMeans(paper.Each(t[i], paper.CachedShare), paper.Each(t[i], paper.CacheRate)), 100)
-				}
+				of := func(i int) stats.Estimate { return stats.MeanShare(paper.Each(t[i], paper.HitShare)) }
 				j := paper.Judgement{Ours: of(0), Verdict: paper.Fails}
 				if j.Ours.Lo > 90 {
 					j.Verdict = paper.Holds
@@ -355,10 +365,10 @@ func ownRules() []paper.Rule {
 				if err != nil {
 					return paper.Judgement{}, err
 				}
-				times := func(i int) []float64 { return paper.Each(t[i], paper.Seconds) }
-				e := gain(times(0), times(1))
+				seconds := func(i int) []float64 { return paper.Each(t[i], paper.Seconds) }
+				e := gain(seconds(0), seconds(1))
 				return paper.Judgement{Ours: e, Verdict: paper.Above(e, 0), Note: fmt.Sprintf("cache hits %s more; matching, which learns nothing, saves %s",
-					paper.Text(more(paper.Each(t[0], paper.CacheRate), paper.Each(t[1], paper.CacheRate)), "points"), paper.Text(gain(times(0), times(2)), "%"))}, nil
+					paper.Text(more(paper.Each(t[0], paper.CacheRate), paper.Each(t[1], paper.CacheRate)), "points"), paper.Text(gain(seconds(0), seconds(2)), "%"))}, nil
 			},
 		},
 		{
@@ -378,7 +388,7 @@ func ownRules() []paper.Rule {
 					j.Verdict = paper.Holds
 				}
 				j.Note = fmt.Sprintf("labels alone %s longer, with %s of maps from the cache against %s planned and %s at once; what is left is the wait for the ApplicationMaster's heartbeat, which YARN's own scheduler pays as well", paper.Text(cost(1), "%"),
-					paper.Text(stats.Mean(paper.Each(t[1], paper.CacheRate)), "%"), paper.Text(stats.Mean(paper.Each(t[2], paper.CacheRate)), ""), paper.Text(stats.Mean(paper.Each(t[0], paper.CacheRate)), ""))
+					paper.Text(stats.MeanShare(paper.Each(t[1], paper.CacheRate)), "%"), paper.Text(stats.MeanShare(paper.Each(t[2], paper.CacheRate)), ""), paper.Text(stats.MeanShare(paper.Each(t[0], paper.CacheRate)), ""))
 				return j, nil
 			},
 		},

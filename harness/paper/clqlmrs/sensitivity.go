@@ -4,7 +4,6 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
-	"heddle/harness/stats"
 )
 
 // variant is the set-up with one thing that the paper leaves open taken
@@ -53,7 +52,7 @@ func delayed(wait string) scheduler {
 
 func sensitivity(b *paper.Bench) (*paper.Figure, error) {
 	f := &paper.Figure{X: "taken otherwise", Columns: []string{
-		"FIFO cache %", "ACL cache %", "CLQLMRS cache %", "CLQLMRS saves against FIFO %", "… Delay %", "… ACL %",
+		"cached %", "FIFO cache %", "ACL cache %", "CLQLMRS cache %", "CLQLMRS saves against FIFO %", "… Delay %", "… ACL %",
 	}}
 	var cases []paper.Case
 	for _, v := range variants() {
@@ -65,11 +64,11 @@ func sensitivity(b *paper.Bench) (*paper.Figure, error) {
 	}
 	for i, v := range variants() {
 		t := trials[4*i:]
-		cache := func(k int) paper.Value { return paper.ValueOf(stats.Mean(paper.Each(t[k], paper.CacheRate))) }
+		cache := func(k int) paper.Value { return rateOf(t[k], paper.CacheRate) }
 		saves := func(k int) paper.Value {
 			return paper.ValueOf(gain(paper.Each(t[k], paper.Seconds), paper.Each(t[3], paper.Seconds)))
 		}
-		f.Rows = append(f.Rows, paper.Row{Name: v.name, Cells: []paper.Value{cache(0), cache(2), cache(3), saves(0), saves(1), saves(2)}})
+		f.Rows = append(f.Rows, paper.Row{Name: v.name, Cells: []paper.Value{given(paper.Each(t[0], paper.CachedShare)), cache(0), cache(2), cache(3), saves(0), saves(1), saves(2)}})
 	}
 	f.Notes = []string{"The time of five applications at once is the mean of the five jobs. For these the learner is trained for 5,000 episodes, for 480 maps for 1,000: of more see training."}
 	return f, nil
