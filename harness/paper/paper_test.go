@@ -285,5 +285,10 @@ func TestLivePrediction(t *testing.T) {
 		if low, high := row.CachePct.Value, row.LocalPct.Value; !(low >= 0 && low <= high && high <= 100) {
 			t.Errorf("%s under %s: cache %v %%, local %v %%", row.Workload, row.Model, low, high)
 		}
+		for _, rate := range []Value{row.CachePct, row.LocalPct, row.AdherencePct} {
+			if !math.IsNaN(float64(rate.Value)) && !(rate.CI95[0] >= 0 && rate.CI95[0] < rate.CI95[1] && rate.CI95[1] <= 100) {
+				t.Errorf("%s under %s: a rate of %v %%", row.Workload, row.Model, rate)
+			}
+		}
 	}
 }

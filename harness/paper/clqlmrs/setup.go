@@ -71,16 +71,43 @@ func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	return list, place.New(racks)
 }
 
-// Config is the testbed with its blocks placed by HDFS's rules, and cached copies
-// spread over each input as far as there is room.
+// cachedMaps is how many maps of a job, one of so many at once, have their block
+// cached: what the job's part of the cache holds, to the nearest whole block.
+func (x testbed) cachedMaps(job, jobs int) int {
+	upTo := func(n int) int { return int(math.Round(x.cacheBlocks() * float64(n) / float64(jobs))) }
+	return min(x.maps, upTo(job+1)-upTo(job))
+}
+
+func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64(x.blockMiB<<20) }
+
+// cacheBytes are the nodes' caches: whole blocks, as many on each as can be, and
+// what is left over on the nodes with the most memory; and on each so many more.
+func (x testbed) cacheBytes(more int) []int64 {
+	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
+	for i, gb := range ramGB {
+		rank := 0 // nodes with more memory, or as much and before it
+		for k, other := range ramGB {
+			if other > gb || other == gb && k < i {
+				rank++
+			}
+		}
+		blocks := all/len(ramGB) + more
+		if rank < all%len(ramGB) {
+			blocks++
+		}
+		bytes[i] = int64(blocks) * x.blockMiB << 20
+	}
+	return bytes
+}
+
+// Config is the testbed with its blocks placed by HDFS's rules, and as many maps'
+// blocks cached as cachedMaps says, spread over each input.
 func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = x.beatMs
 	c.Cluster.WritesWait = true
-	share := make([]int64, len(ramGB))
 	var topology *place.Topology
 	c.Cluster.Nodes, topology = nodes(len(ramGB), func(i int) sim.Node {
-		share[i] = int64(x.cacheGiB * (1 << 30) / float64(len(ramGB)))
 		slots := max(1, int32(math.Floor(ramGB[i]/x.containerGB)))
 		return sim.Node{
 			Capacity: cluster.Resource{MemoryMB: slots * container.MemoryMB, VCores: slots}, Cores: cores,
@@ -96,18 +123,34 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 			}
 		}
 	}
-	cache := place.NewCache(share)
 	var jobs []sim.Job
 	for i, a := range apps {
 		// The same blocks for each application: what has been learnt for one
 		// serves all.
-		key := draw.Stream(seed, "blocks").At(uint64(i))
-		jobs = append(jobs, x.job(a, key, topology, cache, len(apps)))
+		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
+	}
+	// Where the replicas leave a node's cache empty and others full, caches are a
+	// block larger, until all blocks that are to be cached are.
+	for more := 0; !x.fill(place.NewCache(x.cacheBytes(more)), jobs, seed); more++ {
 	}
 	return c, jobs, nil
 }
 
-func (x testbed) job(a application, key draw.Key, topology *place.Topology, cache *place.Cache, of int) sim.Job {
+func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
+
+// fill caches the jobs' inputs. It is false if the cache has no room for all.
+func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
+	for i := range jobs {
+		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
+		j.Cached = cluster.Hosts{}
+		if cache.File(&j.Cached, blocksOf(seed, i).At(1), &j.Replicas, x.blockMiB<<20, place.Directive{Blocks: want, Copies: 1}) < want {
+			return false
+		}
+	}
+	return true
+}
+
+func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.Job {
 	block := x.blockMiB << 20
 	j := sim.Job{SlowStart: x.slowStart}
 	j.Name, j.User, j.Queue = a.name, "bench", "default"
@@ -120,8 +163,6 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology, cach
 		OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10,
 	}}
 	topology.File(&j.Replicas, key.At(0), x.maps, cluster.None, replication)
-	room := x.cacheGiB * (1 << 30) / float64(of)
-	cache.File(&j.Cached, key.At(1), &j.Replicas, block, place.Directive{Fraction: min(1, room/(float64(block)*float64(x.maps))), Copies: 1})
 	return j
 }
 

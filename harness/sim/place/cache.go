@@ -1,7 +1,9 @@
 package place
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
@@ -16,13 +18,8 @@ type Cache struct {
 
 // NewCache is an empty cache of so many bytes on each node.
 func NewCache(size []int64) *Cache {
-	c := &Cache{size: append([]int64(nil), size...), room: make([]int64, len(size))}
-	c.Reset()
-	return c
+	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
-
-// Reset drops all copies.
-func (c *Cache) Reset() { copy(c.room, c.size) }
 
 // Room is how many bytes a node has left.
 func (c *Cache) Room(n cluster.NodeID) int64 { return c.room[n] }
@@ -32,29 +29,46 @@ func (c *Cache) Free(n cluster.NodeID, bytes int64) { c.room[n] = min(c.size[n],
 
 // Directive is how much of a file HDFS is told to cache.
 type Directive struct {
-	Fraction float64 // of its blocks, 0 to 1
-	Copies   int     // of each
+	Blocks int // how many of its blocks
+	Copies int // of each
 }
 
-// File adds to cached the nodes that cache each block of a file: of a fraction
-// of the blocks so many copies, each on a node that has a replica and room.
-// Block i of the file is block i of replicas, and blockBytes long.
+// File adds to cached the nodes that cache each block of a file, and returns how
+// many blocks are cached. A copy is on a node that has a replica and room. Block i
+// of the file is block i of replicas, and blockBytes long.
 //
-// Which blocks is spread over the file as evenly as can be, from a place that the
-// key draws: of n blocks the number is within two of n times the fraction, and a
-// larger fraction has the blocks of a smaller one too. Which of the replicas is
-// drawn in proportion to the free shares of the nodes' caches, as the NameNode
-// does it (CacheReplicationMonitor of Hadoop 3.4), which knows them later than
-// here.
-func (c *Cache) File(cached *cluster.Hosts, key draw.Key, replicas *cluster.Hosts, blockBytes int64, d Directive) {
-	start := int32(0)
-	for b, end := range replicas.Ends {
-		if spread(key, b) < d.Fraction {
-			cached.Nodes = c.block(cached.Nodes, key.At(uint64(b)), replicas.Nodes[start:end], blockBytes, d.Copies)
-		}
-		cached.Ends = append(cached.Ends, int32(len(cached.Nodes)))
-		start = end
+// The blocks are spread over the file as evenly as can be, from a place that the
+// key draws; where there is room for all, those of a smaller directive are among
+// those of a larger one. A block without a replica on a node with room is passed
+// over for the next, so fewer blocks than told are cached only if no other has
+// one. Which of the replicas is drawn in proportion to the free shares of the
+// nodes' caches, as the NameNode does it (CacheReplicationMonitor of Hadoop 3.4),
+// which knows them later than here.
+func (c *Cache) File(cached *cluster.Hosts, key draw.Key, replicas *cluster.Hosts, blockBytes int64, d Directive) int {
+	order := make([]int, len(replicas.Ends))
+	for b := range order {
+		order[b] = b
 	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(spread(key, a), spread(key, b)) })
+	copies := make([][]cluster.NodeID, len(order))
+	blocks := 0
+	for _, b := range order {
+		if blocks >= d.Blocks {
+			break
+		}
+		start := int32(0)
+		if b > 0 {
+			start = replicas.Ends[b-1]
+		}
+		copies[b] = c.block(nil, key.At(uint64(b)), replicas.Nodes[start:replicas.Ends[b]], blockBytes, d.Copies)
+		if len(copies[b]) > 0 {
+			blocks++
+		}
+	}
+	for _, nodes := range copies {
+		cached.Add(nodes...)
+	}
+	return blocks
 }
 
 // spread is number b of a sequence in [0, 1) of which any stretch is spread

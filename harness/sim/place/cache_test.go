@@ -21,18 +21,18 @@ func TestDirective(t *testing.T) {
 		blocks := rapid.IntRange(0, 300).Draw(t, "blocks")
 		size := rapid.Int64Range(0, 100).Draw(t, "size")
 		bytes := rapid.Int64Range(1, 20).Draw(t, "block")
-		fraction := rapid.Float64Range(0, 1).Draw(t, "fraction")
+		told := rapid.IntRange(0, blocks).Draw(t, "told")
 		copies := rapid.IntRange(1, 3).Draw(t, "copies")
 		key := draw.Key(rapid.Uint64().Draw(t, "key"))
 		var replicas, cached cluster.Hosts
 		New(rackOf).File(&replicas, key.At(1), blocks, cluster.None, 3)
 		c := NewCache(slices.Repeat([]int64{size}, nodes))
-		c.File(&cached, key, &replicas, bytes, Directive{fraction, copies})
+		said := c.File(&cached, key, &replicas, bytes, Directive{told, copies})
 		if len(cached.Ends) != blocks {
 			t.Fatalf("%d blocks, want %d", len(cached.Ends), blocks)
 		}
 		used := make([]int64, nodes)
-		some, full := 0, false
+		some := 0
 		for b := range blocks {
 			has, on := of(&replicas, b), of(&cached, b)
 			for i, n := range on {
@@ -55,21 +55,30 @@ func TestDirective(t *testing.T) {
 			if u > size || c.Room(cluster.NodeID(n)) != size-u {
 				t.Errorf("node %d holds %d of %d and says it has %d left", n, u, size, c.Room(cluster.NodeID(n)))
 			}
-			full = full || c.Room(cluster.NodeID(n)) < bytes
 		}
-		if want := fraction * float64(blocks); !full && math.Abs(float64(some)-want) > 2 {
-			t.Errorf("%d blocks are cached, want %.1f", some, want)
+		if some != said || some > told {
+			t.Errorf("%d blocks are cached, want %d of %d", some, said, told)
+		}
+		for b := range blocks {
+			if some == told || len(of(&cached, b)) > 0 {
+				continue
+			}
+			for _, n := range of(&replicas, b) {
+				if c.Room(n) >= bytes {
+					t.Errorf("%d of %d blocks are cached; node %d has room for block %d", some, told, n, b)
+				}
+			}
 		}
 	})
 }
 
-// TestLargerFraction has the blocks of the smaller one.
-func TestLargerFraction(t *testing.T) {
+// TestLargerDirective has the blocks of the smaller one.
+func TestLargerDirective(t *testing.T) {
 	top := racks(4, 4)
 	var replicas, little, much cluster.Hosts
 	top.File(&replicas, 5, 200, cluster.None, 2)
-	NewCache(slices.Repeat([]int64{1000}, 8)).File(&little, 6, &replicas, 1, Directive{.3, 1})
-	NewCache(slices.Repeat([]int64{1000}, 8)).File(&much, 6, &replicas, 1, Directive{.6, 1})
+	NewCache(slices.Repeat([]int64{1000}, 8)).File(&little, 6, &replicas, 1, Directive{60, 1})
+	NewCache(slices.Repeat([]int64{1000}, 8)).File(&much, 6, &replicas, 1, Directive{120, 1})
 	for b := range 200 {
 		if len(of(&little, b)) > len(of(&much, b)) {
 			t.Errorf("block %d is cached of a third and not of two", b)
