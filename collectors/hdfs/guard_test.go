@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -25,7 +27,7 @@ func TestFilesFromADataNode(t *testing.T) {
 	}{
 		"as it should be": {stream: join(readAnswer(512, 0), packet(content[:1000]), packet(content[1000:]), packet(nil))},
 		"one message of 32 GiB": {
-			binary.AppendUvarint(nil, 32<<30), "DataNode 10.0.0.9:9866: announced a message of 34359738368 bytes, more than 1048576",
+			binary.AppendUvarint(nil, 32<<30-1), "DataNode 10.0.0.9:9866: announced a message of 34359738367 bytes, more than 1048576",
 		},
 		"a negative length of data": {
 			join(readAnswer(512, 0), header(4+4, -1), make([]byte, 4)), "announced -1 bytes of data",
@@ -57,14 +59,29 @@ func TestFilesFromADataNode(t *testing.T) {
 	}
 }
 
+// A read does not wait for ever for a DataNode that says nothing.
+func TestSilentDataNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := readFrom(t)
+		start := time.Now()
+		_, err := read(nil)
+		if err == nil || !strings.Contains(err.Error(), "DataNode 10.0.0.9:9866") || time.Since(start) != dataNodeSilence {
+			t.Errorf("after %v: %v, want an error after %v", time.Since(start), err, dataNodeSilence)
+		}
+	})
+}
+
 // FuzzDataNode: whatever a DataNode sends, a read ends.
 func FuzzDataNode(f *testing.F) {
 	f.Add(join(readAnswer(512, 0), packet(content), packet(nil)))
 	f.Add(join(readAnswer(512, 0), packet(nil)))
 	f.Add(join(readAnswer(1, 0), header(100, 2<<30-1)))
-	f.Add(binary.AppendUvarint(nil, 32<<30))
+	f.Add(binary.AppendUvarint(nil, 32<<30-1))
 	read := readFrom(f)
 	f.Fuzz(func(t *testing.T, stream []byte) {
+		if stream == nil {
+			stream = []byte{}
+		}
 		defer allocatesAtMost(t, 4<<20+10*len(stream))()
 		if got, err := read(stream); err == nil && len(got) != len(content) {
 			t.Errorf("read %d bytes of %d without an error", len(got), len(content))
@@ -98,7 +115,7 @@ func TestFilesFromANameNode(t *testing.T) {
 var content = bytes.Repeat([]byte("0123456789abcdef"), 100)
 
 // readFrom returns what reads a file of one block, of which the only replica's
-// DataNode answers with stream and closes.
+// DataNode answers with stream and closes; with nil, it says nothing.
 func readFrom(t testing.TB) (read func(stream []byte) ([]byte, error)) {
 	block := message(
 		1, message(1, "pool", 2, 7, 3, 1, 4, len(content)), 2, 0,
@@ -125,6 +142,9 @@ func readFrom(t testing.TB) (read func(stream []byte) ([]byte, error)) {
 		buf := make([]byte, 64<<10)
 		if _, err := c.Read(buf); err == nil { // the request comes in one write
 			c.Write(sent)
+		}
+		if sent == nil {
+			io.Copy(io.Discard, c)
 		}
 	}}
 	client := fakeCluster{"a:1": nn, "10.0.0.9:9866": dn}.client(t, "a:1")

@@ -42,13 +42,16 @@ func TestStrangersChangeNothing(t *testing.T) {
 		strings.ToUpper(testToken), testToken + "," + testToken, strings.Repeat(testToken, 100),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		token := rapid.OneOf(rapid.SampledFrom(near), rapid.String()).Filter(func(s string) bool { return s != testToken }).Draw(t, "token")
-		scheme := rapid.SampledFrom([]string{"Bearer ", "bearer ", "BEARER ", "Basic ", "Bearer", ""}).Draw(t, "scheme")
+		header := rapid.SampledFrom([]string{"Bearer ", "bearer ", "BEARER ", "Basic ", "Bearer", ""}).Draw(t, "scheme") +
+			rapid.OneOf(rapid.SampledFrom(near), rapid.String()).Draw(t, "token")
+		if len(header) > 7 && strings.EqualFold(header[:7], "Bearer ") && header[7:] == testToken {
+			t.Skip("the token after all")
+		}
 		path := rapid.SampledFrom([]string{"/drop-caches", "//drop-caches", "/./drop-caches", "/info/../drop-caches", "/samples", "/info", "/metrics", "/"}).Draw(t, "path")
 		r := httptest.NewRequestWithContext(context.Background(),
 			rapid.SampledFrom([]string{"POST", "GET", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH"}).Draw(t, "method"),
 			path, strings.NewReader(rapid.String().Draw(t, "body")))
-		r.Header["Authorization"] = []string{scheme + token}
+		r.Header["Authorization"] = []string{header}
 		if rapid.Bool().Draw(t, "token elsewhere") {
 			r.URL.RawQuery = "token=" + testToken
 			r.Header.Set("Cookie", "Authorization=Bearer "+testToken)
