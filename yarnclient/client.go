@@ -56,7 +56,9 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// maxBodyBytes bounds an answer: the task list of 100,000 tasks is some 40 MB.
+// maxBodyBytes bounds an answer, unpacked: the task list of 100,000 tasks is
+// some 40 MB. It bounds the lists decoded from one too, which of real answers
+// are smaller than the text: "{}" may become an element of hundreds of bytes.
 const maxBodyBytes = 256 << 20
 
 // client is one daemon, or several that stand in for each other, and how to

@@ -148,6 +148,9 @@ func (s *scanner) element(v reflect.Value) error {
 		s.pos += n
 		return nil
 	}
+	if s.listBytes += int(v.Type().Elem().Size()); s.listBytes > maxBodyBytes {
+		return s.errorf("lists are limited to %d MiB; ask for less", maxBodyBytes>>20)
+	}
 	v.Grow(1)
 	v.SetLen(v.Len() + 1)
 	last := v.Index(v.Len() - 1)

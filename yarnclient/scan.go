@@ -14,6 +14,8 @@ type scanner struct {
 	data  []byte
 	pos   int
 	depth int
+	// listBytes is how much the elements of all lists take.
+	listBytes int
 }
 
 const maxDepth = 200

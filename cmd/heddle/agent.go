@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
 
@@ -26,25 +25,31 @@ func agentCommand() *cli.Command {
 		Description: `Samples CPU, load, memory, disks and network once a second and serves them to
 whoever has the token: /metrics for Prometheus, /samples and /info as JSON.
 
-   heddle agent --token-file /etc/heddle/agent.token --node worker1
+   heddle agent --token-file agent.token --tls-cert worker1.pem --tls-key worker1.key --node worker1
 
-Without --token-file a token is made in the user's state directory, and the
-file's path printed.
+With TLS it listens on every address. Without TLS the token can be read on the
+network, so it listens on loopback only, unless --listen names another address:
+
+   heddle agent --token-file agent.token --listen 10.0.0.11:9177 --node worker1
+
+A cluster file holds each agent's url and tokenFile, and as caFile the CA that
+signed its certificate. Without --token-file a token is made in the user's state
+directory, and the file's path printed.
 
 With --watchdog it also looks after a cluster: when a harness that steers it died,
 the agent does what 'heddle labels restore' does. One or more agents may.
 
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "`ADDR` to serve on, host:port", Value: ":" + strconv.Itoa(agent.DefaultPort)},
+			&cli.StringFlag{Name: "listen", Usage: fmt.Sprintf("`ADDR` to serve on, host:port (default: with TLS :%[1]d, without 127.0.0.1:%[1]d)", agent.DefaultPort)},
 			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token, mode 0600"},
 			&cli.StringFlag{Name: "cgroup", Usage: "measure the control group `PATH` and this network namespace, not the host"},
 			&cli.StringFlag{Name: "node", Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
 			&cli.DurationFlag{Name: "interval", Usage: "`TIME` between samples", Value: time.Second},
 			&cli.DurationFlag{Name: "keep", Usage: "how long samples stay in memory", Value: time.Hour},
-			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE`; serves HTTPS"},
-			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE`"},
-			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads"},
+			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
+			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` with the certificate's key"},
+			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
 			&cli.StringSliceFlag{Name: "resident", Usage: "keep files at `PATH` in memory, that a slow disk is not read for them"},
 			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was when a harness died that steered it"},
 			clusterFlag(),

@@ -15,16 +15,21 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
 const (
 	clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-	// maxFrameBytes is Hadoop's own limit, ipc.maximum.response.length.
+	// maxFrameBytes is Hadoop's own default of ipc.maximum.response.length.
 	maxFrameBytes = 128 << 20
 	// trustedBytes is what a frame may make us allocate before its bytes come.
-	trustedBytes = 1 << 20
+	trustedBytes = 64 << 10
+	// maxMessages bounds the protobuf messages in one answer, since two bytes of
+	// an answer can become a message of some 200 in memory. Of real ones 128 MiB
+	// hold 2.5 million: a message has 50 bytes and more.
+	maxMessages = 4 << 20
 
 	contextCallID = -3
 	noRetryCount  = -1
@@ -261,13 +266,9 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := binary.BigEndian.Uint32(head)
-	if size == 0 || size > maxFrameBytes {
-		if string(head) == "HTTP" {
-			return nil, &protocolError{"answered in HTTP"}
-		}
-		text, _ := r.Peek(min(r.Buffered(), 40))
-		return nil, &protocolError{fmt.Sprintf("answered %q, which is not Hadoop IPC", text)}
+	size := int32(binary.BigEndian.Uint32(head)) // as Java has it
+	if size <= 0 || size > maxFrameBytes {
+		return nil, badLength(r, head, size)
 	}
 	_, _ = r.Discard(4) // peeked already
 	if size <= trustedBytes {
@@ -280,11 +281,66 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return frame.Bytes(), unexpected(err)
 }
 
+// badLength says what is wrong with a frame's length: a text in its place is
+// another protocol's.
+func badLength(r *bufio.Reader, head []byte, size int32) error {
+	isText := func(c byte) bool { return c >= ' ' && c <= '~' || c == '\r' || c == '\n' }
+	switch {
+	case string(head) == "HTTP":
+		return &protocolError{"answered in HTTP"}
+	case size == 0 || isText(head[0]) && isText(head[1]) && isText(head[2]) && isText(head[3]):
+		text, _ := r.Peek(min(r.Buffered(), 40))
+		return &protocolError{fmt.Sprintf("answered %q, which is not Hadoop IPC", text)}
+	case size < 0:
+		return &protocolError{fmt.Sprintf("announced an answer of %d bytes, a negative length", size)}
+	}
+	return &protocolError{fmt.Sprintf("announced an answer of %d bytes, above the %d that Hadoop's clients take by default (ipc.maximum.response.length)",
+		size, maxFrameBytes)}
+}
+
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// unmarshal decodes an answer into resp, unless it holds too many messages.
+func unmarshal(body []byte, resp proto.Message) error {
+	if len(body) > 2*maxMessages { // each takes two bytes at least
+		left := maxMessages
+		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
+			return err
+		}
+	}
+	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, resp)
+}
+
+// countMessages takes the messages in b off left. Messages of the types that
+// NameNodes answer with do not nest in themselves, so that its depth is bounded.
+func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error {
+	if *left--; *left < 0 {
+		return fmt.Errorf("more than %d messages in it", maxMessages)
+	}
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
+			return protowire.ParseError(n)
+		}
+		field := d.Fields().ByNumber(number)
+		if kind == protowire.BytesType && field != nil && field.Message() != nil {
+			inner, _ := protowire.ConsumeBytes(b)
+			if err := countMessages(inner, field.Message(), left); err != nil {
+				return err
+			}
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // parseReply splits a frame into its header and, after success, the message.

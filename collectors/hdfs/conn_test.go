@@ -4,13 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
@@ -22,7 +26,12 @@ func FuzzReadReply(f *testing.F) {
 	f.Add(fakeReply{garbage: true}.frame())
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n"))
 	f.Add([]byte{0x07, 0xff, 0xff, 0xff, 1, 2})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xfb, 1, 2})
+	f.Add([]byte{0, 0, 0, 5, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Add(must(appendFrame(nil, successHeader(), emptyEntries(1000))))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		// An element of two bytes becomes a message of some 200.
+		defer allocatesAtMost(t, 1<<20+500*len(b))()
 		frame, err := readFrame(bufio.NewReader(bytes.NewReader(b)))
 		if err != nil {
 			return
@@ -40,7 +49,7 @@ func FuzzReadReply(f *testing.F) {
 		// What follows in a call must stand whatever the message holds.
 		_ = remoteError("m", "a:1", header).Error()
 		for _, m := range []proto.Message{&hdfspb.GetListingResponse{}, &hdfspb.ListCacheDirectivesResponse{}} {
-			if proto.Unmarshal(body, m) != nil {
+			if unmarshal(body, m) != nil {
 				continue
 			}
 			if l, ok := m.(*hdfspb.GetListingResponse); ok {
@@ -52,18 +61,60 @@ func FuzzReadReply(f *testing.F) {
 	})
 }
 
-// A length that promises much does not make us allocate much.
+// What is allocated for a frame follows the bytes that came of it.
 func TestLongFrameIsNotTrusted(t *testing.T) {
-	frame := binary.BigEndian.AppendUint32(nil, maxFrameBytes)
-	frame = append(frame, make([]byte, 100)...)
+	for _, came := range []int{0, 100, 1 << 20, 10 << 20} {
+		frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+came), maxFrameBytes)
+		frame = append(frame, make([]byte, came)...)
+		check := allocatesAtMost(t, 256<<10+10*came)
+		if _, err := readFrame(bufio.NewReader(bytes.NewReader(frame))); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("a frame cut after %d bytes: %v", came, err)
+		}
+		check()
+	}
+}
+
+// Megabytes of empty messages would become gigabytes.
+func TestManyMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := fakeReply{message: emptyEntries(maxMessages + 1)}
+		c := fakeCluster{"a:1": active(func(fakeCall) fakeReply { return answer })}.client(t, "a:1")
+		defer allocatesAtMost(t, 20*maxMessages)()
+		_, err := c.Names(t.Context(), "/d")
+		if err == nil || !strings.Contains(err.Error(), "NameNode a:1: answer to getListing not understood: more than 4194304 messages") {
+			t.Errorf("error %.300v", err)
+		}
+	})
+}
+
+// emptyEntries is a listing of n files of which nothing is said.
+func emptyEntries(n int) proto.Message {
+	const listing, file = 1, 1
+	entry := protowire.AppendBytes(protowire.AppendTag(nil, file, protowire.BytesType), nil)
+	return unknown(protowire.AppendBytes(protowire.AppendTag(nil, listing, protowire.BytesType), bytes.Repeat(entry, n)))
+}
+
+// unknown is a message of just these bytes.
+func unknown(b []byte) proto.Message {
+	m := &hdfspb.Empty{}
+	m.ProtoReflect().SetUnknown(b)
+	return m
+}
+
+func successHeader() proto.Message {
+	return &hdfspb.ResponseHeader{CallId: proto.Uint32(1), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}
+}
+
+// allocatesAtMost fails a test whose process has allocated more when the
+// function that it returns is called.
+func allocatesAtMost(t testing.TB, bytes int) (check func()) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := readFrame(bufio.NewReader(bytes.NewReader(frame))); err == nil {
-		t.Error("a cut frame is taken")
-	}
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-		t.Errorf("%d bytes allocated for a frame of 100", n)
+	return func() {
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(bytes) {
+			t.Errorf("%d bytes allocated, want at most %d", n, bytes)
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, metho
 		return remoteError(method, cn.address, r.header)
 	}
 	c.answered.Store(true)
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(r.body, resp); err != nil {
+	if err := unmarshal(r.body, resp); err != nil {
 		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.address, method, err)
 	}
 	return nil

@@ -296,6 +296,8 @@ func TestNotANameNode(t *testing.T) {
 		"ssh":         {say("SSH-2.0-OpenSSH_9.2\r\n"), ErrUnreachable, []string{`answered "SSH-2.0-OpenSSH_9.2\r\n", which is not Hadoop IPC`, nextStep}},
 		"closes":      {say(""), ErrUnreachable, []string{"closed before any answer", nextStep}},
 		"zero length": {say("\x00\x00\x00\x00"), ErrUnreachable, []string{`answered "\x00\x00\x00\x00", which is not Hadoop IPC`, nextStep}},
+		"too large":   {say("\x08\x00\x00\x01"), ErrUnreachable, []string{"NameNode a:1: announced an answer of 134217729 bytes, above the 134217728", "ipc.maximum.response.length"}},
+		"negative":    {say("\xff\xff\xff\xfb"), ErrUnreachable, []string{"NameNode a:1: announced an answer of -5 bytes, a negative length"}},
 		"cut frame":   {say("\x00\x00\x00\x10ab"), ErrUnreachable, []string{"unexpected EOF"}},
 		"no header":   {say("\x00\x00\x00\x02\x7fa"), ErrUnreachable, []string{"answer not understood: response header", nextStep}},
 		"secure": {refuse(fakeReply{

@@ -108,8 +108,15 @@ func (f fakeCluster) dial(_ context.Context, _, address string) (net.Conn, error
 			panic(err)
 		}
 	}()
-	return ours, nil
+	return tcpLike{ours}, nil
 }
+
+// tcpLike takes a deadline after the other side has closed, as TCP does and a
+// pipe does not.
+type tcpLike struct{ net.Conn }
+
+func (c tcpLike) SetDeadline(t time.Time) error     { _ = c.Conn.SetDeadline(t); return nil }
+func (c tcpLike) SetReadDeadline(t time.Time) error { _ = c.Conn.SetReadDeadline(t); return nil }
 
 func (nn *fakeNameNode) seen() []fakeCall {
 	nn.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"path"
 	"time"
 
@@ -28,7 +27,7 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 		Addresses:        c.options.NameNodes,
 		User:             c.options.User,
 		NamenodeDialFunc: c.dialFiles,
-		DatanodeDialFunc: c.options.DialContext,
+		DatanodeDialFunc: c.dialDataNode,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
@@ -40,37 +39,6 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	}
 	c.files = files
 	return files, nil
-}
-
-// dialFiles limits each wait for a NameNode's answer, which colinmarc/hdfs
-// would wait for for ever.
-func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
-	defer cancel()
-	nc, err := c.options.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &limitedConn{nc, c.options.CallTimeout}, nil
-}
-
-type limitedConn struct {
-	net.Conn
-	limit time.Duration
-}
-
-func (l *limitedConn) Read(b []byte) (int, error) {
-	if err := l.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
-	}
-	return l.Conn.Read(b)
-}
-
-func (l *limitedConn) Write(b []byte) (int, error) {
-	if err := l.SetWriteDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
-	}
-	return l.Conn.Write(b)
 }
 
 // WriteOptions are of the file that WriteFile makes; zero values are the

@@ -20,24 +20,18 @@ type Dropped struct {
 }
 
 // DropCaches writes dirty pages out and empties the page cache: the control
-// group's own, or, when that cannot be done, the whole machine's. Pages that
-// another group read first are charged to that one and stay. Where there is
-// swap, version 1 may swap out processes of the group as well. DropCaches may
-// run beside Read.
+// group's own where there is one, and otherwise the whole machine's. It never
+// touches the machine's in place of the group's: the machine's cache belongs to
+// others too. Pages that another group read first are charged to that one and
+// stay. Where there is swap, version 1 may swap out processes of the group as
+// well. DropCaches may run beside Read.
 func (s *Sampler) DropCaches() (Dropped, error) {
-	syncDisks() // dirty pages cannot be dropped
+	drop := s.host.dropCaches
 	if s.cgroup != nil {
-		d, err := s.cgroup.dropCaches()
-		if err == nil {
-			return d, nil
-		}
-		host, hostErr := s.host.dropCaches()
-		if hostErr != nil {
-			return host, errors.Join(err, hostErr)
-		}
-		return host, nil
+		drop = s.cgroup.dropCaches
 	}
-	return s.host.dropCaches()
+	syncDisks() // dirty pages cannot be dropped
+	return drop()
 }
 
 func (h *host) dropCaches() (Dropped, error) {
@@ -68,7 +62,7 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 	}
 	dir, err := c.dir("memory")
 	if err != nil {
-		return Dropped{}, fmt.Errorf("drop caches: %w", err)
+		return Dropped{}, fmt.Errorf("drop caches of control group %s: %w", c.path, err)
 	}
 	return dropping("cgroup", "memory.force_empty", c.readMemoryV1, func(uint64) error {
 		return writeExisting(filepath.Join(dir, "memory.force_empty"), "0\n")

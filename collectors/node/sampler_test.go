@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,11 +160,6 @@ func TestDropCaches(t *testing.T) {
 			Dropped{"cgroup", "memory.reclaim", 60, 60},
 			"cgroup/a/memory.reclaim", "60 swappiness=0\n",
 		},
-		{
-			"cgroup without the memory controller", "cgroup: a\n" + meminfo + "-- before/cgroup/cpu/a/tasks --\n",
-			Dropped{"host", "vm.drop_caches", 409600, 409600},
-			"proc/sys/vm/drop_caches", "3\n",
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, txtar.Parse([]byte(c.files)))
@@ -186,16 +179,34 @@ func TestDropCaches(t *testing.T) {
 			}
 		})
 	}
-	t.Run("not possible", func(t *testing.T) {
-		f := newFixture(t, txtar.Parse([]byte("cgroup: a\n-- before/proc/meminfo --\nMemTotal: 1000 kB\n-- before/cgroup/cpu/a/tasks --\n")))
-		s, err := NewSampler(f.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.DropCaches(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "controller memory") {
-			t.Errorf("error %v, want one that names both reasons", err)
-		}
-	})
+}
+
+// The machine's page cache stays as it is when the group's cannot be dropped.
+func TestDropCachesStaysInTheGroup(t *testing.T) {
+	const meminfo = "cgroup: a\n-- before/proc/meminfo --\nMemTotal: 1000 kB\nBuffers: 0 kB\nCached: 400 kB\n-- before/proc/sys/vm/drop_caches --\n"
+	const v2 = meminfo + "-- before/cgroup/cgroup.controllers --\nmemory\n"
+	for _, c := range []struct{ name, files, says string }{
+		{"v1 without the memory controller", meminfo + "-- before/cgroup/cpu/a/tasks --\n", "controller memory"},
+		{"v1 without force_empty", meminfo + "-- before/cgroup/memory/a/memory.usage_in_bytes --\n100\n" +
+			"-- before/cgroup/memory/a/memory.stat --\ntotal_cache 60\n", "memory.force_empty"},
+		{"v1 whose statistics cannot be read", meminfo + "-- before/cgroup/memory/a/memory.force_empty --\n", "memory."},
+		{"v2 without reclaim", v2 + "-- before/cgroup/a/memory.current --\n100\n-- before/cgroup/a/memory.max --\nmax\n" +
+			"-- before/cgroup/a/memory.stat --\nfile 60\n", "memory.reclaim"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t, txtar.Parse([]byte(c.files)))
+			s, err := NewSampler(f.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.DropCaches(); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("dropped %+v, error %v, want one that says %q", got, err, c.says)
+			}
+			if text, err := os.ReadFile(filepath.Join(f.now, "proc/sys/vm/drop_caches")); err != nil || len(text) > 0 {
+				t.Errorf("drop_caches of the machine holds %q (%v), want nothing", text, err)
+			}
+		})
+	}
 }
 
 func mustParse(t *testing.T, file string) *txtar.Archive {

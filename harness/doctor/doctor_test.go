@@ -110,14 +110,17 @@ func TestLacks(t *testing.T) {
 		},
 		"no-datanodes": func(f *fake) { f.hdfs.nodes = nil },
 
-		"no-agents":      func(f *fake) { f.cluster.Agents = nil },
-		"agent-missing":  func(f *fake) { f.cluster.Agents = f.cluster.Agents[:2] },
-		"agent-refuses":  func(f *fake) { f.agents[1] = nil },
-		"warm-reads":     func(f *fake) { f.agents[2].DropCaches = false },
-		"clock-ahead":    func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
-		"no-client":      func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
-		"wrong-home":     func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
-		"hibench-broken": func(f *fake) { f.cluster.HiBench = "/nowhere" },
+		"no-agents":         func(f *fake) { f.cluster.Agents = nil },
+		"agent-missing":     func(f *fake) { f.cluster.Agents = f.cluster.Agents[:2] },
+		"agent-refuses":     func(f *fake) { f.agents[1] = nil },
+		"agent-wants-tls":   func(f *fake) { f.agentTLS[1] = agentTLSUnasked },
+		"agent-without-tls": func(f *fake) { f.agentTLS[1] = agentPlainAsked },
+		"agent-unknown-ca":  func(f *fake) { f.agentTLS[1] = agentUnknownCA },
+		"warm-reads":        func(f *fake) { f.agents[2].DropCaches = false },
+		"clock-ahead":       func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
+		"no-client":         func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
+		"wrong-home":        func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
+		"hibench-broken":    func(f *fake) { f.cluster.HiBench = "/nowhere" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)

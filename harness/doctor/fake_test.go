@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -32,12 +33,23 @@ type fake struct {
 	// down are daemons that take no connection: rm, history, namenode.
 	down map[string]bool
 
-	hdfs    fakeHDFS
-	agents  []*agent.Info // nil: it refuses the token
-	cluster config.Cluster
+	hdfs   fakeHDFS
+	agents []*agent.Info // nil: it refuses the token
+	// agentTLS says of agents by their place what does not fit of their TLS.
+	agentTLS map[int]tlsMismatch
+	cluster  config.Cluster
 
 	names []string // old and new, for strings.NewReplacer: what differs from run to run
 }
+
+// tlsMismatch is between how an agent runs and what the cluster file says.
+type tlsMismatch int
+
+const (
+	agentTLSUnasked tlsMismatch = iota + 1 // it serves TLS, the URL is http
+	agentPlainAsked                        // it serves no TLS, the URL is https
+	agentUnknownCA                         // both are TLS, caFile is missing
+)
 
 type reply struct {
 	status int
@@ -93,8 +105,8 @@ func newFake(t *testing.T) *fake {
 			"mapreduce.jobhistory.jhist.format":          "json",
 			"yarn.app.mapreduce.am.staging-dir":          stagingRoot,
 		},
-		instead: map[string]reply{},
-		down:    map[string]bool{},
+		instead: map[string]reply{}, agentTLS: map[int]tlsMismatch{},
+		down: map[string]bool{},
 		hdfs: fakeHDFS{folders: map[string]error{}, nodes: []hdfs.DataNode{
 			{Host: "r1n1", Live: true, CacheCapacity: 64 << 20}, {Host: "r1n2", Live: true, CacheCapacity: 64 << 20},
 		}},
@@ -230,7 +242,7 @@ func (f *fake) serveAgents(t *testing.T) {
 	}
 	for i := range f.cluster.Agents {
 		info := f.agents[i]
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if info == nil || r.Header.Get("Authorization") != "Bearer "+secret {
 				http.Error(w, "token", http.StatusUnauthorized)
 				return
@@ -240,10 +252,25 @@ func (f *fake) serveAgents(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			json.NewEncoder(w).Encode(now)
 		}))
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes
+		scheme := "http"
+		switch f.agentTLS[i] {
+		case agentTLSUnasked:
+			s.StartTLS()
+		case agentUnknownCA:
+			s.StartTLS()
+			scheme = "https"
+		case agentPlainAsked:
+			s.Start()
+			scheme = "https"
+		default:
+			s.Start()
+		}
 		t.Cleanup(s.Close)
+		s.URL = scheme + "://" + s.Listener.Addr().String()
 		f.cluster.Agents[i].URL, f.cluster.Agents[i].TokenFile = s.URL, token
-		name := "http://" + f.cluster.Agents[i].Node + ":9177"
-		f.names = append(f.names, s.URL, name, strings.TrimPrefix(s.URL, "http://"), strings.TrimPrefix(name, "http://"))
+		name := scheme + "://" + f.cluster.Agents[i].Node + ":9177"
+		f.names = append(f.names, s.URL, name, s.Listener.Addr().String(), f.cluster.Agents[i].Node+":9177")
 	}
 }
 

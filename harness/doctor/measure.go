@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,10 @@ func (e *examiner) askAgent(ctx context.Context, a config.Agent) agentAnswer {
 	return answer
 }
 
-const startAgent = "on each node: heddle agent --allow-drop-caches --node NAME --token-file FILE; then name them in the cluster file"
+const (
+	startAgent = "on each node: heddle agent --allow-drop-caches --node NAME --token-file FILE, with --tls-cert and --tls-key or --listen HOST:9177; then name them in the cluster file"
+	agentTLS   = "make url (http or https) and caFile of these agents in the cluster file fit the --tls-cert that they run with"
+)
 
 func (e *examiner) agents(agents []agentAnswer) Check {
 	c := check("agents", true, "CPU, memory, disk and network of the nodes, and reads from a cold page cache")
@@ -66,11 +70,15 @@ func (e *examiner) agents(agents []agentAnswer) Check {
 	}
 	var failed, without []string
 	var cause error
+	remedy := startAgent
 	for _, a := range agents {
 		if a.err != nil {
 			failed = append(failed, a.Node)
 			cause = a.err
 		}
+	}
+	if errors.Is(cause, agent.ErrTLS) {
+		remedy = agentTLS
 	}
 	for _, n := range e.nodes.value {
 		if n.State == "RUNNING" && !slices.ContainsFunc(agents, func(a agentAnswer) bool { return a.Node == n.Host }) {
@@ -80,9 +88,9 @@ func (e *examiner) agents(agents []agentAnswer) Check {
 	slices.Sort(without)
 	switch {
 	case len(failed) == len(agents):
-		return c.bad("none of %s answers: %v", count(len(agents), "agent"), cause).next(startAgent)
+		return c.bad("none of %s answers: %v", count(len(agents), "agent"), cause).next(remedy)
 	case len(failed) > 0:
-		return c.bad("%d of %d agents do not answer (%s): %v", len(failed), len(agents), strings.Join(failed, ", "), cause).next(startAgent)
+		return c.bad("%d of %d agents do not answer (%s): %v", len(failed), len(agents), strings.Join(failed, ", "), cause).next(remedy)
 	case len(without) > 0:
 		return c.warn("%s; none for %s", count(len(agents), "agent"), strings.Join(without, ", ")).next(startAgent)
 	}

@@ -19,7 +19,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"heddle/collectors/node"
 )
@@ -27,9 +30,15 @@ import (
 // DefaultPort is where agents listen unless told otherwise.
 const DefaultPort = 9177
 
+// maxConnections are open at once; more wait in the kernel's queue. A harness
+// takes a few.
+const maxConnections = 64
+
 // Options describe one agent.
 type Options struct {
-	// Listen is "host:port"; an empty host is every address.
+	// Listen is "host:port"; an empty host is every address. Empty listens at
+	// DefaultPort: on every address with TLS, on loopback without, since the
+	// token could be read on the network.
 	Listen string
 	// TokenFile holds the bearer token, see ReadToken.
 	TokenFile string
@@ -53,7 +62,7 @@ type Options struct {
 
 // Validate says what is wrong with o, and how it should be.
 func (o *Options) Validate() error {
-	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+	if _, _, err := net.SplitHostPort(o.Listen); o.Listen != "" && err != nil {
 		return fmt.Errorf("listen address %q: want host:port, such as :%d", o.Listen, DefaultPort)
 	}
 	if o.Interval != 0 && o.Interval < node.MinInterval {
@@ -78,7 +87,7 @@ type Agent struct {
 	started time.Time
 	ring    *ring
 	last    lastReading
-	drop    chan struct{} // holds a value while caches are dropped
+	drops   dropGate
 	log     *slog.Logger
 }
 
@@ -91,7 +100,7 @@ func New(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: o, token: []byte(token), started: time.Now(), drop: make(chan struct{}, 1), log: o.Log}
+	a := &Agent{opts: o, token: []byte(token), started: time.Now(), log: o.Log}
 	if o.TLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
 		if err != nil {
@@ -104,6 +113,13 @@ func New(o Options) (*Agent, error) {
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.opts.Listen == "" {
+		host := "127.0.0.1"
+		if a.cert != nil {
+			host = ""
+		}
+		a.opts.Listen = net.JoinHostPort(host, strconv.Itoa(DefaultPort))
 	}
 	if a.opts.Interval == 0 {
 		a.opts.Interval = time.Second
@@ -134,6 +150,8 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // Serve is Run on a listener that is there already; it closes l.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
+	// Below TLS, so that a connection counts from its first byte.
+	l = netutil.LimitListener(l, maxConnections)
 	scheme := "http"
 	if a.cert != nil {
 		scheme = "https"
@@ -147,7 +165,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second, // also of the TLS handshake
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,

@@ -78,20 +78,21 @@ func TestPaths(t *testing.T) {
 }
 
 func TestDropCachesSaysWhatItDid(t *testing.T) {
-	root := t.TempDir()
-	write(t, filepath.Join(root, "meminfo"), "MemTotal: 100 kB\nCached: 40 kB\n")
-	write(t, filepath.Join(root, "sys/vm/drop_caches"), "")
-	a := newAgent(t, Options{AllowDropCaches: true, Sample: node.Options{ProcRoot: root}})
-	w := ask(t, a.Handler(), "POST /drop-caches")
-	if want := `{"scope":"host","how":"vm.drop_caches","beforeBytes":40960,"afterBytes":40960}` + "\n"; w.Body.String() != want {
-		t.Errorf("answer %d %s, want %s", w.Code, w.Body, want)
-	}
-	if err := os.Remove(filepath.Join(root, "sys/vm/drop_caches")); err != nil {
-		t.Fatal(err)
-	}
-	if w = ask(t, a.Handler(), "POST /drop-caches"); w.Code != 500 || !strings.Contains(w.Body.String(), "no such file") {
-		t.Errorf("answer %d %s, want a 500 that says why", w.Code, w.Body)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		root := procRoot(t)
+		a := newAgent(t, Options{AllowDropCaches: true, Sample: node.Options{ProcRoot: root}})
+		w := ask(t, a.Handler(), "POST /drop-caches")
+		if want := `{"scope":"host","how":"vm.drop_caches","beforeBytes":40960,"afterBytes":40960}` + "\n"; w.Body.String() != want {
+			t.Errorf("answer %d %s, want %s", w.Code, w.Body, want)
+		}
+		if err := os.Remove(filepath.Join(root, "sys/vm/drop_caches")); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(minDropInterval)
+		if w = ask(t, a.Handler(), "POST /drop-caches"); w.Code != 500 || !strings.Contains(w.Body.String(), "no such file") {
+			t.Errorf("answer %d %s, want a 500 that says why", w.Code, w.Body)
+		}
+	})
 }
 
 func TestMetricsGolden(t *testing.T) {
@@ -206,6 +207,30 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestListensOnLoopbackUnlessToldOrTLS: without TLS others could read the token
+// on the network.
+func TestListensOnLoopbackUnlessToldOrTLS(t *testing.T) {
+	cert, key := makeCert(t, nil)
+	for _, c := range []struct {
+		opts Options
+		want string
+	}{
+		{Options{}, "127.0.0.1:9177"},
+		{Options{TLSCert: cert, TLSKey: key}, ":9177"},
+		{Options{Listen: "192.0.2.7:9177"}, "192.0.2.7:9177"},
+		{Options{Listen: "127.0.0.1:1", TLSCert: cert, TLSKey: key}, "127.0.0.1:1"},
+	} {
+		c.opts.TokenFile = tokenFile(t)
+		a, err := New(c.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.opts.Listen != c.want {
+			t.Errorf("listen %q, certificate %q: listens on %q, want %q", c.opts.Listen, c.opts.TLSCert, a.opts.Listen, c.want)
+		}
+	}
+}
+
 func newAgent(t *testing.T, o Options) *Agent {
 	t.Helper()
 	o.Listen, o.TokenFile = "127.0.0.1:0", tokenFile(t)
@@ -236,6 +261,15 @@ func serve(t *testing.T, a *Agent) (url string, stop func() error) {
 		scheme = "https"
 	}
 	return scheme + "://" + l.Addr().String(), stop
+}
+
+// procRoot holds what dropping the machine's caches reads and writes.
+func procRoot(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	write(t, filepath.Join(root, "meminfo"), "MemTotal: 100 kB\nCached: 40 kB\n")
+	write(t, filepath.Join(root, "sys/vm/drop_caches"), "")
+	return root
 }
 
 func tokenFile(t *testing.T) string {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ var (
 	ErrUnauthorised = errors.New("token refused")
 	// ErrForbidden: the agent was not started with what this needs.
 	ErrForbidden = errors.New("not allowed by the agent")
+	// ErrTLS comes with ErrUnreachable: one side speaks TLS and the other does
+	// not, or the agent's certificate is not accepted.
+	ErrTLS = errors.New("TLS does not fit")
 )
 
 // ClientOptions say how to reach one agent.
@@ -49,6 +53,7 @@ type ClientOptions struct {
 // Client asks one agent. It is safe for concurrent use.
 type Client struct {
 	url       string
+	caFile    string
 	tokenFile string
 	timeout   time.Duration
 	rest      *resty.Client
@@ -93,6 +98,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	}
 	c := &Client{
 		url:       strings.TrimRight(o.URL, "/"),
+		caFile:    o.CAFile,
 		tokenFile: o.TokenFile,
 		timeout:   o.Timeout,
 		transport: transport,
@@ -132,11 +138,33 @@ func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
 }
 
 // DropCaches empties the node's page cache, which may take minutes when much
-// is to be written out first.
+// is to be written out first. It asks again when the agent says to wait since
+// caches are being dropped, or just were.
 func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
-	var dropped node.Dropped
-	return dropped, c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches", nil, &dropped)
+	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
+	defer cancel()
+	for {
+		var dropped node.Dropped
+		err := c.do(ctx, dropTimeout, "drop caches", http.MethodPost, "/drop-caches", nil, &dropped)
+		var busy *busyError
+		if !errors.As(err, &busy) {
+			return dropped, err
+		}
+		select {
+		case <-time.After(busy.wait):
+		case <-ctx.Done():
+			return dropped, errors.Join(err, context.Cause(ctx))
+		}
+	}
 }
+
+// busyError is an agent's answer to ask again after a while.
+type busyError struct {
+	wait time.Duration
+	text string
+}
+
+func (e *busyError) Error() string { return e.text }
 
 // ClockOffset is how far a node's clock is ahead of this machine's: the truth
 // is within UncertaintyNs of OffsetNs, if this machine's clock did not step.
@@ -175,8 +203,11 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, pa
 		if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
 			return fmt.Errorf("agent %s: %s: %w", c.url, what, cause)
 		}
-		return fmt.Errorf("agent %s: %s: %w: %w; see that `heddle agent` runs there%s",
-			c.url, what, ErrUnreachable, err, tlsHint(err))
+		kind, next := ErrUnreachable, "see that `heddle agent` runs there and listens on that address (--listen, or --tls-cert and --tls-key)"
+		if hint := c.tlsHint(err); hint != "" {
+			kind, next = errUnreachableTLS, hint
+		}
+		return fmt.Errorf("agent %s: %s: %w: %w; %s", c.url, what, kind, err, next)
 	}
 	if err := c.check(resp); err != nil {
 		return fmt.Errorf("agent %s: %s: %w", c.url, what, err)
@@ -194,10 +225,16 @@ func (c *Client) check(resp *resty.Response) error {
 	switch status := resp.StatusCode(); {
 	case status == http.StatusUnauthorized:
 		return fmt.Errorf("%w: %s does not hold this agent's token; copy the agent's token file", ErrUnauthorised, c.tokenFile)
+	case status == http.StatusTooManyRequests && said.Error != "":
+		seconds, _ := strconv.Atoi(resp.Header().Get("Retry-After"))
+		return &busyError{time.Duration(min(max(seconds, 1), 60)) * time.Second, said.Error}
 	case status == http.StatusForbidden && said.Error != "":
 		return fmt.Errorf("%w: %s", ErrForbidden, said.Error)
 	case said.Error != "":
 		return fmt.Errorf("%s: %s", resp.Status(), said.Error)
+	case status == http.StatusBadRequest && strings.Contains(resp.String(), "HTTP request to an HTTPS server"):
+		return fmt.Errorf("%w: it serves TLS; %s", errUnreachableTLS,
+			"write https:// in its url in the cluster file, and the CA that signed its certificate as caFile")
 	case status != http.StatusOK || media != "application/json":
 		return fmt.Errorf("%w: something else answered there: %s, %q; check host and port (agents take %d)",
 			ErrUnreachable, resp.Status(), media, DefaultPort)
@@ -205,15 +242,29 @@ func (c *Client) check(resp *resty.Response) error {
 	return nil
 }
 
-// tlsHint is for the usual mistakes with certificates.
-func tlsHint(err error) string {
+// errUnreachableTLS is both.
+var errUnreachableTLS = fmt.Errorf("%w: %w", ErrUnreachable, ErrTLS)
+
+// tlsHint says what to change when err is a usual mistake with TLS, and is
+// empty otherwise.
+func (c *Client) tlsHint(err error) string {
 	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
-		return ", and name the CA that signed its certificate"
+		checked := "this machine's own authorities; name it"
+		if c.caFile != "" {
+			checked = c.caFile + "; name the right one"
+		}
+		return "the CA that signed its certificate is not in " + checked + " as caFile in the cluster file"
+	case errors.As(err, &host):
+		return "its certificate is for other names; give the agent (--tls-cert) one for the host in its url in the cluster file"
+	case errors.As(err, &invalid):
+		return "give the agent (--tls-cert) a valid certificate; one that should be valid now shows a wrong clock"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response"):
-		return ", and use http:// as it serves no TLS"
+		return "it serves no TLS: write http:// in its url in the cluster file, or start it with --tls-cert and --tls-key"
 	}
 	return ""
 }

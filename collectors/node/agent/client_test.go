@@ -46,7 +46,7 @@ func TestClientErrors(t *testing.T) {
 		{"a proxy's 503", answer(503, "text/html", "busy"), "", ErrUnreachable, "503"},
 		{"an agent's 500", answer(500, "application/json", `{"error":"disk on fire"}`), "", nil, "disk on fire"},
 		{"a cut-off answer", answer(200, "application/json", `{"node":"a`), "", nil, "unexpected end"},
-		{"TLS asked of a plain agent", "https" + strings.TrimPrefix(agentURL, "http"), "", ErrUnreachable, "use http://"},
+		{"TLS asked of a plain agent", "https" + strings.TrimPrefix(agentURL, "http"), "", ErrTLS, "write http://"},
 	} {
 		o := ClientOptions{URL: c.url, TokenFile: c.token}
 		_, err := newClient(t, o).Info(t.Context())
@@ -92,19 +92,31 @@ func TestNewClientErrors(t *testing.T) {
 	}
 }
 
+// TestTLS: with the right CA all is well; what does not fit is named, with the
+// URL and what to change.
 func TestTLS(t *testing.T) {
-	cert, key := makeCert(t)
-	url, _ := serve(t, newAgent(t, Options{TLSCert: cert, TLSKey: key}))
-	if _, err := newClient(t, ClientOptions{URL: url, CAFile: cert}).Info(t.Context()); err != nil {
+	cert, key := makeCert(t, nil)
+	otherCert, otherKey := makeCert(t, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} })
+	oldCert, oldKey := makeCert(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
+	secure, _ := serve(t, newAgent(t, Options{TLSCert: cert, TLSKey: key}))
+	other, _ := serve(t, newAgent(t, Options{TLSCert: otherCert, TLSKey: otherKey}))
+	old, _ := serve(t, newAgent(t, Options{TLSCert: oldCert, TLSKey: oldKey}))
+	plain, _ := serve(t, newAgent(t, Options{}))
+	if _, err := newClient(t, ClientOptions{URL: secure, CAFile: cert}).Info(t.Context()); err != nil {
 		t.Errorf("with the CA: %v", err)
 	}
-	_, err := newClient(t, ClientOptions{URL: url}).Info(t.Context())
-	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "name the CA") {
-		t.Errorf("without the CA: %v, want one that says what lacks", err)
-	}
-	plain := "http" + strings.TrimPrefix(url, "https")
-	if _, err := newClient(t, ClientOptions{URL: plain}).Info(t.Context()); err == nil {
-		t.Error("plain HTTP was answered")
+	for _, c := range []struct{ name, url, ca, says string }{
+		{"no CA named", secure, "", "name it as caFile in the cluster file"},
+		{"another CA named", secure, otherCert, "not in " + otherCert + "; name the right one as caFile"},
+		{"certificate of another host", other, otherCert, "its certificate is for other names"},
+		{"certificate that ended", old, oldCert, "give the agent (--tls-cert) a valid certificate"},
+		{"HTTP asked of an agent with TLS", "http" + strings.TrimPrefix(secure, "https"), "", "write https:// in its url in the cluster file"},
+		{"TLS asked of an agent without", "https" + strings.TrimPrefix(plain, "http"), cert, "start it with --tls-cert and --tls-key"},
+	} {
+		_, err := newClient(t, ClientOptions{URL: c.url, CAFile: c.ca}).Info(t.Context())
+		if !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.url) {
+			t.Errorf("%s: error %v, want one that says %q and the URL", c.name, err, c.says)
+		}
 	}
 }
 
@@ -205,8 +217,9 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// makeCert writes a certificate for 127.0.0.1 that signs itself.
-func makeCert(t *testing.T) (certFile, keyFile string) {
+// makeCert writes a certificate for 127.0.0.1 that signs itself, with what
+// change makes other.
+func makeCert(t *testing.T, change func(*x509.Certificate)) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -219,6 +232,9 @@ func makeCert(t *testing.T) (certFile, keyFile string) {
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
+	}
+	if change != nil {
+		change(template)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -40,6 +43,7 @@ func (a *Agent) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
+			w.Header().Set("Connection", "close") // whoever it is takes none of maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
@@ -81,17 +85,18 @@ func (a *Agent) serveSamples(w http.ResponseWriter, r *http.Request) {
 	answer(w, page)
 }
 
-func (a *Agent) serveDropCaches(w http.ResponseWriter, r *http.Request) {
+func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 	if !a.opts.AllowDropCaches {
 		refuse(w, http.StatusForbidden, "this agent may not drop caches; start it with --allow-drop-caches")
 		return
 	}
-	select {
-	case a.drop <- struct{}{}: // one at a time
-		defer func() { <-a.drop }()
-	case <-r.Context().Done():
+	if wait := a.drops.enter(); wait > 0 {
+		seconds := int((wait + time.Second - 1) / time.Second)
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("caches are or were just being dropped; ask again in %d s", seconds))
 		return
 	}
+	defer a.drops.leave()
 	// Writing out dirty pages can take long on a slow disk.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	dropped, err := a.sampler.DropCaches()
@@ -103,6 +108,36 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, r *http.Request) {
 	a.log.Info("dropped caches", "scope", dropped.Scope, "how", dropped.How,
 		"beforeBytes", dropped.BeforeBytes, "afterBytes", dropped.AfterBytes)
 	answer(w, dropped)
+}
+
+// dropGate lets one drop through at a time, and the next one minDropInterval
+// after it: writing out and reading again is work for the whole node.
+type dropGate struct {
+	mu    sync.Mutex
+	busy  bool
+	ended time.Time // of the last drop
+}
+
+const minDropInterval = 5 * time.Second
+
+// enter returns 0 to who may drop now, and must leave; otherwise how long to wait.
+func (g *dropGate) enter() (wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.busy {
+		return minDropInterval
+	}
+	if !g.ended.IsZero() {
+		wait = minDropInterval - time.Since(g.ended)
+	}
+	g.busy = wait <= 0
+	return max(wait, 0)
+}
+
+func (g *dropGate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.busy, g.ended = false, time.Now()
 }
 
 func answer(w http.ResponseWriter, v any) {

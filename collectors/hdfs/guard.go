@@ -1,0 +1,278 @@
+package hdfs
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// colinmarc/hdfs believes what its servers say of lengths: it allocates what is
+// announced, up to 4 GiB by a NameNode and 32 GiB by a DataNode, and panics on
+// negative ones. The connections here check each length first.
+
+// limitedConn limits each wait for the other side.
+type limitedConn struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (l *limitedConn) Read(b []byte) (int, error) {
+	if err := l.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
+		return 0, err
+	}
+	return l.Conn.Read(b)
+}
+
+func (l *limitedConn) Write(b []byte) (int, error) {
+	if err := l.SetWriteDeadline(time.Now().Add(l.limit)); err != nil {
+		return 0, err
+	}
+	return l.Conn.Write(b)
+}
+
+// dialFiles connects to a NameNode for colinmarc/hdfs, which would wait for its
+// answers for ever.
+func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
+	defer cancel()
+	nc, err := c.options.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	nc = &limitedConn{nc, c.options.CallTimeout}
+	return &nameNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+}
+
+// nameNodeConn hands out frames that have come whole, so that what is allocated
+// for one follows the bytes that came.
+type nameNodeConn struct {
+	net.Conn
+	address string
+	r       *bufio.Reader
+	ready   []byte // of the frame at hand, with its length
+}
+
+func (n *nameNodeConn) Read(b []byte) (int, error) {
+	if len(n.ready) == 0 {
+		frame, err := readFrame(n.r)
+		if err != nil {
+			n.Close() // what follows cannot be understood
+			return 0, fmt.Errorf("NameNode %s: %w", n.address, err)
+		}
+		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
+	}
+	k := copy(b, n.ready)
+	n.ready = n.ready[k:]
+	return k, nil
+}
+
+const (
+	// maxPacketBytes is Hadoop's own limit of a packet of data.
+	maxPacketBytes = 16 << 20
+	// maxMessageBytes is far above what a DataNode has to say beside data.
+	maxMessageBytes = 1 << 20
+	// dataNodeSilence is Hadoop's own default of dfs.client.socket-timeout.
+	dataNodeSilence = time.Minute
+
+	// What requests to DataNodes begin with: a version, and what is to be done.
+	transferVersion = 28
+	readBlock       = 0x51
+)
+
+// dialDataNode connects to a DataNode for colinmarc/hdfs.
+func (c *Client) dialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
+	nc, err := c.options.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+}
+
+// dataNodeConn hands out a DataNode's messages and packets after a look at
+// their lengths: after a request to read a block one message and then packets,
+// after others only messages.
+type dataNodeConn struct {
+	net.Conn
+	address  string
+	deadline atomic.Bool // the library has set one
+
+	op    byte // of the request; 0 before it
+	r     *bufio.Reader
+	ready []byte // checked and not handed out yet
+	data  int    // bytes of the packet that follow what is ready
+
+	answered             bool // the request's first message has come
+	chunkBytes, sumBytes int
+}
+
+func (d *dataNodeConn) SetDeadline(t time.Time) error {
+	d.deadline.Store(!t.IsZero())
+	return d.Conn.SetDeadline(t)
+}
+
+func (d *dataNodeConn) Write(b []byte) (int, error) {
+	if d.op == 0 {
+		if len(b) < 3 || binary.BigEndian.Uint16(b) != transferVersion {
+			return 0, errors.New("the cluster demands encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not speak")
+		}
+		d.op = b[2]
+	}
+	return d.Conn.Write(b)
+}
+
+func (d *dataNodeConn) Read(b []byte) (int, error) {
+	if d.op == readBlock && !d.deadline.Load() {
+		if err := d.SetReadDeadline(time.Now().Add(dataNodeSilence)); err != nil {
+			return 0, err
+		}
+	}
+	if len(d.ready) == 0 && d.data == 0 {
+		if err := d.next(); err != nil {
+			d.Close() // what follows cannot be understood
+			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
+		}
+	}
+	if len(d.ready) > 0 {
+		k := copy(b, d.ready)
+		d.ready = d.ready[k:]
+		return k, nil
+	}
+	k, err := d.r.Read(b[:min(len(b), d.data)])
+	d.data -= k
+	return k, unexpected(err)
+}
+
+// next reads a message, or what comes before a packet's checksums and data.
+func (d *dataNodeConn) next() error {
+	if d.op == readBlock && d.answered {
+		return d.packet()
+	}
+	size, err := binary.ReadUvarint(d.r)
+	if err != nil {
+		return err
+	}
+	if size > maxMessageBytes {
+		return fmt.Errorf("announced a message of %d bytes, more than %d", size, maxMessageBytes)
+	}
+	prefix := binary.AppendUvarint(nil, size)
+	d.ready = append(prefix, make([]byte, size)...)
+	message := d.ready[len(prefix):]
+	if _, err := io.ReadFull(d.r, message); err != nil {
+		return unexpected(err)
+	}
+	if d.op != readBlock {
+		return nil
+	}
+	d.answered = true
+	return d.checksums(message)
+}
+
+// checksums learns from the answer to a request to read a block (a
+// BlockOpResponseProto) how its packets are divided.
+func (d *dataNodeConn) checksums(response []byte) error {
+	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
+	about, _, err := field(response, info, protowire.BytesType)
+	if err != nil || about == nil { // a refusal has none
+		return err
+	}
+	sum, _, err := field(about, checksum, protowire.BytesType)
+	if err != nil {
+		return err
+	}
+	_, offset, err := field(about, chunkOffset, protowire.VarintType)
+	if err != nil {
+		return err
+	}
+	_, chunk, err := field(sum, bytesPerChecksum, protowire.VarintType)
+	if err != nil {
+		return err
+	}
+	_, by, err := field(sum, kind, protowire.VarintType)
+	if err != nil {
+		return err
+	}
+	if chunk < 1 || chunk > maxPacketBytes || int64(offset) < 0 {
+		return fmt.Errorf("announced a checksum for each %d bytes from byte %d on", int64(chunk), int64(offset))
+	}
+	d.chunkBytes, d.sumBytes = int(chunk), 4
+	if by == none {
+		d.sumBytes = 0
+	}
+	return nil
+}
+
+// packet checks a packet's header: the length of what follows it, its own
+// length, and in it (a PacketHeaderProto) the length of the data.
+func (d *dataNodeConn) packet() error {
+	const dataLen = 4
+	head, err := d.r.Peek(6)
+	if err != nil {
+		return unexpected(err)
+	}
+	size, headerBytes := int32(binary.BigEndian.Uint32(head)), int(binary.BigEndian.Uint16(head[4:]))
+	d.ready = make([]byte, 6+headerBytes)
+	if _, err := io.ReadFull(d.r, d.ready); err != nil {
+		return unexpected(err)
+	}
+	_, length, err := field(d.ready[6:], dataLen, protowire.Fixed32Type)
+	if err != nil {
+		return err
+	}
+	data := int64(int32(length))
+	switch {
+	case size < 4 || size > maxPacketBytes:
+		return fmt.Errorf("announced a packet of %d bytes, Hadoop's have %d at most", size, maxPacketBytes)
+	case data == 0:
+		return errors.New("the block ended before the length that the NameNode has for it")
+	case data < 0 || d.chunkBytes == 0:
+		return fmt.Errorf("announced %d bytes of data", data)
+	}
+	chunks := (data + int64(d.chunkBytes) - 1) / int64(d.chunkBytes)
+	if follows := chunks*int64(d.sumBytes) + data; follows != int64(size)-4 {
+		return fmt.Errorf("announced a packet of %d bytes, which %d of data with their checksums are not", size, data)
+	}
+	d.data = int(size) - 4
+	return nil
+}
+
+// field is a field of a protobuf message that is not repeated: its bytes, or
+// its number. One that is there twice, or is of another kind, is refused, since
+// who decodes the message may understand it otherwise.
+func field(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64, err error) {
+	found := false
+	for len(message) > 0 {
+		at, is, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, 0, protowire.ParseError(n)
+		}
+		message = message[n:]
+		if n = protowire.ConsumeFieldValue(at, is, message); n < 0 {
+			return nil, 0, protowire.ParseError(n)
+		}
+		if at == number {
+			if found || is != kind {
+				return nil, 0, fmt.Errorf("field %d is there twice or of another kind", number)
+			}
+			found = true
+			switch kind {
+			case protowire.BytesType:
+				content, _ = protowire.ConsumeBytes(message)
+			case protowire.VarintType:
+				value, _ = protowire.ConsumeVarint(message)
+			case protowire.Fixed32Type:
+				fixed, _ := protowire.ConsumeFixed32(message)
+				value = uint64(fixed)
+			}
+		}
+		message = message[n:]
+	}
+	return content, value, nil
+}
