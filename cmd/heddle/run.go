@@ -53,14 +53,11 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if len(files) == 1 {
 		file = files[0]
 	}
-	e, err := config.LoadExperiment(file)
+	e, source, err := config.LoadExperiment(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	if o.Source, err = os.ReadFile(file); err != nil {
-		return withCode(exitUsage, err)
-	}
-	o.Experiment = e
+	o.Experiment, o.Source = e, source
 	switch {
 	case c.IsSet("cluster"):
 		o.Cluster, err = loadCluster(c.String("cluster"))

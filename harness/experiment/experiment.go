@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
