@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/internal/units"
 )
@@ -157,6 +158,23 @@ func TestExamples(t *testing.T) {
 	}
 	if err := blue.Supported(); err != nil {
 		t.Errorf("physical.yaml: %v", err)
+	}
+}
+
+// TestWrittenClusterIsRead: the lab and run folders write cluster files.
+func TestWrittenClusterIsRead(t *testing.T) {
+	want, err := LoadCluster("testdata/physical.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Rates = Rates{Disk: 80e6, Uplink: 7_500_001, HostCores: 2}
+	data, err := yaml.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseCluster("again.yaml", data)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, as read again (-want +got):\n%s\n%s", err, diff, data)
 	}
 }
 
