@@ -98,9 +98,12 @@ func (r *Run) Warnings() []string {
 
 // judge makes an error or warnings of faults; r.mu is held.
 func (r *Run) judge(faults []string) error {
+	if n := len(faults) - maxFaults; n > 0 {
+		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more", n))
+	}
 	if r.Unverified {
 		for _, fault := range faults {
-			if text := NotVerified + ": " + filepath.Join(r.Dir, fault); !slices.Contains(r.warnings, text) {
+			if text := NotVerified + ": " + r.Dir + ": " + fault; !slices.Contains(r.warnings, text) {
 				r.warnings = append(r.warnings, text)
 			}
 		}
@@ -109,12 +112,7 @@ func (r *Run) judge(faults []string) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	more := ""
-	if len(faults) > maxFaults {
-		more = fmt.Sprintf("; and %d more", len(faults)-maxFaults)
-		faults = faults[:maxFaults]
-	}
-	return fmt.Errorf("%w: %s is not as it was recorded: %s%s; --unverified goes on all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "), more)
+	return fmt.Errorf("%w: %s is not as it was recorded: %s; --unverified goes on all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
 }
 
 // difference says in which way a file is not as it was recorded. An error is that
