@@ -29,6 +29,7 @@ Metrics:
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`; may be repeated (default: all)"},
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then called RUN/MODEL"},
+			unverifiedFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
 		},
@@ -46,7 +47,7 @@ func runCompare(c *cli.Context) error {
 	case c.Bool("json") && c.Bool("benchfmt"):
 		return withCode(exitUsage, errors.New("compare prints --json or --benchfmt, not both"))
 	}
-	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart")})
+	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")})
 	switch {
 	case err != nil:
 		return withCode(exitUsage, err)

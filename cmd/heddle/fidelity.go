@@ -36,6 +36,7 @@ Rates that the cluster had and its traces do not tell can be given. For example:
 			rate("link", "rate of a node's link", &o.Cluster.Link),
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
 			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
+			unverifiedFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 		Before: endsAtOnce,
@@ -51,7 +52,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 	if len(dirs) != 1 {
 		return withCode(exitUsage, errors.New("fidelity takes one run folder; heddle run prints the path of its own"))
 	}
-	o.Interrupted = c.Context.Err
+	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	if o.Seeds < 1 || o.Seeds > 1000 {
 		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
 	}

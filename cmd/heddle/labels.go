@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/hold"
+	"heddle/harness/runs"
 )
 
 func labelsCommand() *cli.Command {
@@ -96,6 +97,7 @@ something could not be put back; run it again then. For example:
 			&cli.DurationFlag{Name: "drain", Value: hold.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
 			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "undo also what prepare has set up"},
 			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "put back also what the journal in run folder `DIR` says"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back what a damaged journal says before the damage"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 		Action: func(c *cli.Context) error {
@@ -105,7 +107,9 @@ something could not be put back; run it again then. For example:
 			o.Purpose, o.Log = "heddle labels restore", newLog(c)
 			return withHeld(c, func(cluster *hold.Cluster) error {
 				r, err := hold.Restore(c.Context, cluster, o)
-				if err != nil {
+				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
+					return withCode(exitUsage, err)
+				} else if err != nil {
 					return withCode(exitCluster, err)
 				}
 				return errors.Join(printResult(c, r, r.WriteText), r.Err())

@@ -52,6 +52,7 @@ not testable. FIGURE is a part or a claim of it. For example:
 			&cli.StringFlag{Name: "o", Usage: "write one offline HTML page to `FILE` besides"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print what came of it"},
 			&cli.StringFlag{Name: "live-run", Usage: "print what came of the run in `DIR`, finished or not"},
+			unverifiedFlag(),
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab of --live, instead of the lab"},
 			runsFlag(&root),
 		},
@@ -152,7 +153,7 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*pa
 			return nil, err
 		}
 	}
-	t, err := paper.ReadLive(dir)
+	t, err := paper.ReadLive(dir, c.Bool("unverified"))
 	if err != nil {
 		return nil, withCode(exitUsage, err)
 	}

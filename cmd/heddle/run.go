@@ -34,6 +34,7 @@ a run folder, whose path is printed. A run that was interrupted is taken up with
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
@@ -49,25 +50,35 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
 		return withCode(exitUsage, errors.New("run takes one experiment file, or --resume and a run folder"))
 	}
-	file := filepath.Join(o.Resume, "experiment.yaml")
-	if len(files) == 1 {
-		file = files[0]
+	var old *runs.Run // to take up
+	if o.Resume == "" {
+		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
+	} else if old, err = runs.Open(o.Resume); err == nil {
+		old.Unverified = o.Unverified
+		file := filepath.Join(o.Resume, "experiment.yaml")
+		if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
+			o.Experiment, err = config.ParseExperiment(file, o.Source)
+		}
 	}
-	e, err := config.LoadExperiment(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	if o.Source, err = os.ReadFile(file); err != nil {
-		return withCode(exitUsage, err)
+	e := o.Experiment
+	load := func(name, kept string) (*config.Cluster, error) {
+		if old == nil {
+			return loadCluster(name)
+		}
+		data, err := old.ReadFile(kept)
+		if err != nil {
+			return nil, withCode(exitUsage, err)
+		}
+		cluster, err := config.ParseCluster(filepath.Join(o.Resume, kept), data)
+		return cluster, withCode(exitUsage, err)
 	}
-	o.Experiment = e
-	switch {
-	case c.IsSet("cluster"):
+	if c.IsSet("cluster") {
 		o.Cluster, err = loadCluster(c.String("cluster"))
-	case o.Resume != "":
-		o.Cluster, err = config.LoadCluster(filepath.Join(o.Resume, "cluster.yaml"))
-	default:
-		o.Cluster, err = loadCluster(e.Cluster)
+	} else {
+		o.Cluster, err = load(e.Cluster, "cluster.yaml")
 	}
 	if err != nil {
 		return err
@@ -77,14 +88,13 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		if m.Cluster == e.Cluster {
 			continue
 		}
-		if o.Resume != "" {
-			o.Others[m.Cluster], err = config.LoadCluster(filepath.Join(o.Resume, "cluster-"+m.Label+".yaml"))
-		} else {
-			o.Others[m.Cluster], err = loadCluster(m.Cluster)
-		}
-		if err != nil {
+		if o.Others[m.Cluster], err = load(m.Cluster, "cluster-"+m.Label+".yaml"); err != nil {
 			return err
 		}
+	}
+	var warnings []string
+	if old != nil {
+		warnings = old.Warnings()
 	}
 	if o.Root, err = runsRoot(o.Root); err != nil {
 		return err
@@ -95,7 +105,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	run, err := experiment.Run(c.Context, *o)
 	p.close()
 	if run != nil {
-		if perr := printResults(c.App.Writer, run, c.Bool("json")); err == nil {
+		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), c.Bool("json")); err == nil {
 			err = perr
 		}
 		fmt.Fprintln(os.Stderr, "run folder:", run.Dir)
@@ -104,7 +114,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 }
 
 // printResults prints a row a job.
-func printResults(out io.Writer, run *runs.Run, asJSON bool) error {
+func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
 		return err
@@ -113,9 +123,13 @@ func printResults(out io.Writer, run *runs.Run, asJSON bool) error {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
-			Folder string              `json:"folder"`
-			Trials []experiment.Result `json:"trials"`
-		}{run.Dir, results})
+			Folder   string              `json:"folder"`
+			Trials   []experiment.Result `json:"trials"`
+			Warnings []string            `json:"warnings,omitempty"`
+		}{run.Dir, results, warnings})
+	}
+	for _, w := range warnings {
+		fmt.Fprintln(out, "warning:", w)
 	}
 	if len(results) == 0 {
 		return nil
@@ -142,6 +156,11 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
+// unverifiedFlag is --unverified, for commands that read run folders.
+func unverifiedFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "unverified", Usage: "read also files that have changed since they were recorded, with a warning"}
+}
+
 // runsRoot is the folder that was given, or the usual one.
 func runsRoot(given string) (string, error) {
 	if given != "" {
@@ -162,7 +181,7 @@ func runError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.As(err, new(*config.Error)):
+	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.As(err, new(*config.Error)):
 		return withCode(exitUsage, err)
 	case errors.Is(err, yarnclient.ErrUnreachable), errors.Is(err, yarnclient.ErrNotRest), errors.Is(err, yarnclient.ErrUnauthorized):
 		return withCode(exitCluster, err)

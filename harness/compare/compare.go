@@ -34,6 +34,8 @@ type Options struct {
 	Metrics []string
 	// Apart keeps runs apart: a model is then called RUN/MODEL.
 	Apart bool
+	// Unverified reads also files that are not as recorded, with a warning.
+	Unverified bool
 }
 
 // Report is the comparison of all that was asked for. Its JSON keys are stable.
@@ -127,7 +129,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	trials, warnings, err := load(dirs, o.Apart)
+	trials, warnings, err := load(dirs, o)
 	if err != nil {
 		return nil, err
 	}

@@ -341,8 +341,8 @@ func TestRefused(t *testing.T) {
 		{"no run", []string{root}, Options{}, runs.ErrNotRun, "manifest.json"},
 		{"no folder", []string{filepath.Join(root, "none")}, Options{}, os.ErrNotExist, "none"},
 		{"no finished trial", []string{whole, empty}, Options{}, ErrNoTrial, "--resume " + empty},
-		{"cut result", []string{cut}, Options{}, nil, "result.json"},
-		{"no trace", []string{lost}, Options{}, os.ErrNotExist, "trace.heddle"},
+		{"cut result", []string{cut}, Options{}, runs.ErrDamaged, "result.json has changed"},
+		{"no trace", []string{lost}, Options{}, runs.ErrDamaged, "trace.heddle is missing"},
 		{"unknown metric", []string{whole}, Options{Metrics: []string{"speed"}}, nil, "makespan, jobCompletion"},
 		{"twice", []string{whole, whole}, Options{}, nil, "given twice"},
 	} {

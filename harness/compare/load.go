@@ -26,7 +26,7 @@ type trial struct {
 }
 
 // load reads the finished trials of run folders.
-func load(dirs []string, apart bool) ([]trial, []string, error) {
+func load(dirs []string, o Options) ([]trial, []string, error) {
 	var trials []trial
 	var warnings []string
 	var inputs [][]runs.File
@@ -35,27 +35,24 @@ func load(dirs []string, apart bool) ([]trial, []string, error) {
 		return nil, nil, fmt.Errorf("compare: %w", err)
 	}
 	for i, dir := range dirs {
-		if apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
+		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
 			return nil, nil, fmt.Errorf("compare: two runs are called %s, by which they would be told apart", filepath.Base(dir))
 		}
-		run, err := runs.Open(dir)
+		run, err := experiment.Read(dir, o.Unverified)
 		if err != nil {
 			return nil, nil, fmt.Errorf("compare: %w", err)
 		}
+		warnings = append(warnings, run.Warnings()...)
 		m := run.Manifest()
 		if m.State == runs.Running {
 			warnings = append(warnings, fmt.Sprintf("%s is under way: this is what is there so far", dir))
 		}
 		warnings = append(warnings, unfinished(m)...)
-		results, err := experiment.Results(run)
-		if err != nil {
-			return nil, nil, fmt.Errorf("compare %s: %w; only runs of an experiment can be compared", dir, err)
-		}
-		if len(results) == 0 {
+		if len(run.Results) == 0 {
 			return nil, nil, fmt.Errorf("compare: %s has %w; heddle run --resume %s goes on with it", dir, ErrNoTrial, dir)
 		}
-		for _, r := range results {
-			t, warning, err := read(run, r)
+		for _, r := range run.Results {
+			t, warning, err := read(run, &r)
 			if err != nil {
 				return nil, nil, fmt.Errorf("compare: %w", err)
 			}
@@ -63,7 +60,7 @@ func load(dirs []string, apart bool) ([]trial, []string, error) {
 				warnings = append(warnings, warning)
 			}
 			t.run, t.folder = i, filepath.Base(dir)
-			if apart {
+			if o.Apart {
 				t.model = t.folder + "/" + t.model
 			}
 			trials = append(trials, t)
@@ -109,22 +106,25 @@ func unfinished(m runs.Manifest) []string {
 }
 
 // read takes a trial's figures from its result and its trace.
-func read(run *runs.Run, r experiment.Result) (t trial, warning string, err error) {
+func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	m := run.Manifest()
 	if i := slices.IndexFunc(m.Trials, func(t runs.Trial) bool { return t.Name == r.Trial }); i >= 0 {
 		t.started = m.Trials[i].Started
 	}
-	path := filepath.Join(run.TrialDir(r.Trial), "trace.heddle")
-	trace, err := tracefile.Open(path)
+	trace, err := tracefile.Open(run.TracePath(r))
 	if err != nil {
 		return t, "", err
 	}
 	defer trace.Close()
 	c := collector{running: map[traces.Attempt]begun{}}
 	made := map[int64]*traces.Decision{}
+	var submitted []traces.JobID
 	for e := range trace.All() {
 		c.add(e)
+		if e, ok := e.(*traces.JobSubmitted); ok {
+			submitted = append(submitted, e.Job)
+		}
 		t.steering.note(e, r.Trial, made)
 	}
 	t.steering.Trials = 1
@@ -133,6 +133,9 @@ func read(run *runs.Run, r experiment.Result) (t trial, warning string, err erro
 	if err := trace.Err(); errors.As(err, &damage) {
 		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
 	} else if err != nil {
+		return t, "", err
+	}
+	if err := run.CheckTrace(r, trace.Header(), submitted); err != nil {
 		return t, "", err
 	}
 	t.figures = c.figures

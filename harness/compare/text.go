@@ -6,9 +6,12 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
+
+	"heddle/harness/runs"
 )
 
 // WriteText prints a table for each workload and metric: a row a model, and a
@@ -141,6 +144,11 @@ func (r *Report) WriteBenchmarks(out io.Writer) error {
 			units[m.Name], better = m.Name+"-%", "higher"
 		}
 		fmt.Fprintf(w, "Unit %s better=%s assume=nothing\n", units[m.Name], better)
+	}
+	for _, note := range r.general {
+		if strings.HasPrefix(note, runs.NotVerified) {
+			fmt.Fprintf(w, "warning: %s\n", note)
+		}
 	}
 	var folder, model string
 	for _, t := range r.trials {

@@ -106,14 +106,17 @@ const (
 	ModelYARN = "yarn"
 )
 
-// LoadExperiment reads and checks an experiment file. All that is wrong with
-// it is in the error, an *Error.
-func LoadExperiment(file string) (*Experiment, error) {
-	data, err := read("experiment", file)
-	if err != nil {
-		return nil, err
+// maxTrials of one experiment are days of any cluster's time.
+const maxTrials = 20_000
+
+// LoadExperiment reads and checks an experiment file, and returns its content
+// too. All that is wrong with it is in the error, an *Error.
+func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
+	if source, err = read("experiment", file); err != nil {
+		return nil, nil, err
 	}
-	return ParseExperiment(file, data)
+	e, err = ParseExperiment(file, source)
+	return e, source, err
 }
 
 // ParseExperiment is LoadExperiment of a file's content; file is its name.
@@ -195,6 +198,9 @@ func (e *Experiment) problems() problems {
 	e.modelProblems(&p)
 	if e.Repeats < 1 || e.Repeats > 10000 {
 		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
+	}
+	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
+		p.addf("repeats", "%d: of %d workloads under %d models, want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
 	}
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)

@@ -1,127 +1,179 @@
 package config
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"math"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// maxFileBytes is far above any file a person or an inventory writes.
-const maxFileBytes = 1 << 20
+// Limits of a file. They are far above any that a person or an inventory
+// writes: a cluster of 3,000 nodes with long names takes 600 KB.
+const (
+	maxFileBytes = 1 << 20
+	// maxDepth is the nesting of mappings and lists; an experiment has four.
+	maxDepth = 20
+	// maxProblems of a file are told, the others are counted.
+	maxProblems = 20
+	// maxSourceRunes and maxTextRunes are how much of an offending line, and of
+	// a message that may quote the file, is shown.
+	maxSourceRunes = 160
+	maxTextRunes   = 600
+)
 
-// maxSourceRunes is how much of an offending line is shown.
-const maxSourceRunes = 160
-
-// read returns the content of a file that a user named.
+// read returns the content of a file that a user named, which may be a
+// pipe. It reads no more than a file may have, since the length of a pipe or a
+// device is not known before. What, such as "experiment", is for messages.
 func read(what, file string) ([]byte, error) {
-	info, err := os.Stat(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read %s file: %w", what, err)
 	}
-	if info.Size() > maxFileBytes {
-		return nil, fmt.Errorf("read %s file %s: %d bytes are too many for one; is it the right file?", what, file, info.Size())
-	}
-	data, err := os.ReadFile(file)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s file: %w", what, err)
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("read %s file %s: it has more than %d bytes, too many for one; is it the right file?", what, file, maxFileBytes)
 	}
 	return data, nil
 }
 
 // decode fills v, a pointer to a struct with defaults in it, from YAML and
 // then asks validate. Everything that is wrong is returned together, with its
-// place. go-yaml only parses: its own decoder stops at the first error, does
-// not say where a text was refused, and prints 1.0 as 1.
+// place. The library only parses: its own decoder does not say where a text was
+// refused, and prints 1.0 as 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
-	d := decoder{lines: strings.Split(string(data), "\n"), at: map[string]*token.Position{}}
+	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}}
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
 	// What could not be read is not judged again by its missing value.
 	if len(d.problems) == 0 {
 		for _, p := range validate() {
-			d.problems = append(d.problems, d.locate(p))
+			d.add(d.locate(p))
 		}
+	}
+	if d.untold > 0 {
+		d.problems.addf("", "and %d more", d.untold)
 	}
 	return d.problems.err(file)
 }
 
+// lineEnds are those of YAML, which also ends lines as the first Macs did.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// position is a place in a file; both count from 1.
+type position struct{ line, column int }
+
+func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
+
 // decoder walks a parsed file along the type that it shall fill.
 type decoder struct {
 	lines    []string
-	at       map[string]*token.Position // where each path's value is
+	at       map[string]position // where each path's value is
+	sources  map[int]string      // lines as they are shown, by number
 	problems problems
+	untold   int // problems beyond maxProblems
 }
 
-func (d *decoder) parse(data []byte) (body ast.Node) {
+// parse returns the only document of a file, nil after a problem.
+func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
 		if r := recover(); r != nil { // the parser is not ours
 			body = nil
-			d.problems.addf("", "not understood as YAML: %v", r)
+			d.report(position{}, "", "not understood as YAML: %v", r)
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		var located yaml.Error
-		if errors.As(err, &located) && located.GetToken() != nil {
-			d.report(located.GetToken().Position, "", "%s", blot(located.GetMessage()))
-		} else {
-			d.problems.addf("", "not understood as YAML: %s", blot(err.Error()))
+	limits := loaderlimits.New(loaderlimits.DepthFunc(func(depth int, _ *loaderlimits.DepthContext) error {
+		if depth > maxDepth {
+			return fmt.Errorf("nested more than %d deep", maxDepth)
 		}
 		return nil
+	}))
+	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithV4Defaults(), yaml.WithPlugin(limits))
+	if err != nil {
+		d.refused(err)
+		return nil
 	}
-	for _, doc := range file.Docs {
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		if body != nil {
-			d.report(position(doc.Body), "", "a second document; want one a file")
-			return nil
-		}
-		body = doc.Body
+	var first, second yaml.Node
+	if err := loader.Load(&first); errors.Is(err, io.EOF) || err == nil && isNull(content(&first)) {
+		d.report(position{}, "", "the file is empty")
+		return nil
+	} else if err != nil {
+		d.refused(err)
+		return nil
 	}
-	if body == nil {
-		d.problems.addf("", "the file is empty")
+	if err := loader.Load(&second); err == nil {
+		d.report(positionOf(content(&second)), "", "a second document; want one a file")
+		return nil
+	} else if !errors.Is(err, io.EOF) {
+		d.refused(err)
+		return nil
 	}
-	return body
+	return content(&first)
 }
 
-func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
-	if tag, ok := n.(*ast.TagNode); ok {
-		n = tag.Value
+// content is what a document holds.
+func content(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
+		return n.Content[0]
 	}
-	d.at[path] = position(n)
-	switch n.(type) {
-	case *ast.NullNode:
-		return // "key:" with nothing behind keeps the default
-	case *ast.AnchorNode, *ast.AliasNode:
-		d.report(position(n), path, "anchors and aliases are not read here; write the value out")
+	return n
+}
+
+func isNull(n *yaml.Node) bool {
+	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+// refused notes what the parser found wrong.
+func (d *decoder) refused(err error) {
+	var located *yaml.LoadError
+	if !errors.As(err, &located) {
+		d.report(position{}, "", "not understood as YAML: %s", blot(err.Error()))
 		return
+	}
+	text := located.Message
+	if located.ContextMsg != "" {
+		text = located.ContextMsg + ": " + text
+	}
+	mark := located.Mark
+	if mark.Line == 0 {
+		mark = located.ContextMark
+	}
+	d.report(position{mark.Line, mark.Column}, "", "not understood as YAML: %s", blot(text))
+}
+
+func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
+	d.at[path] = positionOf(n)
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		d.report(positionOf(n), path, "anchors and aliases are not read here; write the value out")
+		return
+	case isNull(n):
+		return // "key:" with nothing behind keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if s, ok := scalar(n); !ok {
-			d.report(position(n), path, "want one value, found %s", kindOf(n))
-		} else if err := text.UnmarshalText([]byte(s)); err != nil {
-			d.report(position(n), path, "%v", err)
+		if n.Kind != yaml.ScalarNode {
+			d.report(positionOf(n), path, "want one value, found %s", kindOf(n))
+		} else if err := text.UnmarshalText([]byte(n.Value)); err != nil {
+			d.report(positionOf(n), path, "%v", err)
 		}
 		return
 	}
-	if short, ok := v.Addr().Interface().(interface{ shorten(string) }); ok {
-		if s, ok := scalar(n); ok {
-			short.shorten(s)
-			return
-		}
+	if short, ok := v.Addr().Interface().(interface{ shorten(string) }); ok && n.Kind == yaml.ScalarNode {
+		short.shorten(n.Value)
+		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -135,7 +187,7 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	fields := map[string]int{}
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
@@ -144,7 +196,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 		}
 	}
 	known := slices.Sorted(maps.Keys(fields))
-	d.entries(n, path, known, func(key string, at *token.Position, value ast.Node) {
+	d.entries(n, path, known, func(key string, at position, value *yaml.Node) {
 		i, ok := fields[key]
 		if !ok {
 			hint := "known here: " + strings.Join(known, ", ")
@@ -158,9 +210,9 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 	})
 }
 
-func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
+func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	m := reflect.MakeMap(v.Type())
-	d.entries(n, path, nil, func(key string, _ *token.Position, value ast.Node) {
+	d.entries(n, path, nil, func(key string, _ position, value *yaml.Node) {
 		element := reflect.New(v.Type().Elem()).Elem()
 		d.value(value, element, join(path, key))
 		m.SetMapIndex(reflect.ValueOf(key), element)
@@ -169,102 +221,86 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 }
 
 // entries calls each with every key of a mapping.
-func (d *decoder) entries(n ast.Node, path string, known []string, each func(key string, at *token.Position, value ast.Node)) {
-	var values []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		values = n.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{n}
-	default:
+func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
 		want := "keys and values"
 		if len(known) > 0 {
 			want += " (" + strings.Join(known, ", ") + ")"
 		}
-		d.report(position(n), path, "want %s, found %s", want, kindOf(n))
+		d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n))
 		return
 	}
-	for _, mv := range values {
-		key, ok := scalar(mv.Key)
-		if !ok {
-			d.report(position(mv.Key), path, "want a plain key, found %s", kindOf(mv.Key))
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			d.report(positionOf(key), path, "want a plain key, found %s", kindOf(key))
 			continue
 		}
-		each(key, position(mv.Key), mv.Value)
+		if first, twice := lines[key.Value]; twice {
+			d.report(positionOf(key), path, "key %q is there already, on line %d", key.Value, first)
+			continue
+		}
+		lines[key.Value] = key.Line
+		each(key.Value, positionOf(key), value)
 	}
 }
 
-func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
-	seq, ok := n.(*ast.SequenceNode)
-	if !ok {
+func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
 		want := "a list"
-		if s, ok := scalar(n); ok {
-			want += ", such as [" + blot(s) + "]"
+		if n.Kind == yaml.ScalarNode {
+			want += ", such as [" + blot(n.Value) + "]"
 		}
-		d.report(position(n), path, "want %s, found %s", want, kindOf(n))
+		d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
-	for i, e := range seq.Values {
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, e := range n.Content {
 		d.value(e, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 
-func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
-	wrong := func(want string) { d.report(position(n), path, "want %s, found %s", want, kindOf(n)) }
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
+	wrong := func(want string) { d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n)) }
+	// into has the library read the number or boolean that it has seen here.
+	into := func(want string, tags ...string) {
+		if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
+			wrong(want)
+		} else if err := n.Decode(v.Addr().Interface()); err != nil {
+			wrong("a smaller whole number, or not a negative one")
+		}
+	}
 	switch v.Kind() {
 	case reflect.String:
-		s, ok := scalar(n)
-		if !ok {
+		if n.Kind != yaml.ScalarNode {
 			wrong("a text")
 			return
 		}
-		v.SetString(s)
+		v.SetString(n.Value)
 	case reflect.Bool:
-		b, ok := n.(*ast.BoolNode)
-		if !ok {
-			wrong("true or false")
-			return
-		}
-		v.SetBool(b.Value)
+		into("true or false", "!!bool")
 	case reflect.Int, reflect.Uint64:
-		i, ok := n.(*ast.IntegerNode)
-		if !ok {
-			wrong("a whole number")
-			return
-		}
-		whole := reflect.ValueOf(i.Value)
-		switch {
-		case v.Kind() == reflect.Uint64 && whole.CanUint():
-			v.SetUint(whole.Uint())
-		case v.Kind() == reflect.Uint64 && whole.Int() >= 0:
-			v.SetUint(uint64(whole.Int()))
-		case v.Kind() == reflect.Int && whole.CanInt():
-			v.SetInt(whole.Int())
-		case v.Kind() == reflect.Int && whole.Uint() <= math.MaxInt64:
-			v.SetInt(int64(whole.Uint()))
-		default:
-			wrong("a smaller whole number, or not a negative one")
-		}
+		into("a whole number", "!!int")
 	case reflect.Float64:
-		switch f := n.(type) {
-		case *ast.FloatNode:
-			v.SetFloat(f.Value)
-		case *ast.IntegerNode:
-			v.Set(reflect.ValueOf(f.Value).Convert(v.Type())) // int64 or uint64
-		default:
-			wrong("a number")
-		}
+		into("a number", "!!float", "!!int")
 	default:
 		panic("config: no decoder for " + v.Type().String())
 	}
 }
 
-func (d *decoder) report(at *token.Position, path, format string, args ...any) {
+func (d *decoder) report(at position, path, format string, args ...any) {
 	p := Problem{Path: path, Message: fmt.Sprintf(format, args...)}
-	if at != nil {
-		d.place(&p, at)
+	d.place(&p, at)
+	d.add(p)
+}
+
+func (d *decoder) add(p Problem) {
+	if len(d.problems) == maxProblems {
+		d.untold++
+		return
 	}
+	p.Path, p.Message = short(p.Path, maxTextRunes), short(p.Message, maxTextRunes)
 	d.problems = append(d.problems, p)
 }
 
@@ -272,7 +308,7 @@ func (d *decoder) report(at *token.Position, path, format string, args ...any) {
 // file does not have it, of the nearest thing around it.
 func (d *decoder) locate(p Problem) Problem {
 	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
-		if at := d.at[path]; at != nil {
+		if at, ok := d.at[path]; ok {
 			d.place(&p, at)
 			break
 		}
@@ -280,15 +316,30 @@ func (d *decoder) locate(p Problem) Problem {
 	return p
 }
 
-func (d *decoder) place(p *Problem, at *token.Position) {
-	p.Line, p.Column = at.Line, at.Column
-	if at.Line < 1 || at.Line > len(d.lines) {
+func (d *decoder) place(p *Problem, at position) {
+	p.Line, p.Column = at.line, at.column
+	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
 		return
 	}
-	source := []rune(blot(strings.TrimRight(d.lines[at.Line-1], "\r ")))
-	if at.Column <= maxSourceRunes {
-		p.Source = string(source[:min(len(source), maxSourceRunes)])
+	// A line is blotted whole, before it is cut: half of an address no longer
+	// shows that a password is in it. Once is enough, it may be long.
+	source, ok := d.sources[at.line]
+	if !ok {
+		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)
+		d.sources[at.line] = source
 	}
+	p.Source = source
+}
+
+// short is at most the first n characters of text.
+func short(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i] + "…"
+		}
+		n--
+	}
+	return text
 }
 
 func join(path, key string) string {
@@ -298,50 +349,22 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// position is where a node begins; of a mapping, that is its first key.
-func position(n ast.Node) *token.Position {
-	switch m := n.(type) {
-	case *ast.MappingNode:
-		if len(m.Values) > 0 && !m.IsFlowStyle {
-			return position(m.Values[0])
-		}
-	case *ast.MappingValueNode:
-		return position(m.Key)
-	}
-	if n == nil || n.GetToken() == nil {
-		return nil
-	}
-	return n.GetToken().Position
-}
-
-// scalar is the text of a single value as it stands in the file.
-func scalar(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return n.Value.Value, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, true
-	}
-	return "", false
-}
-
-func kindOf(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.MappingNode, *ast.MappingValueNode:
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
 		return "keys and values"
-	case *ast.SequenceNode:
+	case yaml.SequenceNode:
 		return "a list"
-	case *ast.StringNode:
-		return "a text"
-	case *ast.BoolNode:
-		return "true or false"
-	case *ast.NullNode:
-		return "nothing"
-	case *ast.IntegerNode, *ast.FloatNode:
-		return n.GetToken().Value
-	default:
-		return "something else"
+	case yaml.AliasNode:
+		return "an alias"
 	}
+	switch n.ShortTag() {
+	case "!!bool":
+		return "true or false"
+	case "!!null":
+		return "nothing"
+	case "!!int", "!!float":
+		return short(n.Value, 40)
+	}
+	return "a text"
 }

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
@@ -38,6 +38,8 @@ type Options struct {
 	// Resume is an unfinished run folder to take up; Root and Name are then not
 	// looked at.
 	Resume string
+	// Unverified takes up also a run whose files are not as recorded.
+	Unverified bool
 	// Command is the command line, for the manifest.
 	Command []string
 	// Settings are noted in the manifest, such as how a lab was set up.
@@ -133,7 +135,14 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = run.Resume()
+		run.Unverified = o.Unverified
+		if _, err = run.Resume(); err == nil {
+			_, err = Results(run) // the summary will hold them
+		}
+		o.Experiment.Seed = run.Manifest().Seed // the file's may have been overruled
+		if err != nil {
+			run.Close()
+		}
 		return run, err
 	}
 	m := runs.Manifest{

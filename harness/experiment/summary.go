@@ -2,32 +2,127 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 
 	"heddle/harness/runs"
+	"heddle/traces"
 )
 
-// Results are the results of a run's complete trials, in the plan's order.
+const (
+	resultFile = "result.json"
+	traceFile  = "trace.heddle"
+)
+
+// Finished are the complete trials of a run, to be read. Their results and
+// traces are as they were recorded.
+type Finished struct {
+	*runs.Run
+	// Results are in the plan's order.
+	Results []Result
+
+	models map[string]string // what the traces under a label say is the model
+}
+
+// Read reads the results of the run in folder dir. Results and traces that are
+// not as recorded are an error, or warnings of the run if it is to be read
+// unverified.
+func Read(dir string, unverified bool) (*Finished, error) {
+	run, err := runs.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	run.Unverified = unverified
+	if err := run.Verify(resultFile, traceFile); err != nil {
+		return nil, err
+	}
+	results, err := Results(run)
+	if err != nil {
+		return nil, err
+	}
+	return &Finished{Run: run, Results: results, models: map[string]string{}}, nil
+}
+
+// TracePath is where the trial's trace is.
+func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
+
+// CheckTrace says whether a trace can be that of the trial, by the trace's
+// header and the jobs submitted in it.
+func (f *Finished) CheckTrace(r *Result, h traces.Header, submitted []traces.JobID) error {
+	foreign := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s is of another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
+	}
+	if seed := f.Manifest().Seed; h.Seed != seed {
+		return foreign("its seed is %d, that of the run %d", h.Seed, seed)
+	}
+	if model, ok := f.models[r.Model]; ok && h.Model != model {
+		return foreign("its model is %q, other traces under %q have %q", h.Model, r.Model, model)
+	}
+	f.models[r.Model] = h.Model
+	known := map[traces.JobID]bool{}
+	for _, j := range r.Jobs {
+		known[j.ID] = true
+	}
+	for _, job := range submitted {
+		if !known[job] {
+			return foreign("its job %s is not in %s", job, resultFile)
+		}
+	}
+	return nil
+}
+
+// Results are the results of a run's complete trials, in the plan's order. The
+// files are verified.
 func Results(run *runs.Run) ([]Result, error) {
+	if err := run.Verify(resultFile); err != nil {
+		return nil, err
+	}
 	var results []Result
 	for _, t := range run.Manifest().Trials {
 		if t.State != runs.TrialDone {
 			continue
 		}
-		file := filepath.Join(run.TrialDir(t.Name), "result.json")
-		data, err := os.ReadFile(file)
-		if err != nil {
+		var r Result
+		if err := run.ReadTrialJSON(t.Name, resultFile, &r); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read result: %w; only runs of an experiment have results", err)
+		} else if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}
-		var r Result
-		if err := json.Unmarshal(data, &r); err != nil {
-			return nil, fmt.Errorf("read result %s: %w", file, err)
+		if err := r.check(t.Name); err != nil {
+			return nil, fmt.Errorf("read result: %w: %s: %w", runs.ErrDamaged, filepath.Join(run.TrialDir(t.Name), resultFile), err)
 		}
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// check says what in the result of the trial in folder name cannot be.
+func (r *Result) check(name string) error {
+	if r.Trial != name {
+		return fmt.Errorf("trial: %q, but the folder is of trial %s", r.Trial, name)
+	}
+	if is := fmt.Sprintf("r%02d-%s-%s", r.Repeat, r.Workload, r.Model); is != name {
+		return fmt.Errorf("repeat, workload and model: %d, %q and %q are those of trial %q", r.Repeat, r.Workload, r.Model, is)
+	}
+	if r.MakespanMs < 0 {
+		return fmt.Errorf("makespanMs: %d is negative", r.MakespanMs)
+	}
+	if r.InputBytes < 0 {
+		return fmt.Errorf("inputBytes: %d is negative", r.InputBytes)
+	}
+	seen := map[traces.JobID]bool{}
+	for i, j := range r.Jobs {
+		if j.CompletionMs < 0 {
+			return fmt.Errorf("jobs[%d].completionMs: %d is negative", i, j.CompletionMs)
+		}
+		if seen[j.ID] {
+			return fmt.Errorf("jobs[%d].id: %s is there twice", i, j.ID)
+		}
+		seen[j.ID] = true
+	}
+	return nil
 }
 
 // writeSummary puts all results into one file.

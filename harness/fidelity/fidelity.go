@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,7 +22,6 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
-	"heddle/harness/runs"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -42,6 +40,8 @@ type Options struct {
 	Cluster replay.Change
 	// Interrupted as in sim.Config.
 	Interrupted func() error
+	// Unverified reads also files that are not as recorded, with a warning.
+	Unverified bool
 }
 
 // Report is how far replays are from a run. Its JSON keys are stable.
@@ -126,11 +126,25 @@ type measured struct {
 
 // Of compares the run in folder dir with replays.
 func Of(dir string, o Options) (*Report, error) {
+	run, err := experiment.Read(dir, o.Unverified)
+	if err != nil {
+		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
+	}
+	r, err := OfRun(run, o)
+	if err == nil {
+		r.Warnings = append(run.Warnings(), r.Warnings...)
+	}
+	return r, err
+}
+
+// OfRun is Of a run that was read before, without the run's own warnings.
+func OfRun(run *experiment.Finished, o Options) (*Report, error) {
+	dir := run.Dir
 	if o.Seeds == 0 {
 		o.Seeds = 5
 	}
 	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}}
-	trials, err := r.load(dir)
+	trials, err := r.load(run)
 	if err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
@@ -175,19 +189,18 @@ func Of(dir string, o Options) (*Report, error) {
 }
 
 // load reads the finished trials.
-func (r *Report) load(dir string) ([]measured, error) {
-	run, err := runs.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	results, err := experiment.Results(run)
-	if err != nil {
-		return nil, err
-	}
+func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
-	for _, x := range results {
-		t, err := replay.Load(filepath.Join(run.TrialDir(x.Trial), "trace.heddle"))
+	for _, x := range run.Results {
+		t, err := replay.Load(run.TracePath(&x))
 		if err != nil {
+			return nil, err
+		}
+		var submitted []traces.JobID
+		for _, j := range t.Jobs {
+			submitted = append(submitted, j.Job)
+		}
+		if err := run.CheckTrace(&x, t.Header, submitted); err != nil {
 			return nil, err
 		}
 		t.Name = x.Trial

@@ -173,7 +173,7 @@ func (h *Hold) Release(ctx context.Context) (Report, error) {
 		return r, h.wrap("release", err)
 	}
 	h.end()
-	r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, h.epoch)
+	r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, nil, h.epoch)
 	if err == nil && len(r.Left) == 0 {
 		err = h.local.settle()
 	}

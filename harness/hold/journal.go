@@ -278,6 +278,10 @@ func openLocal(folder string) (*localJournal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	if err := dropCutLine(f, folder); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
 	return &localJournal{f}, nil
 }
 

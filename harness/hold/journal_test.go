@@ -1,8 +1,10 @@
 package hold
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/hold/holdtest"
+	"heddle/harness/runs"
 	"heddle/yarnclient"
 )
 
@@ -126,5 +129,44 @@ func TestRunFolderCopy(t *testing.T) {
 			t.Fatal(err, r.Err())
 		}
 		w.same(t, before)
+		// What was restored is noted behind the line that was cut, and is read.
+		r, err := Restore(t.Context(), w.cluster(), o)
+		if err != nil || r.Epoch != 0 {
+			t.Errorf("restored again: %+v, error %v; want nothing to do", r, err)
+		}
+	})
+}
+
+// TestDamagedCopy: what stands behind a damaged line would be left as it is
+// without a word.
+func TestDamagedCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		app := w.longJob(t)
+		folder := t.TempDir()
+		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steer(t, h, app)
+		h.die()
+		name := filepath.Join(folder, FileName)
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)/2] ^= 1
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := RestoreOptions{Options: Options{Folder: folder}}
+		if _, err := Restore(t.Context(), w.cluster(), o); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want %v with the file", err, runs.ErrDamaged)
+		}
+		o.Unverified = true
+		r, err := Restore(t.Context(), w.cluster(), o)
+		if err != nil || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], runs.NotVerified) {
+			t.Errorf("unverified: %+v, error %v; want a warning", r, err)
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"heddle/harness/runs"
 )
 
 // Report says what became of each thing that was noted.
@@ -23,6 +26,8 @@ type Report struct {
 	// Stranded are unfinished applications that ask for a label of the pool
 	// that no running node has.
 	Stranded []string `json:"stranded"`
+	// Warnings say what of the run folder's copy was not read.
+	Warnings []string `json:"warnings,omitempty"`
 
 	open []Change // to stay in the journal
 }
@@ -52,6 +57,8 @@ type RestoreOptions struct {
 	// before the nodes leave those labels. Until then they get nodes in turn;
 	// after it they wait for ever, and are in Report.Stranded.
 	Drain time.Duration
+	// Unverified takes what stands before the damage in a damaged copy.
+	Unverified bool
 
 	after int // only if the last hold is this one; 0: whichever
 }
@@ -60,7 +67,18 @@ type RestoreOptions struct {
 // it noted. A hold that is alive is a [*HeldError]. It does nothing, and writes
 // nothing, when there is nothing to put back.
 func Restore(ctx context.Context, c *Cluster, o RestoreOptions) (Report, error) {
-	r, err := restore(ctx, c, o, 0)
+	var copied notes
+	var warning string
+	if o.Folder != "" {
+		var err error
+		if copied, warning, err = readLocal(o.Folder, o.Unverified); err != nil {
+			return Report{}, fmt.Errorf("restore cluster %s: %w", c.Name, err)
+		}
+	}
+	r, err := restore(ctx, c, o, copied, 0)
+	if warning != "" {
+		r.Warnings = append(r.Warnings, warning)
+	}
 	r.Back, r.Same, r.Kept, r.Left, r.Stranded = list(r.Back), list(r.Same), list(r.Kept), list(r.Left), list(r.Stranded)
 	if err != nil {
 		return r, fmt.Errorf("restore cluster %s: %w", c.Name, err)
@@ -71,14 +89,7 @@ func Restore(ctx context.Context, c *Cluster, o RestoreOptions) (Report, error) 
 // list is s, in JSON [] where it is empty.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
-func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report, error) {
-	var copied notes
-	if o.Folder != "" {
-		var err error
-		if copied, err = readLocal(o.Folder); err != nil {
-			return Report{}, err
-		}
-	}
+func restore(ctx context.Context, c *Cluster, o RestoreOptions, copied notes, own int) (Report, error) {
 	b := book{c.Files}
 	l, err := b.lease(ctx)
 	if err != nil {
@@ -120,14 +131,23 @@ func restore(ctx context.Context, c *Cluster, o RestoreOptions, own int) (Report
 	return r, err
 }
 
-// readLocal reads a run folder's copy. One that is cut is read up to there.
-func readLocal(folder string) (notes, error) {
-	data, err := os.ReadFile(filepath.Join(folder, FileName))
+// readLocal reads a run folder's copy. A last line that is cut was not acted
+// on. Damage before it is an error of runs.ErrDamaged; unverified, what stands
+// before the damage is read.
+func readLocal(folder string, unverified bool) (n notes, warning string, err error) {
+	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
+		return nil, "", fmt.Errorf("read journal: %w", err)
 	}
 	changes, _ := parse(data)
-	n := notes{}
+	if lines := bytes.Count(data, []byte("\n")); lines > len(changes) {
+		damage := fmt.Sprintf("%s: line %d of %d has another checksum than it was written with", filepath.Join(folder, FileName), len(changes)+1, lines)
+		if !unverified {
+			return nil, "", fmt.Errorf("read journal: %w: %s; --unverified puts back what the lines before it say", runs.ErrDamaged, damage)
+		}
+		warning = fmt.Sprintf("%s: %s: what the lines before it say is put back", runs.NotVerified, damage)
+	}
+	n = notes{}
 	for _, c := range changes {
 		if c.Kind == settled {
 			clear(n)
@@ -135,7 +155,17 @@ func readLocal(folder string) (notes, error) {
 		}
 		n.add([]Change{c})
 	}
-	return n, nil
+	return n, warning, nil
+}
+
+// dropCutLine removes from a run folder's copy a last line that a crash has
+// cut. It was not acted on, and what is written behind it would not be read.
+func dropCutLine(f *os.File, folder string) error {
+	data, err := runs.ReadJournal(folder, FileName)
+	if err != nil {
+		return err
+	}
+	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
 // undo says which notes are acted on.

@@ -61,6 +61,9 @@ func (r Report) WriteText(out io.Writer) error {
 			b.WriteByte('\n')
 		}
 	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "%-15s %s\n", "warning", w)
+	}
 	for _, app := range r.Stranded {
 		fmt.Fprintf(&b, "%-15s %s, which no running node has: kill it (yarn application -kill), or steer it again\n", "left waiting", app)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
-	"heddle/harness/runs"
 	"heddle/harness/stats"
+	"heddle/traces"
 	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
@@ -57,31 +57,29 @@ type measured struct {
 }
 
 // ReadLive makes the table of the run in folder dir, as far as it has come.
-func ReadLive(dir string) (*LiveTable, error) {
-	run, err := runs.Open(dir)
+// Files that are not as recorded are refused, or warned of if unverified.
+func ReadLive(dir string, unverified bool) (*LiveTable, error) {
+	run, err := experiment.Read(dir, unverified)
 	if err != nil {
 		return nil, fmt.Errorf("read live run: %w", err)
 	}
-	results, err := experiment.Results(run)
-	if err != nil {
-		return nil, fmt.Errorf("read live run: %w", err)
-	}
+	results := run.Results
 	if len(results) == 0 {
 		return nil, fmt.Errorf("read live run %s: no finished trial; heddle run --resume %s goes on with it", dir, dir)
 	}
-	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: []string{}}
+	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: append([]string{}, run.Warnings()...)}
 	if left := len(run.Manifest().Trials) - len(results); left > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf("%d of %d trials are not finished and left out", left, len(run.Manifest().Trials)))
 	}
 	var trials []measured
 	for _, r := range results {
 		m := measured{Result: r}
-		if err := m.read(filepath.Join(run.TrialDir(r.Trial), "trace.heddle")); err != nil {
+		if err := m.read(run); err != nil {
 			return nil, fmt.Errorf("read live run: %w", err)
 		}
 		trials = append(trials, m)
 	}
-	predicted, err := fidelity.Of(dir, fidelity.Options{})
+	predicted, err := fidelity.OfRun(run, fidelity.Options{})
 	if err != nil { // what was measured stands without it
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
@@ -92,14 +90,21 @@ func ReadLive(dir string) (*LiveTable, error) {
 }
 
 // read takes a trial's figures from its trace.
-func (m *measured) read(path string) error {
-	trace, err := tracefile.Open(path)
+func (m *measured) read(run *experiment.Finished) error {
+	trace, err := tracefile.Open(run.TracePath(&m.Result))
 	if err != nil {
 		return err
 	}
 	defer trace.Close()
 	s := summary.Of(trace.Header(), trace.All())
 	if err := trace.Err(); err != nil {
+		return err
+	}
+	var submitted []traces.JobID
+	for _, j := range s.JobList {
+		submitted = append(submitted, j.ID)
+	}
+	if err := run.CheckTrace(&m.Result, trace.Header(), submitted); err != nil {
 		return err
 	}
 	for _, j := range m.Jobs {

@@ -249,7 +249,7 @@ func golden(t *testing.T, name string, got []byte) {
 // TestLive reads the run folder that the tests of package compare keep: one
 // repeat of wordcount under two models, which nothing can be predicted from.
 func TestLive(t *testing.T) {
-	table, err := ReadLive("../compare/testdata/run")
+	table, err := ReadLive("../compare/testdata/run", false)
 	check(t, err)
 	if len(table.Rows) != 2 || table.Rows[0].Model != "yarn" || table.Rows[1].Model != "acl" {
 		t.Fatalf("%+v: want yarn, then acl", table.Rows)
@@ -265,7 +265,7 @@ func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	check(t, (&Report{Title: "live", Live: table}).WriteText(&out))
 	golden(t, "live.txt", out.Bytes())
-	if _, err := ReadLive(t.TempDir()); !errors.Is(err, runs.ErrNotRun) {
+	if _, err := ReadLive(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
 		t.Errorf("a folder without a run: error %v", err)
 	}
 }
@@ -276,7 +276,7 @@ func TestLivePrediction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays six trials, each calibrated on others: run without -short")
 	}
-	table, err := ReadLive("../fidelity/testdata/run")
+	table, err := ReadLive("../fidelity/testdata/run", false)
 	check(t, err)
 	for _, row := range table.Rows {
 		if row.Runs < 2 || !row.CompletionS.CI95.Bounded() || !(row.PredictedS.Value > 0) || !(row.ErrorPct.Value >= 0) {

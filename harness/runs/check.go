@@ -1,96 +1,236 @@
 package runs
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Fault is one way in which a run folder is not what its manifest says.
-type Fault struct {
-	// File is relative to the run folder, with slashes.
-	File string `json:"file"`
-	// What is wrong with it.
-	What string `json:"what"`
-}
+// Limits of the records of a run. A trial takes some 2 KB of the manifest.
+const (
+	maxRecordBytes = 64 << 20
+	// maxRecordValues bounds what the bytes become in memory.
+	maxRecordValues = 1_000_000
+)
 
-// Check verifies that the files of the run in dir, and of its complete trials,
-// are there and unchanged. The state of the run is no fault. An error is that
-// it could not be told.
-func Check(dir string) ([]Fault, error) {
-	r, err := Open(dir)
+// maxFaults of a run are told, the others counted.
+const maxFaults = 20
+
+// NotVerified begins the warnings of a run that is read Unverified.
+const NotVerified = "not verified"
+
+// Verify reads the named files of every complete trial, such as
+// "trace.heddle", and compares them with what was recorded when the trial was
+// completed. What differs is an error of ErrDamaged that names all such files.
+// A run that is Unverified has warnings instead. No file is hashed twice.
+//
+// Only files that are then read need to be verified.
+func (r *Run) Verify(names ...string) error {
+	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("check run: %w", err)
+		return fmt.Errorf("verify run: %w", err)
 	}
-	m := r.Manifest()
-	faults, err := checkFiles(dir, "", m.Files)
-	if err != nil {
-		return nil, fmt.Errorf("check run: %w", err)
-	}
-	for _, t := range m.Trials {
+	defer root.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var faults []string
+	for _, t := range r.manifest.Trials {
 		folder := "trials/" + t.Name
 		switch t.State {
 		case TrialMissing:
-			faults = append(faults, Fault{folder, "missing: the trial was done"})
+			faults = append(faults, folder+" is missing, and the trial was done")
 		case TrialDone:
-			more, err := checkFiles(dir, folder+"/", t.Files)
-			if err != nil {
-				return nil, fmt.Errorf("check run: %w", err)
-			}
-			faults = append(faults, more...)
-			added, err := unlisted(r.TrialDir(t.Name), t.Files)
-			if err != nil {
-				return nil, fmt.Errorf("check run: %w", err)
-			}
-			for _, name := range added {
-				faults = append(faults, Fault{folder + "/" + name, "not there when the trial was completed"})
+			for _, name := range names {
+				fault, err := r.difference(root, folder+"/", name, t.Files)
+				if err != nil {
+					return fmt.Errorf("verify run %s: %w", r.Dir, err)
+				}
+				if fault != "" {
+					faults = append(faults, fault)
+				}
 			}
 		}
 	}
-	return faults, nil
+	return r.judge(faults)
 }
 
-func checkFiles(dir, prefix string, files []File) ([]Fault, error) {
-	var faults []Fault
-	for _, f := range files {
-		name := prefix + f.Name
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			faults = append(faults, Fault{name, "not a name for a file of a run"})
-			continue
-		}
-		is, err := hashFile(filepath.Join(dir, filepath.FromSlash(name)), false)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			faults = append(faults, Fault{name, "missing"})
-		case err != nil:
+// ReadFile reads a file right in the run folder, such as experiment.yaml. One
+// that is not as recorded is treated as by Verify.
+func (r *Run) ReadFile(name string) ([]byte, error) {
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("read run: %w", err)
+	}
+	defer root.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fault, err := r.difference(root, "", name, r.manifest.Files)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
+	}
+	if fault != "" {
+		if err := r.judge([]string{fault}); err != nil {
 			return nil, err
-		case is.Bytes != f.Bytes:
-			faults = append(faults, Fault{name, fmt.Sprintf("changed: %d bytes, was %d", is.Bytes, f.Bytes)})
-		case is.SHA256 != f.SHA256:
-			faults = append(faults, Fault{name, "changed: same length, other SHA-256"})
 		}
 	}
-	return faults, nil
+	data, err := readRecord(root, name)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
+	}
+	return data, nil
 }
 
-// unlisted names the files below dir that are not in files.
-func unlisted(dir string, files []File) ([]string, error) {
-	known := map[string]bool{trialFile: true}
-	for _, f := range files {
-		known[f.Name] = true
+// Warnings name the files that were read though they are not as recorded.
+func (r *Run) Warnings() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.warnings)
+}
+
+// judge makes an error or warnings of faults; r.mu is held.
+func (r *Run) judge(faults []string) error {
+	if n := len(faults) - maxFaults; n > 0 {
+		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more", n))
 	}
-	var names []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
+	if r.Unverified {
+		for _, fault := range faults {
+			if text := NotVerified + ": " + r.Dir + ": " + fault; !slices.Contains(r.warnings, text) {
+				r.warnings = append(r.warnings, text)
+			}
 		}
-		rel, err := filepath.Rel(dir, path)
-		if name := filepath.ToSlash(rel); err == nil && !known[name] && !strings.HasPrefix(e.Name(), tempPrefix) {
-			names = append(names, name)
+		return nil
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not as it was recorded: %s; --unverified goes on all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
+}
+
+// difference says in which way a file is not as it was recorded. An error is that
+// this cannot be told. r.mu is held.
+func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (fault string, err error) {
+	path := folder + name
+	if fault, known := r.compared[path]; known {
+		return fault, nil
+	}
+	defer func() {
+		if err == nil {
+			if r.compared == nil {
+				r.compared = map[string]string{}
+			}
+			r.compared[path] = fault
 		}
+	}()
+	i := slices.IndexFunc(recorded, func(f File) bool { return f.Name == name })
+	f, info, err := openRegular(root, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && i < 0:
+		return "", nil // whoever wants it says so
+	case errors.Is(err, fs.ErrNotExist):
+		return path + " is missing", nil
+	case err != nil:
+		return "", err
+	}
+	defer f.Close()
+	if i < 0 {
+		return path + " was added: it is in no record", nil
+	}
+	was := recorded[i]
+	if info.Size() != was.Bytes {
+		return fmt.Sprintf("%s has changed: it has %d bytes, had %d", path, info.Size(), was.Bytes), nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != was.SHA256 {
+		return path + " has changed: same length, other SHA-256", nil
+	}
+	return "", nil
+}
+
+// openRegular opens a file inside root for reading. Devices, pipes and links
+// that lead out of root are refused.
+func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	name = filepath.FromSlash(name)
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: %s is not a regular file", ErrDamaged, filepath.Join(root.Name(), name))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := root.Open(name)
+	return f, info, err
+}
+
+// ReadJournal reads a file of another package's in folder dir, which needs to
+// hold no whole run. ErrNotRun if there is none.
+func ReadJournal(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		var data []byte
+		if data, err = readRecord(root, name); err == nil {
+			return data, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s has no %s", ErrNotRun, dir, name)
+	}
+	return nil, err
+}
+
+// readRecord reads a small file inside root.
+func readRecord(root *os.Root, name string) ([]byte, error) {
+	f, _, err := openRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxRecordBytes+1))
+	if err == nil && len(data) > maxRecordBytes {
+		err = fmt.Errorf("%w: %s has more than %d bytes", ErrDamaged, filepath.Join(root.Name(), name), maxRecordBytes)
+	}
+	return data, err
+}
+
+// decodeRecord is json.Unmarshal that names the file, and refuses what would
+// take much more memory than a run's records do.
+func decodeRecord(file string, data []byte, v any) error {
+	if n := bytes.Count(data, []byte(",")); n > maxRecordValues {
+		return fmt.Errorf("%w: %s has %d values, want at most %d", ErrDamaged, file, n, maxRecordValues)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%w: %s: %w; it was changed by hand, or the disk lost it", ErrDamaged, file, err)
+	}
+	return nil
+}
+
+// ReadTrialJSON reads a small JSON file of a complete trial into v, without
+// verifying it.
+func (r *Run) ReadTrialJSON(trial, name string, v any) error {
+	return readJSON(r.Dir, "trials/"+trial+"/"+name, v)
+}
+
+func readJSON(dir, name string, v any) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
-	})
-	return names, err
+	}
+	defer root.Close()
+	data, err := readRecord(root, name)
+	if err != nil {
+		return err
+	}
+	return decodeRecord(filepath.Join(dir, filepath.FromSlash(name)), data, v)
 }

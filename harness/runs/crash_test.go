@@ -98,8 +98,8 @@ func TestKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantState(t, dir, Finished)
-	if faults, err := Check(dir); err != nil || len(faults) > 0 {
-		t.Errorf("check: %v, error %v; want no faults", faults, err)
+	if err := open(t, dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestFullDisk(t *testing.T) {
 	if m.Trials[0].State != TrialDone || m.Seed != 7 {
 		t.Errorf("manifest %+v: want it as before the disk was full", m)
 	}
-	if faults, err := Check(r.Dir); err != nil || len(faults) > 0 {
-		t.Errorf("check: %v, error %v; want no faults", faults, err)
+	if err := open(t, r.Dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
+		t.Error(err)
 	}
 
 	if err := os.Remove(filler); err != nil {

@@ -52,7 +52,7 @@ func (r *Run) release() {
 
 // isLocked says whether a process works on the run in dir.
 func isLocked(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, lockFile))
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // should it be a pipe
 	if err != nil {
 		return false
 	}

@@ -43,6 +43,8 @@ var (
 	ErrRunning = errors.New("run is under way")
 	// ErrNotRun is that a folder holds no run.
 	ErrNotRun = errors.New("not a run folder")
+	// ErrDamaged is that a run's files are not what heddle has written.
+	ErrDamaged = errors.New("run is damaged")
 	// ErrDiskFull is that a file could not be written for want of space.
 	ErrDiskFull = errors.New("disk full")
 )
@@ -54,10 +56,15 @@ const manifestFile = "manifest.json"
 type Run struct {
 	// Dir is the folder.
 	Dir string
+	// Unverified is that files are read also where they are not as recorded;
+	// Warnings then names them. To be set before anything is read.
+	Unverified bool
 
 	mu       sync.Mutex
 	manifest Manifest
-	lock     *lock // nil: only for reading
+	lock     *lock             // nil: only for reading
+	compared map[string]string // what Verify has found, by file
+	warnings []string
 }
 
 // DefaultRoot is where run folders go by default: heddle/runs in the user's
@@ -91,13 +98,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if !plainName.MatchString(name) {
 		return nil, fmt.Errorf("create run %q: want a name of letters, digits and ._-", name)
 	}
-	for i, t := range m.Trials {
-		if !plainName.MatchString(t.Name) || filepath.Ext(t.Name) == partial {
-			return nil, fmt.Errorf("create run %s: trial %q: want a name of letters, digits and ._-", name, t.Name)
-		}
-		if slices.ContainsFunc(m.Trials[:i], func(u Trial) bool { return u.Name == t.Name }) {
-			return nil, fmt.Errorf("create run %s: two trials are called %s", name, t.Name)
-		}
+	if err := checkPlan(m.Trials); err != nil {
+		return nil, fmt.Errorf("create run %s: %w", name, err)
 	}
 	dir := filepath.Join(root, name)
 	if !vacant(dir) {
@@ -116,6 +118,21 @@ func Create(root, name string, m Manifest) (*Run, error) {
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
 	return r, nil
+}
+
+// checkPlan says whether each trial has a name of its own, fit for a folder.
+func checkPlan(trials []Trial) error {
+	seen := map[string]bool{}
+	for i, t := range trials {
+		if !plainName.MatchString(t.Name) || filepath.Ext(t.Name) == partial {
+			return fmt.Errorf("trials[%d].name: %q: want a name of letters, digits and ._-", i, t.Name)
+		}
+		if seen[t.Name] {
+			return fmt.Errorf("trials[%d].name: two trials are called %s", i, t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
 }
 
 // vacant says whether nothing is in dir, or only what Create makes before the
@@ -173,32 +190,30 @@ func Open(dir string) (*Run, error) {
 
 func (r *Run) load() error {
 	file := filepath.Join(r.Dir, manifestFile)
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	var m Manifest
+	if err := readJSON(r.Dir, manifestFile, &m); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s has no %s", ErrNotRun, r.Dir, manifestFile)
 	} else if err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}
-	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("read run: %s: %w; it was changed by hand, or the disk lost it", file, err)
-	}
 	if m.Format < 1 || m.Format > manifestFormat {
-		return fmt.Errorf("read run: %s has format %d, this version reads up to %d", file, m.Format, manifestFormat)
+		return fmt.Errorf("%w: %s has format %d, this version reads up to %d", ErrDamaged, file, m.Format, manifestFormat)
 	}
-	// A trial's own folder is the truth: the process may have ended between
-	// completing it and saying so in the manifest.
+	if err := checkPlan(m.Trials); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
+	}
 	for i, t := range m.Trials {
-		if !plainName.MatchString(t.Name) {
-			return fmt.Errorf("read run: %s: bad name %q of a trial", file, t.Name)
-		}
-		done, err := readTrial(r.trialDir(t.Name))
-		if err == nil {
-			m.Trials[i] = done
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read run: %w", err)
-		} else if t.State == TrialDone {
+		done, err := r.readTrial(t.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && t.State == TrialDone:
 			m.Trials[i].State = TrialMissing
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("read run: %w", err)
+		case t.State != TrialDone:
+			// The process may have ended between completing the trial, whose
+			// folder then has its name, and saying so in the manifest.
+			m.Trials[i] = done
 		}
 	}
 	if m.State == Running && r.lock == nil && !isLocked(r.Dir) {
@@ -279,6 +294,11 @@ func (r *Run) resume() error {
 	if err == nil {
 		r.manifest.State, r.manifest.Error, r.manifest.Finished = Running, "", time.Time{}
 		r.manifest.Owner = thisProcess()
+		for i, t := range r.manifest.Trials {
+			if t.State == TrialMissing { // to be done again
+				r.manifest.Trials[i] = Trial{Name: t.Name, State: TrialTodo}
+			}
+		}
 		err = r.save()
 	}
 	if err != nil {

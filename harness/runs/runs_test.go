@@ -87,8 +87,8 @@ func TestWholeRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantState(t, r.Dir, Finished)
-	if faults, err := Check(r.Dir); err != nil || len(faults) > 0 {
-		t.Errorf("check: %v, error %v; want no faults", faults, err)
+	if err := open(t, r.Dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
+		t.Error(err)
 	}
 	golden(t, r.Dir)
 }
@@ -287,18 +287,43 @@ func TestCheckFindsChanges(t *testing.T) {
 	if err := os.RemoveAll(r.TrialDir("r01-sort-yarn")); err != nil {
 		t.Fatal(err)
 	}
-	faults, err := Check(r.Dir)
-	if err != nil {
+	err := open(t, r.Dir).Verify("jobs/job_1_0001/job.xml", "notes.txt")
+	if !errors.Is(err, ErrDamaged) {
+		t.Fatalf("error %v, want %v", err, ErrDamaged)
+	}
+	unverified := open(t, r.Dir)
+	unverified.Unverified = true
+	if err := unverified.Verify("jobs/job_1_0001/job.xml", "notes.txt"); err != nil {
+		t.Error(err)
+	}
+	if data, err := unverified.ReadFile("cluster.yaml"); err != nil || string(data) != "name: lob\n" {
+		t.Errorf("cluster.yaml unverified: %q, error %v", data, err)
+	}
+	if _, rerr := open(t, r.Dir).ReadFile("cluster.yaml"); !errors.Is(rerr, ErrDamaged) || !strings.Contains(rerr.Error(), "cluster.yaml has changed: same length, other SHA-256") {
+		t.Errorf("cluster.yaml: error %v, want one that says how it has changed", rerr)
+	}
+	for _, want := range []string{
+		"trials/r01-wordcount-yarn/jobs/job_1_0001/job.xml has changed: it has 15 bytes, had 16",
+		"trials/r01-wordcount-yarn/notes.txt was added",
+		"trials/r01-sort-yarn is missing",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+		if !slices.ContainsFunc(unverified.Warnings(), func(w string) bool { return strings.Contains(w, want) }) {
+			t.Errorf("warnings %q do not say %q", unverified.Warnings(), want)
+		}
+	}
+	if err := os.Remove(filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")); err != nil {
 		t.Fatal(err)
 	}
-	want := []Fault{
-		{"cluster.yaml", "changed: same length, other SHA-256"},
-		{"trials/r01-wordcount-yarn/jobs/job_1_0001/job.xml", "changed: 15 bytes, was 16"},
-		{"trials/r01-wordcount-yarn/notes.txt", "not there when the trial was completed"},
-		{"trials/r01-sort-yarn", "missing: the trial was done"},
+	if err := os.Symlink("/dev/zero", filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, faults); diff != "" {
-		t.Errorf("faults (-want +got):\n%s", diff)
+	unverified = open(t, r.Dir)
+	unverified.Unverified = true
+	if err := unverified.Verify("notes.txt"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a link to a device: error %v, want it refused", err)
 	}
 }
 

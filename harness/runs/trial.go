@@ -131,23 +131,19 @@ func (t *Active) Failed(why error) error {
 
 // readTrial reads the record in a complete trial's folder; fs.ErrNotExist if
 // there is no such folder.
-func readTrial(dir string) (Trial, error) {
+func (r *Run) readTrial(name string) (Trial, error) {
+	dir := r.trialDir(name)
 	if _, err := os.Stat(dir); err != nil {
 		return Trial{}, err
 	}
-	file := filepath.Join(dir, trialFile)
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Trial{}, fmt.Errorf("%s has no %s", dir, trialFile) // not fs.ErrNotExist: the folder is there
+	var t Trial
+	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
+		return Trial{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // not fs.ErrNotExist: the folder is there
 	} else if err != nil {
 		return Trial{}, err
 	}
-	var t Trial
-	if err := json.Unmarshal(data, &t); err != nil {
-		return Trial{}, fmt.Errorf("%s: %w", file, err)
-	}
-	if t.Name != filepath.Base(dir) || t.State != TrialDone {
-		return Trial{}, fmt.Errorf("%s: is the record of trial %q in state %q", file, t.Name, t.State)
+	if t.Name != name || t.State != TrialDone {
+		return Trial{}, fmt.Errorf("%w: %s: is the record of trial %q in state %q", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
 	}
 	return t, nil
 }

@@ -93,6 +93,9 @@ func parse(what, text string, units []unit, bare, examples string) (int64, error
 	if m == nil {
 		return bad("not a number with a unit")
 	}
+	if len(m[1]) > 40 { // the time to read a number grows with the square of its length
+		return bad("too many digits")
+	}
 	amount, ok := new(big.Rat).SetString(m[1])
 	if !ok {
 		return bad("not a number")
