@@ -86,7 +86,7 @@ func (t *trialRun) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
 		defer cancel()
 	}
-	runner, err := t.runner()
+	runner, err := t.runner(ctx)
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 }
 
 // runner is the trial's workload.
-func (t *trialRun) runner() (*hibench.Runner, error) {
+func (t *trialRun) runner(ctx context.Context) (*hibench.Runner, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
 		return nil, err
@@ -356,11 +356,15 @@ func (t *trialRun) runner() (*hibench.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	workers, err := t.workers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c, w := t.cluster.Config, t.plan.Workload
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,
-		Workers: t.workers(), Sums: t.sums,
+		Workers: workers, Sums: t.sums,
 	}
 	return hibench.New(env, hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
@@ -377,17 +381,20 @@ func (t *trialRun) write(r Result) error {
 }
 
 // workers are the nodes that hold data, as HiBench's reports count them; none
-// where the NameNode does not tell.
-func (t *trialRun) workers() []string {
-	dataNodes, err := t.cluster.HDFS.DataNodes(context.Background())
-	if err != nil {
-		return nil
+// without HiBench, or where the NameNode tells only superusers.
+func (t *trialRun) workers(ctx context.Context) ([]string, error) {
+	if t.cluster.Config.HiBench == "" {
+		return nil, nil
+	}
+	dataNodes, err := t.cluster.HDFS.DataNodes(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
 	}
 	var hosts []string
 	for _, d := range dataNodes {
 		hosts = append(hosts, d.Host)
 	}
-	return hosts
+	return hosts, err
 }
 
 // versions notes what took part in the manifest.
