@@ -101,7 +101,7 @@ func New(env Env, spec Spec) (*Runner, error) {
 	}
 	for _, host := range append([]string{env.Master}, env.Workers...) {
 		if host != "" && !hostName.MatchString(host) {
-			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, no dash first", host)
+			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, no dot or dash first", host)
 		}
 	}
 	jar, err := findHadoop(env.HadoopHome)
@@ -283,7 +283,7 @@ func (r *Runner) removeAll(names ...string) error {
 // hostName is a name or an address. Names of workers come from the cluster and
 // end up in HiBench's shell variables; one that begins with a dash would be an
 // option of whatever takes it as an argument.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,254}$`)
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
 // YARN keeps tags in lower case and at most 100 long; ours gets a suffix.
 var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,79}$`)
