@@ -26,8 +26,13 @@ func TestKeep(t *testing.T) {
 		job  traces.JobID
 		file string
 	}{
-		{"../outside", "x"}, {"job_../../../outside", "x"}, {"/etc", "x"}, {"", "x"},
-		{"job_1_0001", "job_1_0001-/../../../outside/x.jhist"}, {"job_1_0001", "../../x"}, {"job_1_0001", "/etc/x"},
+		{"../outside", "x"},
+		{"job_../../../outside", "x"},
+		{"/etc", "x"},
+		{"", "x"},
+		{"job_1_0001", "job_1_0001-/../../../outside/x.jhist"},
+		{"job_1_0001", "../../x"},
+		{"job_1_0001", "/etc/x"},
 		{"job_1_0002", "x"}, // a link
 	} {
 		err := Keep(folder, c.job, func(own *os.Root) error { return own.WriteFile(c.file, []byte("x"), 0o600) })

@@ -46,7 +46,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer root.Remove(temp) // of no effect once renamed
+		defer func() { _ = root.Remove(temp) }() // of no effect once renamed
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}
