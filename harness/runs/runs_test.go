@@ -317,6 +317,14 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 	t.Run("names", func(t *testing.T) {
 		r := create(t, t.TempDir())
 		trial := begin(t, r)
+		for _, bad := range []string{"../x", "..", ".", "", "a/b", "/x", "-x", "x\n", "x\x1b[2J"} {
+			if _, err := Create(t.TempDir(), bad, plan); err == nil {
+				t.Errorf("run %q is made, want an error", bad)
+			}
+			if _, err := Create(t.TempDir(), "first", Manifest{Trials: []Trial{{Name: bad}}}); err == nil {
+				t.Errorf("a run with trial %q is made, want an error", bad)
+			}
+		}
 		for _, bad := range []string{"../x", "jobs/../../x", "/etc/x", "", "..", "a/../../../x", "x\x00"} {
 			if err := trial.WriteFile(bad, nil); err == nil {
 				t.Errorf("file %q is written, want an error", bad)
