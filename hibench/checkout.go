@@ -27,6 +27,10 @@ var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debi
 // HiBench's scripts do not quote.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 
+// plainValue is what a value in a conf file of ours may be: one line, and nothing
+// that HiBench, Python or a shell would take for more than text.
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
+
 // script returns the path of a step's script below HiBench's root.
 func (r *Runner) script(s step) string {
 	name := filepath.Join("hadoop", "run.sh")
@@ -71,14 +75,13 @@ func (r *Runner) checkCheckout() error {
 
 // hibenchCommand makes the client run a step's script in a farm of its own.
 func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
-	farm := filepath.Join(c.dir, "hibench")
-	if err := r.linkFarm(farm, s); err != nil {
+	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
-	confDir := filepath.Join(c.dir, "hibench-conf")
-	if err := r.writeConf(confDir, c.dir, conf); err != nil {
+	if err := r.writeConf(c.folder, "hibench-conf", c.dir, conf); err != nil {
 		return fmt.Errorf("configuration for HiBench: %w", err)
 	}
+	farm, confDir := filepath.Join(c.dir, "hibench"), filepath.Join(c.dir, "hibench-conf")
 	script := filepath.Join(farm, r.script(s))
 	req := confRequest{
 		home: farm, confDir: confDir, vars: c.vars, folder: filepath.Dir(script),
@@ -95,11 +98,15 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 		return fmt.Errorf("HiBench checkout %s: %s of %s at %s, want %s at %s: its files are not those of commit 53ac935",
 			r.env.Checkout, r.spec, vars["DATASIZE"], vars["INPUT_HDFS"], decimal(r.spec.dataSize()), r.inputPath())
 	}
-	if err := writeShellVars(file, vars); err != nil {
-		return fmt.Errorf("configuration for HiBench: %w", err)
+	name, err := filepath.Rel(c.dir, file)
+	if err == nil {
+		err = writeShellVars(c.folder, name, vars)
 	}
-	loader := filepath.Join(farm, "bin", "functions", "load_config.py")
-	if err := os.WriteFile(loader, []byte("#!/bin/sh\necho "+file+"\n"), 0o755); err != nil {
+	if err != nil {
+		return fmt.Errorf("configuration for HiBench: write %s: %w", file, err)
+	}
+	loader := filepath.Join("hibench", "bin", "functions", "load_config.py")
+	if err := c.folder.WriteFile(loader, []byte("#!/bin/sh\nprintf '%s\\n' "+quote(file)+"\n"), 0o700); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	c.argv = []string{script}
@@ -109,13 +116,13 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 
 // linkFarm makes a folder with the part of the checkout that a step uses. The
 // script's folders are real ones, since it finds its functions by going up.
-func (r *Runner) linkFarm(farm string, s step) error {
-	if err := os.RemoveAll(farm); err != nil {
+func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
+	if err := folder.RemoveAll(farm); err != nil {
 		return err
 	}
 	functions, script := filepath.Join("bin", "functions"), r.script(s)
 	for _, dir := range []string{functions, filepath.Dir(script)} {
-		if err := os.MkdirAll(filepath.Join(farm, dir), 0o755); err != nil {
+		if err := folder.MkdirAll(filepath.Join(farm, dir), 0o700); err != nil {
 			return err
 		}
 	}
@@ -130,20 +137,20 @@ func (r *Runner) linkFarm(farm string, s step) error {
 		}
 	}
 	for _, name := range links {
-		if err := os.Symlink(filepath.Join(r.env.Checkout, name), filepath.Join(farm, name)); err != nil {
+		if err := folder.Symlink(filepath.Join(r.env.Checkout, name), filepath.Join(farm, name)); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o755)
+	return folder.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o700)
 }
 
 // writeConf makes HiBench's configuration folder: links to the checkout's
 // files, and what this run wants in a file whose name comes last.
-func (r *Runner) writeConf(confDir, tagDir, hadoopConf string) error {
-	if err := os.RemoveAll(confDir); err != nil {
+func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) error {
+	if err := folder.RemoveAll(confDir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(confDir, 0o755); err != nil {
+	if err := folder.Mkdir(confDir, 0o700); err != nil {
 		return err
 	}
 	files, err := filepath.Glob(filepath.Join(r.env.Checkout, "conf", "*.conf"))
@@ -151,7 +158,7 @@ func (r *Runner) writeConf(confDir, tagDir, hadoopConf string) error {
 		return err
 	}
 	for _, name := range files {
-		if err := os.Symlink(name, filepath.Join(confDir, filepath.Base(name))); err != nil {
+		if err := folder.Symlink(name, filepath.Join(confDir, filepath.Base(name))); err != nil {
 			return err
 		}
 	}
@@ -182,7 +189,10 @@ func (r *Runner) writeConf(confDir, tagDir, hadoopConf string) error {
 		{"hibench.masters.hostnames", master},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
 	} {
+		if !plainValue.MatchString(p.Value) {
+			return fmt.Errorf("%s: HiBench cannot take the value %q: want letters, digits and _./:@%%+,=~-", p.Name, p.Value)
+		}
 		fmt.Fprintf(&b, "%-36s %s\n", p.Name, p.Value)
 	}
-	return os.WriteFile(filepath.Join(confDir, "zz-heddle.conf"), []byte(b.String()), 0o644)
+	return folder.WriteFile(filepath.Join(confDir, "zz-heddle.conf"), []byte(b.String()), 0o600)
 }

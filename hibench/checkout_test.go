@@ -124,6 +124,65 @@ func TestCheckoutRun(t *testing.T) {
 	}
 }
 
+// Host names come from the cluster. None is run by the shell that reads HiBench's
+// variables, and the scripts get plain ones as they are.
+func TestCheckoutHostNames(t *testing.T) {
+	h := newFakeHadoop(t)
+	env := h.env(t)
+	env.Vars = append(env.Vars, "FAKE_BYTES=2000")
+	env.Checkout = newFakeCheckout(t)
+	hit := filepath.Join(t.TempDir(), "hit")
+	for _, host := range []string{
+		"'; touch " + hit + "; '", "$(touch " + hit + ")", "`touch${IFS}" + hit + "`", "a b", "w1\nhibench.hadoop.home /x", "w1\r", "-oProxyCommand=x", "-v", "w1;id", "w1'", "ü", strings.Repeat("a", 256),
+	} {
+		env.Workers = []string{"w1", host}
+		r, err := New(env, Spec{Workload: "sort", SizeBytes: 1000})
+		if err == nil {
+			_, err = r.Prepare(context.Background(), "t1")
+		}
+		if err == nil || !strings.Contains(err.Error(), "host name") {
+			t.Errorf("host %q: error %v; want one about the host name", host, err)
+		}
+	}
+	env.Workers = []string{"w1", "r1_n2.example.org:9866", "10.0.0.1", "fe80::1"}
+	if _, err := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t2"); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(env.RunDir, "t2-prep", "report", "sort", "prepare", "conf", "sort.conf")
+	if got, want := sourced(t, file, "SLAVES"), strings.Join(env.Workers, " "); got != want {
+		t.Errorf("the scripts have the workers %q, want %q", got, want)
+	}
+	if _, err := os.Stat(hit); err == nil {
+		t.Error("a host name was run as a command")
+	}
+}
+
+// A link in the folder of a run leads no file out of it.
+func TestCheckoutStaysInItsFolder(t *testing.T) {
+	for _, link := range []string{"t1-prep", "t1-prep/report"} {
+		t.Run(link, func(t *testing.T) {
+			h := newFakeHadoop(t)
+			env := h.env(t)
+			env.Checkout = newFakeCheckout(t)
+			outside := t.TempDir()
+			path := filepath.Join(env.RunDir, link)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(outside, path); err != nil {
+				t.Fatal(err)
+			}
+			_, err := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t1")
+			if err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("error %v; want one that names %s", err, path)
+			}
+			if left := listing(t, outside); len(left) > 1 {
+				t.Errorf("written outside: %v", left)
+			}
+		})
+	}
+}
+
 // listing is every file of a folder with its length.
 func listing(t *testing.T, dir string) map[string]int64 {
 	t.Helper()

@@ -21,8 +21,10 @@ type client struct {
 	argv []string
 	vars []string // KEY=VALUE
 	dir  string   // working folder
-	log  string   // file that gets stdout and stderr
+	log  string   // file that gets stdout and stderr: logName in dir
 	tag  string   // of its jobs
+
+	folder *os.Root // dir, to write in
 
 	grace time.Duration // between SIGTERM and SIGKILL
 
@@ -73,6 +75,9 @@ func ClientVars(environ []string) []string {
 	return vars
 }
 
+// logName is the file of a client's output.
+const logName = "client.log"
+
 // stopGrace is enough for a client's JVM to remove its temporary files.
 const stopGrace = 5 * time.Second
 
@@ -82,7 +87,7 @@ func (c *client) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: not started: %w", c.name(), context.Cause(ctx))
 	}
-	log, err := os.Create(c.log)
+	log, err := c.folder.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("log of %s: %w", c.name(), err)
 	}

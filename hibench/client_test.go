@@ -13,11 +13,22 @@ import (
 )
 
 // shell is a client that runs a piece of shell.
+func openRoot(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
 func shell(t *testing.T, script string) *client {
 	dir := t.TempDir()
+	folder := openRoot(t, dir)
 	return &client{
 		argv: []string{"/bin/sh", "-c", script}, vars: []string{"PATH=" + os.Getenv("PATH"), "DIR=" + dir},
-		dir: dir, log: filepath.Join(dir, "log"), tag: "t1", grace: 100 * time.Millisecond, code: -1,
+		folder: folder, dir: dir, log: filepath.Join(dir, logName), tag: "t1", grace: 100 * time.Millisecond, code: -1,
 	}
 }
 

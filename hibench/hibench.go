@@ -99,6 +99,11 @@ func New(env Env, spec Spec) (*Runner, error) {
 		}
 		*p = abs
 	}
+	for _, host := range append([]string{env.Master}, env.Workers...) {
+		if host != "" && !hostName.MatchString(host) {
+			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, no dot or dash first", host)
+		}
+	}
 	jar, err := findHadoop(env.HadoopHome)
 	if err != nil {
 		return nil, err
@@ -196,16 +201,18 @@ const compressOutput = "mapreduce.output.fileoutputformat.compress"
 // start runs the client of one step to its end, with a configuration folder
 // of its own that adds the tag and the settings to the cluster's.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
-	dir := r.tagDir(tag)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	folder, err := r.openTagDir(tag)
+	if err != nil {
 		return client{code: -1}, err
 	}
-	conf := filepath.Join(dir, "conf")
+	defer folder.Close()
 	settings := slices.Concat([]Setting{{compressOutput, "false"}}, r.spec.Settings, extra, []Setting{{"mapreduce.job.tags", tag}})
-	if err := writeOverlay(conf, r.env.ConfDir, settings); err != nil {
+	if err := writeOverlay(folder, "conf", r.env.ConfDir, settings); err != nil {
 		return client{code: -1}, err
 	}
-	c := client{log: filepath.Join(dir, "client.log"), dir: dir, vars: r.env.Vars, tag: tag, grace: stopGrace, code: -1}
+	dir := r.tagDir(tag)
+	conf := filepath.Join(dir, "conf")
+	c := client{folder: folder, dir: dir, log: filepath.Join(dir, logName), vars: r.env.Vars, tag: tag, grace: stopGrace, code: -1}
 	if r.env.Checkout != "" && s != stepCheck {
 		if err := r.hibenchCommand(&c, s, conf, output); err != nil {
 			return c, err
@@ -242,6 +249,28 @@ func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
 func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
 
+// openTagDir makes a tag's folder. It is written through the os.Root, so that a
+// link in it leads nowhere else; and nobody else may read it, since settings
+// may hold passwords.
+func (r *Runner) openTagDir(tag string) (*os.Root, error) {
+	if err := os.MkdirAll(r.env.RunDir, 0o700); err != nil {
+		return nil, fmt.Errorf("hibench: %w", err)
+	}
+	root, err := os.OpenRoot(r.env.RunDir)
+	if err != nil {
+		return nil, fmt.Errorf("hibench: %w", err)
+	}
+	defer root.Close()
+	if err := root.MkdirAll(tag, 0o700); err != nil {
+		return nil, fmt.Errorf("hibench: folder %s: %w", r.tagDir(tag), err)
+	}
+	folder, err := root.OpenRoot(tag)
+	if err != nil {
+		return nil, fmt.Errorf("hibench: folder %s: %w", r.tagDir(tag), err)
+	}
+	return folder, nil
+}
+
 func (r *Runner) removeAll(names ...string) error {
 	for _, name := range names {
 		if err := r.env.FS.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -250,6 +279,11 @@ func (r *Runner) removeAll(names ...string) error {
 	}
 	return nil
 }
+
+// hostName is a name or an address. Names of workers come from the cluster and
+// end up in HiBench's shell variables; one that begins with a dash would be an
+// option of whatever takes it as an argument.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
 // YARN keeps tags in lower case and at most 100 long; ours gets a suffix.
 var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,79}$`)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // HiBench's scripts get their variables from bin/functions/load_config.py,
@@ -155,7 +156,7 @@ func (l *confLoader) resolveAll(home string) error {
 		}
 	}
 	for _, name := range []string{"hibench.masters.hostnames", "hibench.slaves.hostnames"} {
-		l.properties[name] = "'" + strings.Join(strings.Fields(l.properties[name]), " ") + "'"
+		l.properties[name] = strings.Join(strings.Fields(l.properties[name]), " ")
 	}
 	if err := l.resolve(true); err != nil {
 		return err
@@ -248,9 +249,13 @@ func (l *confLoader) shellVars(req confRequest) (map[string]string, string, erro
 	vars := map[string]string{}
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
 		for name, property := range table {
-			vars[name] = l.properties[property]
-			if strings.Contains(vars[name], "${") {
-				return nil, "", fmt.Errorf("%s: %s: value %q has a reference to nothing", l.source[property], property, vars[name])
+			value := l.properties[property]
+			if strings.Contains(value, "${") {
+				return nil, "", fmt.Errorf("%s: %s: value %q has a reference to nothing", l.source[property], property, value)
+			}
+			var err error
+			if vars[name], err = literal(value); err != nil {
+				return nil, "", fmt.Errorf("%s: %s: %w", l.source[property], property, err)
 			}
 		}
 	}
@@ -264,19 +269,40 @@ func (l *confLoader) shellVars(req confRequest) (map[string]string, string, erro
 	return vars, file, nil
 }
 
-// writeShellVars writes variables as the scripts read them: as they are, since
-// HiBench's values bring their own quotes.
-func writeShellVars(file string, vars map[string]string) error {
+// literal is the text that a value stands for once a shell has read it.
+// HiBench's loader hands values to the shell as they are, so one may stand in
+// quotes, as the report's column formats do. A value that the shell would have to
+// evaluate is an error.
+func literal(value string) (string, error) {
+	text, quotes := value, byte(0)
+	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
+		text, quotes = value[1:n-1], value[0]
+	}
+	special := map[byte]string{0: "'\"`$\\", '"': "\"`$", '\'': "'"}[quotes]
+	if strings.ContainsAny(text, special) || quotes == '"' && strings.Contains(text, `\\`) {
+		return "", fmt.Errorf("value %q is not plain text: write out what a shell would make of it", value)
+	}
+	return text, nil
+}
+
+// writeShellVars writes a file of variables that the scripts read as shell.
+func writeShellVars(folder *os.Root, name string, vars map[string]string) error {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		fmt.Fprintf(&b, "%s=%s\n", name, vars[name])
+		if strings.ContainsFunc(vars[name], unicode.IsControl) {
+			return fmt.Errorf("variable %s: value %q has a control character", name, vars[name])
+		}
+		fmt.Fprintf(&b, "%s=%s\n", name, quote(vars[name]))
 	}
 	b.WriteString("export HADOOP_EXECUTABLE\nexport HADOOP_CONF_DIR\n")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := folder.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(b.String()), 0o644)
+	return folder.WriteFile(name, []byte(b.String()), 0o600)
 }
+
+// quote makes one word of a shell from a text without NUL.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // findJava looks where HiBench looks.
 func findJava(vars map[string]string) (string, error) {

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
 )
 
 const testMapping = `
@@ -127,7 +129,12 @@ func TestLoadConfIsHiBenchs(t *testing.T) {
 				env := h.env(t)
 				env.Checkout = checkout
 				r := newRunner(t, env, spec)
-				c := client{dir: filepath.Join(env.RunDir, "x"), vars: env.Vars}
+				folder, err := r.openTagDir("x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer folder.Close()
+				c := client{folder: folder, dir: filepath.Join(env.RunDir, "x"), vars: env.Vars}
 				if err := r.hibenchCommand(&c, s, h.conf, "/bench/out"); err != nil {
 					t.Fatal(err)
 				}
@@ -146,8 +153,8 @@ func TestLoadConfIsHiBenchs(t *testing.T) {
 	}
 }
 
-// runLoader calls load_config.py as HiBench's scripts do, and returns the
-// content of the file that it names.
+// runLoader calls load_config.py as HiBench's scripts do, and returns the name
+// of the file that it prints.
 func runLoader(t *testing.T, c client, r *Runner, s step, interpreter string) string {
 	t.Helper()
 	farm := filepath.Join(c.dir, "hibench")
@@ -161,23 +168,62 @@ func runLoader(t *testing.T, c client, r *Runner, s step, interpreter string) st
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
 	}
-	text, err := os.ReadFile(strings.TrimSpace(string(out)))
+	return strings.TrimSpace(string(out))
+}
+
+// sourcedVars are the variables that a shell has from a file of assignments.
+func sourcedVars(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
-}
-
-// sourcedVars are the assignments in a file of shell variables.
-func sourcedVars(t *testing.T, text string) map[string]string {
-	t.Helper()
 	vars := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(line, "#") {
-			vars[name] = value
+	for line := range strings.Lines(string(text)) {
+		if name, _, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			vars[name] = sourced(t, file, name)
 		}
 	}
 	return vars
+}
+
+// sourced is a variable's value after a shell has read the file.
+func sourced(t require, file, name string) string {
+	cmd := exec.Command("bash", "-c", `source "$1" && printf %s "${!2}"`, "bash", file, name)
+	cmd.Dir, cmd.Env = filepath.Dir(file), []string{"PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("source %s: %v: %s", file, err, out)
+	}
+	return string(out)
+}
+
+// require is what testing.T and rapid.T have in common.
+type require interface {
+	Fatalf(format string, args ...any)
+}
+
+// A shell that reads a file of variables gets any value back as it was, or the
+// value was refused.
+func TestShellVarsAreQuoted(t *testing.T) {
+	folder := openRoot(t, t.TempDir())
+	piece := rapid.SampledFrom([]string{"'", `"`, "`id`", "$(touch hit)", "$HOME", "${X}", `\`, "\n", "\x00", "\r", ";touch hit;", " ", "#", "~", "*", "!", "a", "=", "\xff", "ü"})
+	value := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(piece), func(s []string) string { return strings.Join(s, "") }))
+	rapid.Check(t, func(t *rapid.T) {
+		want := value.Draw(t, "value")
+		if writeShellVars(folder, "vars", map[string]string{"VAR": want}) != nil {
+			if !strings.ContainsFunc(want, unicode.IsControl) {
+				t.Fatalf("%q is refused", want)
+			}
+			return
+		}
+		if got := sourced(t, filepath.Join(folder.Name(), "vars"), "VAR"); got != want {
+			t.Fatalf("a shell has %q, want %q", got, want)
+		}
+	})
+	if entries, err := os.ReadDir(folder.Name()); err != nil || len(entries) > 1 {
+		t.Errorf("the shell has made files: %v, %v", entries, err)
+	}
 }
 
 func python3Loader(t *testing.T, checkout string) string {

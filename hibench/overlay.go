@@ -14,15 +14,15 @@ import (
 // the last one wins, Hadoop's own defaults in between: a setting goes into all.
 var siteFiles = []string{"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"}
 
-// writeOverlay makes dir a configuration folder that has everything of base
-// and then the settings. It works through any program that takes a
+// writeOverlay makes a configuration folder dir in folder that has everything of
+// base and then the settings. It works through any program that takes a
 // configuration folder, and leaves no setting in a process list. The files of
 // base are included, not copied: a run folder gets none of their secrets.
-func writeOverlay(dir, base string, settings []Setting) error {
-	if err := os.RemoveAll(dir); err != nil {
+func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
+	if err := folder.RemoveAll(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := folder.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(base)
@@ -35,7 +35,7 @@ func writeOverlay(dir, base string, settings []Setting) error {
 			sites = append(sites, e.Name())
 			continue
 		}
-		if err := os.Symlink(filepath.Join(base, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+		if err := folder.Symlink(filepath.Join(base, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func writeOverlay(dir, base string, settings []Setting) error {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), siteXML(include, settings), 0o644); err != nil {
+		if err := folder.WriteFile(filepath.Join(dir, name), siteXML(include, settings), 0o600); err != nil {
 			return err
 		}
 	}

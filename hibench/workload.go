@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Spec says what to run: a workload, its size and its parallelism.
@@ -145,6 +147,13 @@ func (s Spec) checkSettings(settings []Setting) error {
 	for _, p := range settings {
 		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
 			return fmt.Errorf("hibench: %s: setting %q: not a property name", s.Workload, p.Name)
+		}
+		// XML has no way to write other control characters.
+		notXML := func(r rune) bool {
+			return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
+		}
+		if strings.ContainsFunc(p.Value, notXML) {
+			return fmt.Errorf("hibench: %s: setting %s: value %q cannot be written into a Hadoop configuration: it is no plain text", s.Workload, p.Name, p.Value)
 		}
 		if instead, ok := reserved[p.Name]; ok {
 			return fmt.Errorf("hibench: %s: setting %s cannot be given: %s", s.Workload, p.Name, instead)

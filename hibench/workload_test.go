@@ -32,6 +32,7 @@ func TestSpecValidate(t *testing.T) {
 		"no name":           {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"", "4"}}}, "not a property name"},
 		"name with =":       {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a=b", "4"}}}, "not a property name"},
 		"name over 2 lines": {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a\nb", "4"}}}, "not a property name"},
+		"value not text":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a", "\x01"}}}, "cannot be written into a Hadoop configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.spec.Validate()
@@ -89,11 +90,12 @@ func TestSettings(t *testing.T) {
 }
 
 func TestOverlay(t *testing.T) {
-	base, dir := t.TempDir(), filepath.Join(t.TempDir(), "conf")
+	base, folder := t.TempDir(), openRoot(t, t.TempDir())
+	dir := filepath.Join(folder.Name(), "conf")
 	write(t, filepath.Join(base, "mapred-site.xml"), "<configuration/>", 0o600)
 	write(t, filepath.Join(base, "log4j.properties"), "log", 0o644)
 	for range 2 { // again into the same folder
-		if err := writeOverlay(dir, base, []Setting{{"a", "1"}}); err != nil {
+		if err := writeOverlay(folder, "conf", base, []Setting{{"a", "1"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +112,7 @@ func TestOverlay(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "log4j.properties")); err != nil || string(text) != "log" {
 		t.Errorf("log4j.properties: %q, %v", text, err)
 	}
-	if err := writeOverlay(dir, filepath.Join(base, "none"), nil); err == nil || !strings.Contains(err.Error(), "configuration of the cluster") {
+	if err := writeOverlay(folder, "conf", filepath.Join(base, "none"), nil); err == nil || !strings.Contains(err.Error(), "configuration of the cluster") {
 		t.Errorf("without a configuration: %v", err)
 	}
 }
@@ -120,7 +122,7 @@ func TestOverlayRefusesFinalProperties(t *testing.T) {
 	write(t, filepath.Join(base, "yarn-site.xml"), "<configuration><property><name> a </name><value>1</value><final>true</final></property></configuration>", 0o644)
 	write(t, filepath.Join(base, "core-site.xml"), "not for us", 0o644)
 	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final (1)"} {
-		err := writeOverlay(filepath.Join(t.TempDir(), "conf"), base, []Setting{{"b", "0"}, {"a", value}})
+		err := writeOverlay(openRoot(t, t.TempDir()), "conf", base, []Setting{{"b", "0"}, {"a", value}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("a=%s: %v; want %q", value, err, want)
 		}

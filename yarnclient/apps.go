@@ -13,8 +13,8 @@ import (
 // App is an application as the ResourceManager knows it. A caller without the
 // right to view it gets the first few fields only.
 type App struct {
-	ID            string  `wire:"id"`
-	User          string  `wire:"user"`
+	ID            string  `wire:"id" form:"application"`
+	User          string  `wire:"user" form:"user"`
 	Name          string  `wire:"name"`
 	Queue         string  `wire:"queue"`
 	State         string  `wire:"state"`       // NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED

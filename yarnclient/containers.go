@@ -11,10 +11,10 @@ import (
 // AppAttempt is one run of an application's master.
 type AppAttempt struct {
 	Number           int    `wire:"id"`
-	ID               string `wire:"appAttemptId"`
+	ID               string `wire:"appAttemptId" form:"appAttempt"`
 	State            string `wire:"appAttemptState"` // Hadoop 3.4
-	ContainerID      string `wire:"containerId"`
-	NodeID           string `wire:"nodeId"`
+	ContainerID      string `wire:"containerId" form:"container"`
+	NodeID           string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
 	LogsURL          string `wire:"logsLink"`
 	BlacklistedNodes string `wire:"blacklistedNodes"` // comma-separated hosts, by the application
@@ -31,8 +31,8 @@ func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) 
 
 // Container is a live container of an application.
 type Container struct {
-	ID              string `wire:"containerId"`
-	NodeID          string `wire:"assignedNodeId"`
+	ID              string `wire:"containerId" form:"container"`
+	NodeID          string `wire:"assignedNodeId" form:"node"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
 	Priority        int    `wire:"priority"` // of the request it answers; see PriorityMap
 	AllocatedMB     int64  `wire:"allocatedMB"`

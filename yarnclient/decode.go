@@ -19,7 +19,8 @@ import (
 //
 // path leads to the value, {"nodes", "node"}; its first name, the root, may be
 // missing from the answer. Struct fields are matched by their wire tag, where
-// "a>b" means b inside a. Names that nobody asked for are skipped; an answer
+// "a>b" means b inside a; a form tag names the form (see forms) that a text must
+// have. Names that nobody asked for are skipped; an answer
 // that has names but none of the expected ones is an error.
 func decode(body []byte, v any, path ...string) error {
 	if isXML(body) {
@@ -122,8 +123,12 @@ func (s *scanner) fields(v reflect.Value, fields []field) error {
 	start := s.pos
 	for _, f := range fields {
 		s.pos = start
-		if err := s.walk(v.FieldByIndex(f.index), f.rest); err != nil {
+		to := v.FieldByIndex(f.index)
+		if err := s.walk(to, f.rest); err != nil {
 			return err
+		}
+		if f.form != "" && to.String() != "" && !forms[f.form].MatchString(to.String()) {
+			return s.errorf("%.80q has not the form of %s", to.String(), f.form)
 		}
 	}
 	return nil
@@ -292,6 +297,7 @@ func (s *scanner) set(v reflect.Value, text []byte) error {
 type field struct {
 	index []int
 	rest  []string
+	form  string // key of forms; empty: any
 }
 
 type plan map[string][]field
@@ -316,7 +322,7 @@ func (p plan) add(t reflect.Type, outer []int) {
 			p.add(f.Type, index)
 		} else if tag := f.Tag.Get("wire"); tag != "" {
 			names := strings.Split(tag, ">")
-			p[names[0]] = append(p[names[0]], field{index, names[1:]})
+			p[names[0]] = append(p[names[0]], field{index, names[1:], f.Tag.Get("form")})
 		}
 	}
 }

@@ -19,9 +19,9 @@ type JobReader struct {
 
 // Job is a MapReduce job.
 type Job struct {
-	ID                string  `wire:"id"`
+	ID                string  `wire:"id" form:"job"`
 	Name              string  `wire:"name"`
-	User              string  `wire:"user"`
+	User              string  `wire:"user" form:"user"`
 	Queue             string  `wire:"queue"`
 	State             string  `wire:"state"`      // NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
 	SubmittedMs       int64   `wire:"submitTime"` // history only
@@ -59,11 +59,11 @@ type Job struct {
 
 // Task is a map or a reduce of a job.
 type Task struct {
-	ID                string  `wire:"id"`
+	ID                string  `wire:"id" form:"task"`
 	Type              string  `wire:"type"`  // MAP, REDUCE
 	State             string  `wire:"state"` // NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
 	ProgressPct       float64 `wire:"progress"`
-	SuccessfulAttempt string  `wire:"successfulAttempt"`
+	SuccessfulAttempt string  `wire:"successfulAttempt" form:"attempt"`
 	StartedMs         int64   `wire:"startTime"`
 	FinishedMs        int64   `wire:"finishTime"`
 	ElapsedMs         int64   `wire:"elapsedTime"`
@@ -71,10 +71,10 @@ type Task struct {
 
 // TaskAttempt is one run of a task. Map attempts have no shuffle and merge.
 type TaskAttempt struct {
-	ID                string  `wire:"id"`
-	Type              string  `wire:"type"`                // MAP, REDUCE
-	State             string  `wire:"state"`               // NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId"` // empty while it waits for one
+	ID                string  `wire:"id" form:"attempt"`
+	Type              string  `wire:"type"`                                 // MAP, REDUCE
+	State             string  `wire:"state"`                                // NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	ContainerID       string  `wire:"assignedContainerId" form:"container"` // empty while it waits for one
 	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
 	Rack              string  `wire:"rack"`
 	ProgressPct       float64 `wire:"progress"`
@@ -93,9 +93,9 @@ type TaskAttempt struct {
 // Master is one attempt of the job's ApplicationMaster.
 type Master struct {
 	Number          int    `wire:"id"`
-	NodeID          string `wire:"nodeId"`
+	NodeID          string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	ContainerID     string `wire:"containerId"`
+	ContainerID     string `wire:"containerId" form:"container"`
 	LogsURL         string `wire:"logsLink"`
 	StartedMs       int64  `wire:"startTime"`
 }

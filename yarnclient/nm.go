@@ -19,8 +19,8 @@ func (nm *NM) Close() { nm.c.close() }
 
 // NodeInfo says what a NodeManager is.
 type NodeInfo struct {
-	ID            string `wire:"id"` // "host:port"
-	Host          string `wire:"nodeHostName"`
+	ID            string `wire:"id" form:"node"` // "host:port"
+	Host          string `wire:"nodeHostName" form:"host"`
 	Healthy       bool   `wire:"nodeHealthy"`
 	HealthReport  string `wire:"healthReport"`
 	Version       string `wire:"nodeManagerVersion"`
@@ -40,7 +40,7 @@ func (nm *NM) Info(ctx context.Context) (NodeInfo, error) {
 
 // NodeContainer is a container as its NodeManager knows it.
 type NodeContainer struct {
-	ID          string `wire:"id"`
+	ID          string `wire:"id" form:"container"`
 	State       string `wire:"state"`    // NEW, LOCALIZING, RUNNING, DONE, ...
 	ExitCode    int    `wire:"exitCode"` // -1000 while it runs
 	Diagnostics string `wire:"diagnostics"`
@@ -48,7 +48,7 @@ type NodeContainer struct {
 	MemoryMB    int64  `wire:"totalMemoryNeededMB"`
 	VCores      int    `wire:"totalVCoresNeeded"`
 	Execution   string `wire:"executionType"` // GUARANTEED, OPPORTUNISTIC
-	NodeID      string `wire:"nodeId"`
+	NodeID      string `wire:"nodeId" form:"node"`
 	LogURL      string `wire:"containerLogsLink"`
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Node is a NodeManager as the ResourceManager knows it.
 type Node struct {
-	ID           string   `wire:"id"` // "host:port", the name that label and resource calls take
-	Host         string   `wire:"nodeHostName"`
+	ID           string   `wire:"id" form:"node"` // "host:port", the name that label and resource calls take
+	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
 	State        string   `wire:"state"` // RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
 	HTTPAddress  string   `wire:"nodeHTTPAddress"`

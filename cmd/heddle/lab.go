@@ -268,15 +268,18 @@ func labEnv() *cli.Command {
 				name, value, _ := strings.Cut(e, "=")
 				if name == "PATH" {
 					first, _, _ := strings.Cut(value, ":")
-					fmt.Printf("export PATH='%s':\"$PATH\"\n", first)
+					fmt.Printf("export PATH=%s:\"$PATH\"\n", shellQuote(first))
 					continue
 				}
-				fmt.Printf("export %s='%s'\n", name, value)
+				fmt.Printf("export %s=%s\n", name, shellQuote(value))
 			}
 			return nil
 		},
 	}
 }
+
+// shellQuote makes one word of a shell from a text without NUL.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func labSet() *cli.Command {
 	var to lab.Config // only to hold the flags

@@ -120,7 +120,7 @@ func (c *Client) list(ctx context.Context, dir string, after []byte, locations b
 	if resp.DirList == nil {
 		return nil, fs.ErrNotExist
 	}
-	return resp.DirList, nil
+	return resp.DirList, checkNames(resp.DirList.PartialListing)
 }
 
 // joinName is the path of an entry of dir; a file listed by itself has no name.
@@ -177,6 +177,9 @@ func (c *Client) blocks(ctx context.Context, path string, offset, length int64) 
 	}, resp)
 	if err == nil && resp.Locations == nil {
 		err = fs.ErrNotExist
+	}
+	if err == nil {
+		err = checkBlocks(resp.Locations)
 	}
 	if err != nil {
 		return nil, err

@@ -44,6 +44,9 @@ func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("user %s has to be in dfs.permissions.superusergroup: %w", c.options.User, err)
 		}
+		if err == nil {
+			err = checkHosts(resp.Nodes)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("datanode report: %w", err)
 		}

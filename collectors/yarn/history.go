@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -17,6 +18,20 @@ type History struct {
 	Folder  string // where it was found
 	Events  []byte // the .jhist
 	ConfXML []byte // JOBID_conf.xml, nil where it is gone
+}
+
+// jobID is Hadoop's form of a job's id, which here is a part of paths.
+var jobID = regexp.MustCompile(`^job_[0-9]{1,19}_[0-9]{4,10}$`)
+
+// historyName is what follows a job's id in the name of its history file:
+// times, user, job's name, status and queue, percent-encoded by Hadoop.
+var historyName = regexp.MustCompile(`^-[A-Za-z0-9._*%+-]{1,220}\.jhist$`)
+
+// isHistory says whether a file of that name is the job's history. The name is
+// kept, so any other form is none.
+func isHistory(name, job string) bool {
+	rest, ok := strings.CutPrefix(name, job)
+	return ok && historyName.MatchString(rest)
 }
 
 // ErrNoHistory says that a job's history is not (yet) there.
@@ -55,9 +70,12 @@ func WithoutScheme(uri string) string {
 	return "/"
 }
 
-// ReadHistory finds and reads a finished job's history. The error wraps
+// ReadHistory finds and reads the history of a finished job, job_1_0002. The error wraps
 // ErrNoHistory where it is not there (yet).
 func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFolders, user, job string) (History, error) {
+	if !jobID.MatchString(job) {
+		return History{}, fmt.Errorf("read history: %q is no job's id: want job_TIMESTAMP_NUMBER", job)
+	}
 	h, err := readHistoryIn(files, path.Join(folders.Intermediate, user), job)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return h, err
@@ -89,7 +107,7 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 	for _, info := range infos {
 		name := info.Name()
 		switch {
-		case strings.HasPrefix(name, job+"-") && strings.HasSuffix(name, ".jhist"):
+		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
 			// Best effort: the events are what counts.

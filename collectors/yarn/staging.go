@@ -73,11 +73,11 @@ func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err err
 // Conf is the job's configuration.
 func (s Staged) Conf() (Conf, error) { return ParseConf(bytes.NewReader(s.JobXML)) }
 
-// Save writes the files into folder, which must exist. Nobody else may read
-// them, as in HDFS: a job's configuration may hold passwords.
-func (s Staged) Save(folder string) error {
+// Save writes the files into folder. Nobody else may read them, as in HDFS: a
+// job's configuration may hold passwords.
+func (s Staged) Save(folder *os.Root) error {
 	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, splitMetaInfo: s.SplitMetaInfo} {
-		if err := os.WriteFile(path.Join(folder, name), data, 0o600); err != nil {
+		if err := folder.WriteFile(name, data, 0o600); err != nil {
 			return fmt.Errorf("keep staged %s: %w", name, err)
 		}
 	}

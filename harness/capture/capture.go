@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -31,8 +32,9 @@ type Options struct {
 	Tags []string
 	// Workload is noted with each job.
 	Workload string
-	// Folder is where each job's own files are kept, below its job id.
-	Folder string
+	// Folder is where each job's own files are kept, below its job id; nil keeps
+	// none.
+	Folder *os.Root
 	// Intervals; zero means 1 s for locations, 200 ms for the ResourceManager,
 	// 1 s for agents.
 	EveryLocations, EveryRM, EveryAgents time.Duration

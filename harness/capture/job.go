@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -135,7 +134,7 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
 // readStaged takes from a job's staged files what they tell, and keeps them. The
 // Session is locked.
 func (s *Session) readStaged(j *jobRecord) {
-	if s.options.Folder != "" {
+	if s.options.Folder != nil {
 		if err := Keep(s.options.Folder, j.id, j.staged.Save); err != nil {
 			s.warn(err.Error())
 		}
@@ -238,8 +237,8 @@ func (s *Session) progress() Progress {
 func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
 
 // readHistory waits for a job's history and reads it; it is kept below folder,
-// unless that is empty.
-func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, j *jobRecord, folder string) error {
+// unless that is nil.
+func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, j *jobRecord, folder *os.Root) error {
 	files, err := cluster.HDFS.Files()
 	if err != nil {
 		return err
@@ -262,24 +261,24 @@ func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.His
 	if j.conf == nil && h.ConfXML != nil {
 		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
 	}
-	if folder == "" {
+	if folder == nil {
 		return nil
 	}
-	return Keep(folder, j.id, func(folder string) error {
-		return os.WriteFile(filepath.Join(folder, h.Name), h.Events, 0o644)
-	})
+	return Keep(folder, j.id, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
 // Keep writes files of a job into its own folder below folder, which it makes,
 // for nobody else to read.
-func Keep(folder string, job traces.JobID, write func(folder string) error) error {
-	own := filepath.Join(folder, string(job))
-	err := os.MkdirAll(own, 0o700)
+func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
+	err := folder.MkdirAll(string(job), 0o700)
 	if err == nil {
-		err = write(own)
+		var own *os.Root
+		if own, err = folder.OpenRoot(string(job)); err == nil {
+			err = errors.Join(write(own), own.Close())
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("keep files of %s: %w", job, err)
+		return fmt.Errorf("keep files of %s in %s: %w", job, folder.Name(), err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +16,8 @@ import (
 // Recover makes a trace of jobs that ran without us, from their history files.
 // Split hosts and Hadoop's own locality are as recorded. Where blocks were
 // cached, and which file each map read, is not in the history: replica locality
-// is unknown. Each job's files are kept below folder, unless it is empty.
-func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folder string) (Result, error) {
+// is unknown. Each job's files are kept below folder, unless it is nil.
+func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folder *os.Root) (Result, error) {
 	where, err := findPaths(ctx, cluster)
 	if err != nil {
 		return Result{}, fmt.Errorf("capture from history: %w", err)
@@ -54,7 +55,7 @@ func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folde
 }
 
 // recoverJob reads a job's history; the history server knows whose it is.
-func recoverJob(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, id, folder string) (*jobRecord, error) {
+func recoverJob(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, id string, folder *os.Root) (*jobRecord, error) {
 	info, err := cluster.History.Job(id).Job(ctx)
 	if err != nil {
 		return nil, err

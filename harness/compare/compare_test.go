@@ -80,9 +80,7 @@ func (m made) in(t *testing.T, dir string) string {
 		if m.cached != nil {
 			cached = m.cached(p.repeat, p.model)
 		}
-		path, err := active.Path("trace.heddle")
-		check(t, err)
-		check(t, tracefile.WriteFile(path, traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(seconds, cached), m.decisions(p.repeat, p.model)...)))
+		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(seconds, cached), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
 		data, err := json.Marshal(experiment.Result{
 			Trial: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"heddle/harness/capture"
@@ -66,10 +68,14 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 		return capture.Result{}, err
 	}
 	var result capture.Result
-	folder, err := active.Path("jobs")
-	if err == nil && len(o.Jobs) > 0 {
+	folder, err := active.Folder("jobs")
+	if err != nil {
+		return result, errors.Join(err, active.Failed(err))
+	}
+	defer folder.Close()
+	if len(o.Jobs) > 0 {
 		result, err = capture.Recover(ctx, cluster, o.Jobs, folder)
-	} else if err == nil {
+	} else {
 		result, err = captureLive(ctx, o, cluster, folder)
 	}
 	if err == nil {
@@ -82,7 +88,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 }
 
 // captureLive captures until ctx ends or enough jobs have.
-func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, folder string) (capture.Result, error) {
+func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, folder *os.Root) (capture.Result, error) {
 	session, err := capture.Start(context.WithoutCancel(ctx), cluster, capture.Options{
 		Folder: folder,
 		Progress: func(p capture.Progress) {
@@ -121,9 +127,6 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 // writeTrace writes a trial's trace.
 func writeTrace(trial *runs.Active, h traces.Header, events []traces.Event) error {
 	h.Format = traces.FormatVersion
-	path, err := trial.Path("trace.heddle")
-	if err != nil {
-		return err
-	}
-	return runs.Explain(path, 0, tracefile.WriteFile(path, h, events))
+	const name = "trace.heddle"
+	return trial.Write(name, func(w io.Writer) error { return tracefile.Encode(w, filepath.Join(trial.Dir, name), h, events) })
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
@@ -30,7 +29,7 @@ type steering struct {
 
 // steer takes hold of the cluster for the trial's model. Steering ends with the
 // hold, and with ctx.
-func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFolder string) (*steering, error) {
+func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
 		return nil, t.letGo(ctx)
@@ -40,15 +39,13 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	if err != nil {
 		return nil, err
 	}
-	logs, err := t.folder.Path("logs")
+	logs, err := t.folder.Folder("logs")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("steer: %w", err)
 	}
+	defer logs.Close()
 	s := &steering{}
-	if err = os.MkdirAll(logs, 0o755); err == nil {
-		s.log, err = os.Create(filepath.Join(logs, "steering.log"))
-	}
-	if err != nil {
+	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
 	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
@@ -105,15 +102,13 @@ func (s saying) Write(line []byte) (int, error) {
 
 // keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside
 // the one that its ApplicationMaster reads.
-func keepSubmitted(folder string, job traces.JobID, data []byte) error {
-	return capture.Keep(folder, job, func(own string) error {
-		return os.WriteFile(filepath.Join(own, "job.splitmetainfo.submitted"), data, 0o644)
-	})
+func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
+	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
 }
 
 // keepTraining keeps how a job's training converged, as a table of at most some
 // thousand episodes: of more, every so many.
-func keepTraining(folder string, job traces.JobID, t *sched.Training) error {
+func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	const most = 1000
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "episode,return,localRate,cacheRate")
@@ -123,9 +118,7 @@ func keepTraining(folder string, job traces.JobID, t *sched.Training) error {
 			fmt.Fprintf(&b, "%d,%.6g,%.6g,%.6g\n", i+1, e.Return, e.LocalRate, e.CacheRate)
 		}
 	}
-	return capture.Keep(folder, job, func(own string) error {
-		return os.WriteFile(filepath.Join(own, "training.csv"), b.Bytes(), 0o644)
-	})
+	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("training.csv", b.Bytes(), 0o600) })
 }
 
 // stop ends steering and puts the cluster back as it was, also after ctx has

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,7 +85,7 @@ func (t *trialRun) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
 		defer cancel()
 	}
-	runner, err := t.runner()
+	runner, err := t.runner(ctx)
 	if err != nil {
 		return err
 	}
@@ -170,13 +169,14 @@ func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 // dropLinks removes what links out of the trial: the clients' configuration
 // folders consist of links to the cluster's own files.
 func (t *trialRun) dropLinks() error {
-	logs, err := t.folder.Path("logs")
+	logs, err := t.folder.Folder("logs")
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(logs, func(path string, d fs.DirEntry, err error) error {
+	defer logs.Close()
+	return fs.WalkDir(logs.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
-			err = os.Remove(path)
+			err = logs.Remove(name)
 		}
 		return err
 	})
@@ -185,10 +185,11 @@ func (t *trialRun) dropLinks() error {
 // measure runs the trial's jobs while it captures them, and writes the trace.
 func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
-	jobsFolder, err := t.folder.Path("jobs")
+	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
 		return result, capture.Result{}, err
 	}
+	defer jobsFolder.Close()
 	sampling := t.options.Experiment.Sampling
 	var driver atomic.Pointer[live.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
@@ -347,20 +348,25 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 }
 
 // runner is the trial's workload.
-func (t *trialRun) runner() (*hibench.Runner, error) {
+func (t *trialRun) runner(ctx context.Context) (*hibench.Runner, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
 		return nil, err
 	}
-	logs, err := t.folder.Path("logs")
+	logs, err := t.folder.Folder("logs")
+	if err != nil {
+		return nil, err
+	}
+	defer logs.Close()
+	workers, err := t.workers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c, w := t.cluster.Config, t.plan.Workload
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
-		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: logs, Checkout: c.HiBench,
-		Workers: t.workers(), Sums: t.sums,
+		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
+		Workers: workers, Sums: t.sums,
 	}
 	return hibench.New(env, hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
@@ -377,17 +383,20 @@ func (t *trialRun) write(r Result) error {
 }
 
 // workers are the nodes that hold data, as HiBench's reports count them; none
-// where the NameNode does not tell.
-func (t *trialRun) workers() []string {
-	dataNodes, err := t.cluster.HDFS.DataNodes(context.Background())
-	if err != nil {
-		return nil
+// without HiBench, or where the NameNode tells only superusers.
+func (t *trialRun) workers(ctx context.Context) ([]string, error) {
+	if t.cluster.Config.HiBench == "" {
+		return nil, nil
+	}
+	dataNodes, err := t.cluster.HDFS.DataNodes(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
 	}
 	var hosts []string
 	for _, d := range dataNodes {
 		hosts = append(hosts, d.Host)
 	}
-	return hosts
+	return hosts, err
 }
 
 // versions notes what took part in the manifest.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path"
 	"time"
 
 	"heddle/collectors/hdfs"
@@ -17,7 +18,8 @@ import (
 // Files are the operations on HDFS that lease and journal need. A path that is
 // not there is fs.ErrNotExist.
 type Files interface {
-	// MkdirAll makes a folder and those above it, unless they are there.
+	// MkdirAll makes a folder below Root and those above it, unless they are there.
+	// Nobody else can read what is below Root.
 	MkdirAll(ctx context.Context, path string) error
 	// Create makes a file with a content, or fails with fs.ErrExist. It fails
 	// also when the folder is not there. A crash may leave it without content.
@@ -70,7 +72,11 @@ func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return files.MkdirAll(name, 0o775)
+	// The journal is its user's alone; what Root is in has the inputs of jobs too.
+	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
+		return err
+	}
+	return files.MkdirAll(name, 0o700)
 }
 
 func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error {
@@ -82,7 +88,7 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 	if err != nil {
 		return err
 	}
-	w, err := files.CreateFile(name, defaults.Replication, defaults.BlockSize, 0o664)
+	w, err := files.CreateFile(name, defaults.Replication, defaults.BlockSize, 0o600)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,8 +272,12 @@ const settled Kind = "settled"
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	name := filepath.Join(folder, FileName)
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	root, err := os.OpenRoot(folder) // no link leads out of the run folder
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	defer root.Close()
+	f, err := root.OpenFile(FileName, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

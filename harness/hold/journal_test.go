@@ -102,6 +102,31 @@ func TestUnknownKind(t *testing.T) {
 	})
 }
 
+// The copy is the run's owner's alone, and a link in its place leads nowhere.
+func TestRunFolderCopyStaysThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, folder, outside := newWorld(), t.TempDir(), filepath.Join(t.TempDir(), "new")
+		if err := os.Symlink(outside, filepath.Join(folder, FileName)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Take(t.Context(), w.cluster(), Options{Folder: folder}); err == nil {
+			t.Error("the journal's copy is written through a link")
+		}
+		if _, err := os.Lstat(outside); err == nil {
+			t.Errorf("%s was made", outside)
+		}
+		folder = t.TempDir()
+		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.die()
+		if info, err := os.Stat(filepath.Join(folder, FileName)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%v, %v; want mode 0600", info, err)
+		}
+	})
+}
+
 // TestRunFolderCopy restores where HDFS has lost its journal.
 func TestRunFolderCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

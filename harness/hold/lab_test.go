@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,6 +85,45 @@ func steerUntilKilled(file string) error {
 	return context.Cause(h.Context())
 }
 
+// journalIsTheUsersAlone looks at the modes of all that a harness has left in HDFS.
+func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	cfg := l.Cluster()
+	cluster, err := Connect(&cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	client := cluster.Files.(*hdfsFiles).client
+	seen := 0
+	var look func(name string)
+	look = func(name string) {
+		info, err := client.Stat(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fs.FileMode(0o600)
+		if info.Dir {
+			want = 0o700
+			names, err := client.Names(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, below := range names {
+				look(name + "/" + below)
+			}
+		}
+		seen++
+		if info.Mode != want {
+			t.Errorf("%s has mode %v, want %v", name, info.Mode, want)
+		}
+	}
+	look(Root)
+	if seen < 5 {
+		t.Errorf("%d files and folders below %s; want a journal", seen, Root)
+	}
+}
+
 // TestLab kills a harness on a real cluster in several ways, and wants the
 // cluster as it was.
 func TestLab(t *testing.T) {
@@ -116,6 +156,7 @@ func TestLab(t *testing.T) {
 			t.Errorf("restore while the harness is alive: %v\n%s", err, out)
 		}
 		kill()
+		journalIsTheUsersAlone(t, l)
 		r := y.restore(t)
 		if len(r.Back) < 5 || len(r.Left) > 0 {
 			t.Errorf("put back %+v", r)

@@ -105,7 +105,7 @@ func (b book) epochs(ctx context.Context) ([]int, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, forbidden(err)
 	}
 	var epochs []int
 	for _, name := range names {
@@ -127,7 +127,7 @@ func (b book) lease(ctx context.Context) (Lease, error) {
 		}
 		l, err := b.newest(ctx, epochs)
 		if !errors.Is(err, fs.ErrNotExist) {
-			return l, err
+			return l, forbidden(err)
 		}
 		// A folder that was listed is gone: a later hold has settled it.
 		if err := ctx.Err(); err != nil {
@@ -255,7 +255,7 @@ func (b book) create(ctx context.Context, epoch int, owner Owner) error {
 
 func forbidden(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; let the user write there: hdfs dfs -mkdir -p %s; hdfs dfs -chown USER %s", err, Root, Root)
+		return fmt.Errorf("%w; only the user who steered first reads and writes there: name that one as user in the cluster file, or hand the folder over: hdfs dfs -mkdir -p %s; hdfs dfs -chown -R USER %s", err, Root, Root)
 	}
 	return err
 }

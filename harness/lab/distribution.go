@@ -3,11 +3,16 @@ package lab
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -37,14 +42,70 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 	d.classpath = jars + "/*"
 	d.examples = filepath.Join(jars, "hadoop-mapreduce-examples-"+hadoopVersion+".jar")
 	if _, err := os.Stat(jars); err == nil {
+		if err := checkJars(jars); err != nil {
+			return d, fmt.Errorf("%w; remove the folder, then 'heddle lab up' fetches it anew", err)
+		}
 		return d, nil
 	}
 	say(Event{What: "fetching Hadoop " + hadoopVersion + " with Maven"})
 	return d, fetchJars(ctx, jars)
 }
 
-// fetchJars has Maven resolve the embedded pom. The folder appears whole or
-// not at all.
+// checkJars compares a folder of jars with hadoop/jars.sha256. A jar that is not
+// in the list is an error too: the class path takes every jar of the folder.
+// 'go generate' renews the list after a change of hadoop/pom.xml.
+//
+//go:generate ./pin.sh
+func checkJars(folder string) error {
+	text, err := hadoopFiles.ReadFile("hadoop/jars.sha256")
+	if err != nil {
+		return err
+	}
+	want := map[string]string{} // SHA-256 by file name
+	for line := range strings.Lines(string(text)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		want[name] = sum
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("check Hadoop's jars: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		pinned, known := want[e.Name()]
+		if !known {
+			return fmt.Errorf("check Hadoop's jars: %s is not part of Hadoop %s as this heddle knows it", path, hadoopVersion)
+		}
+		sum, err := fileSHA256(path)
+		if err != nil {
+			return fmt.Errorf("check Hadoop's jars: %w", err)
+		}
+		if sum != pinned {
+			return fmt.Errorf("check Hadoop's jars: %s has SHA-256 %s, want %s", path, sum, pinned)
+		}
+		delete(want, e.Name())
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("check Hadoop's jars: %s has no %s", folder, strings.Join(slices.Sorted(maps.Keys(want)), ", "))
+	}
+	return nil
+}
+
+func fileSHA256(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// fetchJars has Maven resolve the embedded pom and checks what it fetched. The
+// folder appears whole or not at all.
 func fetchJars(ctx context.Context, jars string) error {
 	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
 		return err
@@ -62,15 +123,15 @@ func fetchJars(ctx context.Context, jars string) error {
 		return err
 	}
 	out := filepath.Join(tmp, "jars")
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-f", filepath.Join(tmp, "pom.xml"),
+	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("fetch Hadoop %s with Maven: %w; is Maven Central reachable?\n%s", hadoopVersion, err, lastLines(log.Bytes(), 10))
 	}
-	if found, _ := filepath.Glob(filepath.Join(out, "hadoop-mapreduce-examples-*.jar")); len(found) == 0 {
-		return fmt.Errorf("fetch Hadoop %s with Maven: no hadoop-mapreduce-examples among the jars", hadoopVersion)
+	if err := checkJars(out); err != nil {
+		return fmt.Errorf("fetch Hadoop %s with Maven: %w; something between Maven Central and this machine gives out other files", hadoopVersion, err)
 	}
 	if err := os.Chmod(out, 0o755); err != nil {
 		return err

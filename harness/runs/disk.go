@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,33 +20,51 @@ import (
 // tempPrefix marks files that are being written; they are no part of a run.
 const tempPrefix = ".writing-"
 
-// writeAtomic puts data at path so that after a crash there is the old file or
-// the new one, whole.
-func writeAtomic(path string, data []byte) error {
-	dir := filepath.Dir(path)
+// Files and folders of a run are their owner's alone: a job's configuration may
+// hold passwords, and what holds settings cannot be told from what does not.
+const (
+	fileMode   = 0o600
+	folderMode = 0o700
+)
+
+// writeAtomic puts data at name below root so that after a crash there is the old
+// file or the new one, whole.
+func writeAtomic(root *os.Root, name string, data []byte) error {
+	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// writeWith is writeAtomic of what write writes; needBytes is 0 where its length
+// is not known.
+func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
+	dir := filepath.Dir(name)
 	err := func() error {
-		f, err := os.CreateTemp(dir, tempPrefix+"*")
+		temp := filepath.Join(dir, tempPrefix+rand.Text())
+		f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 		if err != nil {
 			return err
 		}
-		defer os.Remove(f.Name()) // of no effect once renamed
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Chmod(0o644)
-		}
-		if err == nil {
+		defer func() { _ = root.Remove(temp) }() // of no effect once renamed
+		if err = write(f); err == nil {
 			err = f.Sync()
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		if err := os.Rename(f.Name(), path); err != nil {
+		if err := root.Rename(temp, name); err != nil {
 			return err
 		}
-		return syncDir(dir)
+		d, err := root.Open(dir)
+		if err != nil {
+			return err
+		}
+		return syncOpen(d)
 	}()
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, Explain(path, int64(len(data)), err))
+		path := filepath.Join(root.Name(), name)
+		return fmt.Errorf("write %s: %w", path, Explain(path, needBytes, err))
 	}
 	return nil
 }
@@ -55,6 +74,11 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
+	return syncOpen(d)
+}
+
+// syncOpen syncs an open folder and closes it.
+func syncOpen(d *os.File) error {
 	defer d.Close()
 	// Some file systems cannot sync a folder; they do not need it.
 	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
@@ -92,31 +116,30 @@ func freeBytes(dir string) (int64, bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// settle hashes and syncs all files below dir, and its folders.
-func settle(dir string) ([]File, error) {
+// settle hashes and syncs all files below root, and its folders. Programs that
+// were started may have made some with other modes.
+func settle(root *os.Root) ([]File, error) {
 	files := []File{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
+	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		path := filepath.Join(root.Name(), name)
+		switch {
+		case err != nil || name == trialFile:
 			return err
-		}
-		if e.IsDir() {
-			return syncDir(path)
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil || name == trialFile {
-			return err
-		}
-		if strings.HasPrefix(e.Name(), tempPrefix) {
-			return os.Remove(path)
-		}
-		if !e.Type().IsRegular() {
+		case e.IsDir():
+			return errors.Join(root.Chmod(name, folderMode), syncDir(path))
+		case strings.HasPrefix(e.Name(), tempPrefix):
+			return root.Remove(name)
+		case !e.Type().IsRegular():
 			return fmt.Errorf("%s is not a regular file", path)
+		}
+		if err := root.Chmod(name, fileMode); err != nil {
+			return err
 		}
 		f, err := hashFile(path, true)
 		if err != nil {
 			return err
 		}
-		f.Name = filepath.ToSlash(name)
+		f.Name = name
 		files = append(files, f)
 		return nil
 	})

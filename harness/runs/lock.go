@@ -16,10 +16,24 @@ const lockFile = ".lock"
 // and is not handed on to programs that the process starts.
 type lock struct{ file *os.File }
 
-// acquire makes this process the run's owner; ErrRunning if another one is.
+// acquire makes this process the run's owner, who may write below its folder;
+// ErrRunning if another one is.
 func (r *Run) acquire() error {
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return fmt.Errorf("lock run folder: %w", err)
+	}
+	if err := r.acquireIn(root); err != nil {
+		root.Close()
+		return err
+	}
+	r.root = root
+	return nil
+}
+
+func (r *Run) acquireIn(root *os.Root) error {
 	path := filepath.Join(r.Dir, lockFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
 	}
@@ -46,7 +60,8 @@ func (r *Run) acquire() error {
 func (r *Run) release() {
 	if r.lock != nil {
 		r.lock.file.Close()
-		r.lock = nil
+		r.root.Close()
+		r.lock, r.root = nil, nil
 	}
 }
 

@@ -13,6 +13,8 @@
 //
 // Every file of the package's own is written beside its place, synced and then
 // renamed, and a trial's folder gets its name only when all in it is on disk.
+// Nobody but the owner can read any of it.
+//
 // So a run that was killed, or whose disk was full, keeps all that was complete
 // and never looks finished: its process held a lock on the folder that died
 // with it (Interrupted), and Resume says which trials are still to do.
@@ -62,7 +64,10 @@ type Run struct {
 
 	mu       sync.Mutex
 	manifest Manifest
-	lock     *lock             // nil: only for reading
+	// Everything is written through root, so that no link in the folder and no
+	// name leads out of it. Both are nil for reading only.
+	lock     *lock
+	root     *os.Root
 	compared map[string]string // what Verify has found, by file
 	warnings []string
 }
@@ -105,7 +110,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if !vacant(dir) {
 		return continueSame(dir, m)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "trials"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "trials"), folderMode); err != nil {
 		return nil, fmt.Errorf("create run folder: %w", Explain(dir, 0, err))
 	}
 	r := &Run{Dir: dir, manifest: m}
@@ -113,7 +118,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if err := r.acquire(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.save(), syncDir(root)); err != nil {
+	// The folder may have been there, empty.
+	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
@@ -328,7 +334,7 @@ func (r *Run) WriteFile(name string, data []byte) error {
 	if r.lock == nil {
 		return errReadOnly
 	}
-	if err := writeAtomic(filepath.Join(r.Dir, name), data); err != nil {
+	if err := writeAtomic(r.root, name, data); err != nil {
 		return err
 	}
 	m := r.manifest.clone()
@@ -360,5 +366,5 @@ func (r *Run) save() error {
 	if err := enc.Encode(r.manifest); err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	return writeAtomic(filepath.Join(r.Dir, manifestFile), b.Bytes())
+	return writeAtomic(r.root, manifestFile, b.Bytes())
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -327,16 +328,171 @@ func TestCheckFindsChanges(t *testing.T) {
 	}
 }
 
-func TestPathStaysInTheTrial(t *testing.T) {
-	r := create(t, t.TempDir())
+// Neither a name nor a link in the run folder leads what is written out of it.
+func TestNothingIsWrittenOutside(t *testing.T) {
+	const name = "r01-sort-yarn"
+	begin := func(t *testing.T, r *Run) *Active {
+		t.Helper()
+		trial, err := r.Begin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trial
+	}
+	t.Run("names", func(t *testing.T) {
+		r := create(t, t.TempDir())
+		trial := begin(t, r)
+		for _, bad := range []string{"../x", "..", ".", "", "a/b", "/x", "-x", "x\n", "x\x1b[2J"} {
+			if _, err := Create(t.TempDir(), bad, plan); err == nil {
+				t.Errorf("run %q is made, want an error", bad)
+			}
+			if _, err := Create(t.TempDir(), "first", Manifest{Trials: []Trial{{Name: bad}}}); err == nil {
+				t.Errorf("a run with trial %q is made, want an error", bad)
+			}
+		}
+		for _, bad := range []string{"../x", "jobs/../../x", "/etc/x", "", "..", "a/../../../x", "x\x00"} {
+			if err := trial.WriteFile(bad, nil); err == nil {
+				t.Errorf("file %q is written, want an error", bad)
+			}
+			if folder, err := trial.Folder(bad); err == nil {
+				t.Errorf("folder %q is %s, want an error", bad, folder.Name())
+			}
+			if err := r.WriteFile(bad, nil); err == nil {
+				t.Errorf("file %q of the run is written, want an error", bad)
+			}
+		}
+	})
+	// A link is planted in the place of what is written, to a folder or to a file
+	// that is not there.
+	for _, c := range []struct {
+		link  string
+		file  bool
+		begun bool // the trial, before the link is planted
+		write func(*Run, *Active)
+	}{
+		{"trials", false, false, func(r *Run, _ *Active) { _, _ = r.Begin(name) }},
+		{"trials", false, true, func(_ *Run, a *Active) { _ = a.WriteFile("x", nil); _ = a.Done() }},
+		{"trials/" + name + partial + "/jobs", false, true, func(_ *Run, a *Active) { _ = a.WriteFile("jobs/x", nil) }},
+		{"trials/" + name + partial + "/jobs", false, true, func(_ *Run, a *Active) { _ = a.Done() }},
+		{"trials/" + name + partial + "/logs", false, true, func(_ *Run, a *Active) {
+			if logs, err := a.Folder("logs"); err == nil {
+				_ = logs.WriteFile("x", nil, 0o600)
+			}
+		}},
+		{"trials/" + name + partial + "/result.json", true, true, func(_ *Run, a *Active) { _ = a.WriteFile("result.json", nil) }},
+		{"trials/" + name + partial + "/" + trialFile, true, true, func(_ *Run, a *Active) { _ = a.Done() }},
+		{"experiment.yaml", true, false, func(r *Run, _ *Active) { _ = r.WriteFile("experiment.yaml", nil) }},
+		{manifestFile, true, false, func(r *Run, _ *Active) { _ = r.Update(func(*Manifest) {}) }},
+		{lockFile, true, false, func(r *Run, _ *Active) { r.Close(); _, _ = r.Resume() }},
+	} {
+		t.Run("link "+filepath.Base(c.link), func(t *testing.T) {
+			r, outside := create(t, t.TempDir()), t.TempDir()
+			if err := os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var trial *Active
+			if c.begun {
+				trial = begin(t, r)
+			}
+			path, target := filepath.Join(r.Dir, c.link), outside
+			if c.file {
+				target = filepath.Join(outside, "new")
+			}
+			if err := errors.Join(os.RemoveAll(path), os.Symlink(target, path)); err != nil {
+				t.Fatal(err)
+			}
+			c.write(r, trial)
+			entries, err := os.ReadDir(outside)
+			kept, kerr := os.Stat(filepath.Join(outside, "kept"))
+			if err != nil || kerr != nil || len(entries) != 1 || kept.Mode() != 0o644 {
+				t.Errorf("outside the run folder: %v, %v, %v, %v; want one file as it was", entries, err, kept, kerr)
+			}
+		})
+	}
+}
+
+// Whatever the umask is, and whoever has made the files: those of a run are for
+// its owner alone.
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "first"), 0o755); err != nil { // as a command that was killed left it
+		t.Fatal(err)
+	}
+	r := create(t, root)
+	if err := r.WriteFile("experiment.yaml", []byte("workloads: []\n")); err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, "r01-wordcount-yarn")
 	trial, err := r.Begin("r01-sort-yarn")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, elem := range [][]string{{"../x"}, {"jobs", "..", "..", "x"}, {"/etc/passwd"}, {""}} {
-		if path, err := trial.Path(elem...); err == nil {
-			t.Errorf("path of %q is %s, want an error", elem, path)
+	logs, err := trial.Folder("logs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	// As another program makes them.
+	if err := errors.Join(os.MkdirAll(filepath.Join(trial.Dir, "logs", "t1", "conf"), 0o777),
+		os.WriteFile(filepath.Join(trial.Dir, "logs", "t1", "conf", "core-site.xml"), nil, 0o666),
+		os.WriteFile(filepath.Join(trial.Dir, "logs", "t1", "run.sh"), nil, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(trial.Done(), r.End(nil)); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err = filepath.WalkDir(r.Dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		want := os.FileMode(0o600)
+		if e.IsDir() {
+			want = os.ModeDir | 0o700
+		} else {
+			files++
+		}
+		if info.Mode() != want {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode(), want)
+		}
+		return nil
+	})
+	if err != nil || files < 7 {
+		t.Errorf("%d files, %v; want those of two trials", files, err)
+	}
+}
+
+// A run folder as heddle made it before, for everybody to read, still opens and
+// is taken up.
+func TestOldFolderOpens(t *testing.T) {
+	r := create(t, t.TempDir())
+	do(t, r, "r01-wordcount-yarn")
+	r.Close()
+	err := filepath.WalkDir(r.Dir, func(path string, e os.DirEntry, err error) error {
+		mode := os.FileMode(0o644)
+		if err == nil && e.IsDir() {
+			mode = 0o755
+		}
+		return errors.Join(err, os.Chmod(path, mode))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, r.Dir)
+	if _, err := again.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, again, "r01-sort-yarn")
+	if err := again.End(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, r.Dir).Verify("trace.heddle"); err != nil {
+		t.Error(err)
 	}
 }
 

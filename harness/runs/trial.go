@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,6 +25,9 @@ type Active struct {
 	run     *Run
 	started time.Time
 }
+
+// below is the name of a trial's folder in the run's.
+func below(name string) string { return filepath.Join("trials", name) }
 
 func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
 
@@ -46,10 +50,10 @@ func (r *Run) Begin(name string) (*Active, error) {
 		return nil, fmt.Errorf("begin trial %s: %w: it is done", name, ErrExists)
 	}
 	dir := r.trialDir(name) + partial
-	if err := os.RemoveAll(dir); err != nil {
+	if err := r.root.RemoveAll(below(name + partial)); err != nil {
 		return nil, fmt.Errorf("begin trial %s: %w", name, err)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := r.root.Mkdir(below(name+partial), folderMode); err != nil {
 		return nil, fmt.Errorf("begin trial %s: %w", name, Explain(dir, 0, err))
 	}
 	t := &Active{Name: name, Dir: dir, run: r, started: time.Now().UTC().Truncate(time.Millisecond)}
@@ -64,29 +68,54 @@ func (r *Run) setTrial(t Trial) error {
 	return r.replace(m)
 }
 
-// Path is that of a file or folder in the trial, "trace.heddle" or
-// "jobs/job_1_0001/job.xml", whose parent folder it makes. Names that come
-// from a cluster are safe: one that leads out of the trial is refused.
-func (t *Active) Path(elem ...string) (string, error) {
-	for _, e := range elem {
-		if e == "" || !filepath.IsLocal(e) {
-			return "", fmt.Errorf("trial %s: %q is not a name for a file in it", t.Name, e)
-		}
+// Folder makes a folder in the trial, "jobs", and opens it; "." is the trial's own.
+// Names that come from a cluster are safe: neither name nor a link leads out of
+// the trial.
+func (t *Active) Folder(name string) (*os.Root, error) {
+	fail := func(err error) (*os.Root, error) {
+		return nil, fmt.Errorf("trial %s: make folder %q: %w", t.Name, name, Explain(filepath.Join(t.Dir, name), 0, err))
 	}
-	path := filepath.Join(append([]string{t.Dir}, elem...)...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", fmt.Errorf("trial %s: %w", t.Name, Explain(path, 0, err))
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	if t.run.lock == nil {
+		return fail(errReadOnly)
 	}
-	return path, nil
+	own, err := t.run.root.OpenRoot(below(t.Name + partial))
+	if err != nil {
+		return fail(err)
+	}
+	defer own.Close()
+	if err := own.MkdirAll(name, folderMode); err != nil {
+		return fail(err)
+	}
+	folder, err := own.OpenRoot(name)
+	if err != nil {
+		return fail(err)
+	}
+	return folder, nil
 }
 
-// WriteFile writes a whole file into the trial; name is as for Path.
+// WriteFile writes a whole file into the trial; name is "result.json" or
+// "jobs/job_1_0001/job.xml", whose folder it makes. Names are safe as for Folder.
 func (t *Active) WriteFile(name string, data []byte) error {
-	path, err := t.Path(name)
+	return t.write(name, int64(len(data)), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Write is WriteFile of what write writes.
+func (t *Active) Write(name string, write func(io.Writer) error) error {
+	return t.write(name, 0, write)
+}
+
+func (t *Active) write(name string, needBytes int64, write func(io.Writer) error) error {
+	folder, err := t.Folder(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
-	return writeAtomic(path, data)
+	defer folder.Close()
+	return writeWith(folder, filepath.Base(name), needBytes, write)
 }
 
 // Done completes the trial: all its files are hashed and synced, and its
@@ -98,7 +127,12 @@ func (t *Active) Done() error {
 	if r.lock == nil {
 		return errReadOnly
 	}
-	files, err := settle(t.Dir)
+	own, err := r.root.OpenRoot(below(t.Name + partial))
+	if err != nil {
+		return fmt.Errorf("complete trial %s: %w", t.Name, err)
+	}
+	defer own.Close()
+	files, err := settle(own)
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
@@ -107,10 +141,10 @@ func (t *Active) Done() error {
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	if err := writeAtomic(filepath.Join(t.Dir, trialFile), append(data, '\n')); err != nil {
+	if err := writeAtomic(own, trialFile, append(data, '\n')); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	if err := os.Rename(t.Dir, r.trialDir(t.Name)); err != nil {
+	if err := r.root.Rename(below(t.Name+partial), below(t.Name)); err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
 	t.Dir = r.trialDir(t.Name)

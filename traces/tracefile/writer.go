@@ -24,22 +24,26 @@ const blockBytes = 512 << 10
 // WriteFile writes a finished trace: its events in order, under its name only
 // once it is whole and on disk. A file of that name is replaced.
 func WriteFile(path string, h traces.Header, events []traces.Event) error {
+	return replaceFile(path, func(f *os.File) error { return Encode(f, path, h, events) })
+}
+
+// Encode writes a finished trace to out: its events in order. The name is for
+// errors.
+func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) error {
 	if !slices.IsSortedFunc(events, traces.Compare) {
 		events = slices.Clone(events)
 		traces.Sort(events)
 	}
-	return replaceFile(path, func(f *os.File) error {
-		w, err := newWriter(f, path, h)
-		if err != nil {
+	w, err := newWriter(out, name, h)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := w.Write(e); err != nil {
 			return err
 		}
-		for _, e := range events {
-			if err := w.Write(e); err != nil {
-				return err
-			}
-		}
-		return w.Close()
-	})
+	}
+	return w.Close()
 }
 
 // replaceFile puts what write writes at path, all or nothing.

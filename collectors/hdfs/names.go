@@ -1,0 +1,45 @@
+package hdfs
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// hostName is the name or address of a DataNode. The NameNode hands on whatever
+// the DataNode says, and callers put it into files and commands.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
+
+func checkHosts(nodes []*hdfspb.DatanodeInfo) error {
+	for _, n := range nodes {
+		if host := n.GetId().GetHostName(); host != "" && !hostName.MatchString(host) {
+			return fmt.Errorf("the NameNode reports a DataNode with the host name %.80q: want letters, digits and ._:-", host)
+		}
+	}
+	return nil
+}
+
+func checkBlocks(located *hdfspb.LocatedBlocks) error {
+	for _, b := range located.GetBlocks() {
+		if err := checkHosts(b.Locs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNames looks at the entries of a listing. Callers join their names to
+// paths; a file that is listed by itself has none.
+func checkNames(entries []*hdfspb.FileStatus) error {
+	for _, e := range entries {
+		if name := e.Path; bytes.ContainsAny(name, "/\x00") || string(name) == "." || string(name) == ".." {
+			return fmt.Errorf("the NameNode lists %.80q, which is no name of a file", name)
+		}
+		if err := checkBlocks(e.GetLocations()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Jars are run only if each has its pinned SHA-256, be it that they come from
+// Maven or that they are in the cache from before.
+func TestJarsAreChecked(t *testing.T) {
+	const examples = "hadoop-mapreduce-examples-" + hadoopVersion + ".jar"
+	find := func(t *testing.T) error {
+		t.Helper()
+		_, err := findDistribution(t.Context(), Default(), func(Event) {})
+		return err
+	}
+	t.Run("fetched", func(t *testing.T) {
+		cache, bin := t.TempDir(), t.TempDir()
+		t.Setenv("XDG_CACHE_HOME", cache)
+		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done\nmkdir \"$out\" && echo other >\"$out/" + examples + "\"\n"
+		if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := find(t); err == nil || !strings.Contains(err.Error(), examples+" has SHA-256") {
+			t.Errorf("error %v; want one that names %s and its sum", err, examples)
+		}
+		if left, _ := filepath.Glob(filepath.Join(cache, "heddle", "*", "*jars*")); len(left) > 0 {
+			t.Errorf("the jars are kept all the same: %v", left)
+		}
+	})
+	for name, test := range map[string]struct{ file, want string }{
+		"changed":  {examples, examples + " has SHA-256"},
+		"added":    {"a.jar", "a.jar is not part of Hadoop"},
+		"none":     {"", "has no "},
+		"a folder": {examples + "/x", examples},
+	} {
+		t.Run("cached "+name, func(t *testing.T) {
+			cache := t.TempDir()
+			t.Setenv("XDG_CACHE_HOME", cache)
+			jars := filepath.Join(cache, "heddle", "hadoop-"+hadoopVersion, "jars")
+			path := filepath.Join(jars, test.file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if test.file == "" {
+				if err := os.MkdirAll(jars, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := os.WriteFile(path, []byte("other"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := find(t); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "remove the folder") {
+				t.Errorf("error %v; want one with %q and what to do", err, test.want)
+			}
+		})
+	}
+}

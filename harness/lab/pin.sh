@@ -1,0 +1,12 @@
+#!/bin/sh
+# Renews hadoop/jars.sha256 after a change of hadoop/pom.xml: has Maven fetch
+# the jars and notes their SHA-256 sums. Look at the difference before you commit
+# it: each line that changes is a jar that labs will run from then on.
+set -e
+cd "$(dirname "$0")/hadoop"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cp pom.xml "$tmp"
+mvn -B -q -C -f "$tmp/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$tmp/jars"
+(cd "$tmp/jars" && LC_ALL=C sha256sum -- *.jar) >"$tmp/sums"
+cp "$tmp/sums" jars.sha256
