@@ -1,17 +1,21 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/internal/draw"
+	"heddle/traces/internal/racks"
 	"heddle/traces/jhist"
 	"heddle/traces/mend"
 	"heddle/traces/rumen"
@@ -51,12 +55,30 @@ type Imported struct {
 	Seed      uint64         `json:"seed"`
 	Synthetic []string       `json:"synthetic"`
 	Mended    map[string]int `json:"mended"`
+	// RacklessHosts are named, and in no place with their rack; RacklessAttempts
+	// ran there. How near maps were is unknown where it takes such a rack.
+	RacklessHosts    int `json:"racklessHosts,omitempty"`
+	RacklessAttempts int `json:"racklessAttempts,omitempty"`
 	// First is where the first mend of each kind was, and what it was about.
 	First map[string]string `json:"first,omitempty"`
 }
 
+// NoJobsError says that an import has no job to make a trace of.
+type NoJobsError struct {
+	Read int // records, lines or histories
+	// Mended has what was done to them, by kind, with the place of the first.
+	Mended []string
+}
+
+func (e *NoJobsError) Error() string {
+	if len(e.Mended) == 0 {
+		return fmt.Sprintf("import: there is no job in the files: %d records were read; no trace is written", e.Read)
+	}
+	return fmt.Sprintf("import: no job is left of the files: %d records were read whole; no trace is written\n  %s", e.Read, strings.Join(e.Mended, "\n  "))
+}
+
 // Import makes a trace of files of another form. Nothing is left of it where it
-// fails.
+// fails, or where the files have no job.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	if err := o.Rules.Validate(); err != nil {
 		return nil, err
@@ -64,11 +86,19 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	if o.Replication < 1 || o.Replication > 512 {
 		return nil, fmt.Errorf("import: replication is %d, want 1 to 512", o.Replication)
 	}
-	im := &importer{
-		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, nodes: newNodes(),
-		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
-	}
+	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
+	if err == nil && im.racks.Late() {
+		// Some hosts' racks were told only after they were needed.
+		err = im.sorter.Close()
+		im = newImporter(ctx, o, im.racks.Again())
+		if err == nil {
+			err = im.read()
+		}
+	}
+	if err == nil && im.jobs == 0 {
+		err = im.noJobs()
+	}
 	if err == nil {
 		err = im.write()
 	}
@@ -78,6 +108,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	r := &Imported{
 		Form: im.form, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Rules.Seed,
 		Synthetic: im.header.Synthetic, Mended: im.log.Counts(), First: map[string]string{},
+		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts,
 	}
 	for kind := range r.Mended {
 		r.First[kind] = im.log.First(kind)
@@ -85,21 +116,32 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	return r, nil
 }
 
+func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *importer {
+	return &importer{
+		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, racks: rackOf, nodes: newNodes(rackOf),
+		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
+	}
+}
+
 type importer struct {
 	ctx    context.Context
 	o      ImportOptions
 	log    *mend.Log
 	form   Form
+	racks  *racks.Table
 	nodes  *nodes
 	sorter *tracefile.Sorter
 	header traces.Header
 
+	records   int // read: objects, lines, histories
 	jobs      int
 	submitted traces.Time // the first job's
-	rumen     *rumen.Reader
-	sls       *sls.Reader
-	lists     *listReader
-	histories map[traces.JobID]bool
+	// racklessAttempts is counted while the trace is written.
+	racklessAttempts int
+	rumen            *rumen.Reader
+	sls              *sls.Reader
+	lists            *listReader
+	histories        map[traces.JobID]bool
 }
 
 // Mends of whole files.
@@ -261,11 +303,12 @@ func (im *importer) add(e traces.Event) error {
 func (im *importer) readRumen(in io.Reader) error {
 	if im.rumen == nil {
 		im.rumen = rumen.NewReader(in, im.log)
-		im.rumen.KeepRest = true
+		im.rumen.KeepRest, im.rumen.Racks = true, im.racks
 	} else {
 		im.rumen.Reset(in)
 	}
 	for im.rumen.Next() {
+		im.records++
 		events, err := im.rumen.Events()
 		if err != nil {
 			return err
@@ -291,6 +334,7 @@ func (im *importer) readSLS(in io.Reader) error {
 		im.sls.Reset(in)
 	}
 	for im.sls.Next() {
+		im.records++
 		if err := im.sls.Events(im.add); err != nil {
 			return err
 		}
@@ -306,6 +350,7 @@ func (im *importer) readSWIM(in io.Reader) error {
 }
 
 func (im *importer) readHistory(in io.Reader) error {
+	im.records++
 	job, stats, err := jhist.Parse(in)
 	var cut *jhist.CutOffError
 	switch {
@@ -334,7 +379,43 @@ func (im *importer) readHistory(in io.Reader) error {
 		return im.log.Add(historyAgain, "its name", job.ID)
 	}
 	im.histories[id] = true
+	im.placeHosts(job)
 	return im.addHistory(jhist.Events(job, 0), job)
+}
+
+// placeHosts gives a job the racks that its history may lack: those of attempts
+// that were never launched, and of their splits' hosts.
+func (im *importer) placeHosts(job *jhist.Job) {
+	own := job.Racks()
+	for host, rack := range own {
+		im.racks.Tell(host, rack)
+	}
+	job.HostRacks = map[traces.Node]string{}
+	place := func(host string) {
+		if rack := im.racks.Of(host); rack != "" && own[host] == "" {
+			job.HostRacks[traces.Node(host)] = rack
+		}
+	}
+	for _, t := range job.Tasks {
+		for _, a := range t.Attempts {
+			if a.StartMs != 0 || a.Host == "" {
+				continue
+			}
+			place(a.Host)
+			for _, h := range t.SplitHosts {
+				place(h)
+			}
+		}
+	}
+}
+
+// noJobs is the error of an import that has no job.
+func (im *importer) noJobs() error {
+	e := &NoJobsError{Read: im.records}
+	for _, kind := range slices.Sorted(maps.Keys(im.log.Counts())) {
+		e.Mended = append(e.Mended, fmt.Sprintf("%d times: %s; first at %s", im.log.Counts()[kind], kind, im.log.First(kind)))
+	}
+	return e
 }
 
 // write gives the trace its header and puts everything in order.
@@ -351,7 +432,7 @@ func (im *importer) write() error {
 		shift = im.submitted
 		h.StartUnixNs = int64(shift)
 	}
-	if im.form == SLS && len(im.nodes.racks) == 0 && len(im.nodes.listed) == 0 {
+	if im.form == SLS && len(im.nodes.seen) == 0 && len(im.nodes.listed) == 0 {
 		if n, racks := im.sls.Counts(); n > 0 {
 			if err := im.nodes.makeUp(int(n), int(racks)); err != nil {
 				return err
@@ -360,7 +441,7 @@ func (im *importer) write() error {
 		}
 	}
 	if im.o.Nodes > 0 {
-		if len(im.nodes.racks) > 0 {
+		if len(im.nodes.seen) > 0 {
 			return errors.New("import: the jobs name their hosts, so no cluster can be made up")
 		}
 		h.Synthetic = append(h.Synthetic, "nodes")
@@ -384,8 +465,19 @@ func (im *importer) write() error {
 	move.other = move.when
 	return im.sorter.WriteFile(im.o.Output, *h, func(e traces.Event) {
 		e.Fields(move)
-		if s, ok := e.(*traces.TaskScheduled); ok && replicas != nil && s.Task.Kind == traces.Map {
-			replicas(s)
+		switch e := e.(type) {
+		case *traces.TaskScheduled:
+			if replicas != nil && e.Task.Kind == traces.Map {
+				replicas(e)
+			}
+		case *traces.AttemptStarted:
+			if e.Rack = cmp.Or(e.Rack, im.racks.Of(string(e.Node))); e.Rack == "" && e.Node != "" {
+				im.racklessAttempts++
+			}
+		case *traces.AttemptFinished:
+			if e.Node != "" && im.racks.Of(string(e.Node)) == "" {
+				im.racklessAttempts++
+			}
 		}
 	})
 }

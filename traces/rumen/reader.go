@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"heddle/traces/internal/jsonscan"
+	"heddle/traces/internal/members"
+	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
 
@@ -21,6 +23,9 @@ import (
 type Reader struct {
 	// KeepRest keeps the members that Job, Task and Attempt have no field for.
 	KeepRest bool
+	// Racks are those of hosts that the trace names without one. The Reader
+	// tells it the racks that it reads.
+	Racks *racks.Table
 
 	scan *jsonscan.Scanner
 	log  *mend.Log
@@ -45,7 +50,7 @@ type Reader struct {
 func NewReader(in io.Reader, log *mend.Log) *Reader {
 	r := &Reader{
 		scan: jsonscan.NewScanner(in), log: log, hosts: make([]Host, 1), hostIDs: map[string]HostID{},
-		names: map[string]string{}, seen: map[string]int{},
+		names: map[string]string{}, seen: map[string]int{}, Racks: &racks.Table{},
 	}
 	r.scan.Wrong = func(offset int64, want string) error {
 		return r.log.Add(wrongType, at(offset), "want "+want)
@@ -164,6 +169,14 @@ func (r *Reader) read() {
 			r.maps = r.tasks(r.maps, 'm')
 		case "reduceTasks":
 			r.reduces = r.tasks(r.reduces, 'r')
+		case "otherTasks": // set-up and clean-up
+			raw := s.Raw()
+			if len(raw) > 0 && raw[0] == '[' {
+				r.tellRacks(raw)
+			}
+			if r.KeepRest {
+				r.jobRest = members.AppendRaw(r.jobRest, "otherTasks", raw)
+			}
 		default:
 			r.keep(&r.jobRest, 0, key)
 		}
@@ -298,17 +311,54 @@ func (r *Reader) host(path []byte) HostID {
 		return id
 	}
 	whole := strings.Clone(string(path))
-	h := Host{Name: whole}
-	if i := strings.LastIndexByte(whole, '/'); i >= 0 {
-		h = Host{Rack: whole[:i], Name: whole[i+1:]}
-	}
+	h := splitHost(whole)
 	if h.Name == "" {
 		return 0
 	}
+	r.Racks.Tell(h.Name, h.Rack)
 	id := HostID(len(r.hosts))
 	r.hosts = append(r.hosts, h)
 	r.hostIDs[whole] = id
 	return id
+}
+
+func splitHost(path string) Host {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return Host{Rack: path[:i], Name: path[i+1:]}
+	}
+	return Host{Name: path}
+}
+
+// tellRacks takes the racks out of a list of tasks that are neither maps nor
+// reduces.
+func (r *Reader) tellRacks(tasks []byte) {
+	s := jsonscan.NewScanner(bytes.NewReader(tasks))
+	member := func(key string, value func()) {
+		if !s.Object() {
+			return
+		}
+		for first := true; s.More(&first, '}'); {
+			if string(s.Key()) == key {
+				value()
+			} else {
+				s.Skip()
+			}
+		}
+	}
+	for s.Value() {
+		member("attempts", func() {
+			if !s.Array() {
+				return
+			}
+			for first := true; s.More(&first, ']'); {
+				member("hostName", func() {
+					path, _ := s.String()
+					h := splitHost(string(path))
+					r.Racks.Tell(h.Name, h.Rack)
+				})
+			}
+		})
+	}
 }
 
 // finish puts the parts of the job together, and its ids right.
