@@ -152,7 +152,9 @@ var (
 	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
 	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
 	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
-	hugeIndex      = mend.Kind{Wrong: "a task's number over the limit", Done: "left out"}
+	hugeIndex      = mend.Kind{Wrong: "a task's or attempt's number over the limit", Done: "left out"}
+	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
+	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
 
 // read reads topologies first, since made-up hosts depend on them.

@@ -71,6 +71,7 @@ var (
 	damaged     = mend.Kind{Wrong: "a record that is not JSON", Done: "left out"}
 	cutOff      = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record"}
 	negative    = mend.Kind{Wrong: "a number below -1", Done: "taken as unknown"}
+	hugeCount   = mend.Kind{Wrong: "a number over 2^60", Done: "taken as unknown"}
 	hugeTime    = mend.Kind{Wrong: "a time after the year 2200", Done: "taken as unknown"}
 	noJobID     = mend.Kind{Wrong: "a job without an id", Done: "given one"}
 	jobAgain    = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}

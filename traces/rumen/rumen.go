@@ -102,5 +102,8 @@ var noAttempt = Attempt{
 // of them.
 const maxIndex = 16 << 20
 
+// maxCount bounds counts of bytes, records and milliseconds: an exabyte.
+const maxCount = 1 << 60
+
 // maxMs bounds times: the year 2200.
 const maxMs = 7258118400000

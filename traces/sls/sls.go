@@ -58,6 +58,7 @@ const (
 	maxCopies = 1 << 16       // of a job
 	maxTasks  = 1 << 20       // of a job
 	maxMs     = 7258118400000 // of a time: the year 2200
+	maxVCores = 1 << 20       // of a container or a node
 	// maxLengthMs bounds durations: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
@@ -228,7 +229,7 @@ func (r *Reader) task() {
 			case "container.memory-mb":
 				r.number(&t.MemoryMB, 0, 1<<40)
 			case "container.vcores":
-				r.number(&t.VCores, 0, 1<<31-1)
+				r.number(&t.VCores, 0, maxVCores)
 			case "container.priority":
 				r.number(&priority, 0, 1<<31-1)
 			case "container.type":
