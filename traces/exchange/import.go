@@ -63,6 +63,10 @@ type Imported struct {
 	First map[string]string `json:"first,omitempty"`
 }
 
+// maxMadeUp bounds the tasks of forms that only count them, where a line may ask
+// for a million.
+const maxMadeUp = 20_000_000
+
 // NoJobsError says that an import has no job to make a trace of.
 type NoJobsError struct {
 	Read int // records, lines or histories
@@ -135,6 +139,7 @@ type importer struct {
 
 	records   int // read: objects, lines, histories
 	jobs      int
+	madeUp    int64       // tasks
 	submitted traces.Time // the first job's
 	// racklessAttempts is counted while the trace is written.
 	racklessAttempts int
@@ -190,7 +195,7 @@ func (im *importer) read() error {
 
 // readTopology reads a file if it is a topology; false where it is none.
 func (im *importer) readTopology(path string) (bool, error) {
-	in, err := openFile(path)
+	in, err := openFile(im.ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -233,7 +238,7 @@ func (im *importer) input(path string, in *file) error {
 }
 
 func (im *importer) readFile(path string) error {
-	in, err := openFile(path)
+	in, err := openFile(im.ctx, path)
 	if err != nil {
 		return err
 	}
@@ -275,6 +280,11 @@ func fileError(path string, err error) error {
 func (im *importer) add(e traces.Event) error {
 	if s, ok := e.(*traces.JobSubmitted); ok {
 		im.jobs++
+		if im.form == SWIM {
+			if err := im.makeUp(int64(s.Maps) + int64(s.Reduces)); err != nil {
+				return err
+			}
+		}
 		im.submitted = min(im.submitted, s.T)
 		if err := im.ctx.Err(); err != nil {
 			return err
@@ -300,6 +310,14 @@ func (im *importer) add(e traces.Event) error {
 		return err
 	}
 	return im.sorter.Add(e)
+}
+
+// makeUp takes in that a file asks for tasks without listing them.
+func (im *importer) makeUp(tasks int64) error {
+	if im.madeUp += tasks; im.madeUp > maxMadeUp {
+		return fmt.Errorf("the files ask for over %d tasks, the most that a replay takes: import fewer jobs at a time, or lists with a larger --block-size", maxMadeUp)
+	}
+	return nil
 }
 
 func (im *importer) readRumen(in io.Reader) error {
@@ -337,6 +355,13 @@ func (im *importer) readSLS(in io.Reader) error {
 	}
 	for im.sls.Next() {
 		im.records++
+		job, tasks := im.sls.Job(), int64(0)
+		for i := range job.Tasks {
+			tasks += job.Tasks[i].Count
+		}
+		if err := im.makeUp(tasks * job.Count); err != nil {
+			return err
+		}
 		if err := im.sls.Events(im.add); err != nil {
 			return err
 		}

@@ -176,9 +176,9 @@ func lineSeeds(tb testing.TB) [][]byte {
 
 // TestUseOfSpoiltTraces spoils traces in JSON Lines and uses what remains.
 func TestUseOfSpoiltTraces(t *testing.T) {
-	n := 3000
+	n := 500
 	if testing.Short() {
-		n = 60
+		n = 40
 	}
 	files := lineSeeds(t)
 	path := filepath.Join(t.TempDir(), "spoilt.jsonl")
@@ -245,9 +245,9 @@ func importSound(folder string, data []byte) error {
 
 // TestImportsAreSound imports spoilt files of each form.
 func TestImportsAreSound(t *testing.T) {
-	n := 2000
+	n := 300 // each is synced to the disk
 	if testing.Short() {
-		n = 60
+		n = 40
 	}
 	for form, files := range seeds(t) {
 		t.Run(string(form), func(t *testing.T) {

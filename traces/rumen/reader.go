@@ -80,6 +80,8 @@ var (
 	taskAgain   = mend.Kind{Wrong: "a task's id that came before in its job", Done: "given the next free number"}
 	foreignTry  = mend.Kind{Wrong: "an attempt's id that is none of its task's", Done: "numbered by its position"}
 	tryAgain    = mend.Kind{Wrong: "an attempt's id that came before in its task", Done: "given the next free number"}
+	manyTasks   = mend.Kind{Wrong: "a task beyond the first 1,048,576 maps or reduces of a job", Done: "left out"}
+	manyTries   = mend.Kind{Wrong: "an attempt beyond the first 2,097,152 of a job", Done: "left out"}
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 
@@ -187,6 +189,11 @@ func (r *Reader) read() {
 func (r *Reader) tasks(to []Task, letter byte) []Task {
 	if r.scan.Array() {
 		for first := true; r.scan.More(&first, ']'); {
+			if len(to) == maxListed {
+				r.mend(manyTasks, r.job.ID)
+				r.scan.Skip()
+				continue
+			}
 			to = append(to, noTask)
 			r.task(&to[len(to)-1], letter, len(to)-1)
 		}
@@ -241,6 +248,11 @@ func (r *Reader) task(t *Task, letter byte, position int) {
 			t.attempts.from = len(r.attempts)
 			if s.Array() {
 				for first := true; s.More(&first, ']'); {
+					if len(r.attempts) == maxTries {
+						r.mend(manyTries, r.job.ID)
+						s.Skip()
+						continue
+					}
 					r.attempts = append(r.attempts, noAttempt)
 					r.attempt(letter, len(r.attempts)-1-t.attempts.from)
 				}
