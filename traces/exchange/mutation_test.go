@@ -178,7 +178,7 @@ func mutate(r *rand.Rand, data []byte) []byte {
 	return data
 }
 
-// FuzzImport looks for what the mutations miss.
+// FuzzImport looks for what the mutations here and in TestImportsAreSound miss.
 func FuzzImport(f *testing.F) {
 	order := []Form{Rumen, SLS, SWIM, JobHistory, rumenTopology, slsTopology}
 	for form, files := range seeds(f) {
@@ -190,7 +190,11 @@ func FuzzImport(f *testing.F) {
 			}
 		}
 	}
+	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, form uint8, data []byte) {
+		if err := importSound(folder, data); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := tryImport(order[int(form)%len(order)], data, false); err != nil && strings.Contains(err.Error(), "BUG") {
 			t.Fatal(err)
 		}

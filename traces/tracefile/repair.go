@@ -90,7 +90,7 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	}
 	for err == nil {
 		buf.Write(line)
-		buf.WriteByte('\n')
+		_ = buf.WriteByte('\n') // Flush tells
 		line, err = src.readWhole(r)
 	}
 	if !errors.Is(err, io.EOF) {
