@@ -1,5 +1,7 @@
 package traces
 
+import "math"
+
 // Event is one thing that happened. Its concrete type is a pointer to one of
 // the structs below.
 type Event interface {
@@ -218,6 +220,18 @@ type Counters struct {
 
 // NoCounters is Counters with nothing reported.
 var NoCounters = Counters{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+// AddCount adds a count to a sum. A count below 0 is not reported and adds
+// nothing; the sum stays at the greatest number where it would go over it.
+func AddCount(sum, count int64) int64 {
+	if count <= 0 {
+		return sum
+	}
+	if sum > math.MaxInt64-count {
+		return math.MaxInt64
+	}
+	return sum + count
+}
 
 // BlockReplica says that Node has (or, with Gone, no longer has) a replica of
 // a block, as the NameNode answered at T.

@@ -125,6 +125,10 @@ func printImported(out io.Writer, r *exchange.Imported) error {
 	if len(r.Synthetic) > 0 {
 		fmt.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
 	}
+	if r.RacklessHosts > 0 {
+		fmt.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: where it decides, how near maps were to their data is unknown; a topology file would tell\n",
+			r.RacklessHosts, r.RacklessAttempts)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Mended)) {
 		fmt.Fprintf(&b, "mended %d times: %s\n  first at %s\n", r.Mended[kind], kind, r.First[kind])
 	}

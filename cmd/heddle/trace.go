@@ -32,7 +32,7 @@ func traceCommand() *cli.Command {
 				Flags: []cli.Flag{asJSON}, Action: traceInfo,
 			},
 			{
-				Name: "check", Usage: "read every byte; say what is damaged or contradicts itself; code 1 for damage", ArgsUsage: "TRACE",
+				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
 				Flags: []cli.Flag{asJSON}, Action: traceCheck,
 			},
 			{
@@ -125,6 +125,8 @@ func traceCheck(c *cli.Context) error {
 	}
 	if err == nil && len(r.Damage) > 0 {
 		err = fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage), path)
+	} else if n := int64(len(r.Impossible)) + r.DroppedImpossible; err == nil && n > 0 {
+		err = fmt.Errorf("trace %s has %d values that cannot be: make it again from what it was made of, or leave the jobs out with \"heddle trace cut\"", path, n)
 	}
 	return err
 }
@@ -134,6 +136,12 @@ func printReport(out io.Writer, r tracefile.Report) error {
 	fmt.Fprintf(&b, "%d events in %d blocks\n", r.Events, r.Blocks)
 	for _, f := range r.Damage {
 		fmt.Fprintf(&b, "damage: %v\n", f)
+	}
+	for _, f := range r.Impossible {
+		fmt.Fprintf(&b, "impossible: %v\n", f)
+	}
+	if r.DroppedImpossible > 0 {
+		fmt.Fprintf(&b, "impossible: %d more like these\n", r.DroppedImpossible)
 	}
 	for _, f := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %v\n", f)
@@ -145,7 +153,7 @@ func printReport(out io.Writer, r tracefile.Report) error {
 		fmt.Fprintf(&b, "%d events are of a newer heddle: digests not checked\n", r.Foreign)
 	}
 	switch {
-	case len(r.Damage) > 0:
+	case len(r.Damage)+len(r.Impossible) > 0:
 	case r.Reason != "":
 		fmt.Fprintf(&b, "no damage; not complete: %s\n", r.Reason)
 	default:
@@ -171,9 +179,12 @@ func traceRepair(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(c.App.Writer, r)
 	}
-	if r.To == "" {
+	switch {
+	case r.To == "":
 		_, err = fmt.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
-	} else {
+	case r.Blocks == 0: // JSON Lines
+		_, err = fmt.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
+	default:
 		_, err = fmt.Fprintf(c.App.Writer, "%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
 	}
 	return err

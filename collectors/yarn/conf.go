@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -57,7 +58,7 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 
 // Float is a number, or otherwise where it is absent or not a number.
 func (c Conf) Float(name string, otherwise float64) float64 {
-	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil {
+	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
 		return x
 	}
 	return otherwise
@@ -65,7 +66,7 @@ func (c Conf) Float(name string, otherwise float64) float64 {
 
 // SlowStart is the share of a job's maps that are done before reduces are asked for.
 func (c Conf) SlowStart() float64 {
-	return c.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05)
+	return min(max(c.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05), 0), 1)
 }
 
 // Bool is true or false, or otherwise where it is absent or neither.

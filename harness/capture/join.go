@@ -23,6 +23,7 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	if j.history == nil {
 		return jn.withoutHistory(j)
 	}
+	j.history.HostRacks = jn.racks
 	events := jhist.Events(j.history, jn.start.UnixNano())
 	for _, event := range events {
 		switch e := event.(type) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
 
@@ -16,14 +17,15 @@ var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the fi
 // something ran on, by rack and name. Where there is no topology, hosts that only
 // hold data are nodes too.
 type nodes struct {
+	rackOf *racks.Table
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
-	racks  map[traces.Node]string // of hosts seen
+	seen   map[traces.Node]string // hosts seen, with their racks
 	ran    map[traces.Node]bool   // hosts that something ran on
 }
 
-func newNodes() *nodes {
-	return &nodes{known: map[traces.Node]bool{}, racks: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
+func newNodes(rackOf *racks.Table) *nodes {
+	return &nodes{rackOf: rackOf, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
 }
 
 // list takes in a node of a topology.
@@ -32,6 +34,7 @@ func (n *nodes) list(f traces.NodeFacts) {
 		f.Worker = true
 		n.known[f.Node] = true
 		n.listed = append(n.listed, f)
+		n.rackOf.Tell(string(f.Node), f.Rack)
 	}
 }
 
@@ -64,9 +67,10 @@ func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
 	if host == "" || n.known[host] {
 		return nil
 	}
-	had, ok := n.racks[host]
+	had, ok := n.seen[host]
 	if !ok || had == "" {
-		n.racks[host] = rack
+		n.seen[host] = rack
+		n.rackOf.Tell(string(host), rack)
 		return nil
 	}
 	if rack != "" && rack != had {
@@ -75,13 +79,24 @@ func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
 	return nil
 }
 
+// rackless counts the hosts whose rack no file tells.
+func (n *nodes) rackless() int {
+	count := 0
+	for host := range n.seen {
+		if !n.known[host] && n.rackOf.Of(string(host)) == "" {
+			count++
+		}
+	}
+	return count
+}
+
 // facts is the whole cluster.
 func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts
-	for _, host := range slices.Sorted(maps.Keys(n.racks)) {
+	for _, host := range slices.Sorted(maps.Keys(n.seen)) {
 		if !n.known[host] && (n.ran[host] || len(n.listed) == 0) {
-			seen = append(seen, traces.NodeFacts{Node: host, Rack: n.racks[host], Worker: true})
+			seen = append(seen, traces.NodeFacts{Node: host, Rack: n.rackOf.Of(string(host)), Worker: true})
 		}
 	}
 	slices.SortStableFunc(seen, func(a, b traces.NodeFacts) int { return cmp.Compare(a.Rack, b.Rack) })

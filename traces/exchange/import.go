@@ -1,17 +1,21 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/internal/draw"
+	"heddle/traces/internal/racks"
 	"heddle/traces/jhist"
 	"heddle/traces/mend"
 	"heddle/traces/rumen"
@@ -51,12 +55,34 @@ type Imported struct {
 	Seed      uint64         `json:"seed"`
 	Synthetic []string       `json:"synthetic"`
 	Mended    map[string]int `json:"mended"`
+	// RacklessHosts are named, and in no place with their rack; RacklessAttempts
+	// ran there. How near maps were is unknown where it takes such a rack.
+	RacklessHosts    int `json:"racklessHosts,omitempty"`
+	RacklessAttempts int `json:"racklessAttempts,omitempty"`
 	// First is where the first mend of each kind was, and what it was about.
 	First map[string]string `json:"first,omitempty"`
 }
 
+// maxMadeUp bounds the tasks of forms that only count them, where a line may ask
+// for a million.
+const maxMadeUp = 20_000_000
+
+// NoJobsError says that an import has no job to make a trace of.
+type NoJobsError struct {
+	Read int // records, lines or histories
+	// Mended has what was done to them, by kind, with the place of the first.
+	Mended []string
+}
+
+func (e *NoJobsError) Error() string {
+	if len(e.Mended) == 0 {
+		return fmt.Sprintf("import: there is no job in the files: %d records were read; no trace is written", e.Read)
+	}
+	return fmt.Sprintf("import: no job is left of the files: %d records were read whole; no trace is written\n  %s", e.Read, strings.Join(e.Mended, "\n  "))
+}
+
 // Import makes a trace of files of another form. Nothing is left of it where it
-// fails.
+// fails, or where the files have no job.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	if err := o.Rules.Validate(); err != nil {
 		return nil, err
@@ -64,11 +90,19 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	if o.Replication < 1 || o.Replication > 512 {
 		return nil, fmt.Errorf("import: replication is %d, want 1 to 512", o.Replication)
 	}
-	im := &importer{
-		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, nodes: newNodes(),
-		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
-	}
+	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
+	if err == nil && im.racks.Late() {
+		// Some hosts' racks were told only after they were needed.
+		err = im.sorter.Close()
+		im = newImporter(ctx, o, im.racks.Again())
+		if err == nil {
+			err = im.read()
+		}
+	}
+	if err == nil && im.jobs == 0 {
+		err = im.noJobs()
+	}
 	if err == nil {
 		err = im.write()
 	}
@@ -78,6 +112,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	r := &Imported{
 		Form: im.form, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Rules.Seed,
 		Synthetic: im.header.Synthetic, Mended: im.log.Counts(), First: map[string]string{},
+		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts,
 	}
 	for kind := range r.Mended {
 		r.First[kind] = im.log.First(kind)
@@ -85,21 +120,33 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	return r, nil
 }
 
+func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *importer {
+	return &importer{
+		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, racks: rackOf, nodes: newNodes(rackOf),
+		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
+	}
+}
+
 type importer struct {
 	ctx    context.Context
 	o      ImportOptions
 	log    *mend.Log
 	form   Form
+	racks  *racks.Table
 	nodes  *nodes
 	sorter *tracefile.Sorter
 	header traces.Header
 
+	records   int // read: objects, lines, histories
 	jobs      int
+	madeUp    int64       // tasks
 	submitted traces.Time // the first job's
-	rumen     *rumen.Reader
-	sls       *sls.Reader
-	lists     *listReader
-	histories map[traces.JobID]bool
+	// racklessAttempts is counted while the trace is written.
+	racklessAttempts int
+	rumen            *rumen.Reader
+	sls              *sls.Reader
+	lists            *listReader
+	histories        map[traces.JobID]bool
 }
 
 // Mends of whole files.
@@ -110,7 +157,9 @@ var (
 	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
 	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
 	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
-	hugeIndex      = mend.Kind{Wrong: "a task's number over the limit", Done: "left out"}
+	hugeIndex      = mend.Kind{Wrong: "a task's or attempt's number over the limit", Done: "left out"}
+	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
+	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
 
 // read reads topologies first, since made-up hosts depend on them.
@@ -146,7 +195,7 @@ func (im *importer) read() error {
 
 // readTopology reads a file if it is a topology; false where it is none.
 func (im *importer) readTopology(path string) (bool, error) {
-	in, err := openFile(path)
+	in, err := openFile(im.ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -189,7 +238,7 @@ func (im *importer) input(path string, in *file) error {
 }
 
 func (im *importer) readFile(path string) error {
-	in, err := openFile(path)
+	in, err := openFile(im.ctx, path)
 	if err != nil {
 		return err
 	}
@@ -231,6 +280,11 @@ func fileError(path string, err error) error {
 func (im *importer) add(e traces.Event) error {
 	if s, ok := e.(*traces.JobSubmitted); ok {
 		im.jobs++
+		if im.form == SWIM {
+			if err := im.makeUp(int64(s.Maps) + int64(s.Reduces)); err != nil {
+				return err
+			}
+		}
 		im.submitted = min(im.submitted, s.T)
 		if err := im.ctx.Err(); err != nil {
 			return err
@@ -258,14 +312,23 @@ func (im *importer) add(e traces.Event) error {
 	return im.sorter.Add(e)
 }
 
+// makeUp takes in that a file asks for tasks without listing them.
+func (im *importer) makeUp(tasks int64) error {
+	if im.madeUp += tasks; im.madeUp > maxMadeUp {
+		return fmt.Errorf("the files ask for over %d tasks, the most that a replay takes: import fewer jobs at a time, or lists with a larger --block-size", maxMadeUp)
+	}
+	return nil
+}
+
 func (im *importer) readRumen(in io.Reader) error {
 	if im.rumen == nil {
 		im.rumen = rumen.NewReader(in, im.log)
-		im.rumen.KeepRest = true
+		im.rumen.KeepRest, im.rumen.Racks = true, im.racks
 	} else {
 		im.rumen.Reset(in)
 	}
 	for im.rumen.Next() {
+		im.records++
 		events, err := im.rumen.Events()
 		if err != nil {
 			return err
@@ -291,6 +354,14 @@ func (im *importer) readSLS(in io.Reader) error {
 		im.sls.Reset(in)
 	}
 	for im.sls.Next() {
+		im.records++
+		job, tasks := im.sls.Job(), int64(0)
+		for i := range job.Tasks {
+			tasks += job.Tasks[i].Count
+		}
+		if err := im.makeUp(tasks * job.Count); err != nil {
+			return err
+		}
 		if err := im.sls.Events(im.add); err != nil {
 			return err
 		}
@@ -306,6 +377,7 @@ func (im *importer) readSWIM(in io.Reader) error {
 }
 
 func (im *importer) readHistory(in io.Reader) error {
+	im.records++
 	job, stats, err := jhist.Parse(in)
 	var cut *jhist.CutOffError
 	switch {
@@ -334,7 +406,43 @@ func (im *importer) readHistory(in io.Reader) error {
 		return im.log.Add(historyAgain, "its name", job.ID)
 	}
 	im.histories[id] = true
+	im.placeHosts(job)
 	return im.addHistory(jhist.Events(job, 0), job)
+}
+
+// placeHosts gives a job the racks that its history may lack: those of attempts
+// that were never launched, and of their splits' hosts.
+func (im *importer) placeHosts(job *jhist.Job) {
+	own := job.Racks()
+	for host, rack := range own {
+		im.racks.Tell(host, rack)
+	}
+	job.HostRacks = map[traces.Node]string{}
+	place := func(host string) {
+		if rack := im.racks.Of(host); rack != "" && own[host] == "" {
+			job.HostRacks[traces.Node(host)] = rack
+		}
+	}
+	for _, t := range job.Tasks {
+		for _, a := range t.Attempts {
+			if a.StartMs != 0 || a.Host == "" {
+				continue
+			}
+			place(a.Host)
+			for _, h := range t.SplitHosts {
+				place(h)
+			}
+		}
+	}
+}
+
+// noJobs is the error of an import that has no job.
+func (im *importer) noJobs() error {
+	e := &NoJobsError{Read: im.records}
+	for _, kind := range slices.Sorted(maps.Keys(im.log.Counts())) {
+		e.Mended = append(e.Mended, fmt.Sprintf("%d times: %s; first at %s", im.log.Counts()[kind], kind, im.log.First(kind)))
+	}
+	return e
 }
 
 // write gives the trace its header and puts everything in order.
@@ -351,7 +459,7 @@ func (im *importer) write() error {
 		shift = im.submitted
 		h.StartUnixNs = int64(shift)
 	}
-	if im.form == SLS && len(im.nodes.racks) == 0 && len(im.nodes.listed) == 0 {
+	if im.form == SLS && len(im.nodes.seen) == 0 && len(im.nodes.listed) == 0 {
 		if n, racks := im.sls.Counts(); n > 0 {
 			if err := im.nodes.makeUp(int(n), int(racks)); err != nil {
 				return err
@@ -360,7 +468,7 @@ func (im *importer) write() error {
 		}
 	}
 	if im.o.Nodes > 0 {
-		if len(im.nodes.racks) > 0 {
+		if len(im.nodes.seen) > 0 {
 			return errors.New("import: the jobs name their hosts, so no cluster can be made up")
 		}
 		h.Synthetic = append(h.Synthetic, "nodes")
@@ -384,8 +492,19 @@ func (im *importer) write() error {
 	move.other = move.when
 	return im.sorter.WriteFile(im.o.Output, *h, func(e traces.Event) {
 		e.Fields(move)
-		if s, ok := e.(*traces.TaskScheduled); ok && replicas != nil && s.Task.Kind == traces.Map {
-			replicas(s)
+		switch e := e.(type) {
+		case *traces.TaskScheduled:
+			if replicas != nil && e.Task.Kind == traces.Map {
+				replicas(e)
+			}
+		case *traces.AttemptStarted:
+			if e.Rack = cmp.Or(e.Rack, im.racks.Of(string(e.Node))); e.Rack == "" && e.Node != "" {
+				im.racklessAttempts++
+			}
+		case *traces.AttemptFinished:
+			if e.Node != "" && im.racks.Of(string(e.Node)) == "" {
+				im.racklessAttempts++
+			}
 		}
 	})
 }

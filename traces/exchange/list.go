@@ -41,6 +41,7 @@ func (l *listReader) read(in io.Reader) error {
 	last, line := int64(0), 0
 	for job, err := range swim.Read(in) {
 		line++
+		l.im.records++
 		var bad *swim.LineError
 		if errors.As(err, &bad) {
 			line = bad.Line

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"testing"
 
 	"heddle/traces"
-	"heddle/traces/mend"
+	"heddle/traces/internal/racks"
 	"heddle/traces/rumen"
 	"heddle/traces/sls"
-	"heddle/traces/tracefile"
 )
 
 // seeds are small files of each form, to be spoilt.
@@ -52,11 +50,9 @@ const maxEvents = 20000
 func tryImport(form Form, data []byte, strict bool) (events int, err error) {
 	o := DefaultImport
 	o.Rules.BlockBytes = 1 << 50
-	im := &importer{
-		ctx: context.Background(), o: o, log: &mend.Log{Strict: strict, File: "spoilt"}, nodes: newNodes(),
-		sorter: tracefile.NewSorter(os.TempDir()), submitted: math.MaxInt64,
-	}
-	im.o.Progress = nil
+	o.Strict, o.Output = strict, filepath.Join(os.TempDir(), "spoilt")
+	im := newImporter(context.Background(), o, &racks.Table{})
+	im.log.File = "spoilt"
 	detect(data)
 	in := bytes.NewReader(data)
 	take := func(e traces.Event) error {
@@ -182,7 +178,7 @@ func mutate(r *rand.Rand, data []byte) []byte {
 	return data
 }
 
-// FuzzImport looks for what the mutations miss.
+// FuzzImport looks for what the mutations here and in TestImportsAreSound miss.
 func FuzzImport(f *testing.F) {
 	order := []Form{Rumen, SLS, SWIM, JobHistory, rumenTopology, slsTopology}
 	for form, files := range seeds(f) {
@@ -194,7 +190,11 @@ func FuzzImport(f *testing.F) {
 			}
 		}
 	}
+	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, form uint8, data []byte) {
+		if err := importSound(folder, data); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := tryImport(order[int(form)%len(order)], data, false); err != nil && strings.Contains(err.Error(), "BUG") {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,23 +24,35 @@ type file struct {
 	ahead *ahead
 }
 
-// openFile opens a file; Close ends the reading of it.
-func openFile(path string) (*file, error) {
+// openFile opens a file; Close ends the reading of it. Reading ends with ctx.
+//
+// Inputs are read more than once, so that pipes and devices are refused.
+func openFile(ctx context.Context, path string) (*file, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open input: %w", err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("open input: %s is a folder: name its files", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open input: %s is no file but a pipe or a device: keep what it gives in a file", path)
+	case info.Size() == 0:
+		return nil, fmt.Errorf("open input: %s is empty", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, fmt.Errorf("open input: %s is a folder: name its files", path)
-	}
-	a := &ahead{file: f, hash: sha256.New(), chunks: make(chan []byte, 2), free: make(chan []byte, 4), stop: make(chan struct{}), ended: make(chan struct{})}
+	a := &ahead{ctx: ctx, file: f, hash: sha256.New(), chunks: make(chan []byte, 2), free: make(chan []byte, 4), stop: make(chan struct{}), ended: make(chan struct{})}
 	go a.run()
 	in := &file{bufio.NewReaderSize(a, headBytes), a}
-	if head, _ := in.Peek(3); string(head) == "\xef\xbb\xbf" {
-		if _, err := in.Discard(3); err != nil {
-			return nil, fmt.Errorf("open input: %w", err)
-		}
+	switch head, _ := in.Peek(3); {
+	case string(head) == "\xef\xbb\xbf":
+		_, _ = in.Discard(3) // they are in the buffer
+	case len(head) >= 2 && (string(head[:2]) == "\xff\xfe" || string(head[:2]) == "\xfe\xff"):
+		in.Close()
+		return nil, fmt.Errorf("open input: %s is in UTF-16: convert it to UTF-8", path)
 	}
 	return in, nil
 }
@@ -64,7 +77,9 @@ func (f *file) Close() {
 
 // ahead reads, hashes and decompresses a file in a goroutine of its own.
 type ahead struct {
+	ctx    context.Context // checked by Read
 	file   *os.File
+	packed int64 // bytes read of the file
 	hash   hash.Hash
 	chunks chan []byte
 	free   chan []byte
@@ -79,10 +94,24 @@ type ahead struct {
 
 const chunkBytes = 1 << 18
 
+// A compressed file that unpacks to over maxUnpacked times its size is taken for
+// one made to fill memory, once it is over freeUnpacked bytes. Real traces
+// unpack to 5 to 50 times.
+const (
+	maxUnpacked  = 200
+	freeUnpacked = 1 << 20
+)
+
+// Write counts the bytes read of the file.
+func (a *ahead) Write(p []byte) (int, error) {
+	a.packed += int64(len(p))
+	return a.hash.Write(p)
+}
+
 func (a *ahead) run() {
 	defer close(a.ended)
 	defer close(a.chunks)
-	raw := bufio.NewReaderSize(io.TeeReader(a.file, a.hash), chunkBytes)
+	raw := bufio.NewReaderSize(io.TeeReader(a.file, a), chunkBytes)
 	in := io.Reader(raw)
 	compressed := false
 	if head, _ := raw.Peek(2); len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b {
@@ -94,6 +123,7 @@ func (a *ahead) run() {
 		}
 		in, compressed = z, true
 	}
+	unpacked := int64(0)
 	for {
 		var chunk []byte
 		select {
@@ -102,6 +132,10 @@ func (a *ahead) run() {
 			chunk = make([]byte, chunkBytes)
 		}
 		n, err := fill(in, chunk[:chunkBytes])
+		if unpacked += int64(n); compressed && unpacked > max(freeUnpacked, maxUnpacked*a.packed) {
+			a.err = fmt.Errorf("%d bytes of gzip unpack to over %d times as many: unpack the file yourself if that is meant", a.packed, maxUnpacked)
+			return
+		}
 		if n > 0 {
 			select {
 			case a.chunks <- chunk[:n]:
@@ -144,6 +178,9 @@ func isPathError(err error) bool {
 
 // Read implements io.Reader.
 func (a *ahead) Read(p []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
 	for len(a.rest) == 0 {
 		if a.chunk != nil {
 			select {

@@ -9,6 +9,8 @@
 package jhist
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"heddle/traces"
@@ -35,6 +37,10 @@ type Job struct {
 	Outcome     traces.Outcome // Unfinished where the file has no end
 	Status      string         // as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
+
+	// HostRacks are racks of hosts that the caller knows from elsewhere; a
+	// history has only those of attempts that ended.
+	HostRacks map[traces.Node]string
 
 	AMs   []AM
 	Tasks []*Task // in the order of their start
@@ -113,9 +119,13 @@ func (c Counters) Get(group, name string) int64 {
 	return -1
 }
 
-// Racks maps the hosts that attempts ran on to their racks.
+// Racks maps the hosts that attempts ran on, and those of HostRacks, to their
+// racks.
 func (j *Job) Racks() map[string]string {
 	racks := map[string]string{}
+	for host, rack := range j.HostRacks {
+		racks[string(host)] = rack
+	}
 	for _, t := range j.Tasks {
 		for _, a := range t.Attempts {
 			if a.Host != "" && a.Rack != "" {
@@ -128,8 +138,8 @@ func (j *Job) Racks() map[string]string {
 
 // Level is a map attempt's split locality as Hadoop's DATA_LOCAL_MAPS (node),
 // RACK_LOCAL_MAPS (rack) and OTHER_LOCAL_MAPS (off) count it; racks is
-// Job.Racks. LevelUnknown is an attempt that is not counted, or of a file
-// without localities.
+// Job.Racks. LevelUnknown is an attempt that is not counted, one of a file
+// without localities, or one where a missing rack decides between rack and off.
 //
 // The ApplicationMaster counts when it assigns a container, launched or not. A
 // map that is run again after a failure is asked for without hosts and counts
@@ -154,13 +164,16 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelUnknown // Hadoop 0.23
 	}
 	// Assigned and never launched: the file has no locality of it.
-	level := traces.LevelOff
+	if slices.Contains(t.SplitHosts, a.Host) {
+		return traces.LevelNode
+	}
+	rack, level := cmp.Or(a.Rack, racks[a.Host]), traces.LevelOff
 	for _, h := range t.SplitHosts {
-		if h == a.Host {
-			return traces.LevelNode
-		}
-		if a.Rack != "" && racks[h] == a.Rack {
-			level = traces.LevelRack
+		switch of := racks[h]; {
+		case of == "" || rack == "":
+			level = traces.LevelUnknown
+		case of == rack:
+			return traces.LevelRack
 		}
 	}
 	return level

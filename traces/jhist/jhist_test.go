@@ -222,6 +222,17 @@ func TestLevel(t *testing.T) {
 	if got := new(Job).Level(&task, unlaunched, map[string]string{"n2": "/r1"}); got != traces.LevelRack {
 		t.Errorf("assigned, never launched: %v, want %v", got, traces.LevelRack)
 	}
+	task.SplitHosts = []string{"n3"}
+	if got := new(Job).Level(&task, unlaunched, map[string]string{"n3": "/r2"}); got != traces.LevelOff {
+		t.Errorf("assigned off the rack, never launched: %v, want %v", got, traces.LevelOff)
+	}
+	if got := new(Job).Level(&task, unlaunched, nil); got != traces.LevelUnknown {
+		t.Errorf("assigned, never launched, the split's rack not told: %v, want %v", got, traces.LevelUnknown)
+	}
+	elsewhere := &Job{HostRacks: map[traces.Node]string{"n3": "/r1"}}
+	if got := elsewhere.Level(&task, unlaunched, elsewhere.Racks()); got != traces.LevelRack {
+		t.Errorf("assigned, never launched, the split's rack told by the caller: %v, want %v", got, traces.LevelRack)
+	}
 	unlaunched.Host = ""
 	if got := new(Job).Level(&task, unlaunched, nil); got != traces.LevelUnknown {
 		t.Errorf("never assigned: %v, want %v", got, traces.LevelUnknown)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 
@@ -30,7 +31,7 @@ func Write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 		buf: bufio.NewWriterSize(out, 1<<16), nodes: map[traces.Node]*node{}, running: map[traces.Attempt]running{},
 		jobs: map[traces.JobID]job{}, decided: map[int64]traces.Time{},
 	}
-	w.buf.WriteString(`{"displayTimeUnit":"ms","otherData":{"origin":"` + string(h.Origin) + `"},"traceEvents":[`)
+	w.buf.WriteString(`{"displayTimeUnit":"ms","otherData":{"origin":` + string(members.AppendText(nil, string(h.Origin))) + `},"traceEvents":[`)
 	w.process(jobsPID, "jobs", 0)
 	w.process(decisionsPID, "decisions", 1)
 	for _, n := range h.Cluster.Nodes {
@@ -92,11 +93,12 @@ func (w *writer) object(phase string, pid, tid int, t traces.Time) members.Objec
 
 // micros is a time in microseconds, the format's unit, to the nanosecond.
 func micros(to []byte, t traces.Time) []byte {
+	n := uint64(t)
 	if t < 0 {
-		to, t = append(to, '-'), -t
+		to, n = append(to, '-'), -n
 	}
-	to = strconv.AppendInt(to, int64(t)/1000, 10)
-	if rest := int64(t) % 1000; rest != 0 {
+	to = strconv.AppendUint(to, n/1000, 10)
+	if rest := n % 1000; rest != 0 {
 		to = fmt.Appendf(to, ".%03d", rest)
 	}
 	return to
@@ -296,7 +298,7 @@ func (w *writer) phase(r running, name string, from, to, end traces.Time) {
 func (w *writer) sample(e *traces.NodeSample) {
 	pid := w.node(e.Node, "").pid
 	counter := func(name, unit string, v float64) {
-		if v < 0 {
+		if !(v >= 0) || math.IsInf(v, 0) { // JSON has no NaN
 			return
 		}
 		o := w.object("C", pid, 0, e.T)

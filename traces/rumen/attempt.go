@@ -101,13 +101,17 @@ func (r *Reader) usage(a *Attempt) {
 	}
 }
 
-// count reads a number from 0 on, or -1.
+// count reads a number from 0 to maxCount, or -1.
 func (r *Reader) count(to *int64) {
 	n, ok := r.scan.Int()
-	if ok && n >= Unknown {
-		*to = n
-	} else if ok {
+	switch {
+	case !ok:
+	case n < Unknown:
 		r.mend(negative, strconv.FormatInt(n, 10))
+	case n > maxCount:
+		r.mend(hugeCount, strconv.FormatInt(n, 10))
+	default:
+		*to = n
 	}
 }
 

@@ -358,20 +358,30 @@ func (c *converter) other(key string, n int64) {
 	}
 }
 
-// level is a map's split locality by its host and its split's hosts.
+// level is a map's split locality by its host and its split's hosts. It is
+// unknown where a missing rack decides between rack and off.
 func (c *converter) level(t *Task, a *Attempt, kind traces.TaskKind) traces.Level {
 	if kind != traces.Map || a.Host == 0 || len(t.Hosts) == 0 {
 		return traces.LevelUnknown
 	}
-	ran, level := c.hosts[a.Host], traces.LevelOff
+	name := c.hosts[a.Host].Name
+	if slices.ContainsFunc(t.Hosts, func(h HostID) bool { return c.hosts[h].Name == name }) {
+		return traces.LevelNode
+	}
+	rack, level := c.rack(a.Host), traces.LevelOff
 	for _, h := range t.Hosts {
-		has := c.hosts[h]
-		if has.Name == ran.Name {
-			return traces.LevelNode
-		}
-		if has.Rack != "" && has.Rack == ran.Rack {
-			level = traces.LevelRack
+		switch of := c.rack(h); {
+		case of == "" || rack == "":
+			level = traces.LevelUnknown
+		case of == rack:
+			return traces.LevelRack
 		}
 	}
 	return level
+}
+
+// rack is a host's rack, from elsewhere where the trace names the host alone.
+func (c *converter) rack(id HostID) string {
+	h := c.hosts[id]
+	return cmp.Or(h.Rack, c.Racks.Of(h.Name))
 }

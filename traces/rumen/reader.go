@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"heddle/traces/internal/jsonscan"
+	"heddle/traces/internal/members"
+	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
 
@@ -21,6 +23,9 @@ import (
 type Reader struct {
 	// KeepRest keeps the members that Job, Task and Attempt have no field for.
 	KeepRest bool
+	// Racks are those of hosts that the trace names without one. The Reader
+	// tells it the racks that it reads.
+	Racks *racks.Table
 
 	scan *jsonscan.Scanner
 	log  *mend.Log
@@ -45,7 +50,7 @@ type Reader struct {
 func NewReader(in io.Reader, log *mend.Log) *Reader {
 	r := &Reader{
 		scan: jsonscan.NewScanner(in), log: log, hosts: make([]Host, 1), hostIDs: map[string]HostID{},
-		names: map[string]string{}, seen: map[string]int{},
+		names: map[string]string{}, seen: map[string]int{}, Racks: &racks.Table{},
 	}
 	r.scan.Wrong = func(offset int64, want string) error {
 		return r.log.Add(wrongType, at(offset), "want "+want)
@@ -66,6 +71,7 @@ var (
 	damaged     = mend.Kind{Wrong: "a record that is not JSON", Done: "left out"}
 	cutOff      = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record"}
 	negative    = mend.Kind{Wrong: "a number below -1", Done: "taken as unknown"}
+	hugeCount   = mend.Kind{Wrong: "a number over 2^60", Done: "taken as unknown"}
 	hugeTime    = mend.Kind{Wrong: "a time after the year 2200", Done: "taken as unknown"}
 	noJobID     = mend.Kind{Wrong: "a job without an id", Done: "given one"}
 	jobAgain    = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
@@ -74,6 +80,8 @@ var (
 	taskAgain   = mend.Kind{Wrong: "a task's id that came before in its job", Done: "given the next free number"}
 	foreignTry  = mend.Kind{Wrong: "an attempt's id that is none of its task's", Done: "numbered by its position"}
 	tryAgain    = mend.Kind{Wrong: "an attempt's id that came before in its task", Done: "given the next free number"}
+	manyTasks   = mend.Kind{Wrong: "a task beyond the first 1,048,576 maps or reduces of a job", Done: "left out"}
+	manyTries   = mend.Kind{Wrong: "an attempt beyond the first 2,097,152 of a job", Done: "left out"}
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 
@@ -164,6 +172,14 @@ func (r *Reader) read() {
 			r.maps = r.tasks(r.maps, 'm')
 		case "reduceTasks":
 			r.reduces = r.tasks(r.reduces, 'r')
+		case "otherTasks": // set-up and clean-up
+			raw := s.Raw()
+			if len(raw) > 0 && raw[0] == '[' {
+				r.tellRacks(raw)
+			}
+			if r.KeepRest {
+				r.jobRest = members.AppendRaw(r.jobRest, "otherTasks", raw)
+			}
 		default:
 			r.keep(&r.jobRest, 0, key)
 		}
@@ -173,6 +189,11 @@ func (r *Reader) read() {
 func (r *Reader) tasks(to []Task, letter byte) []Task {
 	if r.scan.Array() {
 		for first := true; r.scan.More(&first, ']'); {
+			if len(to) == maxListed {
+				r.mend(manyTasks, r.job.ID)
+				r.scan.Skip()
+				continue
+			}
 			to = append(to, noTask)
 			r.task(&to[len(to)-1], letter, len(to)-1)
 		}
@@ -227,6 +248,11 @@ func (r *Reader) task(t *Task, letter byte, position int) {
 			t.attempts.from = len(r.attempts)
 			if s.Array() {
 				for first := true; s.More(&first, ']'); {
+					if len(r.attempts) == maxTries {
+						r.mend(manyTries, r.job.ID)
+						s.Skip()
+						continue
+					}
 					r.attempts = append(r.attempts, noAttempt)
 					r.attempt(letter, len(r.attempts)-1-t.attempts.from)
 				}
@@ -298,17 +324,54 @@ func (r *Reader) host(path []byte) HostID {
 		return id
 	}
 	whole := strings.Clone(string(path))
-	h := Host{Name: whole}
-	if i := strings.LastIndexByte(whole, '/'); i >= 0 {
-		h = Host{Rack: whole[:i], Name: whole[i+1:]}
-	}
+	h := splitHost(whole)
 	if h.Name == "" {
 		return 0
 	}
+	r.Racks.Tell(h.Name, h.Rack)
 	id := HostID(len(r.hosts))
 	r.hosts = append(r.hosts, h)
 	r.hostIDs[whole] = id
 	return id
+}
+
+func splitHost(path string) Host {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return Host{Rack: path[:i], Name: path[i+1:]}
+	}
+	return Host{Name: path}
+}
+
+// tellRacks takes the racks out of a list of tasks that are neither maps nor
+// reduces.
+func (r *Reader) tellRacks(tasks []byte) {
+	s := jsonscan.NewScanner(bytes.NewReader(tasks))
+	member := func(key string, value func()) {
+		if !s.Object() {
+			return
+		}
+		for first := true; s.More(&first, '}'); {
+			if string(s.Key()) == key {
+				value()
+			} else {
+				s.Skip()
+			}
+		}
+	}
+	for s.Value() {
+		member("attempts", func() {
+			if !s.Array() {
+				return
+			}
+			for first := true; s.More(&first, ']'); {
+				member("hostName", func() {
+					path, _ := s.String()
+					h := splitHost(string(path))
+					r.Racks.Tell(h.Name, h.Rack)
+				})
+			}
+		})
+	}
 }
 
 // finish puts the parts of the job together, and its ids right.

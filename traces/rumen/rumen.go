@@ -102,5 +102,15 @@ var noAttempt = Attempt{
 // of them.
 const maxIndex = 16 << 20
 
+// maxListed bounds the maps and the reduces of a job, which are in memory
+// together, and maxTries the attempts of both.
+const (
+	maxListed = 1 << 20
+	maxTries  = 1 << 21
+)
+
+// maxCount bounds counts of bytes, records and milliseconds: an exabyte.
+const maxCount = 1 << 60
+
 // maxMs bounds times: the year 2200.
 const maxMs = 7258118400000

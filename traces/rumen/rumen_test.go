@@ -143,3 +143,16 @@ func TestTopology(t *testing.T) {
 		}
 	}
 }
+
+// TestManyTasks: a job that lists more tasks than any has is kept with the
+// first of them, so that memory is bounded.
+func TestManyTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads a job of a million tasks")
+	}
+	log := &mend.Log{File: "f.json"}
+	r := NewReader(strings.NewReader(job(`"mapTasks":[`, `"mapTasks":[`+strings.Repeat("{},", maxListed+4))), log)
+	if !r.Next() || len(r.Job().Maps) != maxListed || log.Counts()[manyTasks.String()] != 5 {
+		t.Errorf("%d maps, mended %v, %v", len(r.Job().Maps), log.Counts(), r.Err())
+	}
+}

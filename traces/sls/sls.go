@@ -58,6 +58,7 @@ const (
 	maxCopies = 1 << 16       // of a job
 	maxTasks  = 1 << 20       // of a job
 	maxMs     = 7258118400000 // of a time: the year 2200
+	maxVCores = 1 << 20       // of a container or a node
 	// maxLengthMs bounds durations: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
@@ -74,7 +75,7 @@ var (
 	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
 	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
 	jobAgain   = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
-	manyCopies = mend.Kind{Wrong: "a count over the limit", Done: "taken as the limit"}
+	manyCopies = mend.Kind{Wrong: "a job of over 65,536 copies or over 1,048,576 tasks", Done: "left out"}
 )
 
 func at(offset int64) string { return "byte " + strconv.FormatInt(offset, 10) }
@@ -113,8 +114,8 @@ func (r *Reader) Next() bool {
 		if r.scan.Value() {
 			isJob := r.read()
 			if r.scan.Err() == nil {
-				if isJob {
-					return r.finish()
+				if isJob && r.finish() {
+					return true
 				}
 				continue
 			}
@@ -228,7 +229,7 @@ func (r *Reader) task() {
 			case "container.memory-mb":
 				r.number(&t.MemoryMB, 0, 1<<40)
 			case "container.vcores":
-				r.number(&t.VCores, 0, 1<<31-1)
+				r.number(&t.VCores, 0, maxVCores)
 			case "container.priority":
 				r.number(&priority, 0, 1<<31-1)
 			case "container.type":
@@ -283,7 +284,7 @@ func (r *Reader) host(path string) (rack, name string) {
 	return r.intern(path[:i]), r.intern(path[i+1:])
 }
 
-// finish puts what is missing in.
+// finish puts what is missing in; false where the job is left out.
 func (r *Reader) finish() bool {
 	j := &r.job
 	if j.StartMs < 0 {
@@ -297,17 +298,17 @@ func (r *Reader) finish() bool {
 	j.Count = max(j.Count, 1)
 	if j.Count > maxCopies {
 		r.add(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
-		j.Count = maxCopies
+		return false
 	}
-	left := int64(maxTasks) / j.Count
+	left := int64(maxTasks)
 	for i := range j.Tasks {
 		t := &j.Tasks[i]
 		t.Count = max(t.Count, 1)
 		if t.Count > left {
 			r.add(manyCopies, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
-			t.Count = max(left, 1)
+			return false
 		}
-		left = max(left-t.Count, 0)
+		left -= t.Count
 	}
 	return r.err == nil
 }

@@ -60,7 +60,7 @@ func readNode(s *jsonscan.Scanner) Node {
 		case "memory-mb":
 			n.MemoryMB = limited(s, 1<<40)
 		case "vcores":
-			n.VCores = limited(s, 1<<31-1)
+			n.VCores = limited(s, maxVCores)
 		default:
 			s.Skip()
 		}

@@ -2,6 +2,7 @@ package sls
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -87,8 +88,8 @@ func (w *writer) job(to []byte, j *byjob.Job) []byte {
 	o := members.Begin(to, own)
 	kind := "mapreduce"
 	for _, m := range members.Split(own) {
-		if m.Key == `"am.type"` {
-			kind = m.Value[1 : len(m.Value)-1]
+		if m.Key == `"am.type"` && json.Unmarshal([]byte(m.Value), &kind) != nil {
+			kind = "mapreduce" // not a text: no import wrote it
 		}
 	}
 	o.Text("am.type", kind)

@@ -110,7 +110,7 @@ func (c *collector) add(e traces.Event) {
 		if e.Bound.Job != "" && e.Bound.Index == d.predicted {
 			c.info.Decisions.BindPredicted++
 		}
-		c.latencies = append(c.latencies, e.GrantedAt-d.t)
+		c.latencies = append(c.latencies, max(e.GrantedAt-d.t, 0))
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *collector) finished(e *traces.AttemptFinished) {
 	s, ran := c.running[e.Attempt]
 	delete(c.running, e.Attempt)
 	if ran {
-		c.node(s.node).busy += e.T - s.t
+		c.node(s.node).ran(s.t, e.T)
 	}
 	switch e.Outcome {
 	case traces.Failed:
@@ -157,9 +157,7 @@ func (c *collector) finished(e *traces.AttemptFinished) {
 		return
 	}
 	j.Attempts.OK++
-	j.Bytes.Input += max(e.Counters.HDFSReadBytes, 0)
-	j.Bytes.Shuffle += max(e.Counters.ShuffleBytes, 0)
-	j.Bytes.Output += max(e.Counters.HDFSWrittenBytes, 0)
+	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
 	if isMap {
 		c.info.Locality.add(s.replica)
 	}
@@ -201,16 +199,14 @@ func (c *collector) finish() *Info {
 		info.SplitLocality.Rack += j.SplitLocality.Rack
 		info.SplitLocality.Off += j.SplitLocality.Off
 		info.SplitLocality.Unknown += j.SplitLocality.Unknown
-		info.Bytes.Input += j.Bytes.Input
-		info.Bytes.Shuffle += j.Bytes.Shuffle
-		info.Bytes.Output += j.Bytes.Output
+		info.Bytes.add(j.Bytes.Input, j.Bytes.Shuffle, j.Bytes.Output)
 		j.compare()
 	}
 	info.Jobs = len(info.JobList)
 	info.DurationMs = ms(c.last - c.first)
 	for _, s := range c.running {
 		// Sums of whole numbers: the order of the map does not matter.
-		c.node(s.node).busy += c.last - s.t
+		c.node(s.node).ran(s.t, c.last)
 	}
 	for _, n := range info.Nodes {
 		if c.last > c.first {
@@ -285,6 +281,17 @@ func (c *collector) node(name traces.Node) *Node {
 		c.info.Nodes = append(c.info.Nodes, n)
 	}
 	return n
+}
+
+// ran takes in that an attempt ran on the node.
+func (n *Node) ran(from, to traces.Time) {
+	n.busy = traces.Time(traces.AddCount(int64(n.busy), int64(to-from)))
+}
+
+func (b *Bytes) add(input, shuffle, output int64) {
+	b.Input = traces.AddCount(b.Input, input)
+	b.Shuffle = traces.AddCount(b.Shuffle, shuffle)
+	b.Output = traces.AddCount(b.Output, output)
 }
 
 // phase notes a duration; clocks of two machines may make it negative.

@@ -125,9 +125,10 @@ func FromTrace(j *byjob.Job) Job {
 			out.ID = j.Submitted.Name
 		}
 		_, gap, _ := strings.Cut(j.Source.Members, ":")
-		out.GapSec, _ = strconv.ParseInt(gap, 10, 64)
+		n, _ := strconv.ParseInt(gap, 10, 64)
+		out.GapSec = max(n, 0)
 	}
-	sums := traces.NoCounters
+	var sums traces.Counters
 	for _, t := range j.Tasks {
 		if t.Scheduled != nil && out.Path == "" {
 			out.Path = t.Scheduled.Path
@@ -135,10 +136,10 @@ func FromTrace(j *byjob.Job) Job {
 		for _, a := range t.Attempts {
 			if a.Finished != nil && a.Finished.Outcome == traces.Succeeded {
 				if t.ID.Kind == traces.Map {
-					sums.HDFSReadBytes = max(sums.HDFSReadBytes, 0) + max(a.Finished.Counters.HDFSReadBytes, 0)
+					sums.HDFSReadBytes = traces.AddCount(sums.HDFSReadBytes, a.Finished.Counters.HDFSReadBytes)
 				}
-				sums.ShuffleBytes = max(sums.ShuffleBytes, 0) + max(a.Finished.Counters.ShuffleBytes, 0)
-				sums.HDFSWrittenBytes = max(sums.HDFSWrittenBytes, 0) + max(a.Finished.Counters.HDFSWrittenBytes, 0)
+				sums.ShuffleBytes = traces.AddCount(sums.ShuffleBytes, a.Finished.Counters.ShuffleBytes)
+				sums.HDFSWrittenBytes = traces.AddCount(sums.HDFSWrittenBytes, a.Finished.Counters.HDFSWrittenBytes)
 			}
 		}
 	}
@@ -148,9 +149,9 @@ func FromTrace(j *byjob.Job) Job {
 	}
 	pick := func(total, sum int64) int64 {
 		if total >= 0 {
-			return total
+			return min(total, maxNumber)
 		}
-		return max(sum, 0)
+		return min(sum, maxNumber)
 	}
 	out.InputBytes = pick(total.HDFSReadBytes, sums.HDFSReadBytes)
 	out.ShuffleBytes = pick(total.ShuffleBytes, sums.ShuffleBytes)

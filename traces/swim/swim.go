@@ -95,7 +95,7 @@ func parse(line []byte) (Job, string) {
 		case column < len(columns):
 			n, ok := parseNumber(field)
 			if !ok {
-				return Job{}, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 on", column+1, columns[column], field)
+				return Job{}, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 to 2^60", column+1, columns[column], field)
 			}
 			*numbers[column] = n
 		case column == len(columns):
@@ -109,14 +109,17 @@ func parse(line []byte) (Job, string) {
 	return job, ""
 }
 
-// parseNumber reads a number of digits, or one that other tools wrote as 1e+09
-// or 5.0.
+// maxNumber bounds what a list may say: an exabyte.
+const maxNumber = 1 << 60
+
+// parseNumber reads a number of digits up to maxNumber, or one that other tools
+// wrote as 1e+09 or 5.0.
 func parseNumber(field []byte) (n int64, ok bool) {
 	for _, c := range field {
 		d := int64(c) - '0'
-		if d < 0 || d > 9 || n > (math.MaxInt64-d)/10 {
+		if d < 0 || d > 9 || n > (maxNumber-d)/10 {
 			f, err := strconv.ParseFloat(string(field), 64)
-			return int64(f), err == nil && f >= 0 && f < 1<<62 && f == math.Trunc(f)
+			return int64(f), err == nil && f >= 0 && f <= maxNumber && f == math.Trunc(f)
 		}
 		n = 10*n + d
 	}

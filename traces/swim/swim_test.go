@@ -88,7 +88,7 @@ func TestRead(t *testing.T) {
 // TestWrite: what is written reads the same.
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.Int64Range(0, 1<<62)
+		number := rapid.Int64Range(0, maxNumber)
 		jobs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Job {
 			return Job{
 				ID: rapid.StringMatching(`[a-z]\w{0,8}`).Draw(t, "id"), SubmitSec: number.Draw(t, "submit"), GapSec: number.Draw(t, "gap"),

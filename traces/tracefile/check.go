@@ -21,6 +21,10 @@ type Report struct {
 	Reason   string `json:"reason,omitempty"`
 	// Damage is what is not as its writer wrote it.
 	Damage []Finding `json:"damage"`
+	// Impossible are values that no cluster has, such as a negative number of
+	// maps. A program wrote them wrongly, or the file was changed by hand.
+	Impossible        []Finding `json:"impossible"`
+	DroppedImpossible int64     `json:"droppedImpossible,omitempty"`
 	// Warnings are events that contradict each other. DroppedWarnings counts
 	// those beyond the first few.
 	Warnings        []Finding `json:"warnings"`
@@ -48,14 +52,14 @@ func (f Finding) String() string {
 	return f.What
 }
 
-// maxWarnings bounds Report.Warnings.
-const maxWarnings = 100
+// maxFindings bounds each list of a Report but Damage.
+const maxFindings = 100
 
 // Check reads a whole trace: every checksum and record, counts, digests, order,
-// and whether events fit each other. The error is for files that are no trace
+// whether each field is in its range, and whether events fit each other. The error is for files that are no trace
 // or cannot be read; damage is in the report.
 func Check(path string) (Report, error) {
-	r := Report{Path: path, Damage: []Finding{}, Warnings: []Finding{}}
+	r := Report{Path: path, Damage: []Finding{}, Impossible: []Finding{}, Warnings: []Finding{}}
 	in, err := Open(path)
 	var damage *DamageError
 	if errors.As(err, &damage) {
@@ -90,6 +94,7 @@ func Check(path string) (Report, error) {
 		}
 	}
 	r.Events, r.Foreign = tally.footer.Events, in.Foreign()
+	sane.claims()
 	tally.foreign = r.Foreign
 	f := in.Footer()
 	if f == nil {

@@ -84,17 +84,24 @@ func (s *lines) next() (traces.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		kind, err := traces.ParseKind(name)
-		if err != nil {
-			s.unknown++
-			continue
+		if e, err := s.event(text, name); e != nil || err != nil {
+			return e, err
 		}
-		e := traces.New(kind)
-		if err := json.Unmarshal(text, e); err != nil {
-			return nil, s.damage(err.Error())
-		}
-		return e, nil
 	}
+}
+
+// event reads a line's event, nil for one of a kind that is not known.
+func (s *lines) event(text []byte, name string) (traces.Event, error) {
+	kind, err := traces.ParseKind(name)
+	if err != nil {
+		s.unknown++
+		return nil, nil
+	}
+	e := traces.New(kind)
+	if err := json.Unmarshal(text, e); err != nil {
+		return nil, s.damage(err.Error())
+	}
+	return e, nil
 }
 
 // read gives the next line that is not empty, and its kind.

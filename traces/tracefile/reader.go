@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 
 	"heddle/traces"
 )
@@ -60,12 +61,11 @@ func Open(path string) (*Reader, error) {
 // NewReader reads a trace from in; name stands for it in errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	buf := bufio.NewReaderSize(in, 1<<18)
-	first, err := buf.Peek(1)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if _, err := buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read trace %s: %w", name, err)
 	}
-	r := &Reader{}
-	if len(first) == 1 && (first[0] == '{' || first[0] == ' ' || first[0] == '\n') {
+	r, err := &Reader{}, error(nil)
+	if isLines(buf) {
 		r.src = newLines(buf, name)
 	} else {
 		scan, err := newScanner(buf, name)
@@ -82,6 +82,15 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle", name, r.header.Format, traces.FormatVersion)
 	}
 	return r, nil
+}
+
+// isLines is true for a trace in JSON Lines. It steps over a byte order mark.
+func isLines(in *bufio.Reader) bool {
+	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = in.Discard(3) // they are in the buffer
+	}
+	first, _ := in.Peek(1)
+	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
 }
 
 // Header is the run's header.

@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +18,12 @@ type Repaired struct {
 	// To is empty where there was nothing to repair and nothing was written.
 	To     string `json:"to"`
 	Events int64  `json:"events"` // kept
-	Blocks int64  `json:"blocks"` // kept
+	Blocks int64  `json:"blocks"` // kept; 0 in JSON Lines
 	// LostEvents are those known to be missing; LostTail is true where more may
 	// have been behind the last whole block.
 	LostEvents int64     `json:"lostEvents"`
 	LostTail   bool      `json:"lostTail"`
+	LostLines  int64     `json:"lostLines,omitempty"` // of JSON Lines
 	Damage     []Finding `json:"damage"`
 }
 
@@ -30,6 +32,9 @@ func (r Repaired) String() string {
 	var parts []string
 	if r.LostEvents > 0 {
 		parts = append(parts, fmt.Sprintf("%d events are lost", r.LostEvents))
+	}
+	if r.LostLines > 0 {
+		parts = append(parts, fmt.Sprintf("%d lines are lost", r.LostLines))
 	}
 	if r.LostTail {
 		parts = append(parts, "what came after the last whole block is lost")
@@ -42,7 +47,8 @@ func (r Repaired) String() string {
 
 // Repair copies the whole blocks of a damaged or cut-off trace to a new file
 // and gives it a footer that says it is not complete. Blocks are copied as they
-// are, with what only a newer program understands.
+// are, with what only a newer program understands. Of JSON Lines it copies the
+// lines that are whole; they have no footer.
 func Repair(from, to string) (Repaired, error) {
 	r := Repaired{From: from, Damage: []Finding{}}
 	before, err := Check(from)
@@ -61,15 +67,63 @@ func Repair(from, to string) (Repaired, error) {
 		return r, fmt.Errorf("repair trace: %w", err)
 	}
 	defer in.Close()
-	err = replaceFile(to, func(out *os.File) error { return repair(in, out, to, &r) })
+	err = replaceFile(to, func(out *os.File) error {
+		buf := bufio.NewReaderSize(in, 1<<18)
+		if isLines(buf) {
+			return repairLines(buf, out, to, &r)
+		}
+		return repair(buf, out, to, &r)
+	})
 	if err == nil {
 		r.To = to
 	}
 	return r, err
 }
 
-func repair(in io.Reader, out io.Writer, to string, r *Repaired) error {
-	scan, err := newScanner(bufio.NewReaderSize(in, 1<<18), r.From)
+// repairLines copies the lines that are whole.
+func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
+	src, buf := newLines(in, r.From), bufio.NewWriter(out)
+	line, kind, err := src.read()
+	var header traces.Header
+	if err != nil || kind != "header" || json.Unmarshal(line, &header) != nil {
+		return fmt.Errorf("repair trace %s: its header, the first line, is lost: nothing can be kept", r.From)
+	}
+	for err == nil {
+		buf.Write(line)
+		_ = buf.WriteByte('\n') // Flush tells
+		line, err = src.readWhole(r)
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return &WriteError{Path: to, Err: err}
+	}
+	return nil
+}
+
+// readWhole gives the next line that is an event, and notes those before it
+// that are not.
+func (s *lines) readWhole(r *Repaired) ([]byte, error) {
+	for {
+		line, kind, err := s.read()
+		if err == nil {
+			_, err = s.event(line, kind)
+		}
+		var damage *DamageError
+		if !errors.As(err, &damage) {
+			if err == nil {
+				r.Events++
+			}
+			return line, err
+		}
+		r.Damage = append(r.Damage, damage.finding())
+		r.LostLines++
+	}
+}
+
+func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
+	scan, err := newScanner(in, r.From)
 	if err != nil {
 		return err
 	}

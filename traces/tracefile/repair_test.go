@@ -110,7 +110,7 @@ func TestCheckWarns(t *testing.T) {
 	task := traces.Task{Job: job}
 	first := traces.Attempt{Task: task}
 	good := []traces.Event{
-		&traces.JobSubmitted{T: 1, Job: job},
+		&traces.JobSubmitted{T: 1, Job: job, Maps: 1},
 		&traces.TaskScheduled{T: 2, Task: task},
 		&traces.AttemptStarted{T: 3, Attempt: first, Node: "n1", SplitLocality: traces.LevelNode},
 		&traces.AttemptFinished{T: 9, Attempt: first, Outcome: traces.Succeeded, MapDone: 6},
@@ -132,8 +132,14 @@ func TestCheckWarns(t *testing.T) {
 			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n2"}}, e[3:]...)...)
 		}, `event 3: node "n2" is not in the header and did not come up`},
 		{"level", func(e []traces.Event) []traces.Event {
-			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n1", SplitLocality: 9}}, e[3:]...)...)
-		}, "event 3: attempt_1_0001_m_000000_0 has split locality level(9)"},
+			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n1", SplitLocality: traces.LevelCache}}, e[3:]...)...)
+		}, "event 3: attempt_1_0001_m_000000_0 has split locality cache"},
+		{"index", func(e []traces.Event) []traces.Event {
+			return append([]traces.Event{&traces.JobSubmitted{T: 1, Job: job}}, e[1:]...)
+		}, "event 2: taskScheduled: task.index is 0, and job_1_0001 has 0 maps"},
+		{"claims", func(e []traces.Event) []traces.Event {
+			return append([]traces.Event{&traces.JobSubmitted{T: 1, Job: job, Maps: 1, Reduces: 7}}, e[1:]...)
+		}, "job_1_0001 says that it has 7 reduces, and succeeds with 0"},
 		{"phase", func(e []traces.Event) []traces.Event {
 			return append(e[:3:3], append([]traces.Event{&traces.AttemptFinished{T: 9, Attempt: first, Outcome: traces.Succeeded, MapDone: 11}}, e[4:]...)...)
 		}, "event 4: attempt_1_0001_m_000000_0: the end of its map at 11 ns is not between 3 and 9 ns"},
@@ -144,7 +150,7 @@ func TestCheckWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Check(path)
-		if err != nil || len(r.Damage) > 0 {
+		if err != nil || len(r.Damage) > 0 || len(r.Impossible) > 0 {
 			t.Fatalf("%s: %+v, %v", c.name, r, err)
 		}
 		got := ""

@@ -2,12 +2,14 @@ package tracefile
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"heddle/traces"
 )
 
-// sanity looks for events that contradict each other and notes them in a
-// report. It keeps one entry a task and attempt.
+// sanity looks for values that cannot be and for events that contradict each
+// other, and notes them in a report. It keeps one entry a task and attempt.
 type sanity struct {
 	report    *Report
 	n         int64 // number of the event under way
@@ -16,9 +18,19 @@ type sanity struct {
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
 	decisions map[int64]bool
+	ranges    rangeCheck
 }
 
-type jobState struct{ submitted, finished bool }
+type jobState struct {
+	submitted bool
+	finished  bool
+	succeeded bool
+	// Of maps and of reduces: how many the job said that it has, how many were
+	// scheduled, and whether an index was over the former.
+	claimed   [2]int64
+	scheduled [2]int64
+	over      [2]bool
+}
 
 type taskState struct {
 	finished bool
@@ -40,6 +52,10 @@ func newSanity(h traces.Header, r *Report) *sanity {
 	for _, n := range h.Cluster.Nodes {
 		s.nodes[n.Node] = true
 	}
+	s.ranges.wrong = func(kind traces.Kind, f field, value string) {
+		s.impossible("%v: %s is %s, want %s", kind, f.name, value, f.want())
+	}
+	checkHeader(h, func(what string) { s.impossible("header: %s", what) })
 	return s
 }
 
@@ -48,15 +64,24 @@ func (s *sanity) warn(format string, args ...any) {
 }
 
 func (s *sanity) warnAt(event int64, format string, args ...any) {
-	if len(s.report.Warnings) == maxWarnings {
+	if len(s.report.Warnings) == maxFindings {
 		s.report.DroppedWarnings++
 		return
 	}
 	s.report.Warnings = append(s.report.Warnings, Finding{Event: event, What: fmt.Sprintf(format, args...)})
 }
 
+func (s *sanity) impossible(format string, args ...any) {
+	if len(s.report.Impossible) == maxFindings {
+		s.report.DroppedImpossible++
+		return
+	}
+	s.report.Impossible = append(s.report.Impossible, Finding{Event: s.n, What: fmt.Sprintf(format, args...)})
+}
+
 func (s *sanity) add(e traces.Event) {
 	s.n++
+	s.ranges.event(e)
 	if t := e.At(); s.n > 1 && t < s.last {
 		s.warn("%v at %d ns comes after one at %d ns", e.Kind(), t, s.last)
 	} else {
@@ -73,7 +98,7 @@ func (s *sanity) add(e traces.Event) {
 		if s.jobs[e.Job] != nil {
 			s.warn("%s is submitted again", e.Job)
 		}
-		s.jobs[e.Job] = &jobState{submitted: true}
+		s.jobs[e.Job] = &jobState{submitted: true, claimed: [2]int64{int64(e.Maps), int64(e.Reduces)}}
 	case *traces.JobStarted:
 		s.job(e.Job)
 	case *traces.JobFinished:
@@ -81,13 +106,9 @@ func (s *sanity) add(e traces.Event) {
 		if j.finished {
 			s.warn("%s finishes again", e.Job)
 		}
-		j.finished = true
-		s.outcome(e.Outcome)
+		j.finished, j.succeeded = true, e.Outcome == traces.Succeeded
 	case *traces.TaskScheduled:
-		s.job(e.Task.Job)
-		if !e.Task.Kind.Valid() {
-			s.warn("%v is no kind of task", e.Task.Kind)
-		}
+		s.taskOf(s.job(e.Task.Job), e.Task)
 		if s.tasks[e.Task] != nil {
 			s.warn("%v is scheduled again", e.Task)
 		}
@@ -113,7 +134,6 @@ func (s *sanity) taskFinished(e *traces.TaskFinished) {
 		s.warn("%v finishes again", e.Task)
 	}
 	t.finished = true
-	s.outcome(e.Outcome)
 	if e.Outcome != traces.Succeeded {
 		return
 	}
@@ -125,11 +145,8 @@ func (s *sanity) taskFinished(e *traces.TaskFinished) {
 func (s *sanity) attemptStarted(e *traces.AttemptStarted) {
 	t := s.task(e.Attempt.Task)
 	s.node(e.Node)
-	if !e.SplitLocality.Valid() || e.SplitLocality == traces.LevelCache {
+	if e.SplitLocality == traces.LevelCache {
 		s.warn("%v has split locality %v", e.Attempt, e.SplitLocality)
-	}
-	if !e.ReplicaLocality.Valid() {
-		s.warn("%v has replica locality %v", e.Attempt, e.ReplicaLocality)
 	}
 	if t.find(e.Attempt.Number) != nil {
 		s.warn("%v starts again", e.Attempt)
@@ -140,7 +157,6 @@ func (s *sanity) attemptStarted(e *traces.AttemptStarted) {
 
 func (s *sanity) attemptFinished(e *traces.AttemptFinished) {
 	t := s.task(e.Attempt.Task)
-	s.outcome(e.Outcome)
 	a := t.find(e.Attempt.Number)
 	switch {
 	case a == nil:
@@ -224,9 +240,31 @@ func (s *sanity) task(id traces.Task) *taskState {
 	return t
 }
 
-func (s *sanity) outcome(o traces.Outcome) {
-	if !o.Valid() {
-		s.warn("%v is no outcome", o)
+// taskOf holds a task that is scheduled against what its job says that it has.
+func (s *sanity) taskOf(j *jobState, t traces.Task) {
+	if !j.submitted || !t.Kind.Valid() {
+		return
+	}
+	j.scheduled[t.Kind]++
+	if n := j.claimed[t.Kind]; int64(t.Index) >= n && !j.over[t.Kind] {
+		j.over[t.Kind] = true
+		s.warn("taskScheduled: task.index is %d, and %s has %d %ss", t.Index, t.Job, n, t.Kind)
+	}
+}
+
+// claims holds the tasks of jobs that succeeded against what they said that they
+// would have: each of those must have been scheduled.
+func (s *sanity) claims() {
+	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
+		j := s.jobs[id]
+		if !j.succeeded {
+			continue
+		}
+		for kind, n := range j.claimed {
+			if j.scheduled[kind] < n {
+				s.warnAt(0, "%s says that it has %d %ss, and succeeds with %d", id, n, traces.TaskKind(kind), j.scheduled[kind])
+			}
+		}
 	}
 }
 

@@ -1,0 +1,94 @@
+package tracefile
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/traces"
+)
+
+// TestRanges puts a number far out of any range into each field of each kind in
+// turn: the check must name that field, so that the table of ranges has every
+// field in its place.
+func TestRanges(t *testing.T) {
+	anyNumber := []string{"blockReplica.block", "blockCached.block", "decision.group"}
+	for kind := traces.Kind(1); kind < traces.Kinds; kind++ {
+		if wrong := outOfRange(validEvent(kind)); len(wrong) > 0 {
+			t.Errorf("a good %v has %v out of range", kind, wrong)
+		}
+		fields := 0
+		for i := range namedFields(reflect.ValueOf(validEvent(kind)).Elem(), "") {
+			fields++
+			e := validEvent(kind)
+			f := namedFields(reflect.ValueOf(e).Elem(), "")[i]
+			switch f.value.Kind() {
+			case reflect.Int64:
+				f.value.SetInt(math.MinInt64)
+			case reflect.Int32:
+				f.value.SetInt(math.MinInt32)
+			case reflect.Float64:
+				f.value.SetFloat(math.NaN())
+			case reflect.Uint8:
+				f.value.SetUint(math.MaxUint8)
+			default:
+				continue
+			}
+			if slices.Contains(anyNumber, kind.String()+"."+f.name) {
+				continue
+			}
+			if got := outOfRange(e); !slices.Equal(got, []string{f.name}) {
+				t.Errorf("%v with %s = %v: out of range are %v", kind, f.name, f.value, got)
+			}
+		}
+		if fields != len(ranges[kind]) {
+			t.Errorf("%v has %d fields and %d ranges", kind, fields, len(ranges[kind]))
+		}
+	}
+}
+
+func outOfRange(e traces.Event) (names []string) {
+	c := rangeCheck{wrong: func(_ traces.Kind, f field, _ string) { names = append(names, f.name) }}
+	c.event(e)
+	return names
+}
+
+// validEvent is an event whose fields are all in their ranges.
+func validEvent(kind traces.Kind) traces.Event {
+	e := traces.New(kind)
+	for _, f := range namedFields(reflect.ValueOf(e).Elem(), "") {
+		switch f.value.Kind() {
+		case reflect.String:
+			f.value.SetString("x")
+		case reflect.Int64, reflect.Int32:
+			f.value.SetInt(1)
+		case reflect.Uint8:
+			f.value.SetUint(1)
+		}
+	}
+	return e
+}
+
+type namedField struct {
+	name  string
+	value reflect.Value
+}
+
+// namedFields are a struct's fields that hold values, by their names in JSON.
+func namedFields(v reflect.Value, prefix string) (all []namedField) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			all = append(all, namedFields(v.Field(i), prefix)...)
+		case v.Field(i).Kind() == reflect.Struct:
+			all = append(all, namedFields(v.Field(i), prefix+name+".")...)
+		default:
+			all = append(all, namedField{prefix + name, v.Field(i)})
+		}
+	}
+	return all
+}
