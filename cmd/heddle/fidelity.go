@@ -36,9 +36,8 @@ Rates that the cluster had and its traces do not tell can be given. For example:
 			rate("link", "rate of a node's link", &o.Cluster.Link),
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
 			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
-		Before: endsAtOnce,
 		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
 	}
 }
