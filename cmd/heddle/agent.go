@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -91,6 +90,7 @@ func runAgent(c *cli.Context) error {
 		log.Warn("resident", "error", err, "bytes", bytes)
 	}
 	if !c.Bool("watchdog") {
+		putsBack(c, "nothing; connections are being closed", "nothing was to be put back")
 		return a.Run(c.Context)
 	}
 	file, err := loadCluster(c.String("cluster"))
@@ -102,6 +102,7 @@ func runAgent(c *cli.Context) error {
 		return withCode(exitUsage, err)
 	}
 	defer cluster.Close()
+	putsBack(c, "what a harness that died has left on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
 	watch.Go(func() { hold.Watch(ctx, cluster, "heddle agent --watchdog", log) })
@@ -124,13 +125,4 @@ func ownTokenFile() (string, error) {
 	path := filepath.Join(state, "heddle", "agent.token")
 	_, err := agent.CreateToken(path)
 	return path, err
-}
-
-// buildVersion is the module's version, or the commit it was built from.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,14 +29,28 @@ func arguments(c *cli.Context) ([]string, error) {
 		if !given && isBool(c.Command.Flags, name) {
 			value, given = "true", true
 		}
-		if !given && len(rest) > 0 {
+		switch {
+		case !isFlag(c.Command.Flags, name):
+			return nil, usageError(c, fmt.Errorf("flag provided but not defined: -%s", name), false)
+		case name == "help" || name == "h":
+			return nil, errors.Join(errHelp, cli.ShowSubcommandHelp(c))
+		case !given && len(rest) == 0:
+			return nil, usageError(c, fmt.Errorf("flag needs an argument: -%s", name), false)
+		case !given:
 			value, rest = rest[0], rest[1:]
 		}
 		if err := c.Set(name, value); err != nil {
-			return nil, withCode(exitUsage, fmt.Errorf("%s: %w; --help says what there is", arg, err))
+			return nil, usageError(c, fmt.Errorf("%s: %w", arg, err), false)
 		}
 	}
 	return found, nil
+}
+
+// errHelp is that help was asked for and printed.
+var errHelp = errors.New("help was asked for")
+
+func isFlag(flags []cli.Flag, name string) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
 // isBool says whether a flag needs no value.
@@ -45,3 +60,15 @@ func isBool(flags []cli.Flag, name string) bool {
 		return is && slices.Contains(f.Names(), name)
 	})
 }
+
+// noArguments refuses arguments that are no flags.
+func noArguments(c *cli.Context) error {
+	rest, err := arguments(c)
+	if err == nil && len(rest) > 0 {
+		err = withCode(exitUsage, fmt.Errorf("%s takes no argument, found %q", commandName(c), rest[0]))
+	}
+	return err
+}
+
+// jsonFlag is --json, for all that print a result.
+func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }

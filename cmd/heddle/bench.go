@@ -13,9 +13,8 @@ import (
 
 func benchCommand() *cli.Command {
 	return &cli.Command{
-		Name:   "bench",
-		Before: endsAtOnce,
-		Usage:  "the simulator's own speed on standard loads",
+		Name:  "bench",
+		Usage: "the simulator's own speed on standard loads",
 		Description: `Runs each load as often as --repeat says and prints the median: tasks and events a
 second, allocations an event, the most resident memory, and the digest of the
 schedule, which is the same on every machine. No trace is written. For example:
@@ -30,7 +29,7 @@ project, in the folder that --swim names. Loads:
 			&cli.StringSliceFlag{Name: "load", Usage: "only `LOAD`; may be repeated (default: all)"},
 			&cli.IntFlag{Name: "repeat", Value: 5, Usage: "runs of each load, at least 1"},
 			&cli.StringFlag{Name: "swim", Value: ".", Usage: "`FOLDER` with SWIM's lists"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
 		Action: runBench,
 	}
@@ -56,8 +55,12 @@ func runBench(c *cli.Context) error {
 	measures := []*bench.Measure{}
 	results, asJSON := c.App.Writer, c.Bool("json")
 	if asJSON { // each load as it is done: the largest take minutes
-		fmt.Fprintln(results, "[")
-		defer func() { fmt.Fprintln(results, "]") }()
+		defer func() {
+			if len(measures) == 0 {
+				fmt.Fprint(results, "[")
+			}
+			fmt.Fprintln(results, "]")
+		}()
 	}
 	for i := range loads {
 		l := &loads[i]
@@ -85,6 +88,8 @@ func runBench(c *cli.Context) error {
 		}
 		if len(measures) > 1 {
 			fmt.Fprintln(results, ",")
+		} else {
+			fmt.Fprintln(results, "[")
 		}
 		if err := printJSON(results, m); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -51,25 +50,20 @@ ctrl-C or until --count of them have ended. For example:
 				return err
 			}
 			o.Command = os.Args
+			putsBack(c, "nothing, the cluster is as it was; the trace is being finished",
+				"the trace is not finished; 'heddle capture JOB-ID …' makes one from the jobs' history")
 			p := newProgress(os.Stderr)
-			o.Started = func() { fmt.Fprintln(os.Stderr, "capturing what is submitted from now on; ctrl-C ends it") }
+			o.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing what is submitted from now on; ctrl-C ends it") }
 			o.Progress = p.step
 			run, result, err := experiment.Capture(c.Context, o)
 			p.close()
 			if err != nil {
 				return runError(err)
 			}
-			for _, w := range result.Warnings {
-				fmt.Fprintln(os.Stderr, "warning:", w)
-			}
-			fmt.Fprintln(os.Stderr, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
+			warn(c, result.Warnings...)
+			fmt.Fprintln(c.App.ErrWriter, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
 			info := summary.Of(result.Header, slices.Values(result.Events))
-			if c.Bool("json") {
-				e := json.NewEncoder(c.App.Writer)
-				e.SetIndent("", "  ")
-				return e.Encode(info)
-			}
-			return info.WriteText(c.App.Writer)
+			return printResult(c, info, info.WriteText)
 		},
 	}
 }

@@ -30,7 +30,7 @@ Metrics:
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`; may be repeated (default: all)"},
 			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then called RUN/MODEL"},
 			unverifiedFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
 		},
 		Action: runCompare,

@@ -11,7 +11,7 @@ import (
 )
 
 func demoCommand() *cli.Command {
-	o := demo.Options{Lab: lab.Default(), Out: os.Stdout, Log: os.Stderr, Command: os.Args}
+	o := demo.Options{Lab: lab.Default(), Command: os.Args}
 	o.Lab.Name = "demo"
 	return &cli.Command{
 		Name:  "demo",
@@ -24,6 +24,7 @@ missing on Debian. Leaves a run folder. For example:
 			&cli.BoolFlag{Name: "install", Destination: &o.Install, Usage: "install what is missing, with apt-get"},
 			&cli.BoolFlag{Name: "keep", Destination: &o.Keep, Usage: "leave the lab up (heddle lab down --name demo)"},
 			runsFlag(&o.Root),
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -36,15 +37,20 @@ missing on Debian. Leaves a run folder. For example:
 			if o.Lab.Executable, err = os.Executable(); err != nil {
 				return err
 			}
+			o.Log = c.App.ErrWriter
+			putsBack(c, "the lab demo, which is taken down", "heddle lab down --name demo")
 			progress := newProgress(os.Stderr)
 			defer progress.close()
 			o.Progress = progress.step
-			err = demo.Run(c.Context, o)
+			found, err := demo.Run(c.Context, o)
 			var missing *demo.NotReadyError
-			if errors.As(err, &missing) {
+			switch {
+			case errors.As(err, &missing):
 				return withCode(exitCluster, err)
+			case found == nil:
+				return runError(err)
 			}
-			return runError(err)
+			return errors.Join(printResult(c, found, found.WriteText), err)
 		},
 	}
 }

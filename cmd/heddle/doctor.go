@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"heddle/harness/doctor"
 )
@@ -24,7 +25,7 @@ cannot be captured. For example:
    heddle doctor --json | jq '.features[] | {name, verdict}'`,
 		Flags: []cli.Flag{
 			clusterFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
 		Action: runDoctor,
 	}
@@ -42,17 +43,32 @@ func runDoctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		enc := json.NewEncoder(c.App.Writer)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
-	} else {
-		color := os.Getenv("NO_COLOR") == "" && c.App.Writer == os.Stdout && term.IsTerminal(int(os.Stdout.Fd()))
-		err = report.WriteText(c.App.Writer, color)
-	}
+	err = printResult(c, report, func(out io.Writer) error {
+		var text strings.Builder
+		if err := report.WriteText(&text); err != nil {
+			return err
+		}
+		if os.Getenv("NO_COLOR") != "" || !isTerminal(out) {
+			_, err := io.WriteString(out, text.String())
+			return err
+		}
+		_, err := io.WriteString(asIs(out), paint(escape(text.String())))
+		return err
+	})
 	if f := report.Feature(doctor.Captured); err == nil && f.Verdict != doctor.Yes {
 		err = withCode(exitCluster, fmt.Errorf("cluster %s cannot be captured: %s", cluster.Name, f.Why[0]))
 	}
 	return err
+}
+
+// verdicts are the words of a report that get a colour: of a feature behind its
+// name, of a check in front of it.
+var verdicts = regexp.MustCompile(`(?m)^(\S+: |  )(ok|yes|warn|unknown|missing|no)( |$)`)
+
+func paint(report string) string {
+	colors := map[string]string{"ok": "32", "yes": "32", "warn": "33", "unknown": "33", "missing": "31", "no": "31"}
+	return verdicts.ReplaceAllStringFunc(report, func(text string) string {
+		part := verdicts.FindStringSubmatch(text)
+		return part[1] + "\x1b[" + colors[part[2]] + "m" + part[2] + "\x1b[0m" + part[3]
+	})
 }

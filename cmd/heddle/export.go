@@ -41,9 +41,13 @@ Perfetto UI). For example:
 			case o.Form == exchange.Parquet && o.Output == "":
 				return withCode(exitUsage, errors.New("trace export --to parquet needs --output FOLDER"))
 			}
-			notes, err := exchange.Export(o, c.App.Writer)
+			out := c.App.Writer
+			if !isTerminal(out) {
+				out = asIs(out)
+			}
+			notes, err := exchange.Export(o, out)
 			for _, n := range notes {
-				fmt.Fprintln(os.Stderr, "note:", n)
+				fmt.Fprintln(c.App.ErrWriter, "note:", n)
 			}
 			return exportError(err)
 		},

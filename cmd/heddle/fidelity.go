@@ -37,9 +37,8 @@ Rates that the cluster had and its traces do not tell can be given. For example:
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
 			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			unverifiedFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
-		Before: endsAtOnce,
 		Action: func(c *cli.Context) error { return runFidelity(c, &o) },
 	}
 }

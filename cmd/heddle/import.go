@@ -53,7 +53,7 @@ and kept in the trace's header, or refused with --strict.`,
 			&cli.GenericFlag{Name: "output-rate", Value: &outputRate, DefaultText: "20MB/s", Usage: "swim: what a reduce writes (a guess)"},
 			&cli.DurationFlag{Name: "task-start", Value: start, Destination: &start, Usage: "swim: `TIME` a task takes besides its bytes (a guess)"},
 			&cli.IntFlag{Name: "spread", Value: o.Rules.SpreadPercent, Destination: &o.Rules.SpreadPercent, Usage: "swim: tasks take up to `PERCENT` more or less (a guess)"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			var err error
@@ -92,7 +92,7 @@ and kept in the trace's header, or refused with --strict.`,
 				}
 			}
 			o.Rules.StartMs = start.Milliseconds()
-			o.Progress = importProgress(os.Stderr)
+			o.Progress = importProgress(c.App.ErrWriter)
 			r, err := exchange.Import(c.Context, o)
 			if c.Context.Err() != nil {
 				return err

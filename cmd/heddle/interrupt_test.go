@@ -38,9 +38,9 @@ func TestInterrupted(t *testing.T) {
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(strings.Join(said, "\n"), "interrupted") {
 		t.Errorf("told to stop: %v, said %q; want exit code %d and that it was interrupted", err, said, exitFailed)
 	}
-	var loads []any
-	if err := json.Unmarshal(stdout.Bytes(), &loads); err != nil || len(loads) > 0 {
-		t.Errorf("stdout is no empty list, %v:\n%s", err, stdout.String())
+	// Where the load took too long to notice, not even the list was begun.
+	if list := strings.TrimSpace(stdout.String()); list != "[]" && list != "" {
+		t.Errorf("stdout is no empty list: %s", list)
 	}
 }
 

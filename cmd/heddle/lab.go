@@ -1,13 +1,14 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,10 +74,10 @@ func labUp() *cli.Command {
 HDFS comes back, unless 'down --purge' has removed it. For example:
 
    heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
-		Flags: labFlags(&conf),
+		Flags: append(labFlags(&conf), jsonFlag()),
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return withCode(exitUsage, fmt.Errorf("lab up takes no argument, got %q", c.Args().First()))
+			if err := noArguments(c); err != nil {
+				return err
 			}
 			conf.Name = c.String("name")
 			conf, err := keepSettings(c, conf)
@@ -90,15 +91,27 @@ HDFS comes back, unless 'down --purge' has removed it. For example:
 				return err
 			}
 			began := time.Now()
-			l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(os.Stderr, e) })
+			putsBack(c, "lab "+conf.Name+", what was started of it is taken down", "heddle lab down --name "+conf.Name)
+			l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(c.App.ErrWriter, e) })
 			if err != nil {
 				return labError(err)
 			}
-			fmt.Fprintf(os.Stderr, "lab %s is up, %.1f s\n", l.Name, time.Since(began).Seconds())
-			fmt.Println(l.ClusterFile())
-			return nil
+			took := time.Since(began)
+			fmt.Fprintf(c.App.ErrWriter, "lab %s is up, %.1f s\n", l.Name, took.Seconds())
+			result := labIsUp{l.Name, l.ClusterFile(), took.Milliseconds()}
+			return printResult(c, result, func(out io.Writer) error {
+				_, err := fmt.Fprintln(out, result.ClusterFile)
+				return err
+			})
 		},
 	}
+}
+
+// labIsUp is what lab up prints as JSON.
+type labIsUp struct {
+	Name        string `json:"name"`
+	ClusterFile string `json:"clusterFile"`
+	TookMs      int64  `json:"tookMs"`
 }
 
 // keepSettings is what the lab was last started with, overridden by the flags
@@ -139,7 +152,7 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 		}
 	}
 	if len(unusual) > 0 {
-		fmt.Fprintf(os.Stderr, "as when lab %s was last started: %s (heddle lab down --purge forgets them)\n", given.Name, strings.Join(unusual, " "))
+		fmt.Fprintf(c.App.ErrWriter, "as when lab %s was last started: %s (heddle lab down --purge forgets them)\n", given.Name, strings.Join(unusual, " "))
 	}
 	kept.Name = given.Name
 	return kept, nil
@@ -163,10 +176,19 @@ func setting(flag cli.Flag) string {
 // labError gives errors of the lab the exit codes of commands.
 func labError(err error) error {
 	var missing *lab.MissingError
-	if errors.As(err, &missing) || errors.Is(err, lab.ErrNotFound) {
+	switch {
+	case errors.As(err, &missing), errors.Is(err, lab.ErrNotFound):
 		return withCode(exitCluster, err)
+	case errors.Is(err, lab.ErrBadName):
+		return withCode(exitUsage, err)
 	}
 	return withCode(exitFailed, err)
+}
+
+// openLab is the lab that --name names.
+func openLab(c *cli.Context) (*lab.Lab, error) {
+	l, err := lab.Open(c.String("name"))
+	return l, labError(err)
 }
 
 func labDown() *cli.Command {
@@ -180,14 +202,21 @@ func labDown() *cli.Command {
 			&cli.IntFlag{Name: "when-gone", Hidden: true, Usage: "wait until the process `PID` has ended, and until no other waits for the lab"},
 		},
 		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			if err := lab.NeedRoot(); err != nil {
+				return labError(err)
+			}
 			if pid := c.Int("when-gone"); pid != 0 {
 				return labError(lab.DownWhenGone(c.Context, c.String("name"), pid, c.Bool("purge")))
 			}
-			began := time.Now()
-			if err := lab.Down(c.Context, c.String("name"), c.Bool("purge")); err != nil {
+			began, name := time.Now(), c.String("name")
+			putsBack(c, "nothing; lab "+name+" is taken down to the end", "heddle lab down --name "+name)
+			if err := lab.Down(c.Context, name, c.Bool("purge")); err != nil {
 				return labError(err)
 			}
-			fmt.Fprintf(os.Stderr, "lab %s is down, %.1f s\n", c.String("name"), time.Since(began).Seconds())
+			fmt.Fprintf(c.App.ErrWriter, "lab %s is down, %.1f s\n", name, time.Since(began).Seconds())
 			return nil
 		},
 	}
@@ -198,20 +227,20 @@ func labStatus() *cli.Command {
 		Name:        "status",
 		Usage:       "what runs, and what the cluster says of itself",
 		Description: "For example:\n\n   heddle lab status --json",
-		Flags:       []cli.Flag{labNameFlag, &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
 		Action: func(c *cli.Context) error {
-			l, err := lab.Open(c.String("name"))
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			l, err := openLab(c)
 			if err != nil {
-				return labError(err)
+				return err
 			}
 			status := l.Status(c.Context)
-			if c.Bool("json") {
-				out := json.NewEncoder(os.Stdout)
-				out.SetIndent("", "  ")
-				return out.Encode(status)
-			}
-			_, err = fmt.Print(status)
-			return err
+			return printResult(c, status, func(out io.Writer) error {
+				_, err := fmt.Fprint(out, status)
+				return err
+			})
 		},
 	}
 }
@@ -235,13 +264,17 @@ on its PATH. For example:
 			if len(command) == 0 {
 				return withCode(exitUsage, errors.New("lab exec: want a node and a command"))
 			}
-			l, err := lab.Open(c.String("name"))
+			l, err := openLab(c)
 			if err != nil {
-				return labError(err)
+				return err
 			}
-			// ctrl-C reaches the command by itself; this process waits for it.
-			signal.Ignore(os.Interrupt)
-			cmd := l.Command(context.WithoutCancel(c.Context), node, command...)
+			putsBack(c, "nothing; "+command[0]+" is told to end", command[0]+" may go on")
+			// ctrl-C reaches the command by itself, and a shell goes on after it. The
+			// signal is taken here, not ignored, which the command would inherit.
+			signal.Reset(os.Interrupt)
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+			cmd := l.Command(c.Context, node, command...)
+			cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 			err = cmd.Run()
 			var exit *exec.ExitError
@@ -258,28 +291,40 @@ func labEnv() *cli.Command {
 		Name:        "env",
 		Usage:       "print what a shell needs to use Hadoop's commands against the lab",
 		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
-		Flags:       []cli.Flag{labNameFlag},
+		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
 		Action: func(c *cli.Context) error {
-			l, err := lab.Open(c.String("name"))
-			if err != nil {
-				return labError(err)
+			if err := noArguments(c); err != nil {
+				return err
 			}
+			l, err := openLab(c)
+			if err != nil {
+				return err
+			}
+			variables := map[string]string{}
 			for _, e := range l.Env() {
 				name, value, _ := strings.Cut(e, "=")
-				if name == "PATH" {
-					first, _, _ := strings.Cut(value, ":")
-					fmt.Printf("export PATH=%s:\"$PATH\"\n", shellQuote(first))
-					continue
-				}
-				fmt.Printf("export %s=%s\n", name, shellQuote(value))
+				variables[name] = value
 			}
-			return nil
+			return printResult(c, variables, func(out io.Writer) error { return writeEnv(asIs(out), variables) })
 		},
 	}
 }
 
-// shellQuote makes one word of a shell from a text without NUL.
-func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// writeEnv writes the commands that give a shell the variables. Of PATH it is
+// the folder in front that is the lab's.
+func writeEnv(out io.Writer, variables map[string]string) error {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		value, rest := variables[name], ""
+		if name == "PATH" {
+			value, _, _ = strings.Cut(value, ":")
+			rest = `:"$PATH"`
+		}
+		fmt.Fprintf(&text, "export %s='%s'%s\n", name, strings.ReplaceAll(value, "'", `'\''`), rest)
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
 
 func labSet() *cli.Command {
 	var to lab.Config // only to hold the flags
@@ -300,9 +345,12 @@ func labSet() *cli.Command {
 			&cli.Float64Flag{Name: "cpus", DefaultText: "as it is", Usage: "cores of the node; 0 is no limit"},
 		},
 		Action: func(c *cli.Context) error {
-			l, err := lab.Open(c.String("name"))
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			l, err := openLab(c)
 			if err != nil {
-				return labError(err)
+				return err
 			}
 			change := lab.Change{Nodes: c.StringSlice("node"), Rack: c.Int("rack")}
 			if c.IsSet("disk") {
@@ -334,15 +382,19 @@ func labKill() *cli.Command {
 			&cli.StringFlag{Name: "signal", Value: "KILL", Usage: "`NAME` of the signal"},
 		},
 		Action: func(c *cli.Context) error {
-			signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(c.String("signal")), "SIG"))
-			if signal == 0 || c.NArg() != 2 {
-				return withCode(exitUsage, fmt.Errorf("lab kill: want a node, a daemon and a signal's name, got %q and %s", c.Args().Slice(), c.String("signal")))
-			}
-			l, err := lab.Open(c.String("name"))
+			node, daemon, err := labDaemon(c)
 			if err != nil {
-				return labError(err)
+				return err
 			}
-			return labError(l.Kill(c.Context, c.Args().Get(0), c.Args().Get(1), signal))
+			signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(c.String("signal")), "SIG"))
+			if signal == 0 {
+				return withCode(exitUsage, fmt.Errorf("lab kill: --signal %s: want the name of a signal, such as TERM", c.String("signal")))
+			}
+			l, err := openLab(c)
+			if err != nil {
+				return err
+			}
+			return labError(l.Kill(c.Context, node, daemon, signal))
 		},
 	}
 }
@@ -355,14 +407,27 @@ func labStart() *cli.Command {
 		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
 		Flags:       []cli.Flag{labNameFlag},
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 {
-				return withCode(exitUsage, fmt.Errorf("lab start: want a node and a daemon, got %q", c.Args().Slice()))
-			}
-			l, err := lab.Open(c.String("name"))
+			node, daemon, err := labDaemon(c)
 			if err != nil {
-				return labError(err)
+				return err
 			}
-			return labError(l.Start(c.Context, c.Args().Get(0), c.Args().Get(1)))
+			l, err := openLab(c)
+			if err != nil {
+				return err
+			}
+			return labError(l.Start(c.Context, node, daemon))
 		},
 	}
+}
+
+// labDaemon is the NODE and the DAEMON of a command line.
+func labDaemon(c *cli.Context) (node, daemon string, err error) {
+	args, err := arguments(c)
+	if err == nil && len(args) != 2 {
+		err = withCode(exitUsage, fmt.Errorf("%s takes a NODE and a DAEMON, found %q", commandName(c), args))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return args[0], args[1], nil
 }

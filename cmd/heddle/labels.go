@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +32,7 @@ func labelsShow() *cli.Command {
 	return &cli.Command{
 		Name:  "show",
 		Usage: "labels, nodes, who holds the cluster, what is to be put back",
-		Flags: []cli.Flag{clusterFlag(), &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Flags: []cli.Flag{clusterFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
 			return withHeld(c, func(cluster *hold.Cluster) error {
 				s, err := hold.Inspect(c.Context, cluster)
@@ -61,13 +60,16 @@ and printed otherwise. For example:
 			&cli.IntFlag{Name: "triples", Value: 16, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
 			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest capacity)"},
 			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "say what would be changed"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if o.Triples < 1 || o.Triples > 100 {
 				return withCode(exitUsage, fmt.Errorf("--triples %d: want 1 to 100", o.Triples))
 			}
 			o.Purpose, o.Log = "heddle labels prepare", newLog(c)
+			if !o.DryRun {
+				putsBack(c, "the lease on "+c.String("cluster")+"; labels added so far stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
+			}
 			return withHeld(c, func(cluster *hold.Cluster) error {
 				p, err := hold.Prepare(c.Context, cluster, o)
 				if err != nil {
@@ -98,13 +100,14 @@ something could not be put back; run it again then. For example:
 			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "undo also what prepare has set up"},
 			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "put back also what the journal in run folder `DIR` says"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back what a damaged journal says before the damage"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if o.Drain < 0 || o.Drain > 24*time.Hour {
 				return withCode(exitUsage, fmt.Errorf("--drain %v: want 0s to 24h", o.Drain))
 			}
 			o.Purpose, o.Log = "heddle labels restore", newLog(c)
+			putsBack(c, "the lease on "+c.String("cluster")+"; what is still to be put back stays noted", "heddle labels restore --cluster "+c.String("cluster"))
 			return withHeld(c, func(cluster *hold.Cluster) error {
 				r, err := hold.Restore(c.Context, cluster, o)
 				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
@@ -133,16 +136,6 @@ func withHeld(c *cli.Context, work func(*hold.Cluster) error) error {
 	}
 	defer cluster.Close()
 	return work(cluster)
-}
-
-func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
-	if !c.Bool("json") {
-		return text(c.App.Writer)
-	}
-	e := json.NewEncoder(c.App.Writer)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // newLog tells progress on stderr.

@@ -23,7 +23,7 @@ func modelsCommand() *cli.Command {
    heddle models
    heddle models acl
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Flags:  []cli.Flag{jsonFlag()},
 		Action: runModels,
 	}
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
+	"heddle/traces/outfile"
 )
 
 // papers are those that there are experiments of.
@@ -48,19 +49,13 @@ not testable. FIGURE is a part or a claim of it. For example:
 			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
 			&cli.Uint64Flag{Name: "seed", Usage: "that all others are drawn from", Value: 1},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "of what is printed: text, markdown, csv or json"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 			&cli.StringFlag{Name: "o", Usage: "write one offline HTML page to `FILE` besides"},
 			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print what came of it"},
 			&cli.StringFlag{Name: "live-run", Usage: "print what came of the run in `DIR`, finished or not"},
 			unverifiedFlag(),
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab of --live, instead of the lab"},
 			runsFlag(&root),
-		},
-		Before: func(c *cli.Context) error {
-			if c.Bool("live") {
-				return nil
-			}
-			return endsAtOnce(c)
 		},
 		Action: func(c *cli.Context) error { return runPaper(c, root) },
 	}
@@ -98,11 +93,7 @@ func runPaper(c *cli.Context, root string) error {
 		return err
 	}
 	if file := c.String("o"); file != "" {
-		var page bytes.Buffer
-		if err = r.WritePage(&page); err == nil {
-			err = os.WriteFile(file, page.Bytes(), 0o644)
-		}
-		if err != nil {
+		if err := outfile.Replace(file, func(f *os.File) error { return r.WritePage(f) }); err != nil {
 			return fmt.Errorf("write page: %w", err)
 		}
 	}
@@ -183,6 +174,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	if o.Root, err = runsRoot(root); err != nil {
 		return "", err
 	}
+	changesCluster(c, name)
 	progress := newProgress(os.Stderr)
 	o.Progress = progress.step
 	run, err := experiment.Run(c.Context, o)
@@ -190,22 +182,46 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	if run == nil {
 		return "", runError(err)
 	}
-	fmt.Fprintln(os.Stderr, "run folder:", run.Dir)
+	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	return run.Dir, runError(err)
 }
 
+// listed is a paper in the list that --json prints.
+type listed struct {
+	Name   string       `json:"name"`
+	Title  string       `json:"title"`
+	Source string       `json:"source"`
+	Parts  []listedItem `json:"parts"`
+	Claims []listedItem `json:"claims"`
+}
+
+type listedItem struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
 func listPapers(c *cli.Context) error {
-	tabs := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	var list []listed
 	for _, p := range papers() {
-		fmt.Fprintf(tabs, "%s\t%s\n\t%s\n", p.Name, p.Title, p.Source)
+		l := listed{Name: p.Name, Title: p.Title, Source: p.Source}
 		for _, x := range p.Parts {
-			fmt.Fprintf(tabs, "  %s\t%s\n", x.ID, x.Title)
+			l.Parts = append(l.Parts, listedItem{x.ID, x.Title})
 		}
 		for _, x := range p.Rules {
-			fmt.Fprintf(tabs, "  %s\t%s\n", x.ID, x.Text)
+			l.Claims = append(l.Claims, listedItem{x.ID, x.Text})
 		}
+		list = append(list, l)
 	}
-	return tabs.Flush()
+	return printResult(c, list, func(out io.Writer) error {
+		tabs := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, p := range list {
+			fmt.Fprintf(tabs, "%s\t%s\n\t%s\n", p.Name, p.Title, p.Source)
+			for _, x := range append(p.Parts, p.Claims...) {
+				fmt.Fprintf(tabs, "  %s\t%s\n", x.ID, x.Text)
+			}
+		}
+		return tabs.Flush()
+	})
 }
 
 // paperProgress says which part is under way: on one line of a terminal, else a

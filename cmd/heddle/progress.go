@@ -56,7 +56,7 @@ func (p *progress) step(s experiment.Step) {
 			return
 		}
 	}
-	line := fmt.Sprintf("%5.1fs  %s  %s", time.Since(p.began).Seconds(), step, text)
+	line := escape(fmt.Sprintf("%5.1fs  %s  %s", time.Since(p.began).Seconds(), step, text))
 	switch {
 	case !p.terminal:
 		fmt.Fprintln(p.out, line)

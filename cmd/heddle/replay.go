@@ -41,10 +41,9 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			jsonFlag(),
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
-		Before: endsAtOnce,
 		Action: func(c *cli.Context) error { return runReplay(c, &change) },
 	}
 }
@@ -114,7 +113,7 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
 	}
-	list, err := loadTraces(files)
+	list, err := loadTraces(c, files)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -157,16 +156,14 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	return replay.WriteText(c.App.Writer, outcomes)
 }
 
-func loadTraces(files []string) ([]*replay.Trace, error) {
+func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
 	var list []*replay.Trace
 	for _, path := range files {
 		t, err := replay.Load(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range t.Warnings {
-			fmt.Fprintln(os.Stderr, "warning:", w)
-		}
+		warn(c, t.Warnings...)
 		list = append(list, t)
 	}
 	return list, nil

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -75,8 +77,13 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		cluster, err := config.ParseCluster(filepath.Join(o.Resume, kept), data)
 		return cluster, withCode(exitUsage, err)
 	}
+	name := e.Cluster
+	if old != nil {
+		name = filepath.Join(o.Resume, "cluster.yaml")
+	}
 	if c.IsSet("cluster") {
-		o.Cluster, err = loadCluster(c.String("cluster"))
+		name = c.String("cluster")
+		o.Cluster, err = loadCluster(name)
 	} else {
 		o.Cluster, err = load(e.Cluster, "cluster.yaml")
 	}
@@ -100,6 +107,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	o.Command = os.Args
+	changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
 	p := newProgress(os.Stderr)
 	o.Progress = p.step
 	run, err := experiment.Run(c.Context, *o)
@@ -108,9 +116,18 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), c.Bool("json")); err == nil {
 			err = perr
 		}
-		fmt.Fprintln(os.Stderr, "run folder:", run.Dir)
+		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
 	return runError(err)
+}
+
+// changesCluster notes what an experiment puts back on the clusters it uses.
+func changesCluster(c *cli.Context, names ...string) {
+	var restore []string
+	for _, name := range names {
+		restore = append(restore, "heddle labels restore --cluster "+name)
+	}
+	putsBack(c, "jobs, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
 // printResults prints a row a job.
@@ -120,9 +137,7 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) 
 		return err
 	}
 	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return printJSON(out, struct {
 			Folder   string              `json:"folder"`
 			Trials   []experiment.Result `json:"trials"`
 			Warnings []string            `json:"warnings,omitempty"`
@@ -167,13 +182,6 @@ func runsRoot(given string) (string, error) {
 		return given, nil
 	}
 	return runs.DefaultRoot()
-}
-
-func noArguments(c *cli.Context) error {
-	if c.NArg() > 0 {
-		return withCode(exitUsage, fmt.Errorf("%s takes no argument, got %q", c.Command.Name, c.Args().First()))
-	}
-	return nil
 }
 
 // runError gives an error of a run its exit code.

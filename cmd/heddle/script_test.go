@@ -22,7 +22,11 @@ const asMain = "HEDDLE_TEST_MAIN"
 
 // TestMain lets scripts run this test binary as the command heddle.
 func TestMain(m *testing.M) {
-	if os.Getenv(asMain) != "" {
+	switch os.Getenv(asMain) {
+	case "":
+	case "stuck":
+		stuck()
+	default:
 		main()
 	}
 	testscript.Main(m, map[string]func(){

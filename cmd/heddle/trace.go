@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -16,7 +14,7 @@ import (
 )
 
 func traceCommand() *cli.Command {
-	asJSON := &cli.BoolFlag{Name: "json", Usage: "print JSON"}
+	asJSON := jsonFlag()
 	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist"}
 	return &cli.Command{
 		Name:  "trace",
@@ -46,7 +44,7 @@ func traceCommand() *cli.Command {
 
    heddle trace cut --from 10m --to 20m -o piece.trace run.trace`,
 				Flags: []cli.Flag{
-					output,
+					asJSON, output,
 					&cli.DurationFlag{Name: "from", Usage: "jobs submitted at `TIME` after the start or later"},
 					&cli.DurationFlag{Name: "to", Usage: "jobs submitted before `TIME` after the start (0 = all)"},
 					&cli.StringSliceFlag{Name: "job", Usage: "this job `ID`; may be given again"},
@@ -99,9 +97,7 @@ func traceInfo(c *cli.Context) error {
 		err = printJSON(c.App.Writer, info)
 	} else {
 		err = info.WriteText(c.App.Writer)
-		for _, w := range info.Warnings {
-			fmt.Fprintln(os.Stderr, "warning:", w)
-		}
+		warn(c, info.Warnings...)
 	}
 	if err == nil && damage != nil && !damage.CutOff {
 		return fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path)
@@ -207,8 +203,17 @@ func traceCut(c *cli.Context) error {
 	if err != nil {
 		return withCode(copyCode(err), err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s has %d jobs\n", to, jobs)
-	return err
+	result := cutPiece{to, jobs}
+	return printResult(c, result, func(out io.Writer) error {
+		_, err := fmt.Fprintf(out, "%s has %d jobs\n", result.Output, result.Jobs)
+		return err
+	})
+}
+
+// cutPiece is what trace cut prints as JSON.
+type cutPiece struct {
+	Output string `json:"output"`
+	Jobs   int    `json:"jobs"`
 }
 
 // copyCode tells a trace that cannot be written from one that cannot be read.
@@ -230,11 +235,4 @@ func traceArgument(c *cli.Context) (string, error) {
 		return "", withCode(exitUsage, fmt.Errorf("trace %s takes one TRACE, found %d", c.Command.Name, len(files)))
 	}
 	return files[0], nil
-}
-
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

@@ -23,7 +23,7 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Options of a demo. Out and Log are required.
+// Options of a demo. Log is required.
 type Options struct {
 	// Install puts in what the machine lacks, with apt-get.
 	Install bool
@@ -35,8 +35,8 @@ type Options struct {
 	Root string
 	// Command is the command line, for the manifest.
 	Command []string
-	// Out takes the findings; Log what is being done.
-	Out, Log io.Writer
+	// Log takes what is being done.
+	Log io.Writer
 	// Progress hears of the run's steps.
 	Progress func(experiment.Step)
 }
@@ -54,10 +54,22 @@ models: [yarn]
 repeats: 1
 `
 
+// Findings are what a demo found.
+type Findings struct {
+	Folder string  `json:"folder"` // of the run
+	Trials []Trial `json:"trials"`
+}
+
+// Trial is what one trial's trace holds.
+type Trial struct {
+	Trial string `json:"trial"`
+	*summary.Info
+}
+
 // Run does the demo. The lab comes down also when something fails or ctx ends.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) (found *Findings, err error) {
 	if err := prepare(ctx, o); err != nil {
-		return err
+		return nil, err
 	}
 	began := time.Now()
 	say := func(format string, args ...any) {
@@ -66,7 +78,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	say("starting Hadoop: %d workers in %d racks", o.Lab.Nodes, o.Lab.Racks)
 	l, err := lab.Up(ctx, o.Lab, func(e lab.Event) { fmt.Fprintln(o.Log, e) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !o.Keep {
 		defer func() {
@@ -79,9 +91,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	run, err := runExperiment(ctx, o, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return report(o.Out, run)
+	return findings(run)
 }
 
 func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error) {
@@ -97,20 +109,29 @@ func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error
 	})
 }
 
-// report says what the run's traces hold.
-func report(out io.Writer, run *runs.Run) error {
+// findings reads what the run's traces hold.
+func findings(run *runs.Run) (*Findings, error) {
+	f := &Findings{Folder: run.Dir}
 	for _, t := range run.Manifest().Trials {
 		header, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(t.Name), "trace.heddle"))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Fprintf(out, "%s\n\n", t.Name)
-		if err := summary.Of(header, slices.Values(events)).WriteText(out); err != nil {
+		f.Trials = append(f.Trials, Trial{t.Name, summary.Of(header, slices.Values(events))})
+	}
+	return f, nil
+}
+
+// WriteText prints the findings for people; the run folder's path is the last line.
+func (f *Findings) WriteText(out io.Writer) error {
+	for _, t := range f.Trials {
+		fmt.Fprintf(out, "%s\n\n", t.Trial)
+		if err := t.Info.WriteText(out); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "\nrun folder: %s\n", run.Dir)
-	return nil
+	_, err := fmt.Fprintf(out, "\nrun folder: %s\n", f.Folder)
+	return err
 }
 
 // prepare makes sure that the machine can run a lab.

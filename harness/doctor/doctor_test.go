@@ -188,7 +188,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 func (f *fake) text(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteText(&b, false); err != nil {
+	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	return f.stable(b.String())

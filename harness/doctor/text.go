@@ -10,13 +10,13 @@ import (
 // WriteText prints the report for people: each feature with its checks, and
 // one line of verdicts at the end. What is fine takes one line; the rest says
 // what it is needed for and what to set.
-func (r *Report) WriteText(w io.Writer, color bool) error {
+func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
 	for _, f := range r.Features {
-		fmt.Fprintf(&b, "\n%s: %s\n", f.Name, paint(string(f.Verdict), color))
+		fmt.Fprintf(&b, "\n%s: %s\n", f.Name, f.Verdict)
 		for _, c := range f.Checks {
-			fmt.Fprintf(&b, "  %s%s %-16s %s\n", paint(string(c.Status), color), strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
+			fmt.Fprintf(&b, "  %s%s %-16s %s\n", c.Status, strings.Repeat(" ", 8-len(c.Status)), c.ID, c.Found)
 			if c.Status == OK {
 				continue
 			}
@@ -53,12 +53,4 @@ func (r *Report) Summary() string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
-}
-
-func paint(word string, color bool) string {
-	code := map[string]string{"ok": "32", "yes": "32", "warn": "33", "unknown": "33", "missing": "31", "no": "31"}[word]
-	if !color || code == "" {
-		return word
-	}
-	return "\x1b[" + code + "m" + word + "\x1b[0m"
 }

@@ -89,7 +89,11 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 
 // captureLive captures until ctx ends or enough jobs have.
 func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, folder *os.Root) (capture.Result, error) {
-	session, err := capture.Start(context.WithoutCancel(ctx), cluster, capture.Options{
+	// ctx ends the start, and later the wait below, but not what the session asks.
+	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelStart()
+	started := context.AfterFunc(ctx, cancelStart)
+	session, err := capture.Start(starting, cluster, capture.Options{
 		Folder: folder,
 		Progress: func(p capture.Progress) {
 			if o.Progress != nil {
@@ -97,8 +101,8 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 			}
 		},
 	})
-	if err != nil {
-		return capture.Result{}, err
+	if err != nil || !started() {
+		return capture.Result{}, errors.Join(err, context.Cause(ctx))
 	}
 	if o.Started != nil {
 		o.Started()

@@ -183,10 +183,13 @@ func (c *CPUs) Set(text string) error {
 	return nil
 }
 
+// ErrBadName is that a text cannot be the name of a lab.
+var ErrBadName = errors.New("want lower-case letters, digits and dashes, at most 32")
+
 // stateFolder is where a lab keeps its configuration and HDFS its data.
 func stateFolder(name string) (string, error) {
 	if !labName.MatchString(name) {
-		return "", fmt.Errorf("lab %q: want lower-case letters, digits and dashes, at most 32", name)
+		return "", fmt.Errorf("lab %q: %w", name, ErrBadName)
 	}
 	base, err := userFolder("XDG_STATE_HOME", ".local/state")
 	return filepath.Join(base, "heddle", "labs", name), err

@@ -125,6 +125,8 @@ func fetchJars(ctx context.Context, jars string) error {
 	out := filepath.Join(tmp, "jars")
 	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
+	// Maven's Java would leave a folder in /tmp.
+	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Run(); err != nil {

@@ -28,6 +28,14 @@ func Down(ctx context.Context, name string, purge bool) error {
 		return err
 	}
 	defer unlock()
+	// Half a lab helps nobody: what is begun goes on when ctx is cancelled.
+	to, limited := ctx.Deadline()
+	ctx = context.WithoutCancel(ctx)
+	if limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, to)
+		defer cancel()
+	}
 	root, err := stateFolder(name)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,6 +143,36 @@ func TestInterruptedUp(t *testing.T) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	nothingLeft(t, c.Name)
+}
+
+// A lab that has run a job leaves nothing in /tmp. It gets a /tmp of its own
+// here, since others use that of the machine.
+func TestNothingInTmp(t *testing.T) {
+	labtest.Need(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "labtest-tmp"
+	t.Cleanup(func() { down(t, name, true) })
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "bash", "-c", `
+		set -e
+		mount -t tmpfs heddle-test /tmp
+		cd /
+		"$0" lab up --name "$1" --nodes 1 --racks 1 --replication 1 >&2
+		eval "$("$0" lab env --name "$1")"
+		hadoop jar "$HADOOP_HOME"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar pi 1 1 >&2
+		"$0" lab down --name "$1" >&2
+		find /tmp -mindepth 1`, binary, name)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	left, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log.Bytes())
+	}
+	if len(left) > 0 {
+		t.Errorf("left in /tmp:\n%s", left)
+	}
 }
 
 func up(ctx context.Context, t *testing.T, c lab.Config) *lab.Lab {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,17 +46,29 @@ func (e *MissingError) Packages() []string {
 	return packages
 }
 
+// NeedRoot checks that this process may change a lab. The error is a
+// *MissingError.
+func NeedRoot() error {
+	switch {
+	case runtime.GOOS != "linux":
+		return &MissingError{[]Missing{{Name: "Linux", Why: "nodes are network namespaces and control groups; this is " + runtime.GOOS}}}
+	case os.Geteuid() != 0:
+		return &MissingError{[]Missing{{Name: "root", Why: "network namespaces, links and control groups are made as root; run it with sudo"}}}
+	}
+	return nil
+}
+
 // Preflight checks, without changing anything, that this machine can run a lab
 // like c. The error is a *MissingError.
 func Preflight(c Config) error {
 	var missing []Missing
 	need := func(name, why, pkg string) { missing = append(missing, Missing{name, why, pkg}) }
-	if runtime.GOOS != "linux" {
-		need("Linux", "nodes are network namespaces and control groups; this is "+runtime.GOOS, "")
-		return &MissingError{missing}
+	var root *MissingError
+	if errors.As(NeedRoot(), &root) {
+		missing = root.What
 	}
-	if os.Geteuid() != 0 {
-		need("root", "network namespaces, links and control groups are made as root; run it with sudo", "")
+	if runtime.GOOS != "linux" {
+		return root
 	}
 	if _, err := findCgroups("/"); err != nil {
 		need("control groups", err.Error(), "")

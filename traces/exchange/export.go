@@ -8,6 +8,7 @@ import (
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/outfile"
 	"heddle/traces/parquet"
 	"heddle/traces/perfetto"
 	"heddle/traces/rumen"
@@ -38,24 +39,29 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 			return nil, err
 		}
 	}
-	if o.Form == Parquet {
-		if o.Output == "" {
-			return nil, errors.New("export: tables need --output FOLDER")
-		}
-		return nil, errors.Join(parquet.Write(o.Output, in.Header(), in.All()), in.Err())
+	switch {
+	case o.Form == Parquet && o.Output == "":
+		return nil, errors.New("export: tables need --output FOLDER")
+	case o.Form == Parquet:
+		err = outfile.CreateFolder(o.Output, func(folder string) error {
+			return errors.Join(parquet.Write(folder, in.Header(), in.All()), in.Err())
+		})
+	case o.Output != "":
+		err = outfile.Create(o.Output, func(f *os.File) error {
+			notes, err = o.write(in, f)
+			return err
+		})
+	default:
+		notes, err = o.write(in, out)
 	}
-	if o.Output != "" {
-		f, err := create(o.Output)
-		if err != nil {
-			return nil, err
-		}
-		defer func() {
-			if err = errors.Join(err, f.Close()); err != nil {
-				os.Remove(o.Output)
-			}
-		}()
-		out = f
+	if err != nil {
+		return notes, fmt.Errorf("export %s: %w", o.Input, err)
 	}
+	return notes, nil
+}
+
+// write writes a form that is one file.
+func (o ExportOptions) write(in *tracefile.Reader, out io.Writer) (notes []string, err error) {
 	switch o.Form {
 	case Lines:
 		err = errors.Join(tracefile.WriteLines(out, in.Header(), in.All()), in.Err())
@@ -72,10 +78,7 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	default:
 		err = fmt.Errorf("form %q cannot be exported; known are %v", o.Form, Exports)
 	}
-	if err != nil {
-		return notes, fmt.Errorf("export %s: %w", o.Input, err)
-	}
-	return notes, nil
+	return notes, err
 }
 
 func leftOut(left sls.Left) (notes []string) {
@@ -117,34 +120,25 @@ func writeList(out io.Writer, input string) error {
 	return errors.Join(failed, err)
 }
 
-func (o ExportOptions) topology(h traces.Header) (err error) {
+func (o ExportOptions) topology(h traces.Header) error {
 	if o.Form != Rumen && o.Form != SLS {
 		return fmt.Errorf("export: a topology goes with rumen and sls, not with %s", o.Form)
 	}
-	f, err := create(o.Topology)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if o.Form == SLS {
-		return sls.WriteTopology(f, h.Cluster)
-	}
-	var hosts []rumen.Host
-	for _, n := range h.Cluster.Nodes {
-		if n.Worker {
-			hosts = append(hosts, rumen.Host{Rack: n.Rack, Name: string(n.Node)})
+	err := outfile.Create(o.Topology, func(f *os.File) error {
+		if o.Form == SLS {
+			return sls.WriteTopology(f, h.Cluster)
 		}
-	}
-	if _, err := f.Write(rumen.AppendTopology(nil, hosts)); err != nil {
+		var hosts []rumen.Host
+		for _, n := range h.Cluster.Nodes {
+			if n.Worker {
+				hosts = append(hosts, rumen.Host{Rack: n.Rack, Name: string(n.Node)})
+			}
+		}
+		_, err := f.Write(rumen.AppendTopology(nil, hosts))
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil
-}
-
-func create(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("export: %w", err)
-	}
-	return f, nil
 }

@@ -107,17 +107,9 @@ type decisionRow struct {
 	BoundTask *int32   `parquet:"bound_task,optional"`
 }
 
-// Write makes the folder and writes the tables of a run's events, which are in
-// order. Rows are written when their last event has come.
+// Write writes the tables of a run's events, which are in order, into a folder
+// that is there. Rows are written when their last event has come.
 func Write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err error) {
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return fmt.Errorf("write tables: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(folder)
-		}
-	}()
 	w := writer{
 		jobs: map[traces.JobID]*jobRow{}, tasks: map[traces.Task]*taskRow{}, attempts: map[traces.Attempt]*attemptRow{},
 		decisions: map[int64]*decisionRow{}, racks: map[traces.Node]string{},

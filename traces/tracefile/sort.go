@@ -3,8 +3,8 @@ package tracefile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"heddle/traces"
@@ -19,16 +19,18 @@ const (
 // Sorter puts any number of events into the order of a finished trace, in
 // bounded memory: sorted runs on disk, merged at the end.
 type Sorter struct {
-	folder string // made for the first run
-	parent string
+	folder string
 	run    []traces.Event
 	bytes  int
-	runs   []string
-	count  int64
+	// file holds the runs one after the other. It has no name, so nothing is left
+	// of it however the process ends.
+	file  *os.File
+	runs  []*io.SectionReader
+	count int64
 }
 
-// NewSorter keeps its runs in a folder of their own in parent, until Close.
-func NewSorter(parent string) *Sorter { return &Sorter{parent: parent} }
+// NewSorter keeps its runs on the disk of folder, until Close.
+func NewSorter(folder string) *Sorter { return &Sorter{folder: folder} }
 
 // Add takes an event in, which the Sorter keeps.
 func (s *Sorter) Add(e traces.Event) error {
@@ -47,14 +49,20 @@ func (s *Sorter) Add(e traces.Event) error {
 func (s *Sorter) Count() int64 { return s.count }
 
 func (s *Sorter) spill() (err error) {
-	if s.folder == "" {
-		if s.folder, err = os.MkdirTemp(s.parent, ".heddle-sort-*"); err != nil {
+	if s.file == nil {
+		if s.file, err = os.CreateTemp(s.folder, ".heddle-sort-*"); err != nil {
+			return fmt.Errorf("sort events: %w", err)
+		}
+		if err := os.Remove(s.file.Name()); err != nil {
 			return fmt.Errorf("sort events: %w", err)
 		}
 	}
+	from, err := s.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("sort events: %w", err)
+	}
 	traces.Sort(s.run)
-	path := filepath.Join(s.folder, fmt.Sprint(len(s.runs)))
-	w, err := Create(path, traces.Header{})
+	w, err := newWriter(s.file, s.file.Name(), traces.Header{})
 	if err != nil {
 		return fmt.Errorf("sort events: %w", err)
 	}
@@ -66,7 +74,11 @@ func (s *Sorter) spill() (err error) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		return fmt.Errorf("sort events: %w", err)
 	}
-	s.runs = append(s.runs, path)
+	to, err := s.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("sort events: %w", err)
+	}
+	s.runs = append(s.runs, io.NewSectionReader(s.file, from, to-from))
 	clear(s.run)
 	s.run, s.bytes = s.run[:0], 0
 	return nil
@@ -78,13 +90,8 @@ func (s *Sorter) spill() (err error) {
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
 	traces.Sort(s.run)
 	var heads []*run
-	defer func() {
-		for _, r := range heads {
-			r.close()
-		}
-	}()
-	for i, p := range s.runs {
-		in, err := Open(p)
+	for i, section := range s.runs {
+		in, err := NewReader(section, s.file.Name())
 		if err != nil {
 			return fmt.Errorf("sort events: %w", err)
 		}
@@ -128,10 +135,10 @@ func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)
 
 // Close removes the runs.
 func (s *Sorter) Close() error {
-	if s.folder == "" {
+	if s.file == nil {
 		return nil
 	}
-	return os.RemoveAll(s.folder)
+	return s.file.Close()
 }
 
 // run is a sorted run, on disk or kept.
@@ -162,12 +169,6 @@ func (r *run) err() error {
 		return nil
 	}
 	return r.in.Err()
-}
-
-func (r *run) close() {
-	if r.in != nil {
-		r.in.Close()
-	}
 }
 
 // compareRuns orders runs by their next events; at the same place the earlier

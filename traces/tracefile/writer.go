@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"heddle/traces"
+	"heddle/traces/outfile"
 )
 
 // blockBytes is how much a Writer lays out before it writes a block.
@@ -48,31 +48,12 @@ func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) 
 
 // replaceFile puts what write writes at path, all or nothing.
 func replaceFile(path string, write func(*os.File) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	var failed error
+	err := outfile.Replace(path, func(f *os.File) error { failed = write(f); return failed })
+	if err != nil && failed == nil {
 		return &WriteError{Path: path, Err: err}
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if err := write(f); err != nil {
-		return err
-	}
-	err = errors.Join(f.Chmod(0o644), f.Sync(), f.Close(), os.Rename(f.Name(), path))
-	if err == nil {
-		err = syncFolder(filepath.Dir(path))
-	}
-	if err != nil {
-		return &WriteError{Path: path, Err: err}
-	}
-	return nil
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return err
 }
 
 // Writer appends events to a trace as they come. Everything up to the last

@@ -1,0 +1,677 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"heddle/harness/lab"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// The tests here walk over all commands, so that none is forgotten.
+
+// leaves are the commands that do something, by their names: "trace check".
+func leaves() map[string]*cli.Command {
+	found := map[string]*cli.Command{}
+	var walk func(before string, list []*cli.Command)
+	walk = func(before string, list []*cli.Command) {
+		for _, c := range list {
+			if name := strings.TrimSpace(before + " " + c.Name); len(c.Subcommands) > 0 {
+				walk(name, c.Subcommands)
+			} else {
+				found[name] = c
+			}
+		}
+	}
+	walk("", newApp().Commands)
+	return found
+}
+
+// program is the command heddle in a process of its own, with no lab and no
+// terminal.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), os.Args[0], args...)
+	c.Env = append(os.Environ(), asMain+"=1", "XDG_STATE_HOME="+t.TempDir())
+	return c
+}
+
+// ended is a program's exit code and what it printed.
+func ended(t *testing.T, c *exec.Cmd) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// TestExitCodes is a table of command, situation and exit code. Mistakes that
+// every command can be given are told from its ArgsUsage; what else a command
+// can meet stands below.
+func TestExitCodes(t *testing.T) {
+	type situation struct {
+		command, name string
+		args          []string
+		code          int
+		says          string // part of stderr
+	}
+	table := []situation{
+		{"", "no command", nil, exitUsage, "needs a command"},
+		{"", "an unknown command", []string{"replya"}, exitUsage, `did you mean "replay"?`},
+		{"", "an unknown flag", []string{"--verbos"}, exitUsage, "did you mean --ver"},
+		{"help", "an unknown command", []string{"nosuch"}, exitUsage, "nosuch"},
+		{"trace", "no command", nil, exitUsage, "needs a command"},
+		{"trace", "an unknown command", []string{"chekc"}, exitUsage, `did you mean "check"?`},
+		{"lab", "an unknown command", []string{"upp"}, exitUsage, `did you mean "up"?`},
+		{"labels", "an unknown command", []string{"sow"}, exitUsage, `did you mean "show"?`},
+		{"completion", "an unknown shell", []string{"fisch"}, exitUsage, `did you mean "fish"?`},
+		{"lab up", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab down", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab status", "a bad name", []string{"--name", "UP"}, exitUsage, "lower-case"},
+		{"lab status", "a lab that is not there", []string{"--name", "nosuch"}, exitCluster, "nosuch"},
+		{"lab env", "a lab that is not there", []string{"--name", "nosuch"}, exitCluster, "nosuch"},
+		{"lab kill", "an unknown signal", []string{"r1n1", "datanode", "--signal", "BANG"}, exitUsage, "--signal BANG"},
+		{"compare", "a flag without its value behind the arguments", []string{"run", "--metric"}, exitUsage, "needs an argument"},
+		{"trace check", "help behind the arguments", []string{"run.trace", "--help"}, 0, ""},
+	}
+	if os.Geteuid() != 0 {
+		table = append(table,
+			situation{"lab up", "not root", nil, exitCluster, "root"},
+			situation{"lab down", "not root", nil, exitCluster, "root"})
+	}
+	for name, c := range leaves() {
+		least, most := arity(c.ArgsUsage)
+		if name == "lab exec" {
+			most = -1
+		} else {
+			table = append(table, situation{name, "an unknown flag behind the arguments", append(slices.Repeat([]string{"x"}, least), "--no-such-flag"), exitUsage, "no-such-flag"})
+		}
+		table = append(table, situation{name, "an unknown flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"})
+		if least > 0 {
+			table = append(table, situation{name, "too few arguments", slices.Repeat([]string{"x"}, least-1), exitUsage, ""})
+		}
+		if most >= 0 {
+			table = append(table, situation{name, "too many arguments", slices.Repeat([]string{"x"}, most+1), exitUsage, ""})
+		}
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for _, s := range table {
+		t.Run(s.command+" "+s.name, func(t *testing.T) {
+			args := append(strings.Fields(s.command), s.args...)
+			code, _, said := ended(t, program(t, args...))
+			if code != s.code || !strings.Contains(said, s.says) {
+				t.Errorf("heddle %q: exit code %d, want %d; said %q, want %q in it", args, code, s.code, said, s.says)
+			}
+		})
+	}
+}
+
+// arity is how many arguments "TRACE [NAME]" allows; at most -1 is any number.
+func arity(usage string) (least, most int) {
+	optional := 0
+	for word := range strings.FieldsSeq(usage) {
+		switch {
+		case strings.Contains(word, "…") || strings.HasSuffix(word, "ARGUMENTS]"):
+			most = -1
+		case strings.HasPrefix(word, "["):
+			optional++
+		case !strings.HasSuffix(word, "]"):
+			least++
+		}
+	}
+	if most == 0 {
+		most = least + optional
+	}
+	return least, most
+}
+
+// TestInterruptedCommands sends SIGTERM to every command while it waits for a
+// file or a server that says nothing more.
+func TestInterruptedCommands(t *testing.T) {
+	const waits, changes = false, true // what stderr says: nothing, or what is put back
+	type wait struct {
+		args    []string
+		changes bool
+		code    int
+		// what the command waits for: a FIFO, a server or a lock
+		file, lock string
+		server     bool
+		skip       string
+	}
+	reads := func(args ...string) wait { return wait{args: args, file: "fifo", code: exitFailed} }
+	asks := func(changes bool, code int, args ...string) wait {
+		return wait{args: args, server: true, changes: changes, code: code}
+	}
+	labFile := "state/heddle/labs/lab/lab.json"
+	opens := func(args ...string) wait { return wait{args: args, file: labFile, code: exitFailed} }
+	locks := func(name string) wait {
+		w := wait{lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
+		if err := lab.Preflight(lab.Default()); err != nil {
+			w.skip = err.Error()
+		}
+		return w
+	}
+	instant := wait{skip: "prints what the program holds"}
+	table := map[string]wait{
+		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
+		"bench":           reads("--load", "fb2009", "--swim", "."),
+		"capture":         asks(changes, exitFailed, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
+		"compare":         reads("run"),
+		"completion bash": instant,
+		"completion fish": instant,
+		"completion zsh":  instant,
+		"demo":            locks("demo"),
+		"doctor":          asks(waits, exitFailed, "--cluster", "cluster.yaml"),
+		"fidelity":        reads("run"),
+		"lab down":        locks("lab"),
+		"lab env":         opens(),
+		"lab exec":        opens("r1n1", "true"),
+		"lab kill":        opens("r1n1", "datanode"),
+		"lab set":         opens("--cpus", "1"),
+		"lab start":       opens("r1n1", "datanode"),
+		"lab status":      opens(),
+		"lab up":          locks("lab"),
+		"labels prepare":  asks(changes, exitFailed, "--cluster", "cluster.yaml"),
+		"labels restore":  asks(changes, exitFailed, "--cluster", "cluster.yaml"),
+		"labels show":     asks(waits, exitFailed, "--cluster", "cluster.yaml"),
+		"models":          instant,
+		"paper":           reads("clqlmrs", "--live-run", "run"),
+		"replay":          reads("fifo"),
+		"run":             asks(changes, exitFailed, "--runs", "runs", "first.yaml"),
+		"trace check":     reads("fifo"),
+		"trace cut":       reads("-o", "out", "fifo"),
+		"trace export":    reads("--jsonl", "-o", "out", "fifo"),
+		"trace import":    reads("-o", "out", "fifo"),
+		"trace info":      reads("fifo"),
+		"trace repair":    reads("-o", "out", "fifo"),
+	}
+	for name := range leaves() {
+		w, known := table[name]
+		if !known {
+			t.Errorf("heddle %s: what does it wait for, and what does it put back? it is not in the table", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if w.skip != "" {
+				t.Skip(w.skip)
+			}
+			dir := t.TempDir()
+			server, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			at := server.Addr().String()
+			for path, text := range map[string]string{
+				"cluster.yaml": "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
+				"first.yaml":   "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
+				"run/x":        "", filepath.Dir(labFile) + "/x": "", w.lock: "",
+			} {
+				if path == "" {
+					continue
+				}
+				path = filepath.Join(dir, path)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fifo := filepath.Join(dir, "fifo")
+			if err := unix.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, link := range []string{labFile, "run/manifest.json", "FB-2009_samples_24_times_1hr_0.tsv"} {
+				if w.file == "" {
+					break
+				}
+				if err := os.Symlink(fifo, filepath.Join(dir, link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := program(t, append(strings.Fields(name), w.args...)...)
+			c.Dir = dir
+			c.Env = append(c.Env, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+			var said bytes.Buffer
+			c.Stderr = &said
+			if w.lock != "" {
+				lock, err := os.Open(filepath.Join(dir, w.lock))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer lock.Close()
+				if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// It waits now: signals before would say less.
+			switch {
+			case w.server:
+				conn, err := server.Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+			case w.lock != "":
+				untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
+			default:
+				feed, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the reader
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer feed.Close()
+			}
+			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			err = c.Wait()
+			if err != nil && !errors.As(err, new(*exec.ExitError)) {
+				t.Fatal(err)
+			}
+			if code := c.ProcessState.ExitCode(); code != w.code {
+				t.Errorf("exit code %d, want %d: %s", code, w.code, said.Bytes())
+			}
+			if tells := strings.Contains(said.String(), "putting back: "); tells != w.changes {
+				t.Errorf("says what it puts back: %v, want %v: %s", tells, w.changes, said.Bytes())
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "*out*")); len(left) > 0 {
+				t.Errorf("leaves %q", left)
+			}
+		})
+	}
+}
+
+// untilOpen waits until a process has a file open.
+func untilOpen(t *testing.T, pid int, path string) {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		open, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))
+		for _, fd := range open {
+			if to, _ := os.Readlink(fd); to == path {
+				return
+			}
+		}
+		if len(open) == 0 {
+			t.Fatalf("the process has ended and never opened %s", path)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-poll.C:
+		}
+	}
+}
+
+// TestSecondSignal: one that waits for ever ends at the second signal, and says
+// what puts the cluster back.
+func TestSecondSignal(t *testing.T) {
+	c := exec.CommandContext(t.Context(), os.Args[0])
+	c.Env = append(os.Environ(), asMain+"=stuck")
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if said = append(said, lines.Text()); len(said) <= 2 { // "ready", then what is put back
+			if err := c.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = c.Wait()
+	want := []string{"ready", "heddle: putting back: labels; a second signal ends this at once", "heddle: ended before that was done; heddle labels restore"}
+	if c.ProcessState.ExitCode() != exitFailed || !slices.Equal(said, want) {
+		t.Errorf("%v, said %q, want exit code %d and %q", err, said, exitFailed, want)
+	}
+}
+
+// stuck is a command that changes a cluster and does not heed its context.
+func stuck() {
+	c := cli.NewContext(newApp(), nil, &cli.Context{Context: interruptible(os.Exit)})
+	putsBack(c, "labels", "heddle labels restore")
+	fmt.Fprintln(stderr, "ready")
+	select {}
+}
+
+// TestInterruptedExport: an export that has begun to write leaves nothing.
+func TestInterruptedExport(t *testing.T) {
+	// More than all buffers on the way hold, so that some is written.
+	events := slices.Repeat([]traces.Event{&traces.Note{T: 1, Text: strings.Repeat("x", 1000)}}, 4000)
+	var input bytes.Buffer
+	if err := tracefile.WriteLines(&input, traces.Header{}, slices.Values(events)); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"jsonl", "perfetto", "parquet"} {
+		t.Run(form, func(t *testing.T) {
+			dir := t.TempDir()
+			fifo := filepath.Join(dir, "fifo")
+			if err := unix.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c := program(t, "trace", "export", "--to", form, "-o", filepath.Join(dir, "out"), fifo)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			feed, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer feed.Close()
+			if _, err := feed.Write(input.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			if now := names(t, dir); len(now) != 2 || now[0] != ".out" && !strings.HasPrefix(now[0], ".out.") {
+				t.Errorf("while it is written there is %q, want a hidden file beside the input", now)
+			}
+			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Wait(); c.ProcessState.ExitCode() != exitFailed {
+				t.Errorf("%v, want exit code %d", err, exitFailed)
+			}
+			if left := names(t, dir); !slices.Equal(left, []string{"fifo"}) {
+				t.Errorf("there is %q, want the input alone", left)
+			}
+		})
+	}
+}
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestJSON: what prints a result prints it as one JSON value too, with keys that
+// begin with a small letter and have no other separators.
+func TestJSON(t *testing.T) {
+	const (
+		prints  = "prints no result of its own"
+		cluster = "needs a cluster; its keys are tested where the type is"
+	)
+	table := map[string]struct {
+		args []string
+		code int
+		why  string // it is not run, or has no --json
+	}{
+		"agent":           {why: prints},
+		"bench":           {why: "TestBenchJSON"},
+		"capture":         {why: cluster},
+		"compare":         {args: []string{oneRepeat}},
+		"completion bash": {why: prints},
+		"completion fish": {why: prints},
+		"completion zsh":  {why: prints},
+		"demo":            {why: cluster},
+		"doctor":          {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
+		"fidelity":        {args: []string{"../../harness/fidelity/testdata/run"}},
+		"lab down":        {why: prints},
+		"lab env":         {why: cluster},
+		"lab exec":        {why: prints},
+		"lab kill":        {why: prints},
+		"lab set":         {why: prints},
+		"lab start":       {why: prints},
+		"lab status":      {why: cluster},
+		"lab up":          {why: cluster},
+		"labels prepare":  {why: cluster},
+		"labels restore":  {why: cluster},
+		"labels show":     {why: cluster},
+		"models":          {},
+		"paper":           {},
+		"replay":          {args: []string{"run.trace"}},
+		"run":             {why: cluster},
+		"trace check":     {args: []string{"run.trace"}},
+		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
+		"trace export":    {why: prints},
+		"trace import":    {args: []string{"-o", "imported.trace", "jobs.tsv"}},
+		"trace info":      {args: []string{"run.trace"}},
+		"trace repair":    {args: []string{"run.trace"}},
+	}
+	dir := t.TempDir()
+	if err := tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)); err != nil {
+		t.Fatal(err)
+	}
+	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
+	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, command := range leaves() {
+		row, known := table[name]
+		if !known {
+			t.Errorf("heddle %s: what does it print as JSON? it is not in the table", name)
+			continue
+		}
+		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
+		if has == (row.why == prints) {
+			t.Errorf("heddle %s: has --json: %v; %s", name, has, row.why)
+		}
+		if row.why != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			args := append(strings.Fields(name), "--json")
+			for _, a := range row.args {
+				if strings.HasPrefix(a, "../") {
+					a, _ = filepath.Abs(a)
+				}
+				args = append(args, a)
+			}
+			c := program(t, args...)
+			c.Dir = dir
+			code, out, said := ended(t, c)
+			if code != row.code {
+				t.Fatalf("exit code %d, want %d: %s", code, row.code, said)
+			}
+			dec := json.NewDecoder(strings.NewReader(out))
+			var value any
+			if err := dec.Decode(&value); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+			if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+				t.Errorf("more than one value: %v", err)
+			}
+			typed := regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
+			for key := range keys(value) {
+				if !typed.MatchString(key) {
+					t.Errorf("key %q", key)
+				}
+			}
+		})
+	}
+}
+
+// keys are all keys of objects in a JSON value, but those of maps from names.
+func keys(value any) map[string]bool {
+	found := map[string]bool{}
+	switch v := value.(type) {
+	case []any:
+		for _, e := range v {
+			maps.Copy(found, keys(e))
+		}
+	case map[string]any:
+		for k, e := range v {
+			found[k] = true
+			maps.Copy(found, keys(e))
+		}
+	}
+	return found
+}
+
+// TestHostileText: neither what a trace holds nor what a server says reaches
+// the terminal as it is.
+func TestHostileText(t *testing.T) {
+	const hostile = "a\x1b]0;title\x07\x1b[2Jb\u009b31m\u202ecod\x7f\r!"
+	const shown = `a\u001b]0;title\u0007\u001b[2Jb\u009b31m\u202ecod\u007f\u000d!`
+	dir := t.TempDir()
+	events := realEvents(t)
+	for _, e := range events {
+		if s, ok := e.(*traces.JobSubmitted); ok {
+			s.Name = hostile
+		}
+	}
+	path := filepath.Join(dir, "run.trace")
+	if err := tracefile.WriteFile(path, traces.Header{Origin: traces.Recovered, Model: "yarn"}, events); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		if err := json.NewEncoder(w).Encode(map[string]any{"RemoteException": map[string]string{"exception": hostile, "message": hostile}}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	file := filepath.Join(dir, "cluster.yaml")
+	text := "name: far\nresourceManagers: [" + server.URL + "]\nnameNodes: [127.0.0.1:1]\nhistoryServer: " + server.URL + "\nuser: nobody\nhadoop: {home: ., conf: .}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	control := regexp.MustCompile(`[^\P{C}\n\t]`)
+	for _, args := range [][]string{
+		{"trace", "info", path},
+		{"trace", "info", hostile},
+		{"replay", path},
+		{hostile},
+		{"models", hostile},
+		{"doctor", "--cluster", file},
+		{"labels", "show", "--cluster", file},
+		{"capture", "--cluster", file, "--live", "--runs", filepath.Join(dir, "runs")},
+	} {
+		_, out, said := ended(t, program(t, args...))
+		if bad := control.FindString(out + said); bad != "" {
+			t.Errorf("heddle %q prints %q: %q", args, bad, out+said)
+		}
+		if args[0] == "trace" && args[2] == path && !strings.Contains(out, shown) {
+			t.Errorf("heddle %q prints %q, want %q in it", args, out, shown)
+		}
+	}
+	// JSON has the value as it is.
+	_, out, _ := ended(t, program(t, "trace", "info", "--json", path))
+	var info struct {
+		List []struct{ Name string } `json:"jobList"`
+	}
+	if err := json.Unmarshal([]byte(out), &info); err != nil || len(info.List) == 0 || info.List[0].Name != hostile {
+		t.Errorf("JSON: %v, %+v, want the name %q", err, info.List, hostile)
+	}
+}
+
+// TestEscaper cuts text into pieces: what is written does not depend on where.
+func TestEscaper(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		file, err := os.CreateTemp("", "escaper-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(file.Name())
+		defer file.Close()
+		e := &escaper{out: file}
+		for rest := []byte(text); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			if wrote, err := e.Write(rest[:n]); wrote != n || err != nil {
+				t.Fatal(wrote, err)
+			}
+			rest = rest[n:]
+		}
+		if err := e.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != escape(text) {
+			t.Errorf("in pieces %q, whole %q", got, escape(text))
+		}
+		if escape(escape(text)) != escape(text) {
+			t.Errorf("%q is escaped again", escape(text))
+		}
+	})
+}
+
+// TestCompletion completes command lines as bash does.
+func TestCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	// The shell finds this test binary as heddle.
+	bin := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(bin, "heddle")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line string // words, the last one is completed
+		want []string
+	}{
+		{"heddle rep", []string{"replay"}},
+		{"heddle trace ", []string{"info", "check", "repair", "cut", "import", "export", "help", "h"}},
+		{"heddle trace re", []string{"repair"}},
+		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},
+		{"heddle trace check --", []string{"--json", "--help"}},
+		{"heddle lab exec r1n1 -- touch ", nil}, // and nothing is run
+	} {
+		script := `source <(heddle completion bash) && complete -p heddle >/dev/null || exit 9
+			COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _heddle; printf '%s\n' "${COMPREPLY[@]}"`
+		cmd := exec.CommandContext(t.Context(), bash, append([]string{"-c", script, "bash"}, strings.Split(c.line, " ")...)...)
+		cmd.Env = append(os.Environ(), asMain+"=1", "PATH="+bin+":"+os.Getenv("PATH"))
+		code, out, said := ended(t, cmd)
+		if got := strings.Fields(out); code != 0 || !slices.Equal(got, c.want) {
+			t.Errorf("%q: code %d, %q, want %q; %s", c.line, code, got, c.want, said)
+		}
+	}
+	for _, shell := range []string{"zsh", "fish"} {
+		code, out, said := ended(t, program(t, "completion", shell))
+		if code != 0 || !strings.Contains(out, "heddle") {
+			t.Errorf("%s: code %d, %q, %s", shell, code, out, said)
+			continue
+		}
+		if path, err := exec.LookPath(shell); err == nil {
+			check := exec.CommandContext(t.Context(), path, "-n")
+			check.Stdin = strings.NewReader(out)
+			if code, _, said := ended(t, check); code != 0 {
+				t.Errorf("%s does not take its script: %s", shell, said)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// All that commands print goes through these. Names of jobs and messages of
+// servers are printed too, and a terminal would obey what is in them.
+var (
+	stdout = &escaper{out: os.Stdout}
+	stderr = &escaper{out: os.Stderr}
+)
+
+// escaper writes text with all control characters but line feeds and tabs
+// escaped, those that change the direction of text among them. JSON stays JSON
+// of the same value, since the escapes are JSON's.
+type escaper struct {
+	mu   sync.Mutex
+	out  *os.File
+	rest []byte // the beginning of a character whose end is not written yet
+}
+
+// Write implements io.Writer.
+func (e *escaper) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	text := append(e.rest, p...)
+	whole := len(text)
+	for i := max(0, whole-utf8.UTFMax); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			whole = i
+		}
+	}
+	_, err := io.WriteString(e.out, escape(string(text[:whole])))
+	e.rest = bytes.Clone(text[whole:])
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what was the beginning of a character and stayed so.
+func (e *escaper) Flush() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, err := io.WriteString(e.out, escape(string(e.rest)))
+	e.rest = nil
+	return err
+}
+
+// escape is text as an escaper writes it.
+func escape(text string) string {
+	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case !mustEscape(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func mustEscape(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// isTerminal says whether a command's output goes to a terminal.
+func isTerminal(out io.Writer) bool {
+	e, ok := out.(*escaper)
+	return ok && term.IsTerminal(int(e.out.Fd()))
+}
+
+// asIs is out without escapes, for what another program reads or what was
+// escaped before.
+func asIs(out io.Writer) io.Writer {
+	if e, ok := out.(*escaper); ok {
+		return e.out
+	}
+	return out
+}
+
+// warn prints warnings of a command.
+func warn(c *cli.Context, warnings ...string) {
+	for _, w := range warnings {
+		fmt.Fprintln(c.App.ErrWriter, "warning:", w)
+	}
+}
+
+// printResult prints a command's result as JSON or as text.
+func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
+	if c.Bool("json") {
+		return printJSON(c.App.Writer, v)
+	}
+	return text(c.App.Writer)
+}
+
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,121 @@
+// Package outfile writes files and folders that get their name only once they
+// are whole: nobody takes half a file for a finished one.
+//
+// Until then they have a hidden name beside their own. A process that is told
+// to end at once calls RemoveUnfinished first.
+package outfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// Replace writes a file. One of that name is replaced.
+func Replace(path string, write func(*os.File) error) error {
+	f, err := begin(func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), pattern(path)) })
+	if err != nil {
+		return err
+	}
+	defer end(f.Name())
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return rename(f.Name(), path)
+}
+
+// Create writes a file. One of that name is an error, which is os.ErrExist.
+func Create(path string, write func(*os.File) error) error {
+	if err := absent(path); err != nil {
+		return err
+	}
+	return Replace(path, write)
+}
+
+// CreateFolder makes a folder, which write fills. A file or folder of that name
+// is an error, which is os.ErrExist.
+func CreateFolder(path string, write func(folder string) error) error {
+	if err := absent(path); err != nil {
+		return err
+	}
+	folder, err := begin(func() (*os.File, error) {
+		name, err := os.MkdirTemp(filepath.Dir(path), pattern(path))
+		if err != nil {
+			return nil, err
+		}
+		return os.Open(name)
+	})
+	if err != nil {
+		return err
+	}
+	defer end(folder.Name())
+	defer folder.Close()
+	if err := write(folder.Name()); err != nil {
+		return err
+	}
+	if err := errors.Join(folder.Chmod(0o755), folder.Sync()); err != nil {
+		return err
+	}
+	return rename(folder.Name(), path)
+}
+
+// unfinished are the files and folders that still have their hidden names.
+var unfinished = struct {
+	sync.Mutex
+	paths map[string]bool
+}{paths: map[string]bool{}}
+
+// RemoveUnfinished removes what has not got its name. The process has to end
+// after it: nothing can be begun any more.
+func RemoveUnfinished() {
+	unfinished.Lock() // and never unlocked
+	for path := range unfinished.paths {
+		os.RemoveAll(path)
+	}
+}
+
+func begin(create func() (*os.File, error)) (*os.File, error) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	f, err := create()
+	if err == nil {
+		unfinished.paths[f.Name()] = true
+	}
+	return f, err
+}
+
+// end removes what is left under a hidden name: nothing where it was renamed.
+func end(path string) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	os.RemoveAll(path)
+	delete(unfinished.paths, path)
+}
+
+// rename gives a file its name, which lasts when it returns.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+func absent(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return &fs.PathError{Op: "create", Path: path, Err: syscall.EEXIST}
+	}
+	return nil
+}
+
+func pattern(path string) string { return "." + filepath.Base(path) + ".*" }

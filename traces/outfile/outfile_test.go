@@ -1,0 +1,66 @@
+package outfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestNamedOnceWhole looks at the folder before, while and after something is
+// written, by each function, with and without a failure.
+func TestNamedOnceWhole(t *testing.T) {
+	failure := errors.New("no")
+	file := func(fail error) func(*os.File) error {
+		return func(f *os.File) error {
+			_, err := f.WriteString("new")
+			return errors.Join(err, fail)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		write func(path string, fail error) error
+		want  error // where there is one already
+	}{
+		{"Replace", func(path string, fail error) error { return Replace(path, file(fail)) }, nil},
+		{"Create", func(path string, fail error) error { return Create(path, file(fail)) }, os.ErrExist},
+		{"CreateFolder", func(path string, fail error) error {
+			return CreateFolder(path, func(folder string) error {
+				return errors.Join(os.WriteFile(filepath.Join(folder, "table"), []byte("new"), 0o644), fail)
+			})
+		}, os.ErrExist},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "a")
+			if err := c.write(path, failure); !errors.Is(err, failure) {
+				t.Errorf("a write that failed: %v", err)
+			}
+			if left := names(t, folder); len(left) > 0 {
+				t.Errorf("a write that failed leaves %q", left)
+			}
+			if err := c.write(path, nil); err != nil {
+				t.Error(err)
+			}
+			if left := names(t, folder); !slices.Equal(left, []string{"a"}) {
+				t.Errorf("there is %q, want a alone", left)
+			}
+			if err := c.write(path, nil); !errors.Is(err, c.want) {
+				t.Errorf("where there is one already: %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func names(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
