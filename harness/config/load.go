@@ -15,6 +15,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"heddle/harness/internal/nearest"
 )
 
 // maxFileBytes is far above any file a person or an inventory writes.
@@ -147,11 +149,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 	d.entries(n, path, known, func(key string, at *token.Position, value ast.Node) {
 		i, ok := fields[key]
 		if !ok {
-			hint := "known here: " + strings.Join(known, ", ")
-			if near := nearest(key, known); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			d.report(at, path, "unknown key %q; %s", key, hint)
+			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))
 			return
 		}
 		d.value(value, v.Field(i), join(path, key))

@@ -280,7 +280,9 @@ func TestCalibrationFile(t *testing.T) {
 }
 
 func FuzzReadCalibration(f *testing.F) {
-	f.Add([]byte(`{"format":1,"workloads":[{"workload":"wordcount","map":{"fixedMs":1e3,"msPerMiB":2,"spread":[0.5,1,2]},"reduce":{"fixedMs":1}}]}`))
+	const figure, phase = `{"value":1,"samples":1,"error":1}`, `{"samples":1,"fixedMs":1e3,"msPerMiB":2,"errorPct":1,"sharedPct":1,"spread":[0.5,1,2],"corrected":1}`
+	f.Add([]byte(`{"format":1,"traces":[],"sharing":0.5,"sharingSpread":{"0":1},"misfitPct":1,"amStartMs":` + figure + `,"finishMs":` + figure + `,"turnoverMs":` + figure +
+		`,"taskStartMs":` + figure + `,"launchMs":1,"labelMs":` + figure + `,"workloads":[{"workload":"wordcount","jobs":1,"mapOutputPerByte":1,"reduceOutputPerByte":1,"map":` + phase + `,"reduce":` + phase + `}]}`))
 	f.Add([]byte(`{"format":1,"sharing":-1}`))
 	f.Add([]byte(`{"format":2}`))
 	x, err := Load(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle"))
