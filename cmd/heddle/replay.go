@@ -226,6 +226,9 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 			if fitted, err = t.Calibrate(modelled); err != nil {
 				return nil, err
 			}
+			for _, w := range fitted.Warnings {
+				fmt.Fprintln(os.Stderr, "warning:", w)
+			}
 		}
 		for _, m := range models {
 			for _, seed := range seeds {

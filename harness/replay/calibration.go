@@ -249,8 +249,12 @@ func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	return node, am, async
 }
 
+// longestBeat is that of a daemon's heartbeat: Hadoop takes a node for lost that
+// is silent for as long.
+const longestBeat = 10 * time.Minute
+
 func setting(t *Trace, name string, otherwise int32) int32 {
-	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 {
+	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 && v <= longestBeat.Milliseconds() {
 		return int32(v)
 	}
 	return otherwise

@@ -92,7 +92,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 		m.asFollowed(list)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("trace %s: none of its jobs has a task", m.Trace.Name)
+		return nil, fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
 	}
 	return list, nil
 }

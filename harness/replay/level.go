@@ -101,7 +101,7 @@ func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 
 // fitRates fits rates to differences between levels.
 func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
-	costs := levelCosts(list)
+	costs := levelCosts(rateCost.tellers(list))
 	fits := c.rateFits(list, given)
 	for _, f := range fits {
 		if d, stderr, ok := f.difference(costs); ok && d > 2*stderr {
