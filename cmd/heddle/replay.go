@@ -38,6 +38,7 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: what ApplicationMasters read of where input is", Value: replay.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "only fit what things cost to the traces, and print it"},
 			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
+			&cli.StringFlag{Name: "workload", Usage: "with --calibration: `NAME` of one of its workloads, whose cost a byte stands in for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
@@ -142,6 +143,11 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	for _, o := range outcomes {
+		for _, w := range o.Warnings {
+			fmt.Fprintln(os.Stderr, "warning:", w)
+		}
+	}
 	if out != "" {
 		if recorded == nil {
 			recorded = sorter.WriteFile(out, outcomes[0].Header, nil)
@@ -234,7 +240,7 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 			for _, seed := range seeds {
 				x := replay.Config{
 					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
-					Calibration: fitted, Modelled: modelled, Follow: c.Bool("follow"),
+					Calibration: fitted, Modelled: modelled, Workload: c.String("workload"), Follow: c.Bool("follow"),
 					Interrupted: c.Context.Err,
 				}
 				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {

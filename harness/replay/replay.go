@@ -52,6 +52,10 @@ type Config struct {
 	Calibration *Calibration
 	// Modelled has tasks take what Calibration says instead of what was recorded.
 	Modelled bool
+	// Workload is one of Calibration's, whose tasks' time stands in for that of
+	// jobs of workloads that Calibration lacks, "" for none. Such jobs put out what
+	// they did.
+	Workload string
 	// Interrupted as in sim.Config.
 	Interrupted func() error
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
