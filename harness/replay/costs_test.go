@@ -84,8 +84,10 @@ func TestTurnover(t *testing.T) {
 		}, samples: 2, meanMs: 500},
 		// Two slots are idle for an hour before one of them turns over.
 		"room that was free for long": {list: []ran{
-			{1, 10, "a", 11, 20, false}, {1, 10, "a", 11, 21, false},
-			{2, hours(1), "a", hours(1) + 1, hours(1) + 9, false}, {2, hours(1), "a", hours(1) + 9.5, hours(1) + 18, false},
+			{1, 10, "a", 11, 20, false},
+			{1, 10, "a", 11, 21, false},
+			{2, hours(1), "a", hours(1) + 1, hours(1) + 9, false},
+			{2, hours(1), "a", hours(1) + 9.5, hours(1) + 18, false},
 		}, samples: 1, meanMs: 500},
 		// A reduce was not waited for while maps ran.
 		"reduces after the last map": {list: []ran{
