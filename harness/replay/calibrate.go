@@ -195,7 +195,7 @@ func (t *Trace) turnovers() []float64 {
 		}
 		ends[a.Node] = list
 		if n := len(room) - 1; n >= 0 {
-			if s, ok := since[a.ID.Job]; ok && !tried[a.ID.Task] && s[a.ID.Kind] <= room[n] {
+			if s, ok := since[a.ID.Job]; ok && a.ID.Kind.Valid() && !tried[a.ID.Task] && s[a.ID.Kind] <= room[n] {
 				turns = append(turns, float64(a.Start-room[n])/1e6)
 			}
 			room = room[:n]

@@ -310,13 +310,11 @@ func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 func (m *jobMaker) model(j *Job, x *sim.Job) error {
 	w := m.Calibration.workload(j.workload())
 	standIn := w == nil
-	switch {
-	case standIn && m.Workload == "":
+	if standIn {
+		w = m.Calibration.workload(m.Workload)
+	}
+	if w == nil || standIn && m.Workload == "" {
 		return fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, j.workload(), m.Calibration.names())
-	case standIn:
-		if w = m.Calibration.workload(m.Workload); w == nil {
-			return fmt.Errorf("replay: no workload %q in the calibration, which has %s", m.Workload, m.Calibration.names())
-		}
 	}
 	key := m.compute.At(traces.HashName(string(j.Job)))
 	x.MapWork = make([]sim.Work, x.Maps)

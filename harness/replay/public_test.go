@@ -46,12 +46,12 @@ func imported(t *testing.T, nodes int, files ...string) *Trace {
 var lists = []struct {
 	name     string
 	lab      bool
-	modelled bool
+	workload string // "": not modelled
 	speed    float64
 }{
 	{name: "as imported"},
 	{name: "the lab's costs", lab: true},
-	{name: "modelled", lab: true, modelled: true, speed: 10},
+	{name: "modelled", lab: true, workload: "wordcount", speed: 10},
 }
 
 // TestPublicTraces replays all public traces under every model: every task that
@@ -91,7 +91,7 @@ func TestPublicTraces(t *testing.T) {
 						if l.lab {
 							costs = labCosts(t)
 						}
-						public(t, list, &Config{Trace: x, Model: model, Calibration: costs, Modelled: l.modelled, Workload: "wordcount", Change: Change{Speed: l.speed}})
+						public(t, list, &Config{Trace: x, Model: model, Calibration: costs, Modelled: l.workload != "", Workload: l.workload, Change: Change{Speed: l.speed}})
 					})
 				}
 			}

@@ -108,6 +108,12 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		withIt.Calibration = fitted
 		c = &withIt
 	}
+	if c.Workload != "" && !c.Modelled {
+		return nil, h, fmt.Errorf("replay: workload %s stands in for none while tasks take as long as they did; give a calibration, so that they take what it says", c.Workload)
+	}
+	if c.Workload != "" && c.Calibration.workload(c.Workload) == nil {
+		return nil, h, fmt.Errorf("replay: no workload %q in the calibration, which has %s", c.Workload, c.Calibration.names())
+	}
 	machines, err := machines(c.Trace, &c.Change)
 	if err != nil {
 		return nil, h, err

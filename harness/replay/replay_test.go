@@ -84,9 +84,11 @@ func TestCalibrateRecovers(t *testing.T) {
 	}
 }
 
-// TestFitRates has the rates of a disk and an uplink found by what maps took at
-// each level.
-func TestFitRates(t *testing.T) {
+// byLevel is a trace of maps of so many bytes, of which one reads from the cache in
+// 4 s, one from the disk in 5, one from elsewhere in 7, and so on, give or take 50
+// ms.
+func byLevel(t *testing.T, bytes int64) *Trace {
+	t.Helper()
 	h := traces.Header{Model: "yarn", Actuator: "none"}
 	for _, n := range []traces.NodeFacts{{Node: "a", Rack: "/1"}, {Node: "b", Rack: "/2"}} {
 		n.MemoryBytes, n.VCores, n.Worker = 1<<30, 1, true
@@ -98,14 +100,12 @@ func TestFitRates(t *testing.T) {
 		task := traces.Task{Job: "job_1_0001", Index: i}
 		a := traces.Attempt{Task: task}
 		level := []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelOff}[i%3]
-		// 8 MiB: 4 s from the cache, 1 s more from the disk, 2 s more from elsewhere;
-		// give or take 50 ms.
 		took := traces.Time(4000+[]int{0, 1000, 3000}[i%3]+[]int{-50, 50}[i%2]) * 1e6
 		hosts := []traces.Node{"a"}
 		if level == traces.LevelOff {
 			hosts = []traces.Node{"b"}
 		}
-		events = append(events, &traces.TaskScheduled{Task: task, LengthBytes: 8 << 20, SplitHosts: hosts},
+		events = append(events, &traces.TaskScheduled{Task: task, LengthBytes: bytes, SplitHosts: hosts},
 			&traces.AttemptStarted{T: at, Attempt: a, Node: "a", ReplicaLocality: level},
 			&traces.AttemptFinished{T: at + took, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 		at += took + 1e9
@@ -115,6 +115,13 @@ func TestFitRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return x
+}
+
+// TestFitRates has the rates of a disk and an uplink found by what maps took at
+// each level.
+func TestFitRates(t *testing.T) {
+	x := byLevel(t, 8<<20)
 	c := &Calibration{}
 	c.fitRates([]*Trace{x}, &Change{})
 	for what, rate := range map[string][2]int64{"disk": {c.DiskBytesPerSec, 8 << 20}, "uplink": {c.UplinkBytesPerSec, 4 << 20}} {
@@ -124,6 +131,11 @@ func TestFitRates(t *testing.T) {
 	}
 	if c.LinkBytesPerSec != 0 {
 		t.Errorf("a link of %d bytes/s, but no map read over one alone", c.LinkBytesPerSec)
+	}
+
+	c = &Calibration{}
+	if c.fitRates([]*Trace{byLevel(t, 64<<10)}, &Change{}); c.DiskBytesPerSec+c.UplinkBytesPerSec != 0 || len(c.Warnings) != 2 {
+		t.Errorf("disk %d, uplink %d bytes/s, warnings %q: a second for 64 KiB is no disk's or link's", c.DiskBytesPerSec, c.UplinkBytesPerSec, c.Warnings)
 	}
 
 	x.Header.Cluster.Disks = []traces.DiskFacts{{Node: "a", BytesPerSec: 9 << 20}}
