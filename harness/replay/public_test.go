@@ -56,7 +56,8 @@ var lists = []struct {
 
 // TestPublicTraces replays all public traces under every model: every task that
 // had succeeded does, within what bounds allow. Where the cluster has room to
-// spare, a list of a day's jobs takes the day.
+// spare, a list of a day's jobs takes the day, and what its longest jobs take
+// besides: of FB-2010 the import makes up a reduce that writes 1.5 TB in 24 hours.
 func TestPublicTraces(t *testing.T) {
 	for _, c := range []struct {
 		nodes int
@@ -156,9 +157,9 @@ func public(t *testing.T, list bool, c *Config) {
 	}
 	t.Logf("%s: makespan %.0f s (%.0f to %.0f), mean completion %.1f s, load %.0f %%, arrivals over %.0f s; took %v", c.Model.Model,
 		float64(r.MakespanMs)/1000, limits.leastMs/1000, limits.mostMs/1000, mean/1000, 100*limits.load, span/1000, time.Since(began).Round(time.Millisecond))
-	if off := float64(r.MakespanMs)/span - 1; list && limits.load < 0.6 && off > 0.05 {
-		t.Errorf("%s: a makespan of %.0f s, %.0f %% more than the %.0f s over which jobs arrive, at %.0f %% of load",
-			c.Model.Model, float64(r.MakespanMs)/1000, 100*off, span/1000, 100*limits.load)
+	if off := float64(r.MakespanMs)/limits.leastMs - 1; list && limits.load < 0.6 && off > 0.05 {
+		t.Errorf("%s: a makespan of %.0f s, %.0f %% more than the %.0f s that arrivals and the longest jobs take, at %.0f %% of load",
+			c.Model.Model, float64(r.MakespanMs)/1000, 100*off, limits.leastMs/1000, 100*limits.load)
 	}
 }
 
