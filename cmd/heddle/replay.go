@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +12,6 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
-	"heddle/harness/sched"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -39,6 +38,7 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: what ApplicationMasters read of where input is", Value: replay.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "only fit what things cost to the traces, and print it"},
 			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
+			&cli.StringFlag{Name: "workload", Usage: "with --calibration: `NAME` of one of its workloads, whose cost a byte stands in for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
 			jsonFlag(),
@@ -142,6 +142,11 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	for _, o := range outcomes {
+		for _, w := range o.Warnings {
+			fmt.Fprintln(os.Stderr, "warning:", w)
+		}
+	}
 	if out != "" {
 		if recorded == nil {
 			recorded = sorter.WriteFile(out, outcomes[0].Header, nil)
@@ -224,12 +229,15 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 			if fitted, err = t.Calibrate(modelled); err != nil {
 				return nil, err
 			}
+			for _, w := range fitted.Warnings {
+				fmt.Fprintln(os.Stderr, "warning:", w)
+			}
 		}
 		for _, m := range models {
 			for _, seed := range seeds {
 				x := replay.Config{
 					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
-					Calibration: fitted, Modelled: modelled, Follow: c.Bool("follow"),
+					Calibration: fitted, Modelled: modelled, Workload: c.String("workload"), Follow: c.Bool("follow"),
 					Interrupted: c.Context.Err,
 				}
 				if len(c.StringSlice("model")) == 0 && x.Actuator == "" {
@@ -242,45 +250,28 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 	return configs, nil
 }
 
-// modelsOf are the models to replay a trace under.
+// modelsOf are the models to replay a trace under: by default its own, of which
+// --param changes parameters like those of any other.
 func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
-	names := c.StringSlice("model")
-	if len(names) == 0 {
+	var models []config.Model
+	for _, name := range c.StringSlice("model") {
+		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
+	}
+	if len(models) == 0 {
 		own := replay.OwnModel(t)
+		own.Params = maps.Clone(own.Params)
+		if own.Params == nil {
+			own.Params = map[string]string{}
+		}
 		if c.IsSet("splits") {
 			own.Splits = c.String("splits")
 		}
-		return []config.Model{own}, nil
-	}
-	var models []config.Model
-	for _, name := range names {
-		models = append(models, config.Model{Label: name, Model: name, Params: map[string]string{}, Splits: c.String("splits")})
+		models = append(models, own)
 	}
 	for _, text := range c.StringSlice("param") {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return nil, fmt.Errorf("--param %s: want NAME=VALUE or MODEL.NAME=VALUE", text)
-		}
-		model, param, only := strings.Cut(name, ".")
-		if !only {
-			param = name
-		}
-		found := false
-		for i := range models {
-			if (!only || models[i].Model == model) && hasParam(models[i].Model, param) {
-				models[i].Params[param] = value
-				found = true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("--param %s: no model that is asked for has parameter %s; heddle models says what they have", text, param)
+		if err := config.SetParam(models, text); err != nil {
+			return nil, fmt.Errorf("--param %s: %w", text, err)
 		}
 	}
 	return models, nil
-}
-
-func hasParam(model, param string) bool {
-	return slices.ContainsFunc(sched.List(), func(i sched.Info) bool {
-		return i.Name == model && slices.ContainsFunc(i.Params, func(p sched.Param) bool { return p.Name == param })
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/internal/nearest"
 	"heddle/harness/internal/units"
 	"heddle/harness/sched"
 	"heddle/hibench"
@@ -255,7 +256,7 @@ func oneOf(p *problems, path, value string, known ...string) {
 		return
 	}
 	hint := ""
-	if near := nearest(value, known); near != "" {
+	if near := nearest.Name(value, known); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)

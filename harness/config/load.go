@@ -14,6 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"heddle/harness/internal/nearest"
 )
 
 // Limits of a file. They are far above any that a person or an inventory
@@ -199,11 +201,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	d.entries(n, path, known, func(key string, at position, value *yaml.Node) {
 		i, ok := fields[key]
 		if !ok {
-			hint := "known here: " + strings.Join(known, ", ")
-			if near := nearest(key, known); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			d.report(at, path, "unknown key %q; %s", key, hint)
+			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))
 			return
 		}
 		d.value(value, v.Field(i), join(path, key))

@@ -1,13 +1,16 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
+	"heddle/harness/internal/nearest"
 	"heddle/harness/sched"
 )
 
@@ -88,6 +91,55 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	}
 	maps.Copy(params, m.Params)
 	return sched.New(m.Model, params)
+}
+
+// SetParam sets NAME=VALUE for those of the models that have the parameter, or
+// MODEL.NAME=VALUE for one. Their Params must not be nil.
+func SetParam(models []Model, text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return errors.New("want NAME=VALUE or MODEL.NAME=VALUE")
+	}
+	model, param, only := strings.Cut(name, ".")
+	if !only {
+		param = name
+	}
+	var names, known []string
+	found := false
+	for _, m := range models {
+		names = append(names, m.Model)
+		if only && m.Model != model {
+			continue
+		}
+		params := paramsOf(m.Model)
+		known = append(known, params...)
+		if slices.Contains(params, param) {
+			m.Params[param] = value
+			found = true
+		}
+	}
+	switch {
+	case found:
+		return nil
+	case only && !slices.Contains(names, model):
+		return fmt.Errorf("the replay is under no model %q; %s", model, nearest.Hint(model, names))
+	case len(known) == 0:
+		return fmt.Errorf("model %s has no parameters; --model names one that does, see heddle models", strings.Join(names, ", "))
+	}
+	slices.Sort(known)
+	return fmt.Errorf("model %s has no parameter %q; %s", strings.Join(names, ", "), param, nearest.Hint(param, slices.Compact(known)))
+}
+
+func paramsOf(model string) []string {
+	var names []string
+	for _, info := range sched.List() {
+		for _, p := range info.Params {
+			if info.Name == model {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
 }
 
 // Clusters are the clusters that the models run on, the experiment's own first.

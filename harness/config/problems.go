@@ -90,38 +90,3 @@ var (
 func blot(line string) string {
 	return userInfo.ReplaceAllString(secretValue.ReplaceAllString(line, "${1}***"), "${1}***@")
 }
-
-// nearest returns the candidate that name was most likely meant to be, or "".
-func nearest(name string, candidates []string) string {
-	best, bestDistance := "", max(2, len(name)/3)+1
-	for _, c := range candidates {
-		if len(name) > 2 && strings.HasPrefix(c, name) {
-			return c
-		}
-		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

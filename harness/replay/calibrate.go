@@ -23,6 +23,9 @@ import (
 // most alike; where all nodes are on one machine, what makes replays the most like
 // the traces. For each trace is replayed and the figures are corrected until
 // attempts take as long as they did.
+//
+// What a trace's header says was made up is not fitted, nor a mean that cannot be:
+// warnings say so, and the simulator's default stands.
 func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	c, err := calibrateCosts(list, cluster)
 	if err != nil {
@@ -52,6 +55,9 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 // cluster's own machinery: no more is fitted then to a trace that is too large
 // to be replayed for corrections.
 func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
+	if modelled && !workloadCost.told(t) {
+		return nil, fmt.Errorf("calibrate: trace %s: what its tasks take was made up, so nothing can be fitted to it; replay it with durations as recorded, or with a calibration that was fitted to measured runs", t.Name)
+	}
 	if !modelled && t.tasks() > correctable {
 		return calibrateCosts([]*Trace{t}, Change{})
 	}
@@ -71,6 +77,7 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	for _, t := range list {
 		c.Traces = append(c.Traces, t.Name)
 	}
+	c.Warnings = madeUp(list)
 	c.fitCosts(list)
 	return c, nil
 }
@@ -78,29 +85,47 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 // fitCosts fits what does not depend on workloads.
 func (c *Calibration) fitCosts(list []*Trace) {
 	var start, finish, turn, label []float64
-	for _, t := range list {
+	for _, t := range amStartCost.tellers(list) {
 		for _, j := range t.Jobs {
 			if j.Started > j.T {
 				start = append(start, float64(j.Started-j.T)/1e6)
 			}
+		}
+	}
+	for _, t := range finishCost.tellers(list) {
+		for _, j := range t.Jobs {
 			if end := j.lastEnd(); end > 0 && j.Finished >= end {
 				finish = append(finish, float64(j.Finished-end)/1e6)
 			}
 		}
-		turn = append(turn, t.turnovers()...)
+	}
+	waits := 0.0
+	for _, t := range labelCost.tellers(list) {
 		if t.Header.Actuator == ActuatorLabels && t.Header.Origin == traces.Measured {
 			for _, d := range t.Decisions {
 				label = append(label, float64(d.GrantedAt-d.T)/1e6)
 			}
 		}
 	}
-	c.AMStart, c.Finish, c.Turnover, c.Label = figure(start), figure(finish), figure(turn), figure(label)
-	waits := 0.0
-	for _, t := range list {
-		waits += c.waits(t) / float64(len(list))
+	tellers := turnoverCost.tellers(list)
+	for _, t := range tellers {
+		turn = append(turn, t.turnovers()...)
+	}
+	for _, f := range []struct {
+		figure  *Figure
+		cost    *cost
+		samples []float64
+	}{{&c.AMStart, &amStartCost, start}, {&c.Finish, &finishCost, finish}, {&c.Turnover, &turnoverCost, turn}, {&c.Label, &labelCost, label}} {
+		var refused string
+		if *f.figure, refused = f.cost.fit(f.samples); refused != "" {
+			c.Warnings = append(c.Warnings, refused)
+		}
+	}
+	for _, t := range tellers {
+		waits += c.waits(t) / float64(len(tellers))
 	}
 	c.LaunchMs = max(0, c.Turnover.Value-waits)
-	if len(label) > 0 {
+	if c.Label.Samples > 0 {
 		for i := range spreadPoints {
 			c.LabelQuantiles = append(c.LabelQuantiles, whole(stats.Quantile(label, float64(i)/(spreadPoints-1))))
 		}
@@ -136,35 +161,72 @@ func figure(xs []float64) Figure {
 	return f
 }
 
-// turnovers are the times, in ms, from an attempt's end to the next start in its
-// place. Those much longer than usual are left out: nothing waited.
+// turnovers are the times, in ms, from an attempt's end to the next start on its
+// node, if the task that started had waited since before that end. It could have
+// had the room at once, so the cluster took that time; a gap in which no task
+// waited is idle time, and no cost.
+//
+// A start is taken for the successor of the latest end: room that has long been
+// free stays out of it. Attempts at a task after its first are no successors, as
+// nobody knows since when they were wanted. Gaps that are much longer than usual
+// are left out: a model may leave room free while tasks wait, for their data or
+// by a queue's limit.
 func (t *Trace) turnovers() []float64 {
-	type change struct {
-		at    traces.Time
-		start bool
+	since := map[traces.JobID][2]traces.Time{}
+	for _, j := range t.Jobs {
+		since[j.Job] = j.waitsSince()
 	}
-	byNode := map[traces.Node][]change{}
-	for _, a := range t.launched() {
+	ends := map[traces.Node][]traces.Time{} // of attempts that ended, in order
+	for _, a := range t.attempts {
 		if a.End > 0 {
-			byNode[a.Node] = append(byNode[a.Node], change{a.Start, true}, change{a.End, false})
+			ends[a.Node] = append(ends[a.Node], a.End)
 		}
+	}
+	for _, list := range ends {
+		slices.Sort(list)
 	}
 	var turns []float64
-	for _, n := range t.Nodes {
-		list := byNode[n.Node]
-		slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-		var ended []traces.Time
-		for _, x := range list {
-			if !x.start {
-				ended = append(ended, x.at)
-			} else if len(ended) > 0 {
-				turns = append(turns, float64(x.at-ended[0])/1e6)
-				ended = ended[1:]
-			}
+	free := map[traces.Node][]traces.Time{} // since when, the latest last
+	tried := map[traces.Task]bool{}
+	for _, a := range t.launched() {
+		list, room := ends[a.Node], free[a.Node]
+		for len(list) > 0 && list[0] <= a.Start {
+			room, list = append(room, list[0]), list[1:]
 		}
+		ends[a.Node] = list
+		if n := len(room) - 1; n >= 0 {
+			if s, ok := since[a.ID.Job]; ok && a.ID.Kind.Valid() && !tried[a.ID.Task] && s[a.ID.Kind] <= room[n] {
+				turns = append(turns, float64(a.Start-room[n])/1e6)
+			}
+			room = room[:n]
+		}
+		free[a.Node] = room
+		tried[a.ID.Task] = true
 	}
 	usual := median(turns)
 	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
+}
+
+// waitsSince is from when on the job's tasks of each kind surely wait for room
+// until they start.
+//
+// Maps are asked for together: when the first of them was scheduled, all waited.
+// Each task's own time does not say that, since under Hadoop 1 it is when the task
+// was given to a node. Reduces may be held back until the last map has ended.
+func (j *Job) waitsSince() [2]traces.Time {
+	var since [2]traces.Time
+	for k, tasks := range j.Tasks {
+		since[k] = math.MaxInt64
+		for i := range tasks {
+			if t := &tasks[i]; t.Scheduled > 0 {
+				since[k] = min(since[k], t.Scheduled)
+			} else if t.Won != nil {
+				since[k] = min(since[k], t.Won.Start)
+			}
+		}
+	}
+	since[traces.Reduce] = max(since[traces.Reduce], j.lastMap())
+	return since
 }
 
 // launched are the attempts in order of their start.
@@ -227,7 +289,7 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
 	most, n := math.Inf(1), 0
-	for _, t := range list {
+	for _, t := range taskStartCost.tellers(list) {
 		for _, a := range t.attempts {
 			if a.Outcome == traces.Succeeded && a.End > a.Start {
 				most = min(most, a.Ms())
@@ -283,7 +345,7 @@ func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing
 	}
 	for _, s := range sharings(hostCores) {
 		perMap := map[string][]float64{}
-		for _, t := range list {
+		for _, t := range sharingCost.tellers(list) {
 			for _, m := range t.computed(s, 0, nil) {
 				if m.kind == traces.Map {
 					perMap[m.workload] = append(perMap[m.workload], m.ms)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"heddle/harness/internal/nearest"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/traces"
@@ -247,8 +249,12 @@ func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	return node, am, async
 }
 
+// longestBeat is that of a daemon's heartbeat: Hadoop takes a node for lost that
+// is silent for as long.
+const longestBeat = 10 * time.Minute
+
 func setting(t *Trace, name string, otherwise int32) int32 {
-	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 {
+	if v, err := strconv.ParseInt(t.Header.Settings[name], 10, 32); err == nil && v > 0 && v <= longestBeat.Milliseconds() {
 		return int32(v)
 	}
 	return otherwise
@@ -273,7 +279,14 @@ func ReadCalibration(path string) (*Calibration, error) {
 		return nil, fmt.Errorf("read calibration: %w", err)
 	}
 	c := new(Calibration)
-	if err := json.Unmarshal(data, c); err != nil {
+	err = json.Unmarshal(data, c)
+	if err == nil {
+		err = c.knows()
+	}
+	if err == nil {
+		err = checkKeys(data, reflect.TypeFor[Calibration](), "")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read calibration %s: %w", path, err)
 	}
 	if err := c.check(); err != nil {
@@ -282,12 +295,84 @@ func ReadCalibration(path string) (*Calibration, error) {
 	return c, nil
 }
 
-// check refuses what no calibration has: a figure that is negative, not finite
-// or too large to be a time.
-func (c *Calibration) check() error {
+// knows refuses a file of another format.
+func (c *Calibration) knows() error {
 	if c.Format < 1 || c.Format > calibrationFormat {
 		return fmt.Errorf("format %d: this heddle knows up to %d; is it a calibration, by heddle replay --calibrate?", c.Format, calibrationFormat)
 	}
+	return nil
+}
+
+// checkKeys refuses JSON with a key that t does not have, or without one that
+// WriteFile always writes: a misspelt key would silently stand for 0. at is where
+// the value stands in the file.
+func checkKeys(data []byte, t reflect.Type, at string) error {
+	switch t.Kind() {
+	case reflect.Slice:
+		var list []json.RawMessage
+		if err := json.Unmarshal(data, &list); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		for i, element := range list {
+			if err := checkKeys(element, t.Elem(), fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(data, &values); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		for _, key := range sortedKeys(values) {
+			if err := checkKeys(values[key], t.Elem(), at+"."+key); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		return checkFields(data, t, at)
+	default:
+		if string(data) == "null" {
+			return fmt.Errorf("%s: null: want a value", at)
+		}
+	}
+	return nil
+}
+
+func checkFields(data []byte, t reflect.Type, at string) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if at != "" {
+		at += "."
+	}
+	fields := map[string]reflect.Type{}
+	var missing []string
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = t.Field(i).Type
+		if _, ok := values[name]; !ok && options != "omitempty" {
+			missing = append(missing, name)
+		}
+	}
+	for _, key := range sortedKeys(values) {
+		field, ok := fields[key]
+		if !ok {
+			return fmt.Errorf("unknown key %q; %s", at+key, nearest.Hint(key, sortedKeys(fields)))
+		}
+		if err := checkKeys(values[key], field, at+key); err != nil {
+			return err
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("key %q is missing; heddle replay --calibrate writes all that are needed", at+missing[0])
+	}
+	return nil
+}
+
+// check refuses what no calibration has: a figure that is negative, not finite
+// or too large to be a time.
+func (c *Calibration) check() error {
 	figures := []float64{
 		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,
 	}

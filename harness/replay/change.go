@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"heddle/harness/cluster"
 	"heddle/harness/internal/units"
@@ -85,6 +86,8 @@ func (c *Change) check() error {
 		return fmt.Errorf("%d slots: want 1 to 1000", c.Slots)
 	case c.Replication < 0 || c.Replication > 512:
 		return fmt.Errorf("replication %d: want 1 to 512", c.Replication)
+	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > longestBeat:
+		return fmt.Errorf("a heartbeat every %v: want %v at most", max(c.NMHeartbeat, c.AMHeartbeat), longestBeat)
 	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
 		return fmt.Errorf("speed %v: want more than 0, 1 is as recorded", c.Speed)
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:

@@ -16,7 +16,7 @@ import (
 func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
-	for _, t := range list {
+	for _, t := range workloadCost.tellers(list) {
 		for _, s := range t.computed(sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
 			byName[s.workload] = append(byName[s.workload], s)
 		}
@@ -89,7 +89,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 		if p.FixedMs < 0 {
 			p.FixedMs, p.MsPerMiB = 0, mean/meanMiB
 		}
-	case kind == traces.Map && meanMiB > 0:
+	case kind == traces.Map && meanMiB*(1<<20) >= smallBytes:
 		p.MsPerMiB = mean / meanMiB
 	default:
 		p.FixedMs = mean
@@ -200,13 +200,13 @@ const corrections = 5
 func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}
-	for _, t := range list {
+	for _, t := range workloadCost.tellers(list) {
 		if t.tasks() <= correctable {
 			small = append(small, t)
 			addMoments(measured, t)
 		}
 	}
-	levels := levelCosts(small)
+	levels := levelCosts(rateCost.tellers(small))
 	var again []*Trace
 	for range corrections {
 		again = nil
@@ -236,13 +236,19 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		for _, t := range again {
-			turn = append(turn, t.turnovers()...)
+		var seen []*Trace // those to hold against levels
+		for i, t := range again {
+			if turnoverCost.told(small[i]) {
+				turn = append(turn, t.turnovers()...)
+			}
+			if rateCost.told(small[i]) {
+				seen = append(seen, t)
+			}
 		}
 		if c.Turnover.Samples > 0 && len(turn) > 0 {
-			c.LaunchMs = max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value)
+			c.LaunchMs = min(max(0, c.LaunchMs+c.Turnover.Value-figure(turn).Value), c.Turnover.Value)
 		}
-		correctRates(fits, levels, levelCosts(again))
+		correctRates(fits, levels, levelCosts(seen))
 	}
 	return apart(small, again)
 }

@@ -92,7 +92,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 		m.asFollowed(list)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("trace %s: none of its jobs has a task", m.Trace.Name)
+		return nil, fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
 	}
 	return list, nil
 }
@@ -309,8 +309,12 @@ func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 // traces: launch, reading and shuffling by where the data is, and computing.
 func (m *jobMaker) model(j *Job, x *sim.Job) error {
 	w := m.Calibration.workload(j.workload())
-	if w == nil {
-		return fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s", m.Trace.Name, j.workload(), m.Calibration.names())
+	standIn := w == nil
+	if standIn {
+		w = m.Calibration.workload(m.Workload)
+	}
+	if w == nil || standIn && m.Workload == "" {
+		return fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, j.workload(), m.Calibration.names())
 	}
 	key := m.compute.At(traces.HashName(string(j.Job)))
 	x.MapWork = make([]sim.Work, x.Maps)
@@ -322,6 +326,11 @@ func (m *jobMaker) model(j *Job, x *sim.Job) error {
 			InputBytes: bytes, OutputBytes: int64(w.MapOutputPerByte * float64(bytes)),
 			ComputeMs: w.Map.draw(bytes, key.At(0).At(uint64(i))),
 		}
+	}
+	if standIn {
+		spreadOutput(j, x.MapWork)
+	}
+	for i := range x.MapWork {
 		out += x.MapWork[i].OutputBytes
 	}
 	x.ReduceWork = make([]sim.Work, x.Reduces)
@@ -330,6 +339,9 @@ func (m *jobMaker) model(j *Job, x *sim.Job) error {
 		x.ReduceWork[i] = sim.Work{
 			OutputBytes: int64(w.ReduceOutputPerByte * float64(share)),
 			ComputeMs:   w.Reduce.draw(share, key.At(1).At(uint64(i))),
+		}
+		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
+			x.ReduceWork[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
 		}
 	}
 	return nil

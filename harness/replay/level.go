@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"math"
 
 	"heddle/harness/stats"
@@ -15,6 +16,10 @@ import (
 
 // minLevelSamples is how many maps a level takes to be looked at.
 const minLevelSamples = 5
+
+// leastRate, in bytes/s, is of the slowest disk or link that is believed: a tenth
+// of what Hadoop's first clusters had for each of ten tasks.
+const leastRate = 100_000
 
 // perMiB is by how many ms for each MiB maps at a level take longer than those of
 // the same workload at the nearest.
@@ -101,11 +106,18 @@ func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 
 // fitRates fits rates to differences between levels.
 func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
-	costs := levelCosts(list)
+	costs := levelCosts(rateCost.tellers(list))
 	fits := c.rateFits(list, given)
 	for _, f := range fits {
-		if d, stderr, ok := f.difference(costs); ok && d > 2*stderr {
-			*f.rate = int64(1000 * (1 << 20) / d)
+		d, stderr, ok := f.difference(costs)
+		if !ok || d <= 2*stderr {
+			continue
+		}
+		if rate := int64(1000 * (1 << 20) / d); rate < leastRate {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: a rate of %d bytes/s, from a difference of %.0f +- %.0f ms for each MiB on %d samples, is not taken: nothing that runs Hadoop is as slow; there is no limit",
+				f.name, rate, d, stderr, costs[f.with].samples))
+		} else {
+			*f.rate = rate
 			f.fitted = true
 			c.FittedRates = append(c.FittedRates, f.name)
 		}
@@ -125,7 +137,7 @@ func correctRates(fits []*rateFit, measured, simulated [traces.LevelOff + 1]perM
 		was, _, ok1 := f.difference(measured)
 		is, _, ok2 := f.difference(simulated)
 		if f.fitted && ok1 && ok2 && was > 0 {
-			*f.rate = int64(float64(*f.rate) * min(max(is/was, 0.5), 2))
+			*f.rate = max(leastRate, int64(float64(*f.rate)*min(max(is/was, 0.5), 2)))
 		}
 	}
 }

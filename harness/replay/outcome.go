@@ -30,6 +30,8 @@ type Outcome struct {
 	// the list of jobs.
 	MakespanMs       float64 `json:"makespanMs"`
 	MeanCompletionMs float64 `json:"meanCompletionMs"`
+	// Warnings say what of it is not to be believed.
+	Warnings []string `json:"warnings,omitempty"`
 	// Header is that of the simulated trace.
 	Header traces.Header `json:"-"`
 }
@@ -76,6 +78,10 @@ func outcome(c Config) (*Outcome, error) {
 	})
 	if err != nil {
 		return nil, c.failed(err)
+	}
+	limits := boundsOf(x, x.Source.(*sim.Jobs).List)
+	for _, w := range limits.check(r) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
 	}
 	o.MakespanMs = float64(r.MakespanMs)
 	for _, j := range r.Jobs {

@@ -52,6 +52,10 @@ type Config struct {
 	Calibration *Calibration
 	// Modelled has tasks take what Calibration says instead of what was recorded.
 	Modelled bool
+	// Workload is one of Calibration's, whose tasks' time stands in for that of
+	// jobs of workloads that Calibration lacks, "" for none. Such jobs put out what
+	// they did.
+	Workload string
 	// Interrupted as in sim.Config.
 	Interrupted func() error
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
@@ -103,6 +107,12 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		withIt := *c
 		withIt.Calibration = fitted
 		c = &withIt
+	}
+	if c.Workload != "" && !c.Modelled {
+		return nil, h, fmt.Errorf("replay: workload %s stands in for none while tasks take as long as they did; give a calibration, so that they take what it says", c.Workload)
+	}
+	if c.Workload != "" && c.Calibration.workload(c.Workload) == nil {
+		return nil, h, fmt.Errorf("replay: no workload %q in the calibration, which has %s", c.Workload, c.Calibration.names())
 	}
 	machines, err := machines(c.Trace, &c.Change)
 	if err != nil {

@@ -18,11 +18,11 @@ func (c *Calibration) WriteText(out io.Writer) error {
 		name string
 		Figure
 	}{
-		{"submission to ApplicationMaster's first request", c.AMStart},
-		{"last task's end to job's end", c.Finish},
-		{"attempt's end to next start in its place", c.Turnover},
-		{"decision to container, under labels", c.Label},
-		{"start of an attempt, before it takes input", c.TaskStart},
+		{amStartCost.name, c.AMStart},
+		{finishCost.name, c.Finish},
+		{turnoverCost.name, c.Turnover},
+		{labelCost.name, c.Label},
+		{taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
 			fmt.Fprintf(w, "%s\t(default)\t0\t\n", f.name)

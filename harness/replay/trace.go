@@ -37,11 +37,16 @@ type Job struct {
 	AMNode            traces.Node
 	AMMemoryBytes     int64
 	Outcome           traces.Outcome
-	Tasks             [2][]Task // by kind and index
+	// Tasks are those that events name, by kind and in order of their index. The
+	// counts of JobSubmitted are what was claimed, and may be higher.
+	Tasks [2][]Task
+
+	places [2]map[int32]int // while the trace is read: in Tasks, by index
 }
 
 // Task is a map or a reduce.
 type Task struct {
+	Index       int32 // within its job and kind
 	Scheduled   traces.Time
 	LengthBytes int64
 	Path        string
@@ -75,10 +80,6 @@ type Attempt struct {
 
 // Ms is how long it ran.
 func (a *Attempt) Ms() float64 { return float64(a.End-a.Start) / 1e6 }
-
-// maxTasks bounds the tasks of a trace, which damaged ones may claim any number
-// of.
-const maxTasks = 20_000_000
 
 // Load reads the trace at path. One that was cut off is read up to there, with a
 // warning.
@@ -120,7 +121,6 @@ type builder struct {
 	jobs    map[traces.JobID]*Job
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
-	tasks   int64
 }
 
 // history is where a block was, in order of time.
@@ -166,14 +166,10 @@ func (b *builder) add(e traces.Event) error {
 		if e.Maps < 0 || e.Reduces < 0 {
 			return fmt.Errorf("job %s has %d maps and %d reduces", e.Job, e.Maps, e.Reduces)
 		}
-		if b.tasks += int64(e.Maps) + int64(e.Reduces); b.tasks > maxTasks {
-			return fmt.Errorf("more than %d tasks by job %s; cut it into pieces with heddle trace cut", maxTasks, e.Job)
-		}
 		if b.jobs[e.Job] != nil {
 			return fmt.Errorf("job %s is submitted twice", e.Job)
 		}
 		j := &Job{JobSubmitted: *e}
-		j.Tasks[0], j.Tasks[1] = make([]Task, e.Maps), make([]Task, e.Reduces)
 		b.jobs[e.Job] = j
 		b.Jobs = append(b.Jobs, j)
 	case *traces.JobStarted:
@@ -197,6 +193,7 @@ func (b *builder) add(e traces.Event) error {
 		if level == traces.LevelUnknown {
 			level = e.SplitLocality
 		}
+		b.task(e.Attempt.Task) // which need not have been scheduled by then, or at all
 		b.attempts[e.Attempt] = &Attempt{ID: e.Attempt, Node: e.Node, Level: level, Start: e.T}
 	case *traces.AttemptFinished:
 		if a := b.attempts[e.Attempt]; a != nil {
@@ -235,13 +232,55 @@ func (b *builder) block(id traces.Block) *history {
 	return h
 }
 
-// task is the task with a name, nil where its job has none such.
+// task is the task with a name, nil where its job claims none such. A task is
+// made when an event first names it, whatever its job claims: memory follows what
+// a trace has.
 func (b *builder) task(id traces.Task) *Task {
 	j := b.jobs[id.Job]
-	if j == nil || !id.Kind.Valid() || id.Index < 0 || int(id.Index) >= len(j.Tasks[id.Kind]) {
+	if j == nil || !id.Kind.Valid() || id.Index < 0 || id.Index >= j.claims(id.Kind) {
 		return nil
 	}
-	return &j.Tasks[id.Kind][id.Index]
+	places := &j.places[id.Kind]
+	i, ok := (*places)[id.Index]
+	if !ok {
+		if *places == nil {
+			*places = map[int32]int{}
+		}
+		i = len(j.Tasks[id.Kind])
+		(*places)[id.Index] = i
+		j.Tasks[id.Kind] = append(j.Tasks[id.Kind], Task{Index: id.Index})
+	}
+	return &j.Tasks[id.Kind][i]
+}
+
+// claims is how many tasks of a kind the job is said to have.
+func (j *Job) claims(k traces.TaskKind) int32 {
+	if k == traces.Map {
+		return j.Maps
+	}
+	return j.Reduces
+}
+
+// sortTasks puts tasks in order, once all are there, and warns of those that were
+// claimed and are not.
+func (b *builder) sortTasks() {
+	var first traces.JobID
+	jobs, lacking := 0, int64(0)
+	for _, j := range b.Jobs {
+		j.places = [2]map[int32]int{}
+		lacks := int64(j.Maps) + int64(j.Reduces)
+		for _, tasks := range j.Tasks {
+			slices.SortFunc(tasks, func(x, y Task) int { return cmp.Compare(x.Index, y.Index) })
+			lacks -= int64(len(tasks))
+		}
+		if lacks > 0 {
+			first = cmp.Or(first, j.Job)
+			jobs, lacking = jobs+1, lacking+lacks
+		}
+	}
+	if jobs > 0 {
+		b.warn("%d jobs, %s the first, claim %d tasks that no event names: they are left out", jobs, first, lacking)
+	}
 }
 
 // finish says where the input of jobs was.
@@ -250,6 +289,7 @@ func (b *builder) finish() (*Trace, error) {
 		return nil, fmt.Errorf("load trace %s: no job is submitted in it", b.Name)
 	}
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
+	b.sortTasks()
 	for _, j := range b.Jobs {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
