@@ -159,14 +159,19 @@ func TestInterruptedCommands(t *testing.T) {
 		args    []string
 		changes bool
 		code    int
-		// what the command waits for: a FIFO, a server or a lock
+		// what the command waits for: a FIFO, a server, a lock, or the end of a file
+		// that is very long
 		file, lock string
 		server     bool
+		long       string
 		skip       string
 	}
 	reads := func(args ...string) wait { return wait{args: args, file: "fifo", code: exitFailed} }
 	asks := func(changes bool, code int, args ...string) wait {
 		return wait{args: args, server: true, changes: changes, code: code}
+	}
+	hashes := func(args ...string) wait {
+		return wait{args: args, long: "run/" + aTrial + "trace.heddle", code: exitFailed}
 	}
 	labFile := "state/heddle/labs/lab/lab.json"
 	opens := func(args ...string) wait { return wait{args: args, file: labFile, code: exitFailed} }
@@ -182,13 +187,13 @@ func TestInterruptedCommands(t *testing.T) {
 		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
 		"bench":           reads("--load", "fb2009", "--swim", "."),
 		"capture":         asks(changes, exitFailed, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
-		"compare":         reads("run"),
+		"compare":         hashes("run"),
 		"completion bash": instant,
 		"completion fish": instant,
 		"completion zsh":  instant,
 		"demo":            locks("demo"),
 		"doctor":          asks(waits, exitFailed, "--cluster", "cluster.yaml"),
-		"fidelity":        reads("run"),
+		"fidelity":        hashes("run"),
 		"lab down":        locks("lab"),
 		"lab env":         opens(),
 		"lab exec":        opens("r1n1", "true"),
@@ -201,13 +206,13 @@ func TestInterruptedCommands(t *testing.T) {
 		"labels restore":  asks(changes, exitFailed, "--cluster", "cluster.yaml"),
 		"labels show":     asks(waits, exitFailed, "--cluster", "cluster.yaml"),
 		"models":          instant,
-		"paper":           reads("clqlmrs", "--live-run", "run"),
+		"paper":           hashes("clqlmrs", "--live-run", "run"),
 		"replay":          reads("fifo"),
 		"run":             asks(changes, exitFailed, "--runs", "runs", "first.yaml"),
 		"trace check":     reads("fifo"),
 		"trace cut":       reads("-o", "out", "fifo"),
 		"trace export":    reads("--jsonl", "-o", "out", "fifo"),
-		"trace import":    reads("-o", "out", "fifo"),
+		"trace import":    {args: []string{"--from", "rumen", "-o", "out", "long"}, long: "long", code: exitFailed},
 		"trace info":      reads("fifo"),
 		"trace repair":    reads("-o", "out", "fifo"),
 	}
@@ -230,9 +235,9 @@ func TestInterruptedCommands(t *testing.T) {
 			defer server.Close()
 			at := server.Addr().String()
 			for path, text := range map[string]string{
-				"cluster.yaml": "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
-				"first.yaml":   "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
-				"run/x":        "", filepath.Dir(labFile) + "/x": "", w.lock: "",
+				"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
+				"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
+				filepath.Dir(labFile) + "/x": "", w.lock: "",
 			} {
 				if path == "" {
 					continue
@@ -246,13 +251,26 @@ func TestInterruptedCommands(t *testing.T) {
 			if err := unix.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, link := range []string{labFile, "run/manifest.json", "FB-2009_samples_24_times_1hr_0.tsv"} {
+			for _, link := range []string{labFile, "FB-2009_samples_24_times_1hr_0.tsv"} {
 				if w.file == "" {
 					break
 				}
 				if err := os.Symlink(fifo, filepath.Join(dir, link)); err != nil {
 					t.Fatal(err)
 				}
+			}
+			switch w.long {
+			case "":
+			case "long":
+				err = os.WriteFile(filepath.Join(dir, w.long), nil, 0o644)
+			default:
+				err = os.Rename(damagedCopy(t, longTrace), filepath.Join(dir, "run"))
+			}
+			if err == nil && w.long != "" {
+				err = os.Truncate(filepath.Join(dir, w.long), longBytes)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			c := program(t, append(strings.Fields(name), w.args...)...)
 			c.Dir = dir
@@ -282,6 +300,8 @@ func TestInterruptedCommands(t *testing.T) {
 				defer conn.Close()
 			case w.lock != "":
 				untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
+			case w.long != "":
+				untilOpen(t, c.Process.Pid, filepath.Join(dir, w.long))
 			default:
 				feed, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the reader
 				if err != nil {
@@ -307,6 +327,22 @@ func TestInterruptedCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// longBytes is the length of a file that takes no room on disk, and longer to
+// read than a test runs.
+const longBytes = 1 << 40
+
+// longTrace records that a trial's trace is that long, so that it is hashed.
+func longTrace(f folder) {
+	recorded := regexp.MustCompile(`("name": "trace.heddle",\s*"bytes": )\d+`)
+	manifest, trial := f.read("manifest.json"), `"name": "`+strings.TrimSuffix(strings.TrimPrefix(aTrial, "trials/"), "/")+`"`
+	before, after, found := strings.Cut(manifest, trial)
+	at := recorded.FindStringSubmatchIndex(after)
+	if !found || at == nil {
+		f.Fatalf("manifest.json has no record of the trace of %s", trial)
+	}
+	f.write("manifest.json", before+trial+after[:at[3]]+strconv.Itoa(longBytes)+after[at[1]:])
 }
 
 // untilOpen waits until a process has a file open.
