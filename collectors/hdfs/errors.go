@@ -12,6 +12,9 @@ import (
 var (
 	// ErrUnreachable says that no NameNode could be asked.
 	ErrUnreachable = errors.New("no NameNode reached")
+	// ErrUnavailable says that the NameNode takes no requests now: it is a
+	// standby, starting or in safe mode.
+	ErrUnavailable = errors.New("the NameNode takes no requests now")
 	// ErrSecure says that the NameNode demands Kerberos, which this client does
 	// not speak.
 	ErrSecure = errors.New("the NameNode demands Kerberos (SASL), which heddle does not speak; it needs hadoop.security.authentication=simple")
@@ -19,7 +22,7 @@ var (
 
 // RemoteError is an exception that the NameNode answered with. errors.Is finds
 // fs.ErrNotExist, fs.ErrPermission, fs.ErrExist and fs.ErrInvalid in it, and
-// ErrSecure.
+// ErrUnavailable and ErrSecure.
 type RemoteError struct {
 	// Method is the call, NameNode the address that answered.
 	Method, NameNode string
@@ -43,8 +46,11 @@ func (e *RemoteError) Error() string {
 
 // Is makes errors.Is work with the errors named above.
 func (e *RemoteError) Is(target error) bool {
-	if target == ErrSecure {
+	switch target {
+	case ErrSecure:
 		return e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED
+	case ErrUnavailable:
+		return e.standby() || e.later()
 	}
 	same := asFS[e.Class]
 	return same != nil && same == target

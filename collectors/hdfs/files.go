@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path"
+	"strings"
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -36,14 +38,14 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	// It keeps the server's defaults without a lock: fetched here, they are only
 	// read from then on.
 	if _, err := files.ServerDefaults(); err != nil {
-		return nil, fmt.Errorf("hdfs files: %w", errors.Join(err, files.Close()))
+		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
 	c.files = files
 	return files, nil
 }
 
-// dialFiles limits each wait for a NameNode's answer, which colinmarc/hdfs
-// would wait for for ever.
+// dialFiles limits each exchange with a NameNode, which colinmarc/hdfs would
+// wait for for ever, and adds the NameNode's address to errors.
 func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
@@ -51,26 +53,39 @@ func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	return &limitedConn{nc, c.options.CallTimeout}, nil
+	return &limitedConn{nc, address, c.options.CallTimeout}, nil
 }
 
+// limitedConn is a connection with one request under way at a time. The whole
+// answer has to be there within the limit: a peer that sends a byte now and then
+// would keep a limit on each read alive for ever.
 type limitedConn struct {
 	net.Conn
-	limit time.Duration
+	address string
+	limit   time.Duration
 }
 
 func (l *limitedConn) Read(b []byte) (int, error) {
-	if err := l.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
-	}
-	return l.Conn.Read(b)
+	n, err := l.Conn.Read(b)
+	return n, l.explain(err)
 }
 
 func (l *limitedConn) Write(b []byte) (int, error) {
-	if err := l.SetWriteDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
+	if err := l.SetDeadline(time.Now().Add(l.limit)); err != nil {
+		return 0, l.explain(err)
 	}
-	return l.Conn.Write(b)
+	n, err := l.Conn.Write(b)
+	return n, l.explain(err)
+}
+
+func (l *limitedConn) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("no whole answer within %v: %w", l.limit, err)
+	}
+	return fmt.Errorf("%w: NameNode %s: %w", ErrUnreachable, l.address, err)
 }
 
 // WriteOptions are of the file that WriteFile makes; zero values are the

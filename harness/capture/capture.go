@@ -143,10 +143,19 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 	return s, nil
 }
 
+// lookLimit bounds some twenty short questions.
+const lookLimit = time.Minute
+
 // look asks for what holds for the whole capture.
 func (s *Session) look(ctx context.Context) error {
-	info, err := s.cluster.RM.Info(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", lookLimit))
+	defer cancel()
+	info, err := s.cluster.RM.Active(ctx)
 	if err != nil {
+		return fmt.Errorf("start capture: %w", err)
+	}
+	// First, since it is soon told that this daemon does not answer.
+	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
 		return fmt.Errorf("start capture: %w", err)
 	}
 	s.software["hadoop"] = info.HadoopVersion
@@ -155,9 +164,6 @@ func (s *Session) look(ctx context.Context) error {
 	}
 	s.settings, err = readSettings(ctx, s.cluster)
 	if err != nil {
-		return fmt.Errorf("start capture: %w", err)
-	}
-	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
 		return fmt.Errorf("start capture: %w", err)
 	}
 	if s.facts, err = facts(ctx, s.cluster); err != nil {
