@@ -46,10 +46,10 @@ func (e *RemoteError) Error() string {
 
 // Is makes errors.Is work with the errors named above.
 func (e *RemoteError) Is(target error) bool {
-	switch target {
-	case ErrSecure:
-		return e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED
-	case ErrUnavailable:
+	switch {
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // its class is that of a missing right
+		return target == ErrSecure
+	case target == ErrUnavailable:
 		return e.standby() || e.later()
 	}
 	same := asFS[e.Class]
@@ -88,6 +88,15 @@ func (e *RemoteError) noHA() bool {
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
 }
 
+// shortened is a text that an error can hold.
+func shortened(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 func remoteError(method, nameNode string, h *hdfspb.ResponseHeader) *RemoteError {
 	message := h.GetErrorMessage()
 	if i := strings.Index(message, "\n\tat "); i >= 0 {
@@ -97,7 +106,7 @@ func remoteError(method, nameNode string, h *hdfspb.ResponseHeader) *RemoteError
 		Method:   method,
 		NameNode: nameNode,
 		Class:    h.GetExceptionClass(),
-		Message:  strings.TrimSpace(message),
+		Message:  shortened(strings.TrimSpace(message)),
 		fatal:    h.GetStatus() == hdfspb.ResponseHeader_FATAL,
 		detail:   h.GetErrorDetail(),
 	}

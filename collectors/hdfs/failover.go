@@ -26,7 +26,7 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 			return nil
 		}
 		if ctx.Err() != nil {
-			return c.gaveUp(ctx)
+			return c.gaveUp(ctx, err)
 		}
 		if !c.worthRetry(err) {
 			return unreached(err)
@@ -36,7 +36,7 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 			return fmt.Errorf("%w (gave up after %d tries)", unreached(err), attempt+1)
 		}
 		if sleep(ctx, wait) != nil {
-			return c.gaveUp(ctx)
+			return c.gaveUp(ctx, err)
 		}
 	}
 }
@@ -63,9 +63,13 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 
 var errSlow = errors.New("no answer")
 
-// gaveUp is the error of a call whose context has ended.
-func (c *Client) gaveUp(ctx context.Context) error {
-	return fmt.Errorf("NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), context.Cause(ctx))
+// gaveUp is the error of a call whose context has ended, after a last failure.
+func (c *Client) gaveUp(ctx context.Context, last error) error {
+	cause := context.Cause(ctx)
+	if last == nil || errors.Is(last, cause) || errors.Is(last, ctx.Err()) {
+		return fmt.Errorf("NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), cause)
+	}
+	return fmt.Errorf("%w (%w)", last, cause)
 }
 
 // unreached makes ErrUnreachable of what broke or garbled a connection.

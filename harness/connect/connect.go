@@ -119,6 +119,9 @@ var ErrUnable = errors.New("the cluster cannot be used")
 // Unable says whether err comes from a cluster that is not reachable or not
 // able, rather than from what was asked of it.
 func Unable(err error) bool {
+	if errors.Is(err, context.Canceled) { // by the user
+		return false
+	}
 	for _, kind := range []error{
 		ErrUnable, hdfs.ErrUnreachable, hdfs.ErrUnavailable, hdfs.ErrSecure,
 		yarnclient.ErrUnreachable, yarnclient.ErrUnauthorized, yarnclient.ErrStandby,

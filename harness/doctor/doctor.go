@@ -242,8 +242,12 @@ func (c Check) bad(format string, args ...any) Check {
 }
 
 func (c Check) found(s Status, format string, args ...any) Check {
+	const most = 2000
 	// Hadoop's own messages may have several lines.
 	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	if len(c.Found) > most {
+		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
+	}
 	return c
 }
 
