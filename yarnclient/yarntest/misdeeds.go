@@ -3,13 +3,16 @@ package yarntest
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"heddle/yarnclient"
@@ -79,7 +82,7 @@ func Misdeeds() []*Misdeed {
 		return raw(func(c net.Conn) {
 			_, err := io.WriteString(c, head)
 			for err == nil {
-				time.Sleep(pause)
+				<-time.After(pause)
 				_, err = io.WriteString(c, piece)
 			}
 		})
@@ -125,6 +128,7 @@ func Misdeeds() []*Misdeed {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	return []*Misdeed{
 		{Name: "silent", serve: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+			io.Copy(io.Discard, r.Body) //nolint:errcheck // else it is not seen that the client leaves
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}},
@@ -224,7 +228,7 @@ func Misdeeds() []*Misdeed {
 			w.Write(answer.Body.Bytes()) //nolint:errcheck // the client may have left
 		}},
 		{Name: "slow but right", Lie: true, serve: func(w http.ResponseWriter, r *http.Request, well http.Handler) {
-			time.Sleep(300 * time.Millisecond)
+			<-time.After(300 * time.Millisecond)
 			well.ServeHTTP(w, r)
 		}},
 		{Name: "starting", serve: altered(func(body []byte) []byte {
@@ -232,6 +236,49 @@ func Misdeeds() []*Misdeed {
 		})},
 	}
 }
+
+// Listener takes connections that stay in memory, so that virtual time works.
+type Listener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+// NewListener is for one http.Server.
+func NewListener() *Listener {
+	l := &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	return l
+}
+
+// DialContext connects to the listener, whatever the address.
+func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
+	case <-ctx.Done():
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: ctx.Err()}
+	}
+}
+
+// Accept waits for a connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (l *Listener) Close() error { l.close(); return nil }
+
+// Addr has no meaning.
+func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
 
 func port(host string) string {
 	_, p, _ := net.SplitHostPort(host)
