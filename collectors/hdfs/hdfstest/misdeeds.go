@@ -23,9 +23,9 @@ type Misdeed struct {
 func Misdeeds() []Misdeed {
 	say := func(text string) func(net.Conn) {
 		return func(c net.Conn) {
-			go io.Copy(io.Discard, c) //nolint:errcheck // until the client leaves
-			io.WriteString(c, text)   //nolint:errcheck // the client may have left
-			time.Sleep(10 * time.Millisecond)
+			go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
+			io.WriteString(c, text)             //nolint:errcheck // the client may have left
+			<-time.After(10 * time.Millisecond) // it is read before the connection ends
 		}
 	}
 	// each answers every call, one after the other, until write fails.
@@ -76,7 +76,7 @@ func Misdeeds() []Misdeed {
 				if _, err := c.Write([]byte{b}); err != nil {
 					return err
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			}
 			return nil
 		})},
@@ -96,7 +96,7 @@ func Misdeeds() []Misdeed {
 				if _, err := c.Write(answerTo(method, id+1000)); err != nil {
 					return err
 				}
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 		})},
 		{"an empty answer", with(func(method string, id uint32) []byte {
