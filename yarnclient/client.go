@@ -15,6 +15,7 @@
 package yarnclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -59,7 +60,12 @@ type Options struct {
 // maxBodyBytes bounds an answer, unpacked: the task list of 100,000 tasks is
 // some 40 MB. It bounds the lists decoded from one too, which of real answers
 // are smaller than the text: "{}" may become an element of hundreds of bytes.
-const maxBodyBytes = 256 << 20
+// smallBytes bounds one that says what a daemon is, which is asked first: what is
+// no daemon of Hadoop may send without end.
+const (
+	maxBodyBytes = 256 << 20
+	smallBytes   = 1 << 20
+)
 
 // client is one daemon, or several that stand in for each other, and how to
 // talk to it.
@@ -169,6 +175,7 @@ type request struct {
 	accept   string // asJSON unless set
 	body     string
 	bodyType string // asJSON or asXML where there is a body
+	limit    int    // bytes of the answer; maxBodyBytes unless set
 	proxied  bool   // through the ResourceManager's proxy: a redirect is an answer
 }
 
@@ -244,6 +251,9 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		accept = asJSON
 	}
 	req.Header["Accept"] = []string{accept}
+	if r.limit > 0 {
+		req.SetResponseBodyLimit(r.limit)
+	}
 	if r.bodyType != "" {
 		req.Header["Content-Type"] = []string{r.bodyType}
 		req.SetBody(r.body)
@@ -283,7 +293,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 	case errors.Is(err, context.Canceled):
 		e.Err = err
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
-		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("answers are limited to %d MiB; ask for less", maxBodyBytes>>20)
+		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),
 		strings.Contains(text, "does not look like a TLS"):
 		e.Err, e.Next = withKind(err, ErrNotRest), notRestAdvice(c.service)

@@ -66,7 +66,11 @@ type RemoteError struct {
 }
 
 func (e *RemoteError) Error() string {
+	const most = 2000
 	message := strings.Join(strings.Fields(e.Message), " ")
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:most], "") + "…"
+	}
 	if e.Exception == "" {
 		return message
 	}

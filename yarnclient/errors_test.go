@@ -266,3 +266,24 @@ func TestAddresses(t *testing.T) {
 		t.Error("no address was accepted")
 	}
 }
+
+// A daemon that does not say what it is, is none: a message that ends with "the
+// ResourceManager is" would help nobody.
+func TestSaysNotWhatItIs(t *testing.T) {
+	answer := roundTripper(func(*http.Request) (*http.Response, error) {
+		return textAnswer(200, "application/json", []byte("{}")), nil
+	})
+	o := Options{Addresses: []string{"http://rm.test:8088"}, Transport: answer, Retries: -1}
+	rm, err := NewRM(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = rm.Active(bg)
+	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no haState"})
+	history, err := NewHistory(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = history.Info(bg)
+	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no hadoopVersion"})
+}

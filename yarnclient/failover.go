@@ -84,11 +84,7 @@ func (c *client) findActive(ctx context.Context) (string, error) {
 	probe := request{path: "/ws/v1/cluster/info"}
 	for _, base := range c.addresses {
 		go func() {
-			var info ClusterInfo
-			a, err := c.exchange(ctx, base, probe)
-			if err == nil {
-				err = c.understood(probe, a, &info, "clusterInfo")
-			}
+			info, err := c.infoOf(ctx, func(ctx context.Context, r request) (answer, error) { return c.exchange(ctx, base, r) })
 			results <- result{base, info.HAState, err}
 		}()
 	}

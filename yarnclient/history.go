@@ -2,6 +2,7 @@ package yarnclient
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 )
@@ -30,7 +31,14 @@ type HistoryInfo struct {
 // Info asks the server what it is.
 func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	var info HistoryInfo
-	err := h.c.get(ctx, request{path: "/ws/v1/history/info"}, &info, "historyInfo")
+	r := request{path: "/ws/v1/history/info", limit: smallBytes}
+	a, err := h.c.do(ctx, r)
+	if err == nil {
+		err = h.c.understood(r, a, &info, "historyInfo")
+	}
+	if err == nil && info.HadoopVersion == "" {
+		err = h.c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no hadoopVersion"), ErrBadAnswer), notRestAdvice(h.c.service))
+	}
 	return info, err
 }
 

@@ -65,8 +65,35 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 }
 
 func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
+	return rm.c.infoOf(ctx, rm.c.do)
+}
+
+// infoOf asks by do what a ResourceManager is. One that has no state is none.
+func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
-	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/info"}, &info, "clusterInfo")
+	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}
+	a, err := do(ctx, r)
+	if err == nil {
+		err = c.understood(r, a, &info, "clusterInfo")
+	}
+	if err == nil && info.HAState == "" {
+		err = c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no haState"), ErrBadAnswer), notRestAdvice(c.service))
+	}
+	return info, err
+}
+
+// Active is Info, and an error unless the ResourceManager is active: what it
+// answers in another state, with status 200, is wrong.
+func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
+	info, err := rm.Info(ctx)
+	if err == nil && info.HAState != HAActive {
+		base := rm.Address()
+		if base == "" {
+			base = rm.c.addresses[0]
+		}
+		cause := withKind(fmt.Errorf("the ResourceManager is %s", firstWords([]byte(info.HAState))), ErrStandby)
+		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause, "name the other ResourceManagers in the cluster file too, or try again when one is active")
+	}
 	return info, err
 }
 
@@ -78,7 +105,7 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	for attempt := 0; ; attempt++ {
 		info, err := rm.Info(ctx)
-		seen := "it is " + info.HAState
+		seen := rm.Address() + " is " + info.HAState
 		if err == nil && info.HAState == HAActive {
 			var m Metrics
 			if nodes > 0 {
@@ -176,7 +203,7 @@ func propertyMap(list []property) map[string]string {
 
 func (c *client) conf(ctx context.Context, name string) (string, error) {
 	// In JSON; in XML, references to other properties (${…}) are not filled in.
-	r := request{path: "/conf", query: url.Values{"name": {name}}}
+	r := request{path: "/conf", query: url.Values{"name": {name}}, limit: smallBytes}
 	var p struct {
 		Name  string `wire:"key"`
 		Value string `wire:"value"`

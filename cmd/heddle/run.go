@@ -14,9 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/connect"
 	"heddle/harness/experiment"
 	"heddle/harness/runs"
-	"heddle/yarnclient"
 )
 
 func runCommand() *cli.Command {
@@ -191,7 +191,7 @@ func runError(err error) error {
 		return nil
 	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.As(err, new(*config.Error)):
 		return withCode(exitUsage, err)
-	case errors.Is(err, yarnclient.ErrUnreachable), errors.Is(err, yarnclient.ErrNotRest), errors.Is(err, yarnclient.ErrUnauthorized):
+	case connect.Unable(err):
 		return withCode(exitCluster, err)
 	}
 	return err

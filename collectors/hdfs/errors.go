@@ -12,6 +12,9 @@ import (
 var (
 	// ErrUnreachable says that no NameNode could be asked.
 	ErrUnreachable = errors.New("no NameNode reached")
+	// ErrUnavailable says that the NameNode takes no requests now: it is a
+	// standby, starting or in safe mode.
+	ErrUnavailable = errors.New("the NameNode takes no requests now")
 	// ErrSecure says that the NameNode demands Kerberos, which this client does
 	// not speak.
 	ErrSecure = errors.New("the NameNode demands Kerberos (SASL), which heddle does not speak; it needs hadoop.security.authentication=simple")
@@ -19,7 +22,7 @@ var (
 
 // RemoteError is an exception that the NameNode answered with. errors.Is finds
 // fs.ErrNotExist, fs.ErrPermission, fs.ErrExist and fs.ErrInvalid in it, and
-// ErrSecure.
+// ErrUnavailable and ErrSecure.
 type RemoteError struct {
 	// Method is the call, NameNode the address that answered.
 	Method, NameNode string
@@ -43,8 +46,11 @@ func (e *RemoteError) Error() string {
 
 // Is makes errors.Is work with the errors named above.
 func (e *RemoteError) Is(target error) bool {
-	if target == ErrSecure {
-		return e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED
+	switch {
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // its class is that of a missing right
+		return target == ErrSecure
+	case target == ErrUnavailable:
+		return e.standby() || e.later()
 	}
 	same := asFS[e.Class]
 	return same != nil && same == target
@@ -82,6 +88,15 @@ func (e *RemoteError) noHA() bool {
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
 }
 
+// shortened is a text that an error can hold.
+func shortened(text string) string {
+	const most = 2000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 func remoteError(method, nameNode string, h *hdfspb.ResponseHeader) *RemoteError {
 	message := h.GetErrorMessage()
 	if i := strings.Index(message, "\n\tat "); i >= 0 {
@@ -91,7 +106,7 @@ func remoteError(method, nameNode string, h *hdfspb.ResponseHeader) *RemoteError
 		Method:   method,
 		NameNode: nameNode,
 		Class:    h.GetExceptionClass(),
-		Message:  strings.TrimSpace(message),
+		Message:  shortened(strings.TrimSpace(message)),
 		fatal:    h.GetStatus() == hdfspb.ResponseHeader_FATAL,
 		detail:   h.GetErrorDetail(),
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -25,17 +26,17 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 			return nil
 		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return c.gaveUp(ctx, err)
 		}
 		if !c.worthRetry(err) {
-			return err
+			return unreached(err)
 		}
 		wait := backoff(attempt)
 		if time.Now().Add(wait).After(giveUp) {
-			return fmt.Errorf("%w (gave up after %d tries)", err, attempt+1)
+			return fmt.Errorf("%w (gave up after %d tries)", unreached(err), attempt+1)
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return err
+		if sleep(ctx, wait) != nil {
+			return c.gaveUp(ctx, err)
 		}
 	}
 }
@@ -61,6 +62,23 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 }
 
 var errSlow = errors.New("no answer")
+
+// gaveUp is the error of a call whose context has ended, after a last failure.
+func (c *Client) gaveUp(ctx context.Context, last error) error {
+	cause := context.Cause(ctx)
+	if last == nil || errors.Is(last, cause) || errors.Is(last, ctx.Err()) {
+		return fmt.Errorf("NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), cause)
+	}
+	return fmt.Errorf("%w (%w)", last, cause)
+}
+
+// unreached makes ErrUnreachable of what broke or garbled a connection.
+func unreached(err error) error {
+	if errors.As(err, new(*RemoteError)) || errors.Is(err, ErrUnreachable) || errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, err)
+}
 
 // roundTrip is one call on one connection.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {

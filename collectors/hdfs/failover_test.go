@@ -384,3 +384,62 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Whatever ends a call, the error names the NameNode.
+func TestFailuresNameTheNameNode(t *testing.T) {
+	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
+	for name, c := range map[string]struct {
+		nn    *fakeNameNode
+		limit time.Duration
+	}{
+		"silent, and the caller's limit":    {&fakeNameNode{raw: silent}, time.Second},
+		"starting, and the caller's limit":  {active(func(fakeCall) fakeReply { return exception(retriableClass) }), time.Second},
+		"closes, and the caller's limit":    {active(func(fakeCall) fakeReply { return fakeReply{cut: true} }), time.Second},
+		"closes again and again":            {active(func(fakeCall) fakeReply { return fakeReply{cut: true} }), time.Hour},
+		"answers what cannot be understood": {active(func(fakeCall) fakeReply { return fakeReply{garbage: true} }), time.Hour},
+		"knows no root folder":              {active(func(fakeCall) fakeReply { return fakeReply{} }), time.Hour},
+		"demands Kerberos of one that called": {active(func(fakeCall) fakeReply {
+			return fakeReply{class: "org.apache.hadoop.security.AccessControlException", fatal: true, detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED}
+		}), time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limit := errors.New("time is up")
+				ctx, cancel := context.WithTimeoutCause(t.Context(), c.limit, limit)
+				defer cancel()
+				_, err := fakeCluster{"a:1": c.nn}.client(t, "a:1").Stat(ctx, "/")
+				switch {
+				case err == nil || !strings.Contains(err.Error(), "a:1"):
+					t.Errorf("%v, want an error that names a:1", err)
+				case c.limit == time.Second && !errors.Is(err, limit):
+					t.Errorf("%v, want the caller's reason in it", err)
+				case c.limit > time.Second && !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrSecure):
+					t.Errorf("%v, want ErrUnreachable or ErrSecure", err)
+				case errors.Is(err, fs.ErrPermission):
+					t.Errorf("%v is taken for a missing right", err)
+				}
+			})
+		})
+	}
+}
+
+// A NameNode that sends a byte now and then does not keep a call of Files alive.
+// In real time, since colinmarc/hdfs waits for a mutex meanwhile.
+func TestFilesAgainstDrip(t *testing.T) {
+	nn := &fakeNameNode{raw: func(c net.Conn) {
+		go io.Copy(io.Discard, c)
+		_, err := c.Write([]byte{0, 16, 0, 0}) // of a frame of 1 MiB
+		for err == nil {
+			<-time.After(time.Millisecond)
+			_, err = c.Write([]byte{0})
+		}
+	}}
+	c, err := New(Options{NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn}.dial, CallTimeout: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Files(); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: no whole answer within 100ms") {
+		t.Errorf("error %v", err)
+	}
+}

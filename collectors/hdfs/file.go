@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -70,7 +71,10 @@ type Replica struct {
 func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	resp := &hdfspb.GetFileInfoResponse{}
 	err := c.call(ctx, "getFileInfo", &hdfspb.GetFileInfoRequest{Src: proto.String(path)}, resp)
-	if err == nil && resp.Fs == nil {
+	switch {
+	case err == nil && resp.Fs == nil && path == "/":
+		err = fmt.Errorf("%w: NameNode %s has no root folder", ErrUnreachable, strings.Join(c.options.NameNodes, ", "))
+	case err == nil && resp.Fs == nil:
 		err = fs.ErrNotExist
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -35,7 +36,7 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	// It keeps the server's defaults without a lock: fetched here, they are only
 	// read from then on.
 	if _, err := files.ServerDefaults(); err != nil {
-		return nil, fmt.Errorf("hdfs files: %w", errors.Join(err, files.Close()))
+		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
 	c.files = files
 	return files, nil

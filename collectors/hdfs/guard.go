@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -18,26 +19,6 @@ import (
 // announced, up to 4 GiB by a NameNode and 32 GiB by a DataNode, and panics on
 // negative ones. The connections here check each length first.
 
-// limitedConn limits each wait for the other side.
-type limitedConn struct {
-	net.Conn
-	limit time.Duration
-}
-
-func (l *limitedConn) Read(b []byte) (int, error) {
-	if err := l.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
-	}
-	return l.Conn.Read(b)
-}
-
-func (l *limitedConn) Write(b []byte) (int, error) {
-	if err := l.SetWriteDeadline(time.Now().Add(l.limit)); err != nil {
-		return 0, err
-	}
-	return l.Conn.Write(b)
-}
-
 // dialFiles connects to a NameNode for colinmarc/hdfs, which would wait for its
 // answers for ever.
 func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
@@ -47,15 +28,17 @@ func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	nc = &limitedConn{nc, c.options.CallTimeout}
-	return &nameNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
+	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
 
-// nameNodeConn hands out frames that have come whole, so that what is allocated
-// for one follows the bytes that came.
+// nameNodeConn is a connection with one request under way at a time. It hands
+// out answers that have come whole, so that what is allocated for one follows the
+// bytes that came. The whole answer has to be there within the limit: a peer that
+// sends a byte now and then would keep a limit on each read alive for ever.
 type nameNodeConn struct {
 	net.Conn
 	address string
+	limit   time.Duration
 	r       *bufio.Reader
 	ready   []byte // of the frame at hand, with its length
 }
@@ -65,13 +48,32 @@ func (n *nameNodeConn) Read(b []byte) (int, error) {
 		frame, err := readFrame(n.r)
 		if err != nil {
 			n.Close() // what follows cannot be understood
-			return 0, fmt.Errorf("NameNode %s: %w", n.address, err)
+			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
 	}
 	k := copy(b, n.ready)
 	n.ready = n.ready[k:]
 	return k, nil
+}
+
+func (n *nameNodeConn) Write(b []byte) (int, error) {
+	if err := n.SetDeadline(time.Now().Add(n.limit)); err != nil {
+		return 0, n.explain(err)
+	}
+	k, err := n.Conn.Write(b)
+	return k, n.explain(err)
+}
+
+// explain adds to an error which NameNode it is of.
+func (n *nameNodeConn) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("no whole answer within %v: %w", n.limit, err)
+	}
+	return fmt.Errorf("%w: NameNode %s: %w", ErrUnreachable, n.address, err)
 }
 
 const (

@@ -134,7 +134,7 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 	if err := s.look(ctx); err != nil {
 		s.stop()
 		s.loops.Wait()
-		return nil, err
+		return nil, fmt.Errorf("start capture: %w: %w", connect.ErrUnable, err)
 	}
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
@@ -145,11 +145,20 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 	return s, nil
 }
 
+// lookLimit bounds some twenty short questions.
+const lookLimit = 20 * time.Second
+
 // look asks for what holds for the whole capture.
 func (s *Session) look(ctx context.Context) error {
-	info, err := s.cluster.RM.Info(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", lookLimit))
+	defer cancel()
+	info, err := s.cluster.RM.Active(ctx)
 	if err != nil {
-		return fmt.Errorf("start capture: %w", err)
+		return err
+	}
+	// First, since it is soon told that this daemon does not answer.
+	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
+		return err
 	}
 	s.software["hadoop"] = info.HadoopVersion
 	if java := javaVersion(ctx, s.cluster); java != "" {
@@ -157,19 +166,16 @@ func (s *Session) look(ctx context.Context) error {
 	}
 	s.settings, err = readSettings(ctx, s.cluster)
 	if err != nil {
-		return fmt.Errorf("start capture: %w", err)
-	}
-	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
-		return fmt.Errorf("start capture: %w", err)
+		return err
 	}
 	if s.facts, err = facts(ctx, s.cluster); err != nil {
-		return fmt.Errorf("start capture: %w", err)
+		return err
 	}
 	for _, n := range s.facts.Nodes { // those are no news; their labels are
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	if err := s.pollRM(ctx); err != nil {
-		return fmt.Errorf("start capture: %w", err)
+		return err
 	}
 	for _, a := range s.cluster.Agents {
 		info, err := a.Info(ctx)

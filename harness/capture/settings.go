@@ -3,6 +3,8 @@ package capture
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"heddle/collectors/yarn"
 	"heddle/harness/connect"
@@ -51,7 +53,7 @@ func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]str
 			return nil, err
 		}
 	}
-	// MapReduce's own are the history server's, which may be down.
+	// MapReduce's own are the history server's.
 	if value, err := cluster.History.Conf(ctx, amHeartbeat); err == nil {
 		settings[amHeartbeat] = value
 	}
@@ -68,11 +70,19 @@ func javaVersion(ctx context.Context, cluster *connect.Cluster) string {
 	return version
 }
 
+// pathsLimit bounds a few short questions to the history server.
+const pathsLimit = 8 * time.Second
+
 // findPaths asks the history server where jobs' files are; it has the settings
 // of MapReduce, which the ResourceManager lacks.
 func findPaths(ctx context.Context, cluster *connect.Cluster) (paths, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pathsLimit, fmt.Errorf("no whole answer within %v", pathsLimit))
+	defer cancel()
 	var failed error
 	get := func(name string) string {
+		if failed != nil {
+			return ""
+		}
 		value, err := cluster.History.Conf(ctx, name)
 		if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
 			failed = err

@@ -1,13 +1,16 @@
 // Package connect turns a cluster file into clients of what it names: the
 // ResourceManager, the history server, the NameNode and the agents. Nothing is
-// connected before it is asked something; what is reachable is doctor's
-// question.
+// connected before it is asked something. [Cluster.Answers] says whether all
+// daemons answer at all; what is missing on a cluster is doctor's question.
 package connect
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"sync"
+	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/node/agent"
@@ -57,6 +60,79 @@ func To(c *config.Cluster) (*Cluster, error) {
 		cluster.Agents = append(cluster.Agents, Agent{a.Node, client})
 	}
 	return cluster, nil
+}
+
+// firstContact is how long a daemon may take to say what it is.
+const firstContact = 8 * time.Second
+
+// Answers asks each daemon what it is, all at once, and returns the Hadoop
+// version. The error, an ErrUnable, names each daemon that does not answer, is
+// something else, or is not active.
+func (c *Cluster) Answers(ctx context.Context) (hadoop string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, firstContact, fmt.Errorf("no whole answer within %v", firstContact))
+	defer cancel()
+	var failed [3]error
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		var info yarnclient.ClusterInfo
+		info, failed[0] = c.RM.Active(ctx)
+		hadoop = info.HadoopVersion
+	})
+	asked.Go(func() {
+		if _, err := c.HDFS.Stat(ctx, "/"); !errors.Is(err, fs.ErrPermission) {
+			failed[1] = err
+		}
+	})
+	asked.Go(func() { _, failed[2] = c.History.Info(ctx) })
+	asked.Wait()
+	for _, f := range failed {
+		switch {
+		case f == nil:
+		case err == nil:
+			err = fmt.Errorf("%w: %w", ErrUnable, f)
+		default:
+			err = fmt.Errorf("%w; %w", err, f)
+		}
+	}
+	return hadoop, err
+}
+
+// AwaitAnswers is Answers, asked again for as long as limit while daemons do not
+// answer.
+func (c *Cluster) AwaitAnswers(ctx context.Context, limit time.Duration) error {
+	for start := time.Now(); ; {
+		_, err := c.Answers(ctx)
+		if err == nil || ctx.Err() != nil || time.Since(start) > limit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// ErrUnable says that a daemon cannot be used: it is not reachable, not able, or
+// something else.
+var ErrUnable = errors.New("the cluster cannot be used")
+
+// Unable says whether err comes from a cluster that is not reachable or not
+// able, rather than from what was asked of it.
+func Unable(err error) bool {
+	if errors.Is(err, context.Canceled) { // by the user
+		return false
+	}
+	for _, kind := range []error{
+		ErrUnable, hdfs.ErrUnreachable, hdfs.ErrUnavailable, hdfs.ErrSecure,
+		yarnclient.ErrUnreachable, yarnclient.ErrUnauthorized, yarnclient.ErrStandby,
+		yarnclient.ErrUnavailable, yarnclient.ErrNotRest, yarnclient.ErrBadAnswer,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	var refused *yarnclient.RemoteError
+	return errors.As(err, &refused) && refused.Status >= 500
 }
 
 // Close ends the connections.

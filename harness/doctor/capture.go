@@ -79,8 +79,11 @@ func (e *examiner) authentication(ctx context.Context) Check {
 
 func (e *examiner) nodeManagers() Check {
 	c := check("nodeManagers", true, "jobs to run at all")
-	if e.nodes.err != nil {
-		return c.unknown("the ResourceManager cannot be asked")
+	switch {
+	case e.info.err != nil:
+		return c.unknown("%v", errNoRM)
+	case e.nodes.err != nil:
+		return c.failed(e.nodes.err)
 	}
 	count := map[string]int{}
 	for _, n := range e.nodes.value {

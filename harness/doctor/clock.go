@@ -1,11 +1,16 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/yarnclient"
 )
 
 // offset is how far a clock is ahead of ours: the truth is within Bound.
@@ -17,11 +22,16 @@ type offset struct {
 // cut to seconds. Nodes with agents are compared more exactly in measure.
 func (e *examiner) clock(ctx context.Context) Check {
 	c := check("clock", false, "putting events of different hosts in order")
-	addresses := map[string]string{"history server": e.cluster.HistoryServer, "NameNode": e.nameNodeWeb(ctx)}
-	if a := e.rm.Address(); a != "" {
-		addresses["ResourceManager"] = a
-	} else {
-		addresses["ResourceManager"] = e.cluster.ResourceManagers[0]
+	// One that did not answer before is not waited for again.
+	addresses := map[string]string{}
+	if !errors.Is(e.info.err, yarnclient.ErrUnreachable) {
+		addresses["ResourceManager"] = cmp.Or(e.rm.Address(), e.cluster.ResourceManagers[0])
+	}
+	if !errors.Is(e.jhs.err, yarnclient.ErrUnreachable) {
+		addresses["history server"] = e.cluster.HistoryServer
+	}
+	if !errors.Is(e.root.err, hdfs.ErrUnreachable) {
+		addresses["NameNode"] = e.nameNodeWeb(ctx)
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{DialContext: e.cluster.DialContext(), DisableKeepAlives: true},
@@ -31,6 +41,9 @@ func (e *examiner) clock(ctx context.Context) Check {
 	var parts []string
 	apart := false
 	for _, who := range []string{"ResourceManager", "NameNode", "history server"} {
+		if addresses[who] == "" {
+			continue
+		}
 		o, err := dateOffset(ctx, client, addresses[who])
 		if err != nil {
 			continue // that it does not answer is another check's finding

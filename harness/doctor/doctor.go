@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"heddle/collectors/hdfs"
@@ -98,8 +99,9 @@ func (r *Report) Feature(name string) *Feature {
 	return nil
 }
 
-// Examine looks at everything, however much of it is down; it takes at most a
-// few seconds for each daemon that does not answer.
+// Examine looks at everything, however much of it is down. A daemon that does not
+// answer at all costs a few seconds; all that daemons are asked ends within
+// reportLimit.
 func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	if err := c.Supported(); err != nil {
 		return nil, err
@@ -112,8 +114,11 @@ func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	return e.report(ctx), ctx.Err()
 }
 
-// callTimeout bounds one question to one daemon.
-const callTimeout = 5 * time.Second
+// callTimeout bounds one question to one daemon, reportLimit all questions to all.
+const (
+	callTimeout = 5 * time.Second
+	reportLimit = 20 * time.Second
+)
 
 // examiner holds clients, and the answers that several checks need.
 type examiner struct {
@@ -175,10 +180,16 @@ func (e *examiner) close() {
 	e.hdfs.Close() //nolint:errcheck // it was only asked
 }
 
-func (e *examiner) report(ctx context.Context) *Report {
-	e.info = ask(ctx, e.activeInfo)
-	e.jhs = ask(ctx, e.history.Info)
-	e.root = ask(ctx, func(ctx context.Context) (hdfs.File, error) { return e.hdfs.Stat(ctx, "/") })
+func (e *examiner) report(whole context.Context) *Report {
+	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer: all daemons together had %v", reportLimit))
+	defer cancel()
+	var asked sync.WaitGroup
+	asked.Go(func() { e.info = ask(ctx, e.rm.Active) })
+	asked.Go(func() { e.jhs = ask(ctx, e.history.Info) })
+	asked.Go(func() {
+		e.root = ask(ctx, func(ctx context.Context) (hdfs.File, error) { return e.hdfs.Stat(ctx, "/") })
+	})
+	asked.Wait()
 	e.nodes.err, e.disks.err = e.info.err, e.root.err
 	if e.info.err == nil {
 		e.nodes = ask(ctx, func(ctx context.Context) ([]yarnclient.Node, error) { return e.rm.Nodes(ctx) })
@@ -188,26 +199,11 @@ func (e *examiner) report(ctx context.Context) *Report {
 		e.disks = ask(ctx, e.hdfs.DataNodes)
 	}
 	r := &Report{Cluster: e.cluster.Name}
-	for _, f := range []struct {
-		name   string
-		checks func(context.Context) []Check
-	}{{Captured, e.capture}, {Run, e.run}, {Steered, e.steer}, {Cached, e.cache}, {Measured, e.measure}} {
-		r.Features = append(r.Features, judge(f.name, f.checks(ctx)))
+	r.Features = []Feature{
+		judge(Captured, e.capture(ctx)), judge(Run, e.run(whole)), judge(Steered, e.steer(ctx)),
+		judge(Cached, e.cache(ctx)), judge(Measured, e.measure(ctx)),
 	}
 	return r
-}
-
-// activeInfo is an error also while the ResourceManager is not active: what it
-// answers then, with status 200, is wrong.
-func (e *examiner) activeInfo(ctx context.Context) (yarnclient.ClusterInfo, error) {
-	info, err := e.rm.Info(ctx)
-	if err == nil && info.HAState != yarnclient.HAActive {
-		err = &yarnclient.RequestError{
-			URL: e.cluster.ResourceManagers[0], Err: errors.New("the ResourceManager is " + info.HAState),
-			Next: "name the other ResourceManagers in the cluster file too, or try again when one is active",
-		}
-	}
-	return info, err
 }
 
 // judge is the verdict that checks amount to.
@@ -246,8 +242,12 @@ func (c Check) bad(format string, args ...any) Check {
 }
 
 func (c Check) found(s Status, format string, args ...any) Check {
+	const most = 2000
 	// Hadoop's own messages may have several lines.
 	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	if len(c.Found) > most {
+		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
+	}
 	return c
 }
 

@@ -47,6 +47,9 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, 
 		return nil, capture.Result{}, err
 	}
 	defer cluster.Close()
+	if _, err := cluster.Answers(ctx); err != nil {
+		return nil, capture.Result{}, fmt.Errorf("start capture: cluster %s: %w", o.Cluster.Name, err)
+	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), captureTrial)
 	}

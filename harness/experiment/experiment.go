@@ -84,11 +84,17 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 		}
 		clusters[name] = c
 	}
-	info, err := clusters[o.Experiment.Cluster].RM.Info(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("start run: %w", err)
+	hadoop := ""
+	for _, name := range o.Experiment.Clusters() {
+		version, err := clusters[name].Answers(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
+		}
+		if name == o.Experiment.Cluster {
+			hadoop = version
+		}
 	}
-	run, err := open(&o, info.HadoopVersion)
+	run, err := open(&o, hadoop)
 	if err != nil {
 		return run, err
 	}
@@ -185,6 +191,9 @@ func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) er
 	return run.WriteFile(file, data)
 }
 
+// outageLimit is how long a daemon may be away between two trials.
+const outageLimit = 5 * time.Minute
+
 func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Cluster, run *runs.Run) (err error) {
 	plan := map[string]config.Trial{}
 	for _, t := range o.Experiment.Trials() {
@@ -216,7 +225,12 @@ func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Clu
 			next := plan[todo[i+1]]
 			t.keepCache = next.Workload.Label == trial.Workload.Label && next.Model.Cluster == trial.Model.Cluster
 		}
-		err = t.run(ctx)
+		if i > 0 { // the cluster may be down for a while, as in a restart
+			err = t.cluster.AwaitAnswers(ctx, outageLimit)
+		}
+		if err == nil {
+			err = t.run(ctx)
+		}
 		cache = t.cache
 		if err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)

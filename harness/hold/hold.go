@@ -170,14 +170,14 @@ func (h *Hold) Release(ctx context.Context) (Report, error) {
 	defer h.abandon()
 	if h.Lost() == nil {
 		r, err := h.release(ctx, undoSteering)
-		return r, h.wrap("release", err)
+		return r, h.unreleased(err)
 	}
 	h.end()
 	r, err := restore(ctx, h.cluster, RestoreOptions{Options: Options{Purpose: "restore after a lost hold", Log: h.log}}, nil, h.epoch)
 	if err == nil && len(r.Left) == 0 {
 		err = h.local.settle()
 	}
-	return r, h.wrap("release", err)
+	return r, h.unreleased(err)
 }
 
 var errReleased = errors.New("the hold was released")
@@ -212,9 +212,9 @@ func (h *Hold) abandon() {
 	h.local.close()
 }
 
-func (h *Hold) wrap(what string, err error) error {
+func (h *Hold) unreleased(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s hold of cluster %s: %w", what, h.cluster.Name, err)
+	return fmt.Errorf("release hold of cluster %s: %w; what is still changed there puts back, later: heddle labels restore", h.cluster.Name, err)
 }

@@ -84,7 +84,7 @@ func steer(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options)) *
 	for _, set := range change {
 		set(f, &o)
 	}
-	f.d, err = start(t.Context(), rm, set, f.describe, o)
+	f.d, err = start(t.Context(), f.rm, set, f.describe, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (d *Driver) awaitActive(until time.Time) {
 	ask(d, d.rm.Info, func(info yarnclient.ClusterInfo, err error) {
 		switch {
 		case d.moves.failed > mostFailures:
-			d.stop(fmt.Errorf("given up after %d attempts: %s", d.moves.failed, d.trouble))
+			d.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w", d.rm.Address(), d.moves.failed, d.trouble, yarnclient.ErrUnavailable))
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID == d.epoch:
 			d.newAlarm(d.resume).in(time.Duration(d.moves.failed) * 20 * time.Millisecond)
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID != d.epoch:
@@ -43,7 +43,7 @@ func (d *Driver) awaitActive(until time.Time) {
 			d.note("the ResourceManager was started anew")
 			d.awaitNodes(time.Now().Add(20 * time.Second))
 		case time.Now().After(until):
-			d.stop(fmt.Errorf("the ResourceManager did not come back within %v: %s", patience, d.trouble))
+			d.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w", d.rm.Address(), patience, d.trouble, yarnclient.ErrUnreachable))
 		default:
 			again(200 * time.Millisecond)
 		}
@@ -110,6 +110,11 @@ func (d *Driver) resume() {
 		if !j.ended {
 			j.polls.in(0)
 			j.asks.in(0)
+		}
+		// A node that was open all the while may have run tasks that nobody saw.
+		if !j.ended && j.attempt != "" {
+			j.settled = time.Time{}
+			d.reconcile(j)
 		}
 	}
 	d.watching.apps.in(0)

@@ -61,6 +61,8 @@ type Config struct {
 	// Typed makes the answers that Hadoop 3.3 and 3.4 write with every scalar
 	// quoted and lists of one collapsed come typed and as arrays, as 3.5 does.
 	Typed bool
+	// Conf is what the daemons tell of their settings.
+	Conf map[string]string
 	// Latency is added to every exchange of Transport.
 	Latency time.Duration
 	// Now is the clock; nil is time.Now, which testing/synctest controls.

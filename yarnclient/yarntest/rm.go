@@ -49,6 +49,7 @@ func (c *Cluster) routes() *http.ServeMux {
 		"POST " + cluster + "/remove-node-labels":                         c.removeLabels,
 		"POST " + cluster + "/replace-node-to-labels":                     c.replaceLabels,
 		"/proxy/{app}/ws/v1/mapreduce/":                                   c.proxy,
+		"GET /conf":                                                       c.property,
 		"GET /ws/v1/history/":                                             c.history,
 		"GET /ws/v1/node/info":                                            c.withHost(c.nodeInfo),
 		"GET /ws/v1/node/containers":                                      c.withHost(c.nodeContainers),
@@ -72,6 +73,18 @@ func (c *Cluster) info(w http.ResponseWriter, r *http.Request) {
 		w.text("resourceManagerVersion", c.version())
 		w.text("hadoopVersion", c.version())
 	})
+}
+
+// property answers for one setting of whichever daemon.
+func (c *Cluster) property(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("name")
+	value, set := c.cfg.Conf[name]
+	if !set {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "text/xml;charset=utf-8") // as Hadoop labels it
+	_ = json.NewEncoder(w).Encode(map[string]any{"property": map[string]any{"key": name, "value": value, "isFinal": false, "resource": "x-site.xml"}})
 }
 
 func (c *Cluster) version() string {

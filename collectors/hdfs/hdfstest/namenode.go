@@ -1,0 +1,224 @@
+// Package hdfstest has a NameNode to test against, over sockets: an empty HDFS
+// that answers the first questions of a client, and can be told to misbehave.
+// It holds no files.
+package hdfstest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/collectors/hdfs/internal/hdfspb"
+)
+
+// NameNode is a NameNode that a test has started.
+type NameNode struct {
+	// Address is "host:port".
+	Address string
+
+	bad   atomic.Pointer[Misdeed]
+	next  atomic.Pointer[Misdeed] // bad once calls are answered
+	calls atomic.Int32
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// Start starts a NameNode that is active and empty, and ends with the test.
+func Start(t testing.TB) *NameNode {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nn := &NameNode{Address: l.Addr().String(), conns: map[net.Conn]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			nn.keep(c)
+			serving.Go(func() {
+				defer nn.drop(c)
+				if bad := nn.bad.Load(); bad != nil {
+					bad.serve(c)
+					return
+				}
+				_ = nn.serve(c) // a client that left does not matter
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		nn.dropAll()
+		serving.Wait()
+	})
+	return nn
+}
+
+// Misbehave ends all connections and has later ones misbehave; nil ends that.
+func (nn *NameNode) Misbehave(m *Misdeed) {
+	nn.bad.Store(m)
+	nn.dropAll()
+}
+
+// MisbehaveAfter answers some calls more before it misbehaves.
+func (nn *NameNode) MisbehaveAfter(calls int, m *Misdeed) {
+	nn.calls.Store(int32(calls))
+	nn.next.Store(m)
+}
+
+func (nn *NameNode) keep(c net.Conn) {
+	nn.mu.Lock()
+	defer nn.mu.Unlock()
+	nn.conns[c] = true
+}
+
+func (nn *NameNode) drop(c net.Conn) {
+	nn.mu.Lock()
+	defer nn.mu.Unlock()
+	delete(nn.conns, c)
+	c.Close()
+}
+
+func (nn *NameNode) dropAll() {
+	nn.mu.Lock()
+	defer nn.mu.Unlock()
+	for c := range nn.conns {
+		c.Close()
+	}
+}
+
+func (nn *NameNode) serve(c net.Conn) error {
+	calls, err := greet(c)
+	if err != nil {
+		return err
+	}
+	for {
+		method, id, err := calls.next()
+		if err != nil {
+			return err
+		}
+		if m := nn.next.Load(); m != nil && nn.calls.Add(-1) < 0 {
+			nn.bad.Store(m)
+			return nil
+		}
+		if _, err := c.Write(answerTo(method, id)); err != nil {
+			return err
+		}
+	}
+}
+
+// answerTo is what an empty HDFS answers.
+func answerTo(method string, id uint32) []byte {
+	folder := &hdfspb.FileStatus{FileType: hdfspb.FileStatus_DIR}
+	switch method {
+	case "getHAServiceState":
+		return reply(id, &hdfspb.GetHAServiceStateResponse{State: hdfspb.GetHAServiceStateResponse_ACTIVE})
+	case "getFileInfo":
+		return reply(id, &hdfspb.GetFileInfoResponse{Fs: folder})
+	case "getListing":
+		return reply(id, &hdfspb.GetListingResponse{DirList: &hdfspb.DirectoryListing{}})
+	case "getDatanodeReport":
+		return reply(id, &hdfspb.GetDatanodeReportResponse{})
+	case "listCachePools":
+		return reply(id, &hdfspb.ListCachePoolsResponse{})
+	case "getServerDefaults":
+		return reply(id, serverDefaults())
+	}
+	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
+}
+
+// serverDefaults is GetServerDefaultsResponseProto, which heddle itself never
+// asks for: block size, checksum and packet size, replication, buffer size.
+func serverDefaults() proto.Message {
+	var defaults []byte
+	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {
+		defaults = protowire.AppendTag(defaults, protowire.Number(i+1), protowire.VarintType)
+		defaults = protowire.AppendVarint(defaults, v)
+	}
+	m := &hdfspb.Empty{}
+	m.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), defaults))
+	return m
+}
+
+// calls reads what a client asks.
+type calls struct{ r *bufio.Reader }
+
+// greet reads what a client begins with.
+func greet(c net.Conn) (calls, error) {
+	r := bufio.NewReader(c)
+	hello := make([]byte, 7)
+	if _, err := io.ReadFull(r, hello); err != nil {
+		return calls{}, err
+	}
+	if string(hello[:4]) != "hrpc" {
+		return calls{}, fmt.Errorf("a client begins with %q", hello)
+	}
+	return calls{r}, nil
+}
+
+// next is the next call, without the one that only says who calls.
+func (c calls) next() (method string, id uint32, err error) {
+	for {
+		var size [4]byte
+		if _, err := io.ReadFull(c.r, size[:]); err != nil {
+			return "", 0, err
+		}
+		frame := make([]byte, binary.BigEndian.Uint32(size[:]))
+		if _, err := io.ReadFull(c.r, frame); err != nil {
+			return "", 0, err
+		}
+		header, name := &hdfspb.RequestHeader{}, &hdfspb.MethodHeader{}
+		head, n := protowire.ConsumeBytes(frame)
+		if n < 0 {
+			return "", 0, protowire.ParseError(n)
+		}
+		if err := proto.Unmarshal(head, header); err != nil {
+			return "", 0, err
+		}
+		if header.GetCallId() < 0 {
+			continue
+		}
+		if head, n = protowire.ConsumeBytes(frame[n:]); n < 0 {
+			return "", 0, protowire.ParseError(n)
+		}
+		if err := proto.Unmarshal(head, name); err != nil {
+			return "", 0, err
+		}
+		return name.GetMethodName(), uint32(header.GetCallId()), nil
+	}
+}
+
+func reply(id uint32, m proto.Message) []byte {
+	return frame(&hdfspb.ResponseHeader{CallId: proto.Uint32(id), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, m)
+}
+
+func refusal(id uint32, class, text string, detail hdfspb.ResponseHeader_Detail) []byte {
+	return frame(&hdfspb.ResponseHeader{
+		CallId: proto.Uint32(id), Status: hdfspb.ResponseHeader_ERROR.Enum(),
+		ExceptionClass: class, ErrorMessage: text, ErrorDetail: detail,
+	})
+}
+
+// frame is the messages, each behind its length, behind the length of all.
+func frame(messages ...proto.Message) []byte {
+	b := make([]byte, 4)
+	for _, m := range messages {
+		encoded, err := proto.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		b = protowire.AppendBytes(b, encoded)
+	}
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	return b
+}
