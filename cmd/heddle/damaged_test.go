@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,11 +116,8 @@ func heddle(args ...string) (out string, code int, err error) {
 	app := newApp()
 	app.Writer = &b
 	err = app.RunContext(context.Background(), append([]string{"heddle"}, args...))
-	var coded interface{ ExitCode() int }
-	if errors.As(err, &coded) {
-		code = coded.ExitCode()
-	} else if err != nil {
-		code = exitFailed
+	if err != nil {
+		code = exitCode(context.Background(), err)
 	}
 	return b.String(), code, err
 }
