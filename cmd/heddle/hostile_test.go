@@ -111,7 +111,7 @@ func (d *daemons) try(name string) (code int, said string) {
 	app.Writer, app.ErrWriter = &out, &out
 	err := app.RunContext(stop, d.command(name))
 	if ctx.Err() != nil {
-		return -1, "it did not end: " + err.Error()
+		return -1, fmt.Sprint("it did not end by itself: ", err)
 	}
 	if err != nil {
 		code = exitFailed
