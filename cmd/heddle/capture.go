@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
-	"heddle/traces/summary"
+	"heddle/harness/measure"
 )
 
 func captureCommand() *cli.Command {
@@ -63,7 +63,7 @@ ctrl-C or until --count of them have ended. For example:
 				fmt.Fprintln(os.Stderr, "warning:", w)
 			}
 			fmt.Fprintln(os.Stderr, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
-			info := summary.Of(result.Header, slices.Values(result.Events))
+			info := measure.Of(result.Header, slices.Values(result.Events))
 			if c.Bool("json") {
 				e := json.NewEncoder(c.App.Writer)
 				e.SetIndent("", "  ")

@@ -18,8 +18,8 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
-	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -105,7 +105,7 @@ func report(out io.Writer, run *runs.Run) error {
 			return err
 		}
 		fmt.Fprintf(out, "%s\n\n", t.Name)
-		if err := summary.Of(header, slices.Values(events)).WriteText(out); err != nil {
+		if err := measure.Of(header, slices.Values(events)).WriteText(out); err != nil {
 			return err
 		}
 	}

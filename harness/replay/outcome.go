@@ -8,15 +8,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
-	"heddle/traces/summary"
 )
 
 // Outcome is what a replay came to: the figures of its trace, and more. Its JSON
 // keys are stable.
 type Outcome struct {
-	*summary.Info
+	*measure.Figures
 	// Trace is the name of what was replayed.
 	Trace    string            `json:"trace"`
 	Seed     uint64            `json:"seed"`
@@ -25,11 +25,6 @@ type Outcome struct {
 	Splits   string            `json:"splits"`
 	// Durations are "recorded" or "modelled".
 	Durations string `json:"durations"`
-	// MakespanMs is from the first submission to the last job's end;
-	// MeanCompletionMs is of jobs, from submission to end. Each job's own is in
-	// the list of jobs.
-	MakespanMs       float64 `json:"makespanMs"`
-	MeanCompletionMs float64 `json:"meanCompletionMs"`
 	// Header is that of the simulated trace.
 	Header traces.Header `json:"-"`
 }
@@ -58,28 +53,23 @@ func outcome(c Config) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r *sim.Result
 	o := &Outcome{
 		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Actuator: h.Actuator, Splits: h.Splits, Durations: "recorded", Header: h,
 	}
 	if c.Modelled {
 		o.Durations = "modelled"
 	}
-	o.Info = summary.Of(h, func(yield func(traces.Event) bool) {
+	o.Figures = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
 			yield(e)
 			if c.Record != nil {
 				c.Record(e)
 			}
 		}
-		r, err = sim.Run(x)
+		_, err = sim.Run(x)
 	})
 	if err != nil {
 		return nil, c.failed(err)
-	}
-	o.MakespanMs = float64(r.MakespanMs)
-	for _, j := range r.Jobs {
-		o.MeanCompletionMs += float64(j.EndMs-j.SubmitMs) / float64(len(r.Jobs))
 	}
 	return o, nil
 }
