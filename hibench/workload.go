@@ -54,12 +54,13 @@ type workload struct {
 	folder    string  // name below the data folder, and in the report: Hadoop<folder>
 	sizes     []int64 // DATASIZE a profile, in the order of Profiles
 	unitBytes int64   // bytes that DATASIZE counts in
+	shape     Shape   // its ratios and times
 }
 
 var workloads = map[string]workload{
-	"wordcount": {"Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1},
-	"sort":      {"Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1},
-	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes},
+	"wordcount": {"Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000, 1_600_000_000_000}, 1, wordcountShape},
+	"sort":      {"Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, sortShape},
+	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, terasortShape},
 }
 
 // prepareArgs is what HiBench's prepare.sh puts behind the examples jar.

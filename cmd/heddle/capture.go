@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
-	"heddle/traces/summary"
+	"heddle/harness/measure"
 )
 
 func captureCommand() *cli.Command {
@@ -62,7 +62,7 @@ ctrl-C or until --count of them have ended. For example:
 			}
 			warn(c, result.Warnings...)
 			fmt.Fprintln(c.App.ErrWriter, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
-			info := summary.Of(result.Header, slices.Values(result.Events))
+			info := measure.Of(result.Header, slices.Values(result.Events))
 			return printResult(c, info, info.WriteText)
 		},
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/measure"
 	"heddle/traces"
-	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -59,7 +59,7 @@ func traceCommand() *cli.Command {
 
 // fileInfo is what trace info prints as JSON.
 type fileInfo struct {
-	*summary.Info
+	*measure.Figures
 	// Complete is false for a run that did not come to its end and for a trace
 	// that lost its own; it is absent in JSON Lines, which cannot tell.
 	Complete *bool    `json:"complete,omitempty"`
@@ -76,7 +76,7 @@ func traceInfo(c *cli.Context) error {
 		return withCode(exitUsage, err)
 	}
 	defer r.Close()
-	info := fileInfo{Info: summary.Of(r.Header(), r.All())}
+	info := fileInfo{Figures: measure.Of(r.Header(), r.All())}
 	var damage *tracefile.DamageError
 	switch err := r.Err(); {
 	case errors.As(err, &damage):

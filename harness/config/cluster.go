@@ -48,6 +48,9 @@ type Cluster struct {
 	HiBench string `yaml:"hibench,omitempty"`
 	// Rates are noted in traces, and replays go by them.
 	Rates Rates `yaml:"rates,omitempty"`
+	// Machines are for simulations of experiments on this cluster; nil: they are
+	// not described.
+	Machines *Machines `yaml:"machines,omitempty"`
 }
 
 // Rates are those of every node's disk and link and every rack's uplink; 0 is
@@ -188,6 +191,9 @@ func (c *Cluster) problems() problems {
 		if a.CAFile != "" && !strings.HasPrefix(a.URL, "https:") {
 			p.addf(path+".caFile", "is of no use with a URL that is not https")
 		}
+	}
+	if c.Machines != nil {
+		c.Machines.problems(&p, "machines")
 	}
 	return p
 }

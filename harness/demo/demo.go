@@ -18,8 +18,8 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/lab"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
-	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -63,7 +63,7 @@ type Findings struct {
 // Trial is what one trial's trace holds.
 type Trial struct {
 	Trial string `json:"trial"`
-	*summary.Info
+	*measure.Figures
 }
 
 // Run does the demo. The lab comes down also when something fails or ctx ends.
@@ -117,7 +117,7 @@ func findings(run *runs.Run) (*Findings, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Trials = append(f.Trials, Trial{t.Name, summary.Of(header, slices.Values(events))})
+		f.Trials = append(f.Trials, Trial{t.Name, measure.Of(header, slices.Values(events))})
 	}
 	return f, nil
 }
@@ -126,7 +126,7 @@ func findings(run *runs.Run) (*Findings, error) {
 func (f *Findings) WriteText(out io.Writer) error {
 	for _, t := range f.Trials {
 		fmt.Fprintf(out, "%s\n\n", t.Trial)
-		if err := t.Info.WriteText(out); err != nil {
+		if err := t.Figures.WriteText(out); err != nil {
 			return err
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/connect"
 	"heddle/harness/live"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/hibench"
 	"heddle/traces"
-	"heddle/traces/summary"
 	"heddle/yarnclient"
 )
 
@@ -61,7 +61,7 @@ type Result struct {
 	// Cache is set where a part of the input was cached.
 	Cache *CacheResult `json:"cache,omitempty"`
 	// Plan is set where the model planned the splits.
-	Plan *summary.Plan `json:"plan,omitempty"`
+	Plan *measure.Plan `json:"plan,omitempty"`
 	// Checked says what of the outputs was compared, in words.
 	Checked []string `json:"checked"`
 	// Reports are HiBench's own lines, where it ran the jobs.
@@ -269,7 +269,7 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	result.Plan = summary.Of(*h, slices.Values(captured.Events)).Plan
+	result.Plan = measure.Of(*h, slices.Values(captured.Events)).Plan
 	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
 		return err
 	}

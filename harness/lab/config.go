@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/config"
 	"heddle/harness/internal/units"
 )
 
@@ -85,6 +86,15 @@ func Default() Config {
 		Cache: 64 * units.MiB, BlockSize: 16 * units.MiB, Replication: 2,
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
 		Scheduler: Capacity, Async: true, CDS: true,
+	}
+}
+
+// Machines is the lab as simulations describe a cluster.
+func (c Config) Machines() *config.Machines {
+	return &config.Machines{
+		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
+		BlockSize: c.BlockSize, Replication: c.Replication, NMHeartbeat: c.NMHeartbeat, AMHeartbeat: c.AMHeartbeat,
+		Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
 	}
 }
 

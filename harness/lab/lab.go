@@ -124,6 +124,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
 		Rates:            config.Rates{Disk: l.Cfg.Disk, Link: l.Cfg.Link, Uplink: l.Cfg.Uplink, HostCores: float64(runtime.NumCPU())},
+		Machines:         l.Cfg.Machines(),
 	}
 	for _, n := range l.nodes {
 		c.Hosts[n.name] = n.ip.String()

@@ -9,9 +9,9 @@ import (
 
 	"heddle/harness/experiment"
 	"heddle/harness/fidelity"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
 	"heddle/traces"
-	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -96,7 +96,7 @@ func (m *measured) read(run *experiment.Finished) error {
 		return err
 	}
 	defer trace.Close()
-	s := summary.Of(trace.Header(), trace.All())
+	s := measure.Of(trace.Header(), trace.All())
 	if err := trace.Err(); err != nil {
 		return err
 	}

@@ -8,15 +8,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/harness/measure"
 	"heddle/harness/sim"
 	"heddle/traces"
-	"heddle/traces/summary"
 )
 
 // Outcome is what a replay came to: the figures of its trace, and more. Its JSON
 // keys are stable.
 type Outcome struct {
-	*summary.Info
+	*measure.Figures
 	// Trace is the name of what was replayed.
 	Trace    string            `json:"trace"`
 	Seed     uint64            `json:"seed"`
@@ -25,11 +25,6 @@ type Outcome struct {
 	Splits   string            `json:"splits"`
 	// Durations are "recorded" or "modelled".
 	Durations string `json:"durations"`
-	// MakespanMs is from the first submission to the last job's end;
-	// MeanCompletionMs is of jobs, from submission to end. Each job's own is in
-	// the list of jobs.
-	MakespanMs       float64 `json:"makespanMs"`
-	MeanCompletionMs float64 `json:"meanCompletionMs"`
 	// Warnings say what of it is not to be believed.
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is that of the simulated trace.
@@ -67,7 +62,7 @@ func outcome(c Config) (*Outcome, error) {
 	if c.Modelled {
 		o.Durations = "modelled"
 	}
-	o.Info = summary.Of(h, func(yield func(traces.Event) bool) {
+	o.Figures = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
 			yield(e)
 			if c.Record != nil {
@@ -82,10 +77,6 @@ func outcome(c Config) (*Outcome, error) {
 	limits := boundsOf(x, x.Source.(*sim.Jobs).List)
 	for _, w := range limits.check(r) {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
-	}
-	o.MakespanMs = float64(r.MakespanMs)
-	for _, j := range r.Jobs {
-		o.MeanCompletionMs += float64(j.EndMs-j.SubmitMs) / float64(len(r.Jobs))
 	}
 	return o, nil
 }

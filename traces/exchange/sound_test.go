@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
-	"heddle/traces/summary"
 	"heddle/traces/tracefile"
 )
 
@@ -35,7 +35,7 @@ func useTrace(path string, sizeBytes int) error {
 	report, err := tracefile.Check(path)
 	whole := err == nil && len(report.Damage) == 0 && len(report.Impossible) == 0
 	if r, err := tracefile.Open(path); err == nil {
-		info := summary.Of(r.Header(), r.All())
+		info := measure.Of(r.Header(), r.All())
 		r.Close()
 		if whole {
 			if err := soundInfo(info, len(report.Warnings) == 0); err != nil {
@@ -75,7 +75,7 @@ func useTrace(path string, sizeBytes int) error {
 
 // soundInfo says which figure of a trace cannot be. Clocks of two machines may
 // make durations negative, of which the check warns.
-func soundInfo(info *summary.Info, ordered bool) error {
+func soundInfo(info *measure.Figures, ordered bool) error {
 	tasks, phases := 0, 0
 	for _, j := range info.JobList {
 		tasks += j.Maps + j.Reduces
@@ -240,7 +240,7 @@ func importSound(folder string, data []byte) error {
 		return err
 	}
 	defer r.Close()
-	return soundInfo(summary.Of(r.Header(), r.All()), len(report.Warnings) == 0)
+	return soundInfo(measure.Of(r.Header(), r.All()), len(report.Warnings) == 0)
 }
 
 // TestImportsAreSound imports spoilt files of each form.

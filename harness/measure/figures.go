@@ -1,19 +1,23 @@
-// Package summary says in figures what is in a trace: jobs, tasks, attempts,
-// locality, bytes, phases, node use, decisions, digests. It is pure: it takes
-// events in order from wherever they are and keeps what runs at the time, not
-// the events.
-package summary
+// Package measure turns the events of a run, as they come, into the figures of
+// the run: jobs, tasks, completion times, locality, bytes, phases, use of nodes,
+// decisions, digests. Measured and simulated runs go through the same code, so
+// their figures can be set side by side.
+//
+// It is pure, and its memory is bounded by what is alive: it keeps running
+// tasks, one line of figures a job, and samples of durations (see Durations),
+// but no events. It compares nothing with anything: intervals and tests are in
+// package stats, comparisons in compare and fidelity.
+package measure
 
 import (
 	"fmt"
-	"iter"
 
 	"heddle/traces"
 )
 
-// Info is a trace in figures. The JSON keys up to traceDigest are relied upon by
-// other programs; more may be added.
-type Info struct {
+// Figures are a run in numbers. The JSON keys up to traceDigest are relied upon
+// by other programs; more may be added.
+type Figures struct {
 	Format  int `json:"format"`
 	Jobs    int `json:"jobs"`
 	Maps    int `json:"maps"`    // tasks
@@ -39,10 +43,34 @@ type Info struct {
 	Plan       *Plan         `json:"plan,omitempty"` // nil where splits were not planned
 	Events     int64         `json:"events"`
 	DurationMs float64       `json:"durationMs"` // first to last event
-	JobList    []*Job        `json:"jobList"`    // by submission
-	Phases     []Phase       `json:"phases"`
-	Nodes      []*Node       `json:"nodes"` // by name
+	// MakespanMs is from the first submission to the last end of a job.
+	// MeanCompletionMs is from submission to end, of the jobs that succeeded.
+	MakespanMs       float64 `json:"makespanMs"`
+	MeanCompletionMs float64 `json:"meanCompletionMs"`
+	// UtilisationPct is the share of the workers' memory for containers that
+	// attempts of tasks held, from the first submission to the last end; -1 where
+	// the trace does not tell the sizes.
+	UtilisationPct float64 `json:"utilisationPct"`
+	JobList        []*Job  `json:"jobList"` // by submission
+	Phases         []Phase `json:"phases"`
+	Nodes          []*Node `json:"nodes"` // by name
+
+	maps, reduces, reduceRests *Durations
 }
+
+// MapDurations are those of the map attempts that succeeded.
+func (f *Figures) MapDurations() *Durations { return f.maps }
+
+// ReduceDurations are those of the reduce attempts that succeeded.
+func (f *Figures) ReduceDurations() *Durations { return f.reduces }
+
+// ReduceRests are how long reduce attempts that succeeded took from the end of
+// their job's last map on, of those that started earlier; of others the whole
+// time.
+func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
+
+// Known is how many maps succeeded of which it is known where their block was.
+func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
 
 // Attempts counts attempts by outcome.
 type Attempts struct {
@@ -75,17 +103,6 @@ type Bytes struct {
 	Output  int64 `json:"output"`
 }
 
-// Decisions says what became of a model's decisions. Latencies are from the
-// decision to the container, of those honoured; 0 where there are none.
-type Decisions struct {
-	Made     int `json:"made"`
-	Honoured int `json:"honoured"`
-	// BindPredicted counts honoured decisions whose container ran the predicted map.
-	BindPredicted int     `json:"bindPredicted"`
-	P50Ms         float64 `json:"p50Ms"`
-	P95Ms         float64 `json:"p95Ms"`
-}
-
 // Plan says how many of the maps that succeeded in a trace with planned splits
 // had a planned node, and how many of those ran there.
 type Plan struct {
@@ -116,7 +133,11 @@ type Job struct {
 	Differences []string `json:"differences,omitempty"`
 
 	launchedMaps, launchedReds int64
-	end                        *traces.JobFinished
+	containerBytes             [2]int64 // of a map, of a reduce
+	lastMap                    traces.Time
+	submitted                  traces.Time
+	hadoop                     *traces.JobFinished // its own totals
+	live                       *liveJob            // nil: nothing of it runs or waits
 }
 
 // Phase is how long a part of a task took, over attempts that succeeded.
@@ -125,6 +146,9 @@ type Phase struct {
 	Count    int     `json:"count"`
 	MedianMs float64 `json:"medianMs"`
 	P95Ms    float64 `json:"p95Ms"`
+	// Approximate is set where the attempts were too many to be kept one by one:
+	// percentiles are then right to 1 %.
+	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Node is the use of one node.
@@ -140,28 +164,4 @@ type Node struct {
 	busy    traces.Time
 	cpu     float64
 	samples int
-}
-
-// Of takes a trace in.
-func Of(h traces.Header, events iter.Seq[traces.Event]) *Info {
-	c := &collector{
-		info:  &Info{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic, Mended: h.Mended},
-		jobs:  map[traces.JobID]*Job{},
-		nodes: map[traces.Node]*Node{}, waiting: map[traces.Task]traces.Time{},
-		running: map[traces.Attempt]start{}, decisions: map[int64]decision{},
-		digest: traces.NewTraceDigest(),
-	}
-	if h.Splits == "plan" {
-		c.info.Plan, c.planned = &Plan{}, map[traces.Task]traces.Node{}
-	}
-	if c.info.Synthetic == nil {
-		c.info.Synthetic = []string{}
-	}
-	for _, n := range h.Cluster.Nodes {
-		c.node(n.Node).Rack = n.Rack
-	}
-	for e := range events {
-		c.add(e)
-	}
-	return c.finish()
 }

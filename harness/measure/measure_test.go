@@ -1,4 +1,4 @@
-package summary_test
+package measure_test
 
 import (
 	"bytes"
@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
-	"heddle/traces/summary"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestRealJobs summarises jobs that ran on Hadoop 3.4.2: their sums must equal
 // Hadoop's counters, and the text and JSON the golden files.
 func TestRealJobs(t *testing.T) {
-	info := summary.Of(realTrace(t))
+	info := measure.Of(realTrace(t))
 	if info.Jobs != 4 {
 		t.Fatalf("%d jobs, want 4", info.Jobs)
 	}
@@ -46,7 +47,7 @@ func TestRealJobs(t *testing.T) {
 
 // TestStableKeys holds the keys that other programs rely on.
 func TestStableKeys(t *testing.T) {
-	text, err := json.Marshal(summary.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil)))
+	text, err := json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,23 +67,30 @@ func TestStableKeys(t *testing.T) {
 
 func TestDecisions(t *testing.T) {
 	bound := traces.Attempt{Task: traces.Task{Job: "j", Index: 4}}
-	info := summary.Of(traces.Header{}, slices.Values([]traces.Event{
-		&traces.Decision{T: 1e6, ID: 1, Job: "j", BindIndex: 4},
-		&traces.Decision{T: 1e6, ID: 2, Job: "j", BindIndex: 5},
+	info := measure.Of(traces.Header{}, slices.Values([]traces.Event{
+		&traces.Decision{T: 1e6, ID: 1, Job: "j", BindIndex: 4, BindBranch: "node"},
+		&traces.Decision{T: 1e6, ID: 2, Job: "j", BindIndex: 5, BindBranch: "node"},
 		&traces.Decision{ID: 3, Job: "j", BindIndex: -1},
 		&traces.Actuation{Decision: 1, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: bound},
 		&traces.Actuation{Decision: 2, AskedAt: 2e6, GrantedAt: 10e6, Outcome: "honoured", Bound: bound},
-		&traces.Actuation{Decision: 3, AskedAt: 1e6, Outcome: "none"},
+		&traces.Actuation{Decision: 3, AskedAt: 1e6, Outcome: "none", Cause: "no container came"},
 	}))
-	want := summary.Decisions{Made: 3, Honoured: 2, BindPredicted: 1, P50Ms: 2, P95Ms: 9}
-	if info.Decisions != want {
-		t.Errorf("got %+v, want %+v", info.Decisions, want)
+	want := measure.Decisions{
+		Made: 3, Honoured: 2, BindPredicted: 1, P50Ms: 2, P95Ms: 9,
+		Branches: []measure.Branch{{Branch: "node", Maps: 2, Predicted: 1}},
+		Misses: []measure.Miss{
+			{Decision: 2, Job: "j", Outcome: "bound otherwise", Cause: "map 4, not 5 (node)"},
+			{Decision: 3, Job: "j", Outcome: "none", Cause: "no container came"},
+		},
+	}
+	if d := cmp.Diff(want, info.Decisions, cmpopts.IgnoreUnexported(measure.Decisions{})); d != "" {
+		t.Errorf("decisions (-want +got):\n%s", d)
 	}
 }
 
 func realTrace(t *testing.T) (traces.Header, func(func(traces.Event) bool)) {
 	t.Helper()
-	files, _ := filepath.Glob("../jhist/testdata/*.jhist")
+	files, _ := filepath.Glob("../../traces/jhist/testdata/*.jhist")
 	var all []traces.Event
 	for _, path := range files {
 		f, err := os.Open(path)
@@ -134,11 +142,11 @@ func TestPlan(t *testing.T) {
 	run(2, "a", traces.Failed, "a")
 	run(3, "a", traces.Succeeded, "a", "b")
 	run(4, "a", traces.Succeeded)
-	info := summary.Of(traces.Header{Splits: "plan"}, slices.Values(events))
+	info := measure.Of(traces.Header{Splits: "plan"}, slices.Values(events))
 	if got := info.Plan.String(); got != "plan: 1 of 2 maps on the planned node" {
 		t.Error(got)
 	}
-	if info := summary.Of(traces.Header{Splits: "cachedOnly"}, slices.Values(events)); info.Plan != nil {
+	if info := measure.Of(traces.Header{Splits: "cachedOnly"}, slices.Values(events)); info.Plan != nil {
 		t.Errorf("%v without a plan", info.Plan)
 	}
 }

@@ -1,4 +1,4 @@
-package summary
+package measure
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 const maxJobsShown = 40
 
 // WriteText prints the figures for people.
-func (i *Info) WriteText(out io.Writer) error {
+func (i *Figures) WriteText(out io.Writer) error {
 	b := &strings.Builder{}
 	model := ""
 	if i.Model != "" {
@@ -36,7 +36,7 @@ func (i *Info) WriteText(out io.Writer) error {
 	return err
 }
 
-func (i *Info) totals(b *strings.Builder) {
+func (i *Figures) totals(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%d jobs, %d maps, %d reduces; attempts: %d ok, %d failed, %d killed\n",
 		i.Jobs, i.Maps, i.Reduces, i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed)
 	fmt.Fprintf(b, "read %s, shuffled %s, wrote %s\n", size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))
@@ -55,7 +55,7 @@ func (i *Info) totals(b *strings.Builder) {
 	}
 }
 
-func (i *Info) jobs(b *strings.Builder) {
+func (i *Figures) jobs(b *strings.Builder) {
 	w := table(b)
 	fmt.Fprintf(w, "\njob\tname\toutcome\tsubmitted\ttook\tmaps\treduces\tfailed\tkilled\tread\tshuffled\twrote\tHadoop's counters\n")
 	for n, j := range i.JobList {
@@ -81,7 +81,7 @@ func (i *Info) jobs(b *strings.Builder) {
 	}
 }
 
-func (i *Info) phases(b *strings.Builder) {
+func (i *Figures) phases(b *strings.Builder) {
 	if len(i.Phases) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (i *Info) phases(b *strings.Builder) {
 	w.Flush()
 }
 
-func (i *Info) nodes(b *strings.Builder) {
+func (i *Figures) nodes(b *strings.Builder) {
 	if len(i.Nodes) == 0 {
 		return
 	}

@@ -1,0 +1,130 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"heddle/harness/internal/units"
+	"heddle/traces"
+)
+
+// Machines say what a cluster is made of, for simulations of it. The flags and
+// keys of a lab that mean the same are called the same.
+type Machines struct {
+	// Nodes is the number of workers in all, Racks over how many racks they are
+	// spread; earlier racks get one more where it does not divide.
+	Nodes int `yaml:"nodes"`
+	Racks int `yaml:"racks"`
+	// Slots is the number of containers a worker runs at once, Container the
+	// memory of each.
+	Slots     int        `yaml:"slots"`
+	Container units.Size `yaml:"container"`
+	// CPUs are the cores of a worker; a list is for one worker after the other.
+	// Empty or 0: tasks do not slow each other down.
+	CPUs []float64 `yaml:"cpus,omitempty"`
+	// Cache is the size of a DataNode's HDFS cache.
+	Cache units.Size `yaml:"cache,omitempty"`
+	// BlockSize and Replication are those of new files.
+	BlockSize   units.Size `yaml:"blockSize"`
+	Replication int        `yaml:"replication"`
+	// NMHeartbeat and AMHeartbeat are the intervals of NodeManagers and
+	// ApplicationMasters.
+	NMHeartbeat units.Duration `yaml:"nmHeartbeat"`
+	AMHeartbeat units.Duration `yaml:"amHeartbeat"`
+	// Scheduler is "capacity" or "fair".
+	Scheduler string `yaml:"scheduler,omitempty"`
+	// Async says that the capacity scheduler allocates without waiting for
+	// heartbeats.
+	Async bool `yaml:"async,omitempty"`
+}
+
+// Names of YARN settings that a simulated cluster is described by.
+const (
+	settingScheduler = "yarn.resourcemanager.scheduler.class"
+	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
+	settingAMBeat    = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
+	settingAsync     = "yarn.scheduler.capacity.schedule-asynchronously.enable"
+	schedulerPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
+)
+
+func (m *Machines) problems(p *problems, path string) {
+	wrong := func(bad bool, key, format string, args ...any) {
+		if bad {
+			p.addf(path+"."+key, format, args...)
+		}
+	}
+	wrong(m.Nodes < 1 || m.Nodes > 100_000, "nodes", "%d: want 1 to 100000", m.Nodes)
+	wrong(m.Racks < 1 || m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
+	wrong(m.Slots < 1 || m.Slots > 1000, "slots", "%d: want 1 to 1000", m.Slots)
+	wrong(m.Container < units.MiB || m.Container > 1<<20*units.MiB, "container", "%v: want 1MiB to 1TiB", m.Container)
+	wrong(slices.ContainsFunc(m.CPUs, func(n float64) bool { return !(n >= 0 && n <= 4096) }), "cpus", "%v: want 0 for no limit, or up to 4096 cores", m.CPUs)
+	wrong(m.Cache < 0, "cache", "%v: want 0 for none, or more", m.Cache)
+	wrong(m.BlockSize < 64*units.KiB, "blockSize", "%v: want 64KiB or more", m.BlockSize)
+	wrong(m.Replication < 1 || m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)
+	for _, beat := range []struct {
+		key   string
+		value units.Duration
+	}{{"nmHeartbeat", m.NMHeartbeat}, {"amHeartbeat", m.AMHeartbeat}} {
+		d := time.Duration(beat.value)
+		wrong(d < time.Millisecond || d > time.Minute, beat.key, "%v: want 1ms to 1m", d)
+	}
+	if m.Scheduler != "" {
+		oneOf(p, path+".scheduler", m.Scheduler, "capacity", "fair")
+	}
+}
+
+// Facts are the machines as a trace's header has them, with rates of disks,
+// links and uplinks, and the settings of YARN that simulations go by.
+func (m *Machines) Facts(name string, rates Rates) (traces.Cluster, map[string]string) {
+	c := traces.Cluster{Name: name, HostCores: rates.HostCores}
+	rack, inRack := 0, 0
+	for i := range m.Nodes {
+		if r := rackOf(i, m.Nodes, m.Racks); r != rack {
+			rack, inRack = r, 0
+		}
+		inRack++
+		n := traces.NodeFacts{
+			Node: traces.Node(fmt.Sprintf("r%dn%d", rack, inRack)), Rack: "/rack" + strconv.Itoa(rack), Worker: true,
+			MemoryBytes: int64(m.Container) * int64(m.Slots), VCores: int32(m.Slots), CacheBytes: int64(m.Cache),
+		}
+		if len(m.CPUs) > 0 {
+			n.Cores = m.CPUs[i%len(m.CPUs)]
+		}
+		c.Nodes = append(c.Nodes, n)
+		if rates.Disk > 0 {
+			c.Disks = append(c.Disks, traces.DiskFacts{Node: n.Node, BytesPerSec: int64(rates.Disk)})
+		}
+		if rates.Link > 0 {
+			c.Links = append(c.Links, traces.LinkFacts{Node: n.Node, BytesPerSec: int64(rates.Link)})
+		}
+	}
+	for r := range m.Racks {
+		if rates.Uplink > 0 {
+			c.Links = append(c.Links, traces.LinkFacts{Rack: "/rack" + strconv.Itoa(r+1), BytesPerSec: int64(rates.Uplink)})
+		}
+	}
+	settings := map[string]string{
+		settingNodeBeat:  strconv.FormatInt(time.Duration(m.NMHeartbeat).Milliseconds(), 10),
+		settingAMBeat:    strconv.FormatInt(time.Duration(m.AMHeartbeat).Milliseconds(), 10),
+		settingScheduler: schedulerPackage + "capacity.CapacityScheduler",
+	}
+	switch {
+	case m.Scheduler == "fair":
+		settings[settingScheduler] = schedulerPackage + "fair.FairScheduler"
+	case m.Async:
+		settings[settingAsync] = "true"
+	}
+	return c, settings
+}
+
+// rackOf spreads nodes over racks in order, from rack 1; the first racks get one
+// more.
+func rackOf(i, nodes, racks int) int {
+	each, more := nodes/racks, nodes%racks
+	if i < more*(each+1) {
+		return i/(each+1) + 1
+	}
+	return (i-more*(each+1))/each + more + 1
+}

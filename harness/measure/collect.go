@@ -1,0 +1,424 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"heddle/traces"
+)
+
+// Collector takes in a run's events and keeps its figures. Make one with New.
+type Collector struct {
+	figures   Figures
+	jobs      map[traces.JobID]*Job
+	nodes     map[traces.Node]*Node
+	undecided map[int64]*traces.Decision // without an outcome yet
+	phases    [phaseCount]Durations
+	reduceMs  Durations // from the last map's end on
+	schedule  traces.Schedule
+	digest    *traces.TraceDigest
+	first     traces.Time
+	last      traces.Time
+	// workerMiB is the workers' memory for containers, usedMiBMs what attempts held
+	// of it over time. sizesKnown is false once an attempt's size is not told.
+	workerMiB, usedMiBMs int64
+	sizesKnown           bool
+}
+
+// liveJob is what of a job waits or runs.
+type liveJob struct {
+	waiting map[task]traces.Time // scheduled, no attempt yet
+	running map[attempt]start
+	planned map[task]traces.Node // nil: splits were not planned
+}
+
+// task and attempt name those of one job.
+type task struct {
+	kind  traces.TaskKind
+	index int32
+}
+
+type attempt struct {
+	task
+	number int32
+}
+
+// start is an attempt's.
+type start struct {
+	t       traces.Time
+	node    *Node
+	replica traces.Level
+}
+
+const (
+	phaseMapWait = iota
+	phaseMapRead
+	phaseMapMerge
+	phaseMap
+	phaseReduceWait
+	phaseShuffle
+	phaseSort
+	phaseReduceRun
+	phaseReduce
+	phaseCount
+)
+
+var phaseNames = [phaseCount]string{
+	"map: wait for container", "map: read and map", "map: merge", "map: whole attempt",
+	"reduce: wait for container", "reduce: shuffle", "reduce: sort", "reduce: reduce and write", "reduce: whole attempt",
+}
+
+// New is a Collector for a run with header h.
+func New(h traces.Header) *Collector {
+	c := &Collector{
+		figures: Figures{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic, Mended: h.Mended},
+		jobs:    map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
+		digest: traces.NewTraceDigest(), sizesKnown: true,
+	}
+	if h.Splits == "plan" {
+		c.figures.Plan = &Plan{}
+	}
+	if c.figures.Synthetic == nil {
+		c.figures.Synthetic = []string{}
+	}
+	for _, n := range h.Cluster.Nodes {
+		c.node(n.Node).Rack = n.Rack
+		if n.Worker {
+			c.workerMiB = traces.AddCount(c.workerMiB, n.MemoryBytes>>20)
+		}
+	}
+	return c
+}
+
+// Of are the figures of a run whose events are all there.
+func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
+	c := New(h)
+	for e := range events {
+		c.Add(e)
+	}
+	return c.Figures()
+}
+
+// Add takes in an event, of which it keeps nothing but what the package says.
+// Events come in the order of traces.Sort.
+func (c *Collector) Add(e traces.Event) {
+	f, t := &c.figures, e.At()
+	if f.Events == 0 {
+		c.first, c.last = t, t
+	}
+	c.first, c.last = min(c.first, t), max(c.last, t)
+	f.Events++
+	c.schedule.Add(e)
+	c.digest.Add(e)
+	switch e := e.(type) {
+	case *traces.NodeUp:
+		c.node(e.Node).Rack = e.Rack
+	case *traces.NodeSample:
+		n := c.node(e.Node)
+		if e.CPUUser >= 0 && e.CPUSystem >= 0 {
+			n.cpu += e.CPUUser + e.CPUSystem
+			n.samples++
+		}
+	case *traces.JobSubmitted:
+		j := c.job(e.Job)
+		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
+		j.containerBytes = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}
+	case *traces.JobFinished:
+		c.ended(e)
+	case *traces.TaskScheduled:
+		c.scheduled(e)
+	case *traces.AttemptStarted:
+		c.started(e)
+	case *traces.AttemptFinished:
+		c.finished(e)
+	case *traces.Decision:
+		c.decided(e)
+	case *traces.Actuation:
+		c.actuated(e)
+	}
+}
+
+func (c *Collector) scheduled(e *traces.TaskScheduled) {
+	j, live := c.alive(e.Task.Job)
+	if e.Task.Kind == traces.Map {
+		j.Maps++
+	} else {
+		j.Reduces++
+	}
+	live.waiting[taskOf(e.Task)] = e.T
+	if c.figures.Plan != nil && e.Task.Kind == traces.Map && len(e.SplitHosts) == 1 {
+		if live.planned == nil {
+			live.planned = map[task]traces.Node{}
+		}
+		live.planned[taskOf(e.Task)] = e.SplitHosts[0]
+	}
+}
+
+func (c *Collector) started(e *traces.AttemptStarted) {
+	j, live := c.alive(e.Attempt.Job)
+	n := c.node(e.Node)
+	n.Attempts++
+	if e.Rack != "" {
+		n.Rack = e.Rack
+	}
+	wait := phaseReduceWait
+	if e.Attempt.Kind == traces.Map {
+		wait = phaseMapWait
+		j.launchedMaps++
+		j.SplitLocality.add(e.SplitLocality)
+	} else {
+		j.launchedReds++
+	}
+	x := taskOf(e.Attempt.Task)
+	if since, ok := live.waiting[x]; ok {
+		c.phases[wait].Add(e.T - since)
+		delete(live.waiting, x)
+	}
+	live.running[attempt{x, e.Attempt.Number}] = start{e.T, n, e.ReplicaLocality}
+}
+
+func (c *Collector) finished(e *traces.AttemptFinished) {
+	j, live := c.alive(e.Attempt.Job)
+	x := taskOf(e.Attempt.Task)
+	isMap := e.Attempt.Kind == traces.Map
+	if e.Unlaunched && isMap {
+		j.SplitLocality.add(e.SplitLocality)
+	}
+	s, ran := live.running[attempt{x, e.Attempt.Number}]
+	delete(live.running, attempt{x, e.Attempt.Number})
+	if ran {
+		c.used(j, x.kind, s, e.T)
+	}
+	if j.hadoop != nil && len(live.running) == 0 { // the job was over before its last attempt
+		defer j.rest()
+	}
+	switch e.Outcome {
+	case traces.Failed:
+		j.Attempts.Failed++
+		return
+	case traces.Killed:
+		j.Attempts.Killed++
+		return
+	case traces.Unfinished:
+		return
+	}
+	j.Attempts.OK++
+	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
+	if isMap {
+		c.figures.Locality.add(s.replica)
+		j.lastMap = max(j.lastMap, e.T)
+	}
+	if n, ok := live.planned[x]; ok && isMap {
+		c.figures.Plan.Maps++
+		if ran && s.node.Node == n {
+			c.figures.Plan.OnNode++
+		}
+		delete(live.planned, x)
+	}
+	if !ran {
+		return
+	}
+	if isMap {
+		c.phases[phaseMap].Add(e.T - s.t)
+		if e.MapDone != 0 {
+			c.phases[phaseMapRead].Add(e.MapDone - s.t)
+			c.phases[phaseMapMerge].Add(e.T - e.MapDone)
+		}
+		return
+	}
+	c.phases[phaseReduce].Add(e.T - s.t)
+	c.reduceMs.Add(e.T - max(s.t, min(j.lastMap, e.T)))
+	if e.ShuffleDone != 0 && e.SortDone != 0 {
+		c.phases[phaseShuffle].Add(e.ShuffleDone - s.t)
+		c.phases[phaseSort].Add(e.SortDone - e.ShuffleDone)
+		c.phases[phaseReduceRun].Add(e.T - e.SortDone)
+	}
+}
+
+// ended takes in a job's end. What waited of it waits no longer.
+func (c *Collector) ended(e *traces.JobFinished) {
+	j := c.job(e.Job)
+	end := *e
+	j.hadoop = &end
+	if j.live != nil && len(j.live.running) == 0 {
+		j.rest()
+	}
+}
+
+// rest gives up what is kept of a job while it lives.
+func (j *Job) rest() { j.live = nil }
+
+// used notes the time that an attempt held its container.
+func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
+	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
+	bytes := j.containerBytes[kind&1]
+	c.sizesKnown = c.sizesKnown && bytes > 0
+	if ms, mib := (until - s.t).Milliseconds(), bytes>>20; ms > 0 && mib > 0 {
+		c.usedMiBMs = traces.AddCount(c.usedMiBMs, ms*min(mib, math.MaxInt64/ms))
+	}
+}
+
+// Figures are those of the events so far; attempts that still run are counted
+// as running until the last event. Nothing may be added after it.
+func (c *Collector) Figures() *Figures {
+	f := &c.figures
+	begin, end, done := c.last, c.first, 0
+	for _, j := range f.JobList {
+		f.Maps += j.Maps
+		f.Reduces += j.Reduces
+		f.Attempts.OK += j.Attempts.OK
+		f.Attempts.Failed += j.Attempts.Failed
+		f.Attempts.Killed += j.Attempts.Killed
+		f.SplitLocality.Node += j.SplitLocality.Node
+		f.SplitLocality.Rack += j.SplitLocality.Rack
+		f.SplitLocality.Off += j.SplitLocality.Off
+		f.SplitLocality.Unknown += j.SplitLocality.Unknown
+		f.Bytes.add(j.Bytes.Input, j.Bytes.Shuffle, j.Bytes.Output)
+		j.compare()
+		begin = min(begin, j.submitted)
+		if j.hadoop != nil {
+			end = max(end, j.hadoop.T)
+		}
+		if j.Outcome == traces.Succeeded {
+			f.MeanCompletionMs += j.CompletionMs
+			done++
+		}
+		c.close(j)
+	}
+	f.Jobs = len(f.JobList)
+	f.DurationMs, f.MakespanMs = ms(c.last-c.first), ms(max(0, end-begin))
+	f.MeanCompletionMs /= float64(max(done, 1))
+	for _, n := range f.Nodes {
+		if c.last > c.first {
+			n.MeanRunning = float64(n.busy) / float64(c.last-c.first)
+		}
+		n.CPUCores = -1
+		if n.samples > 0 {
+			n.CPUCores = n.cpu / float64(n.samples)
+		}
+	}
+	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Node, b.Node) })
+	f.UtilisationPct = -1
+	if c.sizesKnown && c.workerMiB > 0 && end > begin {
+		f.UtilisationPct = 100 * float64(c.usedMiBMs) / (float64(c.workerMiB) * ms(end-begin))
+	}
+	for i := range c.phases {
+		if d := &c.phases[i]; d.Count() > 0 {
+			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
+		}
+	}
+	f.maps, f.reduces, f.reduceRests = &c.phases[phaseMap], &c.phases[phaseReduce], &c.reduceMs
+	f.Decisions.end(c.undecided)
+	f.ScheduleDigest, f.TraceDigest = c.schedule.Digest().String(), c.digest.String()
+	return f
+}
+
+// close counts what of a job still runs until the last event.
+func (c *Collector) close(j *Job) {
+	if j.live == nil {
+		return
+	}
+	for a, s := range j.live.running {
+		// Sums of whole numbers: the order of the map does not matter.
+		c.used(j, a.kind, s, c.last)
+	}
+}
+
+// compare holds the attempts' sums against Hadoop's counters. Hadoop's totals
+// are of the attempts that succeeded, its locality of all that were assigned.
+func (j *Job) compare() {
+	j.CompletionMs = -1
+	if j.hadoop == nil {
+		return
+	}
+	j.Outcome, j.CompletionMs = j.hadoop.Outcome, ms(j.hadoop.T)-j.SubmitMs
+	for _, v := range []struct {
+		name         string
+		hadoop, ours int64
+	}{
+		{"DATA_LOCAL_MAPS", j.hadoop.DataLocalMaps, int64(j.SplitLocality.Node)},
+		{"RACK_LOCAL_MAPS", j.hadoop.RackLocalMaps, int64(j.SplitLocality.Rack)},
+		{"OTHER_LOCAL_MAPS", j.hadoop.OtherLocalMaps, int64(j.SplitLocality.Off)},
+		{"TOTAL_LAUNCHED_MAPS", j.hadoop.LaunchedMaps, j.launchedMaps},
+		{"TOTAL_LAUNCHED_REDUCES", j.hadoop.LaunchedReds, j.launchedReds},
+		{"HDFS_BYTES_READ", j.hadoop.Counters.HDFSReadBytes, j.Bytes.Input},
+		{"HDFS_BYTES_WRITTEN", j.hadoop.Counters.HDFSWrittenBytes, j.Bytes.Output},
+		{"REDUCE_SHUFFLE_BYTES", j.hadoop.Counters.ShuffleBytes, j.Bytes.Shuffle},
+	} {
+		if v.hadoop < 0 {
+			continue
+		}
+		j.Compared++
+		if v.hadoop != v.ours {
+			j.Differences = append(j.Differences, fmt.Sprintf("%s %d, attempts %d", v.name, v.hadoop, v.ours))
+		}
+	}
+}
+
+func (c *Collector) job(id traces.JobID) *Job {
+	j := c.jobs[id]
+	if j == nil {
+		j = &Job{ID: id}
+		c.jobs[id] = j
+		c.figures.JobList = append(c.figures.JobList, j)
+	}
+	return j
+}
+
+// alive is a job with what of it waits and runs.
+func (c *Collector) alive(id traces.JobID) (*Job, *liveJob) {
+	j := c.job(id)
+	if j.live == nil {
+		j.live = &liveJob{waiting: map[task]traces.Time{}, running: map[attempt]start{}}
+	}
+	return j, j.live
+}
+
+func (c *Collector) node(name traces.Node) *Node {
+	n := c.nodes[name]
+	if n == nil {
+		n = &Node{Node: name}
+		c.nodes[name] = n
+		c.figures.Nodes = append(c.figures.Nodes, n)
+	}
+	return n
+}
+
+func (b *Bytes) add(input, shuffle, output int64) {
+	b.Input = traces.AddCount(b.Input, input)
+	b.Shuffle = traces.AddCount(b.Shuffle, shuffle)
+	b.Output = traces.AddCount(b.Output, output)
+}
+
+func taskOf(t traces.Task) task { return task{t.Kind, t.Index} }
+
+func (l *Locality) add(level traces.Level) {
+	switch level {
+	case traces.LevelCache:
+		l.Cache++
+	case traces.LevelNode:
+		l.Node++
+	case traces.LevelRack:
+		l.Rack++
+	case traces.LevelOff:
+		l.Off++
+	default:
+		l.Unknown++
+	}
+}
+
+func (l *SplitLocality) add(level traces.Level) {
+	switch level {
+	case traces.LevelNode:
+		l.Node++
+	case traces.LevelRack:
+		l.Rack++
+	case traces.LevelOff:
+		l.Off++
+	default:
+		l.Unknown++
+	}
+}

@@ -1,0 +1,116 @@
+package measure_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"heddle/harness/measure"
+	"heddle/traces"
+)
+
+const second = traces.Time(1e9)
+
+// run is the events of one job of a map on node a and a reduce on node b, begun
+// at t: the map takes 4 s, the reduce starts 1 s before its end and takes 3 s.
+func run(id string, t traces.Time) []traces.Event {
+	job := traces.JobID(id)
+	m := traces.Attempt{Task: traces.Task{Job: job, Kind: traces.Map}}
+	r := traces.Attempt{Task: traces.Task{Job: job, Kind: traces.Reduce}}
+	return []traces.Event{
+		&traces.JobSubmitted{T: t, Job: job, Maps: 1, Reduces: 1, MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 2 << 30},
+		&traces.TaskScheduled{T: t, Task: m.Task},
+		&traces.TaskScheduled{T: t, Task: r.Task},
+		&traces.AttemptStarted{T: t + second, Attempt: m, Node: "a", ReplicaLocality: traces.LevelCache},
+		&traces.AttemptStarted{T: t + 4*second, Attempt: r, Node: "b"},
+		&traces.AttemptFinished{T: t + 5*second, Attempt: m, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		&traces.AttemptFinished{T: t + 7*second, Attempt: r, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		&traces.JobFinished{T: t + 8*second, Job: job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+	}
+}
+
+var twoNodes = traces.Header{Format: 1, Cluster: traces.Cluster{Nodes: []traces.NodeFacts{
+	{Node: "a", MemoryBytes: 4 << 30, Worker: true}, {Node: "b", MemoryBytes: 4 << 30, Worker: true}, {Node: "master", MemoryBytes: 64 << 30},
+}}}
+
+// TestByHand holds the figures of two jobs against sums done by hand.
+func TestByHand(t *testing.T) {
+	events := append(run("job_1_0001", 0), run("job_1_0002", 2*second)...)
+	traces.Sort(events)
+	f := measure.Of(twoNodes, slices.Values(events))
+	for _, x := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"jobs", float64(f.Jobs), 2},
+		{"makespan, ms", f.MakespanMs, 10_000},
+		{"mean completion, ms", f.MeanCompletionMs, 8_000},
+		// Twice 4 s of 1 GiB and 3 s of 2 GiB, of 8 GiB for 10 s.
+		{"utilisation, %", f.UtilisationPct, 100 * 20.0 / 80},
+		{"maps from the cache", float64(f.Locality.Cache), 2},
+		{"maps known", float64(f.Locality.Known()), 2},
+		{"mean map, ms", f.MapDurations().MeanMs(), 4_000},
+		{"mean reduce, ms", f.ReduceDurations().MeanMs(), 3_000},
+		{"mean rest of reduces, ms", f.ReduceRests().MeanMs(), 2_000},
+		{"running on a", f.Nodes[0].MeanRunning, 0.8},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: %v, want %v", x.what, x.got, x.want)
+		}
+	}
+}
+
+// TestCutOff measures a run that ends in the middle: what runs counts until the
+// last event, and a job without an end has no completion time.
+func TestCutOff(t *testing.T) {
+	f := measure.Of(twoNodes, slices.Values(run("job_1_0001", 0)[:5]))
+	if f.MakespanMs != 0 || f.JobList[0].CompletionMs != -1 || f.Nodes[0].MeanRunning != 0.75 {
+		t.Errorf("makespan %v ms, completion %v ms, %v running on a; want 0, -1, 0.75", f.MakespanMs, f.JobList[0].CompletionMs, f.Nodes[0].MeanRunning)
+	}
+}
+
+// TestLateEnd counts an attempt that ends after its job, as killed ones do.
+func TestLateEnd(t *testing.T) {
+	events := run("job_1_0001", 0)
+	late := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}, Number: 1}
+	events = slices.Insert(events, 4, traces.Event(&traces.AttemptStarted{T: 2 * second, Attempt: late, Node: "b"}))
+	events = append(events, &traces.AttemptFinished{T: 10 * second, Attempt: late, Outcome: traces.Killed})
+	f := measure.Of(twoNodes, slices.Values(events))
+	if f.Attempts != (measure.Attempts{OK: 2, Killed: 1}) || f.Nodes[1].MeanRunning != 1.1 {
+		t.Errorf("%+v, %v running on b; want 2 ok, 1 killed, 1.1", f.Attempts, f.Nodes[1].MeanRunning)
+	}
+}
+
+// TestMemory holds what a collector keeps once jobs are over: a line of figures
+// each, however many tasks they had.
+func TestMemory(t *testing.T) {
+	grown := func(jobs, tasks int) uint64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		c := measure.New(twoNodes)
+		for j := range jobs {
+			id := traces.JobID(fmt.Sprintf("job_1_%04d", j))
+			c.Add(&traces.JobSubmitted{Job: id})
+			for i := range tasks {
+				a := traces.Attempt{Task: traces.Task{Job: id, Index: int32(i)}}
+				c.Add(&traces.TaskScheduled{Task: a.Task})
+				c.Add(&traces.AttemptStarted{Attempt: a, Node: "a"})
+				c.Add(&traces.AttemptFinished{T: 1, Attempt: a, Outcome: traces.Succeeded})
+			}
+			c.Add(&traces.JobFinished{T: 1, Job: id})
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(c)
+		return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+	}
+	// 400,000 attempts would take 10 MB in lists of their durations alone.
+	if bytes := grown(4, 100_000); bytes > 2<<20 {
+		t.Errorf("%d bytes are kept of 4 jobs with 400,000 tasks", bytes)
+	}
+	if bytes := grown(2000, 2) / 2000; bytes > 1000 {
+		t.Errorf("%d bytes are kept of a job that is over", bytes)
+	}
+}

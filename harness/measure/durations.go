@@ -1,0 +1,112 @@
+package measure
+
+import (
+	"math/bits"
+	"slices"
+
+	"heddle/traces"
+)
+
+// exactCount is how many durations are kept one by one. A longer sample is kept
+// as counts in buckets.
+const exactCount = 100_000
+
+// Durations is a sample of durations in memory that is bounded: up to 100,000
+// are kept one by one, and percentiles are exact. Of a longer sample each
+// duration is counted in a bucket that is less than 1 % wide, and percentiles
+// are the middle of a bucket. The zero value is an empty sample.
+type Durations struct {
+	count   int
+	sumNs   float64
+	exact   []traces.Time // not sorted
+	buckets []int32       // nil while exact holds all
+}
+
+// Add takes in a duration. A negative one, which two machines' clocks may make,
+// counts as 0.
+func (d *Durations) Add(t traces.Time) {
+	t = max(t, 0)
+	d.count++
+	d.sumNs += float64(t)
+	if d.buckets != nil {
+		d.buckets[bucketOf(t)]++
+		return
+	}
+	d.exact = append(d.exact, t)
+	if len(d.exact) > exactCount {
+		d.buckets = make([]int32, bucketOf(1<<63-1)+1)
+		for _, t := range d.exact {
+			d.buckets[bucketOf(t)]++
+		}
+		d.exact = nil
+	}
+}
+
+// Count is how many durations were added.
+func (d *Durations) Count() int { return d.count }
+
+// Exact says whether percentiles are exact.
+func (d *Durations) Exact() bool { return d.buckets == nil }
+
+// MeanMs is the mean in milliseconds, 0 of an empty sample.
+func (d *Durations) MeanMs() float64 {
+	if d.count == 0 {
+		return 0
+	}
+	return d.sumNs / 1e6 / float64(d.count)
+}
+
+// PercentileMs is the least duration, in milliseconds, that percent of all do
+// not exceed; 0 of an empty sample.
+func (d *Durations) PercentileMs(percent int) float64 {
+	rank := max((d.count*percent+99)/100, 1)
+	if d.buckets == nil {
+		if d.count == 0 {
+			return 0
+		}
+		slices.Sort(d.exact)
+		return ms(d.exact[rank-1])
+	}
+	for i, n := range d.buckets {
+		if rank -= int(n); rank <= 0 {
+			return ms(middleOf(i))
+		}
+	}
+	return 0
+}
+
+// Ms are all durations in milliseconds, in ascending order: those of a bucket
+// as its middle.
+func (d *Durations) Ms() []float64 {
+	list := make([]float64, 0, d.count)
+	slices.Sort(d.exact)
+	for _, t := range d.exact {
+		list = append(list, ms(t))
+	}
+	for i, n := range d.buckets {
+		for range n {
+			list = append(list, ms(middleOf(i)))
+		}
+	}
+	return list
+}
+
+// bucketBits is how many bits below the highest one tell buckets apart: a bucket
+// is 1/128 of its start wide.
+const bucketBits = 7
+
+// bucketOf is the bucket of t, which is not negative. Below 256 ns each bucket
+// holds one value.
+func bucketOf(t traces.Time) int {
+	shift := max(bits.Len64(uint64(t))-bucketBits-1, 0)
+	return shift<<bucketBits + int(t>>shift)
+}
+
+// middleOf is the duration in the middle of bucket i.
+func middleOf(i int) traces.Time {
+	shift := max(i>>bucketBits-1, 0)
+	start := traces.Time(i-shift<<bucketBits) << shift
+	return start + traces.Time(1)<<shift>>1
+}
+
+func ms(t traces.Time) float64 { return float64(t) / 1e6 }

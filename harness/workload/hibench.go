@@ -1,0 +1,97 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/harness/config"
+	"heddle/harness/replay"
+)
+
+// hiBench is wordcount, sort or terasort.
+type hiBench struct{ config.Workload }
+
+// Twin is as many copies of the job as run at once, over the same input.
+func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
+	shape := w.Spec().Shape()
+	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
+	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
+		if err := job.set(name, w.Settings[name]); err != nil {
+			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+		}
+	}
+	t := &Twin{
+		Workload: w.Label,
+		Costs: replay.Workload{
+			Workload: w.Label, MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
+			Map: replay.Phase{MsPerMiB: shape.MapMsPerMiB, Corrected: 1}, Reduce: replay.Phase{MsPerMiB: shape.ReduceMsPerMiB, Corrected: 1},
+		},
+	}
+	for range max(w.Jobs, 1) {
+		t.Jobs = append(t.Jobs, job)
+	}
+	lengths := make([]int64, shape.Files)
+	for i := range lengths {
+		lengths[i] = shape.FileBytes
+		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
+	}
+	if cache.Fraction > 0 {
+		chosen := ChooseFiles(lengths, cache.Fraction, cache.Seed)
+		if len(chosen) == 0 {
+			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is nearest to no file at all; ask for more, or have the input written by more maps", cache.Fraction, len(lengths), w.Label)
+		}
+		for _, i := range chosen {
+			t.Files[i].Cached = true
+		}
+	}
+	return t, nil
+}
+
+// hadoopSlowStart is the share of maps that are done before reduces are asked
+// for, as Hadoop ships.
+const hadoopSlowStart = 0.05
+
+// set takes one Hadoop property of a job's.
+func (j *Job) set(name, value string) error {
+	var err error
+	whole := func() int64 {
+		var n int64
+		n, err = strconv.ParseInt(value, 10, 32)
+		return n
+	}
+	switch name {
+	case "mapreduce.job.reduce.slowstart.completedmaps":
+		j.SlowStart, err = strconv.ParseFloat(value, 64)
+		if err == nil && !(j.SlowStart >= 0 && j.SlowStart <= 1) {
+			err = fmt.Errorf("want 0 to 1")
+		}
+	case "mapreduce.map.memory.mb":
+		j.MapMemoryBytes = whole() << 20
+	case "mapreduce.reduce.memory.mb":
+		j.ReduceMemoryBytes = whole() << 20
+	case "mapreduce.map.cpu.vcores":
+		j.MapVCores = int32(whole())
+	case "mapreduce.reduce.cpu.vcores":
+		j.ReduceVCores = int32(whole())
+	case "mapreduce.job.queuename":
+		j.Queue = value
+	case "mapreduce.job.priority":
+		j.Priority = int32(whole())
+	default:
+		return fmt.Errorf("setting %s: a simulation knows nothing of it; it knows %s", name, strings.Join(simulatedSettings, ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("setting %s: %q: %w", name, value, err)
+	}
+	return nil
+}
+
+// simulatedSettings are those that set takes.
+var simulatedSettings = []string{
+	"mapreduce.job.priority", "mapreduce.job.queuename", "mapreduce.job.reduce.slowstart.completedmaps",
+	"mapreduce.map.cpu.vcores", "mapreduce.map.memory.mb", "mapreduce.reduce.cpu.vcores", "mapreduce.reduce.memory.mb",
+}

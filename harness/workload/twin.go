@@ -1,0 +1,178 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"heddle/harness/cluster"
+	"heddle/harness/config"
+	"heddle/harness/replay"
+	"heddle/harness/sim/draw"
+	"heddle/harness/sim/place"
+	"heddle/traces"
+)
+
+// Twin is what a workload is in virtual time: its jobs, and the files they read.
+type Twin struct {
+	Workload string // the name that a calibration knows its costs by
+	Jobs     []Job
+	Files    []File // in the order of their splits
+	// Costs are typical ones, for simulations without a calibration.
+	Costs replay.Workload
+}
+
+// Job is one YARN job of a workload. It reads all the workload's files.
+type Job struct {
+	Name                              string
+	Queue                             string
+	Priority                          int32
+	Reduces                           int32
+	SlowStart                         float64
+	MapMemoryBytes, ReduceMemoryBytes int64
+	MapVCores, ReduceVCores           int32
+}
+
+// File is a file of the input. Cached says that its blocks are in the HDFS cache.
+type File struct {
+	Path   string
+	Bytes  int64
+	Cached bool
+}
+
+// Disk is how a cluster stores files.
+type Disk struct {
+	BlockBytes  int64
+	Replication int
+	// CachedReplicas is how many copies of each block of cached files are cached.
+	CachedReplicas int
+}
+
+// Trace is the workload as a trace for replays with modelled durations: it is
+// submitted at once, at time 0, and no task has run yet. Blocks are placed on the
+// workers of h by the rules of the NameNode, each file written by a worker that
+// the seed draws. h tells the cluster.
+func (t *Twin) Trace(h traces.Header, d Disk, seed uint64) (*replay.Trace, error) {
+	h.Synthetic = append(slices.Clone(h.Synthetic), "input")
+	splits, err := t.lay(&h, d, seed)
+	if err != nil {
+		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
+	}
+	var events []traces.Event
+	for _, s := range splits {
+		events = append(events, s.replicas...)
+	}
+	for i, j := range t.Jobs {
+		id := traces.JobID(fmt.Sprintf("job_0_%04d", i+1))
+		events = append(events, &traces.JobSubmitted{
+			Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
+			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
+			MapMemoryBytes: j.MapMemoryBytes, MapVCores: j.MapVCores, ReduceMemoryBytes: j.ReduceMemoryBytes, ReduceVCores: j.ReduceVCores,
+		})
+		for m, s := range splits {
+			events = append(events, &traces.TaskScheduled{
+				Task: traces.Task{Job: id, Kind: traces.Map, Index: int32(m)}, SplitHosts: s.hosts,
+				Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes, Blocks: []traces.Block{s.block},
+			})
+		}
+		for r := range j.Reduces {
+			events = append(events, &traces.TaskScheduled{Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
+		}
+	}
+	return replay.New(t.Workload, h, events)
+}
+
+// split is a map's piece of a file, one block.
+type split struct {
+	path          string
+	offset, bytes int64
+	block         traces.Block
+	hosts         []traces.Node
+	replicas      []traces.Event // where the block is
+}
+
+// lay places the files' blocks on the workers of h. As MapReduce does, the last
+// block of a file is read with the one before if it is less than a tenth of it.
+func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
+	var workers []traces.NodeFacts
+	for _, n := range h.Cluster.Nodes {
+		if n.Worker {
+			workers = append(workers, n)
+		}
+	}
+	switch {
+	case len(workers) == 0:
+		return nil, fmt.Errorf("the cluster %s has no workers", strconv.Quote(h.Cluster.Name))
+	case d.BlockBytes <= 0 || d.Replication <= 0:
+		return nil, fmt.Errorf("blocks of %d bytes with %d replicas: want a block size and replicas", d.BlockBytes, d.Replication)
+	}
+	topology, sizes := topologyOf(workers)
+	room := place.NewCache(sizes)
+	key := draw.Stream(seed, "input")
+	var splits []split
+	for i, f := range t.Files {
+		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
+		file := key.At(uint64(i))
+		writer := cluster.NodeID(file.Below(len(workers)))
+		var replicas, cached cluster.Hosts
+		topology.File(&replicas, file.At(0), blocks, writer, d.Replication)
+		if f.Cached {
+			room.File(&cached, file.At(1), &replicas, d.BlockBytes, place.Directive{Blocks: blocks, Copies: d.CachedReplicas})
+		}
+		for b := range blocks {
+			s := split{path: f.Path, offset: int64(b) * d.BlockBytes, block: traces.Block(len(splits) + 1)}
+			s.bytes = min(d.BlockBytes, f.Bytes-s.offset)
+			if last := len(splits) - 1; b > 0 && b == blocks-1 && s.bytes*10 < d.BlockBytes {
+				splits[last].bytes += s.bytes
+				continue
+			}
+			for _, n := range of(&replicas, b) {
+				s.hosts = append(s.hosts, workers[n].Node)
+				s.replicas = append(s.replicas, &traces.BlockReplica{
+					Block: s.block, Node: workers[n].Node, Path: s.path, OffsetBytes: s.offset, LengthBytes: s.bytes,
+				})
+			}
+			for _, n := range of(&cached, b) {
+				s.replicas = append(s.replicas, &traces.BlockCached{Block: s.block, Node: workers[n].Node})
+			}
+			splits = append(splits, s)
+		}
+	}
+	return splits, nil
+}
+
+// of are the nodes of block b.
+func of(h *cluster.Hosts, b int) []cluster.NodeID {
+	if b >= len(h.Ends) {
+		return nil
+	}
+	start := int32(0)
+	if b > 0 {
+		start = h.Ends[b-1]
+	}
+	return h.Nodes[start:h.Ends[b]]
+}
+
+// topologyOf is which worker is in which rack, and how much each caches.
+func topologyOf(workers []traces.NodeFacts) (*place.Topology, []int64) {
+	racks := map[string]cluster.RackID{}
+	rackOf, sizes := make([]cluster.RackID, len(workers)), make([]int64, len(workers))
+	for i, n := range workers {
+		if _, ok := racks[n.Rack]; !ok {
+			racks[n.Rack] = cluster.RackID(len(racks))
+		}
+		rackOf[i], sizes[i] = racks[n.Rack], n.CacheBytes
+	}
+	return place.New(rackOf), sizes
+}
+
+// Cluster is the header of a simulated cluster's traces.
+func Cluster(c *config.Cluster) (traces.Header, Disk, error) {
+	m := c.Machines
+	if m == nil {
+		return traces.Header{}, Disk{}, fmt.Errorf("simulate cluster %s: its file does not say what it is made of; add machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
+	}
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle"}
+	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)
+	return h, Disk{BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
+}

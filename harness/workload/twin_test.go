@@ -1,0 +1,100 @@
+package workload_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/config"
+	"heddle/harness/internal/units"
+	"heddle/harness/replay"
+	"heddle/harness/workload"
+	"heddle/traces"
+)
+
+// small is a cluster of four workers in two racks.
+func small() *config.Cluster {
+	return &config.Cluster{Name: "small", Machines: &config.Machines{
+		Nodes: 4, Racks: 2, Slots: 2, Container: 512 * units.MiB, Cache: 64 * units.MiB, BlockSize: 16 * units.MiB, Replication: 2,
+		NMHeartbeat: units.Duration(time.Second), AMHeartbeat: units.Duration(time.Second),
+	}}
+}
+
+func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed uint64) *replay.Trace {
+	h, disk, err := workload.Cluster(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := workload.Of(w).Twin(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := x.Trace(h, disk, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+// TestTwin holds splits and replicas of any input against what Hadoop does: each
+// byte is read once, no split is longer than a block and a tenth, and each block
+// is on as many nodes as it has replicas, not all in one rack.
+func TestTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := config.Workload{
+			Name: "wordcount", Label: "wc", Size: units.Size(rapid.Int64Range(16, 2<<30).Draw(t, "bytes")),
+			Maps: rapid.IntRange(1, 16).Draw(t, "files"), Reduces: 2, Jobs: rapid.IntRange(1, 3).Draw(t, "jobs"),
+		}
+		c := config.Cache{Fraction: rapid.SampledFrom([]float64{0, 1}).Draw(t, "fraction"), Seed: 1}
+		trace := twin(t, w, c, rapid.Uint64().Draw(t, "seed"))
+		if len(trace.Jobs) != w.Jobs {
+			t.Fatalf("%d jobs, want %d", len(trace.Jobs), w.Jobs)
+		}
+		for _, j := range trace.Jobs {
+			var sum int64
+			for i := range j.Tasks[traces.Map] {
+				m := &j.Tasks[traces.Map][i]
+				sum += m.LengthBytes
+				if m.LengthBytes <= 0 || m.LengthBytes*10 >= 11*(16<<20) {
+					t.Fatalf("map %d reads %d bytes", i, m.LengthBytes)
+				}
+				if len(m.Replicas) != 2 || m.Replicas[0][:2] == m.Replicas[1][:2] {
+					t.Fatalf("map %d: replicas on %v", i, m.Replicas)
+				}
+				if len(m.Cached) > 0 && c.Fraction == 0 {
+					t.Fatalf("map %d is cached on %v", i, m.Cached)
+				}
+			}
+			if want := int64(w.Size) / int64(w.Maps) * int64(w.Maps); sum != want {
+				t.Fatalf("the maps read %d bytes of %d", sum, want)
+			}
+		}
+	})
+}
+
+// TestSameInput has the input where the seed puts it, whatever is asked besides.
+func TestSameInput(t *testing.T) {
+	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Maps: 4, Reduces: 1}
+	plain, cached := twin(t, w, config.Cache{}, 7), twin(t, w, config.Cache{Fraction: 0.5, Seed: 1}, 7)
+	copies := 0
+	for i := range plain.Jobs[0].Tasks[traces.Map] {
+		a, b := plain.Jobs[0].Tasks[traces.Map][i], cached.Jobs[0].Tasks[traces.Map][i]
+		if a.Replicas[0] != b.Replicas[0] || a.Replicas[1] != b.Replicas[1] {
+			t.Errorf("map %d: replicas on %v, and on %v where half is cached", i, a.Replicas, b.Replicas)
+		}
+		copies += len(b.Cached)
+	}
+	if copies != 2 {
+		t.Errorf("%d of 4 blocks are cached, want half", copies)
+	}
+}
+
+func TestUnknownSetting(t *testing.T) {
+	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Settings: map[string]string{"mapreduce.map.sort.spill.percent": "0.5"}}
+	_, err := workload.Of(w).Twin(config.Cache{})
+	if err == nil || !strings.Contains(err.Error(), "mapreduce.map.sort.spill.percent") {
+		t.Errorf("a setting that simulations do not know: %v", err)
+	}
+}
