@@ -22,8 +22,8 @@ type Header struct {
 	// StartUnixNs is the wall clock at Time 0; 0 where the trace has no date.
 	StartUnixNs int64 `json:"startUnixNs"`
 	// Writer is the program and version that wrote the trace.
-	Writer  string  `json:"writer"`
-	Cluster Cluster `json:"cluster"`
+	Writer  string       `json:"writer"`
+	Cluster ClusterFacts `json:"cluster"`
 	// Model and Params name the scheduler that decided; "yarn" is the
 	// cluster's own.
 	Model    string            `json:"model"`
@@ -51,9 +51,9 @@ type Input struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Cluster is what a cluster was at the run's start. Nodes that come later are
+// ClusterFacts is what a cluster was at the run's start. Nodes that come later are
 // NodeUp events.
-type Cluster struct {
+type ClusterFacts struct {
 	Name  string      `json:"name,omitempty"`
 	Nodes []NodeFacts `json:"nodes"`
 	Links []LinkFacts `json:"links,omitempty"`

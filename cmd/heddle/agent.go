@@ -14,7 +14,7 @@ import (
 
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
-	"heddle/harness/hold"
+	"heddle/harness/lease"
 )
 
 func agentCommand() *cli.Command {
@@ -97,7 +97,7 @@ func runAgent(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := hold.Connect(file)
+	cluster, err := lease.Connect(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -105,7 +105,7 @@ func runAgent(c *cli.Context) error {
 	putsBack(c, "what a harness that died has left on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
-	watch.Go(func() { hold.Watch(ctx, cluster, "heddle agent --watchdog", log) })
+	watch.Go(func() { lease.Watch(ctx, cluster, "heddle agent --watchdog", log) })
 	err = a.Run(ctx)
 	stop()
 	watch.Wait()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/hold"
+	"heddle/harness/lease"
 	"heddle/harness/runs"
 )
 
@@ -17,7 +17,7 @@ func labelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "labels",
 		Usage: "the cluster's steering set-up: show it, prepare it, put it back as it was",
-		Description: `Steering moves nodes between labels. All it changes is noted in HDFS (` + hold.Root + `)
+		Description: `Steering moves nodes between labels. All it changes is noted in HDFS (` + lease.Root + `)
 before, and put back when it ends; restore does that for a harness that was killed.
 For example:
 
@@ -34,8 +34,8 @@ func labelsShow() *cli.Command {
 		Usage: "labels, nodes, who holds the cluster, what is to be put back",
 		Flags: []cli.Flag{clusterFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			return withHeld(c, func(cluster *hold.Cluster) error {
-				s, err := hold.Inspect(c.Context, cluster)
+			return withHeld(c, func(cluster *lease.Target) error {
+				s, err := lease.Inspect(c.Context, cluster)
 				if err != nil {
 					return withCode(exitCluster, err)
 				}
@@ -46,7 +46,7 @@ func labelsShow() *cli.Command {
 }
 
 func labelsPrepare() *cli.Command {
-	var o hold.PrepareOptions
+	var o lease.PrepareOptions
 	return &cli.Command{
 		Name:  "prepare",
 		Usage: "add the labels that steering needs, and give a queue the whole of each",
@@ -70,8 +70,8 @@ and printed otherwise. For example:
 			if !o.DryRun {
 				putsBack(c, "the lease on "+c.String("cluster")+"; labels added so far stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
 			}
-			return withHeld(c, func(cluster *hold.Cluster) error {
-				p, err := hold.Prepare(c.Context, cluster, o)
+			return withHeld(c, func(cluster *lease.Target) error {
+				p, err := lease.Prepare(c.Context, cluster, o)
 				if err != nil {
 					return withCode(exitCluster, err)
 				}
@@ -82,7 +82,7 @@ and printed otherwise. For example:
 }
 
 func labelsRestore() *cli.Command {
-	var o hold.RestoreOptions
+	var o lease.RestoreOptions
 	return &cli.Command{
 		Name:  "restore",
 		Usage: "put the cluster back as it was before a harness that was killed",
@@ -96,7 +96,7 @@ something could not be put back; run it again then. For example:
    heddle labels restore --run RUN-FOLDER     where HDFS has lost the journal`,
 		Flags: []cli.Flag{
 			clusterFlag(),
-			&cli.DurationFlag{Name: "drain", Value: hold.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
+			&cli.DurationFlag{Name: "drain", Value: lease.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
 			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "undo also what prepare has set up"},
 			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "put back also what the journal in run folder `DIR` says"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back what a damaged journal says before the damage"},
@@ -108,8 +108,8 @@ something could not be put back; run it again then. For example:
 			}
 			o.Purpose, o.Log = "heddle labels restore", newLog(c)
 			putsBack(c, "the lease on "+c.String("cluster")+"; what is still to be put back stays noted", "heddle labels restore --cluster "+c.String("cluster"))
-			return withHeld(c, func(cluster *hold.Cluster) error {
-				r, err := hold.Restore(c.Context, cluster, o)
+			return withHeld(c, func(cluster *lease.Target) error {
+				r, err := lease.Restore(c.Context, cluster, o)
 				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
 					return withCode(exitUsage, err)
 				} else if err != nil {
@@ -122,7 +122,7 @@ something could not be put back; run it again then. For example:
 }
 
 // withHeld calls work with the cluster that --cluster names.
-func withHeld(c *cli.Context, work func(*hold.Cluster) error) error {
+func withHeld(c *cli.Context, work func(*lease.Target) error) error {
 	if c.Args().Present() {
 		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments, found %q", c.Command.Name, c.Args().First()))
 	}
@@ -130,7 +130,7 @@ func withHeld(c *cli.Context, work func(*hold.Cluster) error) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := hold.Connect(file)
+	cluster, err := lease.Connect(file)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/term"
 
-	"heddle/harness/cluster"
 	"heddle/harness/experiment"
-	"heddle/harness/live"
+	"heddle/harness/state"
+	"heddle/harness/steer"
 )
 
 // progress tells a run's steps: one line that is rewritten on a terminal, a
@@ -73,7 +73,7 @@ func (p *progress) step(s experiment.Step) {
 
 // steering says where maps started and how many decisions were carried out as
 // decided.
-func (p *progress) steering(trial string, s *live.Stats) string {
+func (p *progress) steering(trial string, s *steer.Stats) string {
 	now := time.Now()
 	if trial != p.trial {
 		p.trial, p.decisions, p.counted, p.perSecond = trial, 0, now, 0
@@ -83,7 +83,7 @@ func (p *progress) steering(trial string, s *live.Stats) string {
 		p.decisions, p.counted = s.Decisions, now
 	}
 	text := "  maps by"
-	for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
+	for level := state.LevelCache; level <= state.LevelOff; level++ {
 		text += fmt.Sprintf(" %v %d", level, s.Maps[level])
 	}
 	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/connect"
 	"heddle/harness/experiment"
 	"heddle/harness/runs"
 )
@@ -191,7 +191,7 @@ func runError(err error) error {
 		return nil
 	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrNotRun), errors.Is(err, runs.ErrRunning), errors.Is(err, runs.ErrDamaged), errors.As(err, new(*config.Error)):
 		return withCode(exitUsage, err)
-	case connect.Unable(err):
+	case clients.Unable(err):
 		return withCode(exitCluster, err)
 	}
 	return err

@@ -9,11 +9,11 @@ import (
 	"os"
 	"strconv"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
+	"heddle/harness/state"
 	"heddle/traces/swim"
 )
 
@@ -53,14 +53,14 @@ func Loads(data string) []Load {
 // setting is what loads differ in.
 type setting struct{ network, fair, late bool }
 
-var container = cluster.Resource{MemoryMB: 1024, VCores: 1}
+var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
 const slotsPerNode, nodesPerRack = 8, 40
 
 // machines is nodes of 8 slots in racks of 40; with a network, disks of 400
 // MB/s, links of 10 Gbit/s and uplinks of 80 Gbit/s.
-func machines(nodes int, network bool) sim.Cluster {
-	c := sim.Cluster{WritesWait: true}
+func machines(nodes int, network bool) sim.Machines {
+	c := sim.Machines{WritesWait: true}
 	for n := range nodes {
 		x := sim.Node{
 			Name: "n" + strconv.Itoa(n), Rack: "r" + strconv.Itoa(n/nodesPerRack), Capacity: container.Times(slotsPerNode),
@@ -79,9 +79,9 @@ func machines(nodes int, network bool) sim.Cluster {
 }
 
 func topology(nodes int) *place.Topology {
-	racks := make([]cluster.RackID, nodes)
+	racks := make([]state.RackID, nodes)
 	for n := range racks {
-		racks[n] = cluster.RackID(n / nodesPerRack)
+		racks[n] = state.RackID(n / nodesPerRack)
 	}
 	return place.New(racks)
 }
@@ -116,7 +116,7 @@ func (b *blocks) lay(j *sim.Job, file uint64) {
 	j.Replicas.Reset()
 	j.Cached.Reset()
 	key := b.places.At(file)
-	b.at.File(&j.Replicas, key, int(j.Maps), cluster.None, 3)
+	b.at.File(&j.Replicas, key, int(j.Maps), state.None, 3)
 	for m := range j.Maps {
 		if key.At(uint64(m)).At(99).Below(10) == 0 {
 			j.Cached.Add(j.Replicas.Nodes[3*m])
@@ -174,7 +174,7 @@ func (s *made) Next(j *sim.Job) bool {
 	s.left -= maps + reduces
 	j.Name, j.User, j.Queue = "job"+strconv.FormatUint(s.n, 10), "u", queues[key.At(1).Below(len(queues))]
 	j.Maps, j.Reduces = int32(maps), int32(reduces)
-	j.MapSize, j.ReduceSize, j.AMSize = container, container, cluster.Resource{}
+	j.MapSize, j.ReduceSize, j.AMSize = container, container, state.Resource{}
 	j.SubmitMs, j.SlowStart = int64(s.at), 0.5
 	j.MapWork = append(j.MapWork[:0], sim.Work{InputBytes: 128 << 20, OutputBytes: 32 << 20, ComputeMs: 20_000, SpreadPercent: 50})
 	j.ReduceWork = append(j.ReduceWork[:0], sim.Work{OutputBytes: 64 << 20, ComputeMs: 20_000, SpreadPercent: 50})

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"heddle/collectors/yarn"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
@@ -74,7 +74,7 @@ type Job struct {
 
 // Session is a capture under way.
 type Session struct {
-	cluster *connect.Cluster
+	cluster *clients.Clients
 	options Options
 	start   time.Time
 	paths   paths
@@ -91,7 +91,7 @@ type Session struct {
 	labelsTold bool                    // by Add
 	rewritten  map[traces.JobID][]byte // job.splitmetainfo, by Resplit
 	warnings   map[string]int          // with how often
-	facts      traces.Cluster
+	facts      traces.ClusterFacts
 	software   map[string]string
 	settings   map[string]string
 }
@@ -114,7 +114,7 @@ type nodeRecord struct {
 // Start begins to capture. It fails where the cluster cannot be captured at
 // all: no ResourceManager, NameNode or history server answers. The capture ends
 // with Stop, which has to be called, or when ctx does.
-func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, error) {
+func Start(ctx context.Context, cluster *clients.Clients, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
 	}
@@ -134,7 +134,7 @@ func Start(ctx context.Context, cluster *connect.Cluster, o Options) (*Session, 
 	if err := s.look(ctx); err != nil {
 		s.stop()
 		s.loops.Wait()
-		return nil, fmt.Errorf("start capture: %w: %w", connect.ErrUnable, err)
+		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })

@@ -16,7 +16,7 @@ import (
 
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
@@ -238,7 +238,7 @@ func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.Launche
 
 // readHistory waits for a job's history and reads it; it is kept below folder,
 // unless that is nil.
-func readHistory(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, j *jobRecord, folder *os.Root) error {
+func readHistory(ctx context.Context, cluster *clients.Clients, folders yarn.HistoryFolders, j *jobRecord, folder *os.Root) error {
 	files, err := cluster.HDFS.Files()
 	if err != nil {
 		return err

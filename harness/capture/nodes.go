@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"heddle/collectors/hdfs"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 )
 
 // facts are what the cluster is made of.
-func facts(ctx context.Context, cluster *connect.Cluster) (traces.Cluster, error) {
+func facts(ctx context.Context, cluster *clients.Clients) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, cluster)
-	f := traces.Cluster{Name: cluster.Config.Name, Nodes: nodes}
+	f := traces.ClusterFacts{Name: cluster.Config.Name, Nodes: nodes}
 	rates := cluster.Config.Rates
 	if err != nil {
 		return f, err
@@ -48,7 +48,7 @@ func facts(ctx context.Context, cluster *connect.Cluster) (traces.Cluster, error
 // nodeFacts are the running nodes, in order of name. A node that holds no data
 // where others do, such as one that is kept for ApplicationMasters, is no
 // worker.
-func nodeFacts(ctx context.Context, cluster *connect.Cluster) ([]traces.NodeFacts, error) {
+func nodeFacts(ctx context.Context, cluster *clients.Clients) ([]traces.NodeFacts, error) {
 	nodes, err := cluster.RM.Nodes(ctx)
 	if err != nil {
 		return nil, err

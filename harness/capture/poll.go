@@ -9,7 +9,7 @@ import (
 
 	"heddle/collectors/node"
 	"heddle/collectors/node/agent"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
@@ -109,7 +109,7 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 }
 
 // agentPoll returns the polling function of one agent.
-func (s *Session) agentPoll(a connect.Agent) func(context.Context) error {
+func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	cursor := agent.FromNow
 	var offset agent.ClockOffset
 	var offsetAt time.Time

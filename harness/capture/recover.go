@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"heddle/collectors/yarn"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 )
 
@@ -17,7 +17,7 @@ import (
 // Split hosts and Hadoop's own locality are as recorded. Where blocks were
 // cached, and which file each map read, is not in the history: replica locality
 // is unknown. Each job's files are kept below folder, unless it is nil.
-func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folder *os.Root) (Result, error) {
+func Recover(ctx context.Context, cluster *clients.Clients, jobs []string, folder *os.Root) (Result, error) {
 	where, err := findPaths(ctx, cluster)
 	if err != nil {
 		return Result{}, fmt.Errorf("capture from history: %w", err)
@@ -55,7 +55,7 @@ func Recover(ctx context.Context, cluster *connect.Cluster, jobs []string, folde
 }
 
 // recoverJob reads a job's history; the history server knows whose it is.
-func recoverJob(ctx context.Context, cluster *connect.Cluster, folders yarn.HistoryFolders, id string, folder *os.Root) (*jobRecord, error) {
+func recoverJob(ctx context.Context, cluster *clients.Clients, folders yarn.HistoryFolders, id string, folder *os.Root) (*jobRecord, error) {
 	info, err := cluster.History.Job(id).Job(ctx)
 	if err != nil {
 		return nil, err

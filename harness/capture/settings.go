@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"heddle/collectors/yarn"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/yarnclient"
 )
 
@@ -34,7 +34,7 @@ var placementSettings = []string{
 
 // readSettings asks the ResourceManager for placementSettings. The capacity
 // scheduler tells its own through another address, where it can.
-func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]string, error) {
+func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]string, error) {
 	settings := map[string]string{}
 	scheduler, err := cluster.RM.SchedulerConf(ctx)
 	if err != nil && errors.Is(err, yarnclient.ErrUnreachable) {
@@ -61,7 +61,7 @@ func readSettings(ctx context.Context, cluster *connect.Cluster) (map[string]str
 }
 
 // javaVersion is the ResourceManager's Java, empty where it does not say.
-func javaVersion(ctx context.Context, cluster *connect.Cluster) string {
+func javaVersion(ctx context.Context, cluster *clients.Clients) string {
 	beans, err := cluster.RM.JMX(ctx, "java.lang:type=Runtime")
 	if err != nil || len(beans) == 0 {
 		return ""
@@ -75,7 +75,7 @@ const pathsLimit = 8 * time.Second
 
 // findPaths asks the history server where jobs' files are; it has the settings
 // of MapReduce, which the ResourceManager lacks.
-func findPaths(ctx context.Context, cluster *connect.Cluster) (paths, error) {
+func findPaths(ctx context.Context, cluster *clients.Clients) (paths, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pathsLimit, fmt.Errorf("no whole answer within %v", pathsLimit))
 	defer cancel()
 	var failed error

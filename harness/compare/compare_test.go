@@ -50,7 +50,7 @@ func steady(speed map[string]float64) func(int, string, string) float64 {
 
 func (m made) in(t *testing.T, dir string) string {
 	t.Helper()
-	var plan []runs.Trial
+	var plan []runs.TrialRecord
 	type planned struct {
 		name, workload, model string
 		repeat                int
@@ -60,7 +60,7 @@ func (m made) in(t *testing.T, dir string) string {
 		for _, w := range m.workloads {
 			for _, model := range m.models {
 				p := planned{fmt.Sprintf("r%02d-%s-%s", r+1, w, model), w, model, r + 1}
-				todo, plan = append(todo, p), append(plan, runs.Trial{Name: p.name})
+				todo, plan = append(todo, p), append(plan, runs.TrialRecord{Name: p.name})
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func unfinished(m runs.Manifest) []string {
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	m := run.Manifest()
-	if i := slices.IndexFunc(m.Trials, func(t runs.Trial) bool { return t.Name == r.Trial }); i >= 0 {
+	if i := slices.IndexFunc(m.Trials, func(t runs.TrialRecord) bool { return t.Name == r.Trial }); i >= 0 {
 		t.started = m.Trials[i].Started
 	}
 	trace, err := tracefile.Open(run.TracePath(r))

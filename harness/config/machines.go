@@ -77,8 +77,8 @@ func (m *Machines) problems(p *problems, path string) {
 
 // Facts are the machines as a trace's header has them, with rates of disks,
 // links and uplinks, and the settings of YARN that simulations go by.
-func (m *Machines) Facts(name string, rates Rates) (traces.Cluster, map[string]string) {
-	c := traces.Cluster{Name: name, HostCores: rates.HostCores}
+func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[string]string) {
+	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores}
 	rack, inRack := 0, 0
 	for i := range m.Nodes {
 		if r := rackOf(i, m.Nodes, m.Racks); r != rack {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/harness/hold"
+	"heddle/harness/lease"
 	"heddle/yarnclient"
 )
 
@@ -151,7 +151,7 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 		return c.unknown("%v", labels.err)
 	}
 	n := len(triples(labels.value))
-	parking := slices.ContainsFunc(labels.value, func(l yarnclient.NodeLabel) bool { return l.Name == hold.Parking && l.Exclusive })
+	parking := slices.ContainsFunc(labels.value, func(l yarnclient.NodeLabel) bool { return l.Name == lease.Parking && l.Exclusive })
 	switch {
 	case n == 0:
 		return c.bad("no triple of exclusive labels (a00, m00, r00) among %d labels", len(labels.value)).next(addLabels)
@@ -290,7 +290,7 @@ func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
 	c := check("otherJobs", false, "jobs of others to go on while a model steers: without its labels they wait until the trial ends")
 	workers := 0
 	for _, n := range e.nodes.value {
-		if n.State == "RUNNING" && (n.Label() == "" || n.Label() == hold.Parking || hold.InPool(n.Label())) {
+		if n.State == "RUNNING" && (n.Label() == "" || n.Label() == lease.Parking || lease.InPool(n.Label())) {
 			workers++
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"heddle/collectors/hdfs"
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/traces"
 )
 
@@ -140,7 +140,7 @@ func TestCacheStopped(t *testing.T) {
 }
 
 // noneCached expects no pool or directive of ours in the NameNode.
-func noneCached(t *testing.T, clients *connect.Cluster, after string) {
+func noneCached(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
 	pools, err := clients.HDFS.CachePools(t.Context())
 	if err != nil {

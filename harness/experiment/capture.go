@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"heddle/harness/capture"
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/connect"
 	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -42,7 +42,7 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, 
 	if err := o.Cluster.Supported(); err != nil {
 		return nil, capture.Result{}, err
 	}
-	cluster, err := connect.To(o.Cluster)
+	cluster, err := clients.To(o.Cluster)
 	if err != nil {
 		return nil, capture.Result{}, err
 	}
@@ -56,7 +56,7 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, 
 	if err := os.MkdirAll(o.Root, 0o755); err != nil {
 		return nil, capture.Result{}, fmt.Errorf("make folder of runs: %w", err)
 	}
-	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.Trial{{Name: captureTrial}}})
+	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.TrialRecord{{Name: captureTrial}}})
 	if err != nil {
 		return nil, capture.Result{}, err
 	}
@@ -65,7 +65,7 @@ func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, 
 	return run, result, errors.Join(err, run.End(err))
 }
 
-func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, run *runs.Run) (capture.Result, error) {
+func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, run *runs.Run) (capture.Result, error) {
 	active, err := run.Begin(captureTrial)
 	if err != nil {
 		return capture.Result{}, err
@@ -91,7 +91,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *connect.Cluste
 }
 
 // captureLive captures until ctx ends or enough jobs have.
-func captureLive(ctx context.Context, o *CaptureOptions, cluster *connect.Cluster, folder *os.Root) (capture.Result, error) {
+func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, folder *os.Root) (capture.Result, error) {
 	// ctx ends the start, and later the wait below, but not what the session asks.
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()

@@ -16,10 +16,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/capture"
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/connect"
-	"heddle/harness/live"
 	"heddle/harness/runs"
+	"heddle/harness/steer"
 	"heddle/hibench"
 )
 
@@ -57,7 +57,7 @@ type Step struct {
 	Doing, Text string
 	// Jobs is set while jobs run, Steering while a model steers them too.
 	Jobs     *capture.Progress
-	Steering *live.Stats
+	Steering *steer.Stats
 }
 
 // Run carries out what is to be done and returns the run folder, also with an
@@ -71,14 +71,14 @@ func Run(ctx context.Context, o Options) (*runs.Run, error) {
 	if err := o.supported(); err != nil {
 		return nil, err
 	}
-	clusters := map[string]*connect.Cluster{}
+	clusters := map[string]*clients.Clients{}
 	defer func() {
 		for _, c := range clusters {
 			c.Close()
 		}
 	}()
 	for _, name := range o.Experiment.Clusters() {
-		c, err := connect.To(o.config(name))
+		c, err := clients.To(o.config(name))
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 		Versions: map[string]string{"hadoop": hadoop},
 	}
 	for _, t := range o.Experiment.Trials() {
-		m.Trials = append(m.Trials, runs.Trial{Name: t.Name})
+		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name})
 	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), o.Experiment.Name)
@@ -194,7 +194,7 @@ func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) er
 // outageLimit is how long a daemon may be away between two trials.
 const outageLimit = 5 * time.Minute
 
-func runTrials(ctx context.Context, o *Options, clusters map[string]*connect.Cluster, run *runs.Run) (err error) {
+func runTrials(ctx context.Context, o *Options, clusters map[string]*clients.Clients, run *runs.Run) (err error) {
 	plan := map[string]config.Trial{}
 	for _, t := range o.Experiment.Trials() {
 		plan[t.Name] = t

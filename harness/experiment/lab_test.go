@@ -15,8 +15,8 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/capture"
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/connect"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/runs"
 	"heddle/hibench"
@@ -46,10 +46,10 @@ workloads:
 }
 
 // lab connects to the shared lab.
-func lab(t *testing.T) (*config.Cluster, *connect.Cluster) {
+func lab(t *testing.T) (*config.Cluster, *clients.Clients) {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	clients, err := connect.To(&c)
+	clients, err := clients.To(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 }
 
 // noneRunning expects no application of a run to be left on the cluster.
-func noneRunning(t *testing.T, clients *connect.Cluster, after string) {
+func noneRunning(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
 	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: unfinished})
 	if err != nil {
@@ -185,7 +185,7 @@ func noneRunning(t *testing.T, clients *connect.Cluster, after string) {
 
 // checkAgainstHadoop compares sums over the trace's attempts with the job
 // counters of the history server.
-func checkAgainstHadoop(t *testing.T, clients *connect.Cluster, events []traces.Event) {
+func checkAgainstHadoop(t *testing.T, clients *clients.Clients, events []traces.Event) {
 	t.Helper()
 	jobs := map[traces.JobID]bool{}
 	for _, event := range events {
@@ -352,7 +352,7 @@ func checkLevels(t *testing.T, events []traces.Event) {
 
 // cacheHalf caches every other file that folder's pattern names and waits until the NameNode
 // reports their blocks cached.
-func cacheHalf(t *testing.T, clients *connect.Cluster, pool, folder string) map[traces.Block]bool {
+func cacheHalf(t *testing.T, clients *clients.Clients, pool, folder string) map[traces.Block]bool {
 	t.Helper()
 	ctx := t.Context()
 	blocks := map[traces.Block]bool{}

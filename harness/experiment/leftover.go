@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	"heddle/yarnclient"
 )
 
@@ -70,7 +70,7 @@ var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING
 // endLeftovers ends the applications that runs on this host left when they were
 // killed: they would be in the way of every measurement. It tells of others
 // that run, which will be too.
-func endLeftovers(ctx context.Context, cluster *connect.Cluster, tell func(string)) error {
+func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(string)) error {
 	apps, err := cluster.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
 	if err != nil {
 		return fmt.Errorf("look for what else runs: %w", err)

@@ -10,9 +10,9 @@ import (
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
-	"heddle/harness/hold"
-	"heddle/harness/live"
+	"heddle/harness/lease"
 	"heddle/harness/sched"
+	"heddle/harness/steer"
 	"heddle/hibench"
 	"heddle/traces"
 )
@@ -21,9 +21,9 @@ import (
 // their ApplicationMasters read alone. Nil is none: the cluster's own scheduler
 // decides, by splits as they were submitted.
 type steering struct {
-	cluster *hold.Cluster
-	hold    *hold.Hold
-	driver  *live.Driver
+	cluster *lease.Target
+	hold    *lease.Hold
+	driver  *steer.Driver
 	log     *os.File
 }
 
@@ -48,16 +48,16 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	if s.log, err = logs.OpenFile("steering.log", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("steer: %w", err)
 	}
-	if s.cluster, err = hold.Connect(t.cluster.Config); err != nil {
+	if s.cluster, err = lease.Connect(t.cluster.Config); err != nil {
 		return nil, errors.Join(err, s.log.Close())
 	}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	s.hold, err = hold.Take(ctx, s.cluster, hold.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
+	s.hold, err = lease.Take(ctx, s.cluster, lease.Options{Purpose: "heddle run, trial " + t.plan.Name, Folder: t.results.Dir, Log: log})
 	if err != nil {
 		s.cluster.Close()
 		return nil, errors.Join(err, s.log.Close())
 	}
-	s.driver, err = live.Start(s.hold.Context(), live.Options{
+	s.driver, err = steer.Start(s.hold.Context(), steer.Options{
 		Cluster: t.cluster, Model: model, Actuator: actuator, Splits: splits,
 		Keep: t.options.Experiment.KeepNodes, Changes: s.hold, Start: session.Origin(), Record: session.Add,
 		Log: log,
@@ -77,12 +77,12 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 // letGo sees that nobody steers the cluster: what a hold that died has changed
 // is put back, and one that lives is an error.
 func (t *trialRun) letGo(ctx context.Context) error {
-	cluster, err := hold.Connect(t.cluster.Config)
+	cluster, err := lease.Connect(t.cluster.Config)
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	report, err := hold.Restore(ctx, cluster, hold.RestoreOptions{Options: hold.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(saying{t}, nil))}})
+	report, err := lease.Restore(ctx, cluster, lease.RestoreOptions{Options: lease.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(saying{t}, nil))}})
 	if err == nil {
 		err = report.Err()
 	}

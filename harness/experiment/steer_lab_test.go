@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"heddle/harness/connect"
+	"heddle/harness/clients"
 	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/traces"
@@ -57,7 +57,7 @@ func TestSteered(t *testing.T) {
 		t.Fatal(err)
 	}
 	clusterFile := l.Cluster()
-	clients, err := connect.To(&clusterFile)
+	clients, err := clients.To(&clusterFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func checkDecisions(t *testing.T, events []traces.Event, exact bool) {
 }
 
 // labelsOf are the labels of all nodes, and their sizes.
-func labelsOf(t *testing.T, clients *connect.Cluster) map[string]string {
+func labelsOf(t *testing.T, clients *clients.Clients) map[string]string {
 	t.Helper()
 	nodes, err := clients.RM.Nodes(t.Context(), "RUNNING")
 	if err != nil {
@@ -224,7 +224,7 @@ func labelsOf(t *testing.T, clients *connect.Cluster) map[string]string {
 }
 
 // awaitSame waits until nodes and labels are as before.
-func awaitSame(t *testing.T, clients *connect.Cluster, before map[string]string) {
+func awaitSame(t *testing.T, clients *clients.Clients, before map[string]string) {
 	t.Helper()
 	limit := time.After(30 * time.Second)
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/harness/capture"
+	"heddle/harness/clients"
 	"heddle/harness/config"
-	"heddle/harness/connect"
-	"heddle/harness/live"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
+	"heddle/harness/steer"
 	"heddle/hibench"
 	"heddle/traces"
 	"heddle/yarnclient"
@@ -35,7 +35,7 @@ const dataRoot = "/heddle"
 // trialRun is one trial under way.
 type trialRun struct {
 	options *Options
-	cluster *connect.Cluster
+	cluster *clients.Clients
 	plan    config.Trial
 	results *runs.Run
 	folder  *runs.Active
@@ -191,7 +191,7 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 	}
 	defer jobsFolder.Close()
 	sampling := t.options.Experiment.Sampling
-	var driver atomic.Pointer[live.Driver]
+	var driver atomic.Pointer[steer.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
 		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
 		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),

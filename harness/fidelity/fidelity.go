@@ -80,11 +80,11 @@ type Own struct {
 	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
 	ReduceKS          compare.Number `json:"reduceKS"`
 	LocalityPoints    compare.Number `json:"localityPoints"`
-	Trials            []Trial        `json:"trials"`
+	Trials            []Prediction   `json:"trials"`
 }
 
-// Trial is one measured trial and its prediction.
-type Trial struct {
+// Prediction is one measured trial and its prediction.
+type Prediction struct {
 	Trial string `json:"trial"`
 	// CalibratedOn are the trials that the prediction rests on.
 	CalibratedOn      []string       `json:"calibratedOn"`
@@ -157,7 +157,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: no interval could be given", x[0].workload, x[0].model))
 			continue
 		}
-		trials := make([]Trial, len(x))
+		trials := make([]Prediction, len(x))
 		r.Own = append(r.Own, Own{Workload: x[0].workload, Model: x[0].model, Runs: len(x), Trials: trials})
 		for k := range x {
 			g.Go(func() (err error) {
@@ -292,17 +292,17 @@ func others(list []measured, o Options) map[left]func() (fit, error) {
 }
 
 // predictOwn predicts a trial from the other repeats.
-func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Trial, error) {
+func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Prediction, error) {
 	t := m.Trace
 	f, err := fits[leaving(&m)]()
 	if err != nil {
-		return Trial{}, err
+		return Prediction{}, err
 	}
 	again, err := predict(t, t, f.calibration, o)
 	if err != nil {
-		return Trial{}, err
+		return Prediction{}, err
 	}
-	x := Trial{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
+	x := Prediction{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
 	x.ErrorPct = percent(x.PredictedMs, x.MeasuredMs)
 	x.MakespanErrorPct = percent(mean(again, (*replay.Trace).MakespanMs), t.MakespanMs())
 	x.MapDistancePct, x.MapKS = distance(t, again, traces.Map)
@@ -341,7 +341,7 @@ func percent(is, was float64) float64 { return 100 * (is - was) / was }
 // sum makes the figures of all trials of those of each.
 func (w *Own) sum() {
 	var abs, signed, was, is []float64
-	column := func(of func(t *Trial) float64) compare.Number {
+	column := func(of func(t *Prediction) float64) compare.Number {
 		var xs []float64
 		for i := range w.Trials {
 			xs = append(xs, of(&w.Trials[i]))
@@ -359,12 +359,12 @@ func (w *Own) sum() {
 	w.BiasCI95Pct = compare.Interval{100 * bias.Lo / mean, 100 * bias.Hi / mean}
 	w.NoisePct = compare.Number(100 * stats.Spread(was))
 	w.MeasuredMs, w.PredictedMs = compare.Number(mean), compare.Number(stats.Mean(is).Value)
-	w.MakespanErrorPct = column(func(t *Trial) float64 { return math.Abs(t.MakespanErrorPct) })
-	w.MapDistancePct = column(func(t *Trial) float64 { return float64(t.MapDistancePct) })
-	w.MapKS = column(func(t *Trial) float64 { return float64(t.MapKS) })
-	w.ReduceDistancePct = column(func(t *Trial) float64 { return float64(t.ReduceDistancePct) })
-	w.ReduceKS = column(func(t *Trial) float64 { return float64(t.ReduceKS) })
-	w.LocalityPoints = column(func(t *Trial) float64 { return t.LocalityPoints })
+	w.MakespanErrorPct = column(func(t *Prediction) float64 { return math.Abs(t.MakespanErrorPct) })
+	w.MapDistancePct = column(func(t *Prediction) float64 { return float64(t.MapDistancePct) })
+	w.MapKS = column(func(t *Prediction) float64 { return float64(t.MapKS) })
+	w.ReduceDistancePct = column(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
+	w.ReduceKS = column(func(t *Prediction) float64 { return float64(t.ReduceKS) })
+	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
 }
 
 // Worst is the largest mean error, and of what.

@@ -30,7 +30,7 @@ func run(id string, t traces.Time) []traces.Event {
 	}
 }
 
-var twoNodes = traces.Header{Format: 1, Cluster: traces.Cluster{Nodes: []traces.NodeFacts{
+var twoNodes = traces.Header{Format: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{
 	{Node: "a", MemoryBytes: 4 << 30, Worker: true}, {Node: "b", MemoryBytes: 4 << 30, Worker: true}, {Node: "master", MemoryBytes: 64 << 30},
 }}}
 

@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 	"heddle/harness/stats"
 )
 
@@ -36,8 +36,8 @@ func (c Case) name() string {
 	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
 }
 
-// Trial is what one simulation came to.
-type Trial struct {
+// Simulation is what one simulation came to.
+type Simulation struct {
 	Seconds float64 // mean of jobs, from submission to end
 	Cached  int64   // maps whose block is cached anywhere
 	sim.Result
@@ -51,13 +51,13 @@ type Bench struct {
 	workers int
 
 	mu      sync.Mutex
-	done    map[string][]Trial
+	done    map[string][]Simulation
 	count   int
 	lessons *lessons
 }
 
 func newBench(ctx context.Context, o Options) *Bench {
-	b := &Bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Trial{}, lessons: &lessons{saved: map[string]*lesson{}}}
+	b := &Bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Simulation{}, lessons: &lessons{saved: map[string]*lesson{}}}
 	for i := range o.Seeds {
 		b.seeds = append(b.seeds, uint64(draw.Stream(o.Seed, "paper").At(uint64(i))>>1))
 	}
@@ -71,16 +71,16 @@ func (b *Bench) simulated() int {
 }
 
 // Trials are what cases came to: of each, a trial a seed in the same order.
-func (b *Bench) Trials(cases ...Case) ([][]Trial, error) {
+func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	g, ctx := errgroup.WithContext(b.ctx)
 	g.SetLimit(b.workers)
-	fresh := map[string][]Trial{}
+	fresh := map[string][]Simulation{}
 	for _, c := range cases {
 		name := c.name()
 		if b.done[name] != nil || fresh[name] != nil {
 			continue
 		}
-		fresh[name] = make([]Trial, len(b.seeds))
+		fresh[name] = make([]Simulation, len(b.seeds))
 		for i, seed := range b.seeds {
 			to := &fresh[name][i]
 			g.Go(func() error {
@@ -100,7 +100,7 @@ func (b *Bench) Trials(cases ...Case) ([][]Trial, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	list := make([][]Trial, len(cases))
+	list := make([][]Simulation, len(cases))
 	for name, trials := range fresh {
 		b.done[name] = trials
 	}
@@ -111,7 +111,7 @@ func (b *Bench) Trials(cases ...Case) ([][]Trial, error) {
 }
 
 // run simulates one case on one seed.
-func (b *Bench) run(c Case, seed uint64, to *Trial) error {
+func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 	config, jobs, err := c.Setting.Config(seed)
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func newModel(c Case, seed uint64) (sched.Model, error) {
 	return sched.New(c.Model, p)
 }
 
-func trialOf(r *sim.Result, jobs []sim.Job) Trial {
-	t := Trial{Result: *r}
+func trialOf(r *sim.Result, jobs []sim.Job) Simulation {
+	t := Simulation{Result: *r}
 	for _, j := range r.Jobs {
 		t.Seconds += float64(j.EndMs-j.SubmitMs) / 1000 / float64(len(r.Jobs))
 	}
@@ -170,7 +170,7 @@ func trialOf(r *sim.Result, jobs []sim.Job) Trial {
 }
 
 // Each is a figure of each trial.
-func Each[T any](trials []Trial, of func(*Trial) T) []T {
+func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	xs := make([]T, len(trials))
 	for i := range trials {
 		xs[i] = of(&trials[i])
@@ -179,36 +179,36 @@ func Each[T any](trials []Trial, of func(*Trial) T) []T {
 }
 
 // Seconds is a job's time from submission to end.
-func Seconds(t *Trial) float64 { return t.Seconds }
+func Seconds(t *Simulation) float64 { return t.Seconds }
 
 // Rate is a share of a trial's maps. It is no number, so that it is estimated as
 // a share.
-type Rate func(*Trial) stats.Share
+type Rate func(*Simulation) stats.Share
 
 // CacheRate is the share of maps that ran where their block was cached.
-func CacheRate(t *Trial) stats.Share { return t.upTo(cluster.LevelCache) }
+func CacheRate(t *Simulation) stats.Share { return t.upTo(state.LevelCache) }
 
 // LocalRate is the share of maps that ran where their block was, cached or on
 // disk.
-func LocalRate(t *Trial) stats.Share { return t.upTo(cluster.LevelNode) }
+func LocalRate(t *Simulation) stats.Share { return t.upTo(state.LevelNode) }
 
 // RackRate is the share of maps that ran in a rack that has their block.
-func RackRate(t *Trial) stats.Share { return t.upTo(cluster.LevelRack) }
+func RackRate(t *Simulation) stats.Share { return t.upTo(state.LevelRack) }
 
 // CachedShare is the share of maps whose block was cached anywhere, the most that
 // CacheRate can be.
-func CachedShare(t *Trial) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
+func CachedShare(t *Simulation) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
 
 // HitShare is the share of maps that ran where their block was cached, of those
 // whose block was cached anywhere.
-func HitShare(t *Trial) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
+func HitShare(t *Simulation) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
 
 // upTo is the share of maps whose block was as near as a level, or nearer.
-func (t *Trial) upTo(most cluster.Level) (s stats.Share) {
+func (t *Simulation) upTo(most state.Level) (s stats.Share) {
 	for _, n := range t.Maps {
 		s.Of += n
 	}
-	for level := cluster.LevelCache; level <= most; level++ {
+	for level := state.LevelCache; level <= most; level++ {
 		s.Part += t.Maps[level]
 	}
 	return s

@@ -17,12 +17,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/harness/cluster"
 	"heddle/harness/compare"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 	"heddle/harness/stats"
 )
 
@@ -40,7 +40,7 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 	if x.maps == 0 {
 		return sim.Config{}, nil, errors.New("no maps")
 	}
-	size := cluster.Resource{MemoryMB: 1024, VCores: 1}
+	size := state.Resource{MemoryMB: 1024, VCores: 1}
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts()}
 	c.Costs.NodeBeatMs = 100
 	for i := range 3 {
@@ -50,7 +50,7 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 	j.Name, j.Maps, j.MapSize = "job", int32(x.maps), size
 	key := draw.Stream(x.layout, "blocks")
 	for i := range x.maps {
-		n := cluster.NodeID(key.At(uint64(i)).Below(3))
+		n := state.NodeID(key.At(uint64(i)).Below(3))
 		j.Replicas.Add(n)
 		if i%2 == 0 {
 			j.Cached.Add(n)
@@ -61,7 +61,7 @@ func (x small) Config(uint64) (sim.Config, []sim.Job, error) {
 	return c, []sim.Job{j}, nil
 }
 
-func mean(c Case, estimate func([]Trial) stats.Estimate) func(*Bench) (Judgement, error) {
+func mean(c Case, estimate func([]Simulation) stats.Estimate) func(*Bench) (Judgement, error) {
 	return func(b *Bench) (Judgement, error) {
 		t, err := b.Trials(c)
 		if err != nil {
@@ -71,8 +71,8 @@ func mean(c Case, estimate func([]Trial) stats.Estimate) func(*Bench) (Judgement
 	}
 }
 
-func localRate(t []Trial) stats.Estimate { return stats.MeanShare(Each(t, LocalRate)) }
-func seconds(t []Trial) stats.Estimate   { return stats.Mean(Each(t, Seconds)) }
+func localRate(t []Simulation) stats.Estimate { return stats.MeanShare(Each(t, LocalRate)) }
+func seconds(t []Simulation) stats.Estimate   { return stats.Mean(Each(t, Seconds)) }
 
 func fake() *Paper {
 	x := Case{Setting: small{1, 9, 1000}, Model: "fifo"}

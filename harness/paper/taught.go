@@ -3,8 +3,8 @@ package paper
 import (
 	"sync"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 )
 
 // lessons keeps what models have learnt, by fingerprint: a layout that several
@@ -43,7 +43,7 @@ type taught struct {
 	warm    sched.Warmup
 	memory  sched.Memory
 	lessons *lessons
-	ready   map[cluster.JobID]bool
+	ready   map[state.JobID]bool
 	err     error // the first
 }
 
@@ -54,11 +54,11 @@ func (l *lessons) teach(m sched.Model) *taught {
 	if !learns || !keeps {
 		return nil
 	}
-	return &taught{Model: m, warm: warm, memory: memory, lessons: l, ready: map[cluster.JobID]bool{}}
+	return &taught{Model: m, warm: warm, memory: memory, lessons: l, ready: map[state.JobID]bool{}}
 }
 
 // Observe has the model ready before it is first asked.
-func (t *taught) Observe(v *cluster.View, e sched.Event) {
+func (t *taught) Observe(v *state.View, e sched.Event) {
 	if e.What == sched.JobSubmitted {
 		t.learn(v, e.Job)
 	}
@@ -66,7 +66,7 @@ func (t *taught) Observe(v *cluster.View, e sched.Event) {
 
 // PlanJob plans with what was learnt. The model must not be trained again after:
 // splits that were rewritten are another layout.
-func (t *taught) PlanJob(v *cluster.View, job cluster.JobID) (sched.SplitPlan, bool) {
+func (t *taught) PlanJob(v *state.View, job state.JobID) (sched.SplitPlan, bool) {
 	planner, ok := t.Model.(sched.JobPlanner)
 	if !ok {
 		return nil, false
@@ -75,7 +75,7 @@ func (t *taught) PlanJob(v *cluster.View, job cluster.JobID) (sched.SplitPlan, b
 	return planner.PlanJob(v, job)
 }
 
-func (t *taught) learn(v *cluster.View, job cluster.JobID) {
+func (t *taught) learn(v *state.View, job state.JobID) {
 	if t.ready[job] || t.err != nil {
 		return
 	}

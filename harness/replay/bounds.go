@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim"
+	"heddle/harness/state"
 )
 
 // bounds are what the jobs of a replay take on its cluster at least and at most,
@@ -130,21 +130,21 @@ type capacity struct {
 
 func machinesOf(x *sim.Config, jobs []sim.Job) capacity {
 	m := capacity{costs: &x.Costs, stretch: 1, slow: math.Inf(1)}
-	most, least := cluster.Resource{}, cluster.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
-	master := cluster.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
+	most, least := state.Resource{}, state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
+	master := state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
 	for i := range jobs {
-		sizes := []cluster.Resource{jobs[i].MapSize, jobs[i].ReduceSize}
+		sizes := []state.Resource{jobs[i].MapSize, jobs[i].ReduceSize}
 		if am := jobs[i].AMSize; am.MemoryMB > 0 {
 			sizes = append(sizes, am)
 			master.MemoryMB = min(master.MemoryMB, am.MemoryMB)
 			m.masters = 1
 		}
 		for _, size := range sizes {
-			most = cluster.Resource{MemoryMB: max(most.MemoryMB, size.MemoryMB), VCores: max(most.VCores, size.VCores)}
-			least = cluster.Resource{MemoryMB: min(least.MemoryMB, size.MemoryMB), VCores: min(least.VCores, size.VCores)}
+			most = state.Resource{MemoryMB: max(most.MemoryMB, size.MemoryMB), VCores: max(most.VCores, size.VCores)}
+			least = state.Resource{MemoryMB: min(least.MemoryMB, size.MemoryMB), VCores: min(least.VCores, size.VCores)}
 		}
 	}
-	fit := func(in, size cluster.Resource) float64 {
+	fit := func(in, size state.Resource) float64 {
 		return float64(min(in.MemoryMB/max(1, size.MemoryMB), in.VCores/max(1, size.VCores)))
 	}
 	rate, running := math.Inf(1), 0.0
@@ -240,6 +240,6 @@ func (m *capacity) taskMs(w *sim.Work, bytes float64) (least, most float64) {
 	return least, most + (bytes+float64(w.OutputBytes))*m.waitMs
 }
 
-func takes(ms float64, size cluster.Resource) room {
+func takes(ms float64, size state.Resource) room {
 	return room{ms, ms * float64(size.MemoryMB), ms * float64(size.VCores)}
 }

@@ -156,7 +156,7 @@ func (c *Calibration) names() string {
 // limit has the machines share what they are known to: cores as calibrated, and
 // rates that neither the trace nor the change has. Recorded times have the cores
 // in them.
-func (c *Calibration) limit(x *sim.Cluster, of *Config) {
+func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if !of.Change.Link.Given && n.LinkBytesPerSec == 0 {

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"heddle/harness/cluster"
 	"heddle/harness/internal/units"
 	"heddle/harness/sim"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -113,19 +113,19 @@ const (
 )
 
 // sizeOf is a container's size.
-func sizeOf(bytes int64, cores int32) cluster.Resource {
+func sizeOf(bytes int64, cores int32) state.Resource {
 	if bytes <= 0 {
 		bytes = unknownMB << 20
 	}
-	return cluster.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
+	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
 // machines is the cluster of t with what c changes.
-func machines(t *Trace, c *Change) (sim.Cluster, error) {
+func machines(t *Trace, c *Change) (sim.Machines, error) {
 	facts := t.Nodes
 	if len(facts) == 0 {
 		if c.Nodes == 0 {
-			return sim.Cluster{}, fmt.Errorf("trace %s names no node: --nodes says how many there are", t.Name)
+			return sim.Machines{}, fmt.Errorf("trace %s names no node: --nodes says how many there are", t.Name)
 		}
 		facts = []traces.NodeFacts{{Node: "node", Rack: "/rack1"}}
 	}
@@ -137,13 +137,13 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 		facts = renewed(facts, c.Nodes, c.Racks)
 	}
 	told := ratesOf(t)
-	largest := cluster.Resource{MemoryMB: 1, VCores: 1}
+	largest := state.Resource{MemoryMB: 1, VCores: 1}
 	for _, j := range t.Jobs {
 		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
 		largest.MemoryMB = max(largest.MemoryMB, m.MemoryMB, r.MemoryMB)
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
-	var x sim.Cluster
+	var x sim.Machines
 	var memoryMB, vcores int64 // in all
 	seen := map[string]bool{}
 	for i, f := range facts {
@@ -151,7 +151,7 @@ func machines(t *Trace, c *Change) (sim.Cluster, error) {
 		if c.Cache.Given {
 			n.CacheBytes = int64(c.Cache.Size)
 		}
-		n.Capacity = cluster.Resource{MemoryMB: int32(min(f.MemoryBytes>>20, math.MaxInt32)), VCores: f.VCores}
+		n.Capacity = state.Resource{MemoryMB: int32(min(f.MemoryBytes>>20, math.MaxInt32)), VCores: f.VCores}
 		if c.Slots > 0 || n.Capacity.MemoryMB <= 0 {
 			n.Capacity = largest.Times(int32(max(1, cmp.Or(c.Slots, unknownSlots))))
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -40,7 +40,7 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) error {
 }
 
 // holds is how long, in ms, attempts held their room from their decision on.
-func (t *Trace) holds(x *sim.Cluster) map[traces.Attempt]float64 {
+func (t *Trace) holds(x *sim.Machines) map[traces.Attempt]float64 {
 	type held struct {
 		Decision
 		until traces.Time
@@ -96,7 +96,7 @@ func (m *jobMaker) asFollowed(list []sim.Job) {
 }
 
 // slots is how many of the jobs' maps a node holds.
-func (t *Trace) slots(room cluster.Resource) int {
+func (t *Trace) slots(room state.Resource) int {
 	size := sizeOf(t.Jobs[0].MapMemoryBytes, t.Jobs[0].MapVCores)
 	n := 0
 	for room = room.Sub(size); room.MemoryMB >= 0 && room.VCores >= 0; room = room.Sub(size) {

@@ -6,18 +6,18 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
 // jobMaker makes a replay's jobs.
 type jobMaker struct {
 	*Config
-	machines *sim.Cluster
-	ids      map[traces.Node]cluster.NodeID
+	machines *sim.Machines
+	ids      map[traces.Node]state.NodeID
 	workers  map[traces.Node]bool // the trace's
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
@@ -31,24 +31,24 @@ type jobMaker struct {
 type blockKey struct {
 	file   uint64
 	offset int64
-	node   cluster.NodeID
+	node   state.NodeID
 }
 
-func newJobMaker(c *Config, x *sim.Cluster) *jobMaker {
+func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	m := &jobMaker{
-		Config: c, machines: x, ids: map[traces.Node]cluster.NodeID{}, workers: map[traces.Node]bool{},
+		Config: c, machines: x, ids: map[traces.Node]state.NodeID{}, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"), compute: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
 	}
-	racks := map[string]cluster.RackID{}
-	rackOf := make([]cluster.RackID, len(x.Nodes))
+	racks := map[string]state.RackID{}
+	rackOf := make([]state.RackID, len(x.Nodes))
 	for i, n := range x.Nodes {
-		m.ids[traces.Node(n.Name)] = cluster.NodeID(i)
+		m.ids[traces.Node(n.Name)] = state.NodeID(i)
 		if _, ok := racks[n.Rack]; !ok {
-			racks[n.Rack] = cluster.RackID(len(racks))
+			racks[n.Rack] = state.RackID(len(racks))
 		}
 		rackOf[i] = racks[n.Rack]
 	}
@@ -66,7 +66,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 		x := sim.Job{
 			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart),
 			SubmitMs: scaled(float64((j.T-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds()),
-			JobSpec: cluster.JobSpec{
+			JobSpec: state.JobSpec{
 				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
 				Maps: int32(len(j.Tasks[0])), Reduces: int32(len(j.Tasks[1])),
 				MapSize: sizeOf(j.MapMemoryBytes, j.MapVCores), ReduceSize: sizeOf(j.ReduceMemoryBytes, j.ReduceVCores),
@@ -109,7 +109,7 @@ func scaled(ms, speed float64) int64 {
 // reads of it.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	narrowed := false
-	var read cluster.Hosts
+	var read state.Hosts
 	for i := range j.Tasks[traces.Map] {
 		t := &j.Tasks[traces.Map][i]
 		replicas, cached := m.idsOf(t.Replicas), m.idsOf(t.Cached)
@@ -120,7 +120,7 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 		}
 		if m.topology != nil && len(t.Replicas)+m.Change.Replication > 0 {
 			n := cmp.Or(m.Change.Replication, len(t.Replicas))
-			replicas = m.topology.Block(nil, m.replicas.At(file).At(uint64(t.OffsetBytes)), cluster.None, n)
+			replicas = m.topology.Block(nil, m.replicas.At(file).At(uint64(t.OffsetBytes)), state.None, n)
 			cached = replicas[:min(len(t.Cached), len(replicas))]
 			if len(t.SplitHosts) < len(t.Replicas) {
 				split = replicas[:min(len(t.SplitHosts), len(replicas))]
@@ -145,8 +145,8 @@ func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-func (m *jobMaker) idsOf(nodes []traces.Node) []cluster.NodeID {
-	var list []cluster.NodeID
+func (m *jobMaker) idsOf(nodes []traces.Node) []state.NodeID {
+	var list []state.NodeID
 	for _, n := range nodes {
 		if id, ok := m.ids[n]; ok {
 			list = append(list, id)
@@ -155,20 +155,20 @@ func (m *jobMaker) idsOf(nodes []traces.Node) []cluster.NodeID {
 	return list
 }
 
-func sameNodes(a, b []cluster.NodeID) bool {
+func sameNodes(a, b []state.NodeID) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	return !slices.ContainsFunc(a, func(n cluster.NodeID) bool { return !slices.Contains(b, n) })
+	return !slices.ContainsFunc(a, func(n state.NodeID) bool { return !slices.Contains(b, n) })
 }
 
 // fitting are the cached copies for which caches have room, where these or what
 // is in them is not the trace's: the first that jobs read.
-func (m *jobMaker) fitting(nodes []cluster.NodeID, file uint64, t *Task) []cluster.NodeID {
+func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
 	}
-	var kept []cluster.NodeID
+	var kept []state.NodeID
 	for _, n := range nodes {
 		k := blockKey{file, t.OffsetBytes, n}
 		size := m.machines.Nodes[n].CacheBytes

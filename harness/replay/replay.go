@@ -169,8 +169,8 @@ func (c *Config) header() traces.Header {
 }
 
 // facts are the simulated cluster as headers have it.
-func facts(t *Trace, x *sim.Cluster) traces.Cluster {
-	out := traces.Cluster{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
+func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
+	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
 	for _, n := range x.Nodes {
 		out.Nodes = append(out.Nodes, traces.NodeFacts{
 			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores,

@@ -39,7 +39,7 @@ type Manifest struct {
 	// Settings that results depend on and that are in no other file, such as
 	// "classDataSharing".
 	Settings map[string]string `json:"settings,omitempty"`
-	Trials   []Trial           `json:"trials"`
+	Trials   []TrialRecord     `json:"trials"`
 	// Files are those right in the run folder.
 	Files []File `json:"files,omitempty"`
 }
@@ -71,8 +71,8 @@ type Owner struct {
 	PID  int    `json:"pid"`
 }
 
-// Trial is a trial's record.
-type Trial struct {
+// TrialRecord is a trial's record.
+type TrialRecord struct {
 	Name     string     `json:"name"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
@@ -118,10 +118,10 @@ func (m *Manifest) begin(name string) {
 		m.Versions["kernel"] = kernelVersion()
 	}
 	for i := range m.Trials {
-		m.Trials[i] = Trial{Name: m.Trials[i].Name, State: TrialTodo}
+		m.Trials[i] = TrialRecord{Name: m.Trials[i].Name, State: TrialTodo}
 	}
 	if m.Trials == nil {
-		m.Trials = []Trial{} // a list, also when it is empty
+		m.Trials = []TrialRecord{} // a list, also when it is empty
 	}
 }
 

@@ -127,7 +127,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 }
 
 // checkPlan says whether each trial has a name of its own, fit for a folder.
-func checkPlan(trials []Trial) error {
+func checkPlan(trials []TrialRecord) error {
 	seen := map[string]bool{}
 	for i, t := range trials {
 		if !plainName.MatchString(t.Name) || filepath.Ext(t.Name) == partial {
@@ -172,7 +172,7 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 		return nil, err
 	}
 	old := r.Manifest()
-	same := slices.EqualFunc(old.Trials, m.Trials, func(a, b Trial) bool { return a.Name == b.Name })
+	same := slices.EqualFunc(old.Trials, m.Trials, func(a, b TrialRecord) bool { return a.Name == b.Name })
 	switch {
 	case old.State == Finished:
 		return nil, refuse("it holds a finished run")
@@ -302,7 +302,7 @@ func (r *Run) resume() error {
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
 			if t.State == TrialMissing { // to be done again
-				r.manifest.Trials[i] = Trial{Name: t.Name, State: TrialTodo}
+				r.manifest.Trials[i] = TrialRecord{Name: t.Name, State: TrialTodo}
 			}
 		}
 		err = r.save()

@@ -24,7 +24,7 @@ var plan = Manifest{
 	Seed:     7,
 	Versions: map[string]string{"hadoop": "3.4.2", "kernel": "Linux 6.1"},
 	Settings: map[string]string{"classDataSharing": "on"},
-	Trials:   []Trial{{Name: "r01-wordcount-yarn"}, {Name: "r01-sort-yarn"}},
+	Trials:   []TrialRecord{{Name: "r01-wordcount-yarn"}, {Name: "r01-sort-yarn"}},
 }
 
 func create(t *testing.T, root string) *Run {
@@ -346,7 +346,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 			if _, err := Create(t.TempDir(), bad, plan); err == nil {
 				t.Errorf("run %q is made, want an error", bad)
 			}
-			if _, err := Create(t.TempDir(), "first", Manifest{Trials: []Trial{{Name: bad}}}); err == nil {
+			if _, err := Create(t.TempDir(), "first", Manifest{Trials: []TrialRecord{{Name: bad}}}); err == nil {
 				t.Errorf("a run with trial %q is made, want an error", bad)
 			}
 		}

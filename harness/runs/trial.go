@@ -42,7 +42,7 @@ func (r *Run) Begin(name string) (*Active, error) {
 	if r.lock == nil {
 		return nil, errReadOnly
 	}
-	i := slices.IndexFunc(r.manifest.Trials, func(t Trial) bool { return t.Name == name })
+	i := slices.IndexFunc(r.manifest.Trials, func(t TrialRecord) bool { return t.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("begin trial %s: not in the plan of %s", name, r.Dir)
 	}
@@ -57,13 +57,13 @@ func (r *Run) Begin(name string) (*Active, error) {
 		return nil, fmt.Errorf("begin trial %s: %w", name, Explain(dir, 0, err))
 	}
 	t := &Active{Name: name, Dir: dir, run: r, started: time.Now().UTC().Truncate(time.Millisecond)}
-	return t, r.setTrial(Trial{Name: name, State: TrialRunning, Started: t.started})
+	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
 // setTrial writes the record into the manifest; r.mu is held.
-func (r *Run) setTrial(t Trial) error {
+func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
-	i := slices.IndexFunc(m.Trials, func(old Trial) bool { return old.Name == t.Name })
+	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
 	m.Trials[i] = t
 	return r.replace(m)
 }
@@ -136,7 +136,7 @@ func (t *Active) Done() error {
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	record := Trial{Name: t.Name, State: TrialDone, Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond), Files: files}
+	record := TrialRecord{Name: t.Name, State: TrialDone, Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond), Files: files}
 	data, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
@@ -158,26 +158,26 @@ func (t *Active) Done() error {
 func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
-	return t.run.setTrial(Trial{
+	return t.run.setTrial(TrialRecord{
 		Name: t.Name, State: TrialFailed, Error: why.Error(), Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond),
 	})
 }
 
 // readTrial reads the record in a complete trial's folder; fs.ErrNotExist if
 // there is no such folder.
-func (r *Run) readTrial(name string) (Trial, error) {
+func (r *Run) readTrial(name string) (TrialRecord, error) {
 	dir := r.trialDir(name)
 	if _, err := os.Stat(dir); err != nil {
-		return Trial{}, err
+		return TrialRecord{}, err
 	}
-	var t Trial
+	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return Trial{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // not fs.ErrNotExist: the folder is there
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // not fs.ErrNotExist: the folder is there
 	} else if err != nil {
-		return Trial{}, err
+		return TrialRecord{}, err
 	}
 	if t.Name != name || t.State != TrialDone {
-		return Trial{}, fmt.Errorf("%w: %s: is the record of trial %q in state %q", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
+		return TrialRecord{}, fmt.Errorf("%w: %s: is the record of trial %q in state %q", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
 	}
 	return t, nil
 }

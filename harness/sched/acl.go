@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // acl, adaptive cache-local, waits for a node that has a job's input in its
 // cache, the longer the more of the input is cached, and then for one that has
@@ -42,7 +42,7 @@ type acl struct {
 
 func (m *acl) Name() string { return "acl" }
 
-func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	d := m.d
 	if d < 0 {
 		d = int64(v.NodesUp())
@@ -59,12 +59,12 @@ func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 			continue
 		}
 		skips := m.skips.of(id)
-		t, level := v.Nearest(id, n, cluster.LevelCache, m.farthest(v, id, *skips, d))
-		if t == cluster.None {
+		t, level := v.Nearest(id, n, state.LevelCache, m.farthest(v, id, *skips, d))
+		if t == state.None {
 			*skips++
 			continue
 		}
-		if level <= cluster.LevelNode {
+		if level <= state.LevelNode {
 			*skips = 0
 		}
 		return mapAt(id, t, level), true
@@ -72,15 +72,15 @@ func (m *acl) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 }
 
 // farthest is the level up to which the job may start a map after so many skips.
-func (m *acl) farthest(v *cluster.View, id cluster.JobID, skips, d int64) cluster.Level {
+func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Level {
 	// The conversion keeps the product from being fused into the sum below: the
 	// same decision on every machine.
-	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, cluster.Map)))
+	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	switch {
 	case float64(skips) < forCache:
-		return cluster.LevelCache
+		return state.LevelCache
 	case v.Locations(id) > 0 && float64(skips) < forCache+float64(d):
-		return cluster.LevelNode
+		return state.LevelNode
 	}
-	return cluster.LevelOff
+	return state.LevelOff
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // BenchmarkModels is a task's life under a model on 1,000 nodes of 8 slots: its
@@ -24,12 +24,12 @@ var untrained = map[string]Params{"clqlmrs": {"table": "class"}}
 
 func benchmark(b *testing.B, model string, p Params, depth int) {
 	const nodes, slots, maps = 1000, 8, 200
-	s := cluster.New()
+	s := state.New()
 	for n := range nodes {
 		addNode(b, s, n, n/40, slot.Times(slots))
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	spec := cluster.JobSpec{Name: "job", Maps: maps, MapSize: slot}
+	spec := state.JobSpec{Name: "job", Maps: maps, MapSize: slot}
 	m, err := New(model, p)
 	if err != nil {
 		b.Fatal(err)
@@ -45,21 +45,21 @@ func benchmark(b *testing.B, model string, p Params, depth int) {
 	}
 	oldest := 0
 	cycle := func(i int) {
-		for len(v.WaitingJobs(cluster.Map)) < depth {
+		for len(v.WaitingJobs(state.Map)) < depth {
 			spec.Replicas.Reset()
 			for range spec.Maps {
 				second := rng.IntN(nodes)
-				spec.Replicas.Add(cluster.NodeID(rng.IntN(nodes)), cluster.NodeID(second), cluster.NodeID((second+1)%nodes))
+				spec.Replicas.Add(state.NodeID(rng.IntN(nodes)), state.NodeID(second), state.NodeID((second+1)%nodes))
 			}
 			submit(b, s, &spec)
 		}
-		n := cluster.NodeID(i % nodes)
+		n := state.NodeID(i % nodes)
 		if len(ring)-oldest >= nodes*slots*9/10 {
 			d := ring[oldest]
 			if err := s.Finish(d.Job, d.Task); err != nil {
 				b.Fatal(err)
 			}
-			if v.Done(d.Job, cluster.Map) == maps {
+			if v.Done(d.Job, state.Map) == maps {
 				s.EndJob(d.Job)
 			}
 			n = d.Node

@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // capacity guarantees queues shares of the cluster, and has jobs wait for
 // locality as YARN's Capacity scheduler does.
@@ -61,7 +61,7 @@ type capacityQueue struct{ guaranteed, most float64 } // percent
 
 func (m *capacity) Name() string { return "capacity" }
 
-func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
@@ -79,7 +79,7 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		d, ok := unplaced(v, id, n)
 		if ok {
 			ok = m.underMost(v, id, d.Kind)
-		} else if wantsMap(v, id, n) && m.underMost(v, id, cluster.Map) {
+		} else if wantsMap(v, id, n) && m.underMost(v, id, state.Map) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
@@ -91,37 +91,37 @@ func (m *capacity) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 
 // chooseMap is the nearest map that the job may start now, and counts the
 // opportunity.
-func (m *capacity) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
+func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.of(id)
-	if t := v.NextMap(id, n, cluster.LevelNode); t != cluster.None {
+	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
 		*missed = 0
-		return mapAt(id, t, cluster.LevelNode), true
+		return mapAt(id, t, state.LevelNode), true
 	}
 	*missed++
 	rack, off := m.open(v, id, *missed)
 	if !rack && !off {
 		return Pick{}, false
 	}
-	farthest := cluster.LevelRack
+	farthest := state.LevelRack
 	if off {
-		farthest = cluster.LevelOff
+		farthest = state.LevelOff
 	}
-	t, level := v.Nearest(id, n, cluster.LevelRack, farthest)
-	if t == cluster.None {
+	t, level := v.Nearest(id, n, state.LevelRack, farthest)
+	if t == state.None {
 		return Pick{}, false
 	}
-	if level == cluster.LevelRack && rack && m.rackLocalityFullReset {
+	if level == state.LevelRack && rack && m.rackLocalityFullReset {
 		*missed = 0
 	}
 	return mapAt(id, t, level), true
 }
 
 // open says which levels a job may go to after so many missed opportunities.
-func (m *capacity) open(v *cluster.View, id cluster.JobID, missed int64) (rack, off bool) {
+func (m *capacity) open(v *state.View, id state.JobID, missed int64) (rack, off bool) {
 	if m.nodeLocalityDelay < 0 {
 		return true, true
 	}
-	nodes, waiting := int64(v.NodesUp()), int64(v.Waiting(id, cluster.Map))
+	nodes, waiting := int64(v.NodesUp()), int64(v.Waiting(id, state.Map))
 	rack = missed > min(nodes, m.nodeLocalityDelay)
 	if m.rackLocalityAdditionalDelay >= 0 {
 		return rack, missed > min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
@@ -131,7 +131,7 @@ func (m *capacity) open(v *cluster.View, id cluster.JobID, missed int64) (rack, 
 
 // asks is in how many places the job asks for containers, "any" among them. A
 // waiting map names a host or two a replica, with its rack.
-func asks(v *cluster.View, id cluster.JobID, waiting int64) int64 {
+func asks(v *state.View, id state.JobID, waiting int64) int64 {
 	const perMap = 6
 	return 1 + min(int64(v.Locations(id)), perMap*waiting)
 }
@@ -146,19 +146,19 @@ func offSwitchAfter(nodes, waiting, asks int64) int64 {
 }
 
 // underMost says whether the job's queue may use one more container.
-func (m *capacity) underMost(v *cluster.View, id cluster.JobID, k cluster.Kind) bool {
+func (m *capacity) underMost(v *state.View, id state.JobID, k state.Kind) bool {
 	q := v.Queue(id)
 	most := m.queues[q].most
 	used := v.QueueUsed(q).MemoryMB + v.ContainerSize(id, k).MemoryMB
 	return most >= 100 || float64(used) <= float64(v.Total().MemoryMB)*most/100
 }
 
-func (m *capacity) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
+func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
 // key is what jobs of a queue are ordered by, ties by submission.
-func (m *capacity) key(v *cluster.View, id cluster.JobID) float64 {
+func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	if m.fairOrder {
 		return float64(v.Used(id).MemoryMB)
 	}
@@ -166,7 +166,7 @@ func (m *capacity) key(v *cluster.View, id cluster.JobID) float64 {
 }
 
 // know works out the shares when a queue is first seen.
-func (m *capacity) know(v *cluster.View) {
+func (m *capacity) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key, m.order.ofQueue = m.key, m.queueKey
 	}
@@ -175,7 +175,7 @@ func (m *capacity) know(v *cluster.View) {
 	}
 	m.order.stale = true
 	rest, unnamed := 100.0, 0.0
-	for q := range cluster.QueueID(v.Queues()) {
+	for q := range state.QueueID(v.Queues()) {
 		if share, ok := m.capacities[v.QueueName(q)]; ok {
 			rest -= share
 		} else {
@@ -183,7 +183,7 @@ func (m *capacity) know(v *cluster.View) {
 		}
 	}
 	m.queues = m.queues[:0]
-	for q := range cluster.QueueID(v.Queues()) {
+	for q := range state.QueueID(v.Queues()) {
 		share, ok := m.capacities[v.QueueName(q)]
 		if !ok {
 			share = rest / unnamed

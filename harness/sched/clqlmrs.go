@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/cluster"
-	"heddle/harness/sched/clqlmrs"
+	"heddle/harness/sched/qlearn"
+	"heddle/harness/state"
 )
 
 // cacheLearner, clqlmrs, places maps where a table of values says that it pays
@@ -69,30 +69,30 @@ import (
 // ApplicationMaster binds late, the only action of a node is the map that
 // WouldBind says; a job whose splits were rewritten by the plan follows that.
 type cacheLearner struct {
-	rule    clqlmrs.Rule
+	rule    qlearn.Rule
 	seed    uint64
 	pairs   int     // of map and node, that a table of tasks may have
 	retrain float64 // share of the job's maps
 
-	classes         *clqlmrs.Table // nil: not trained yet
+	classes         *qlearn.Table // nil: not trained yet
 	classesTraining *Training
 	jobs            perJob[*lesson]
-	nodes           []cluster.NodeID
+	nodes           []state.NodeID
 }
 
 // lesson is what has been learnt for a job, and where it stands.
 type lesson struct {
-	table    *clqlmrs.Table // nil: by class
+	table    *qlearn.Table // nil: by class
 	training *Training
 	seed     uint64
 	moves    int32 // see View.Moves, when it was trained
-	state    clqlmrs.Class
+	state    qlearn.Class
 	plan     plan
 }
 
 func (m *cacheLearner) Name() string { return "clqlmrs" }
 
-func (m *cacheLearner) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
@@ -107,7 +107,7 @@ func (m *cacheLearner) Round(v *cluster.View, free []cluster.NodeID, out []Decis
 		if c, ok := unplaced(v, id, free[0]); ok {
 			return append(out, c.On(free[0]))
 		}
-		if v.Waiting(id, cluster.Map) == 0 {
+		if v.Waiting(id, state.Map) == 0 {
 			continue
 		}
 		if d, ok := m.choose(v, id, free); ok {
@@ -118,8 +118,8 @@ func (m *cacheLearner) Round(v *cluster.View, free []cluster.NodeID, out []Decis
 
 // choose is the best action on the free nodes that can hold one, false if none
 // can.
-func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
-	fits := func(n cluster.NodeID) bool { return v.Fits(n, id, cluster.Map) }
+func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
+	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
 	if !slices.ContainsFunc(free, fits) {
 		return Decision{}, false
 	}
@@ -132,13 +132,13 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.
 		}
 	}
 	l := m.lesson(v, id)
-	task, node, best := cluster.TaskID(cluster.None), cluster.NodeID(cluster.None), math.Inf(-1)
-	consider := func(t cluster.TaskID, n cluster.NodeID) {
+	task, node, best := state.TaskID(state.None), state.NodeID(state.None), math.Inf(-1)
+	consider := func(t state.TaskID, n state.NodeID) {
 		var q float64
 		if l.table != nil {
 			q = l.table.Value(l.state, int(t), int(n))
 		} else {
-			q = m.classes.ClassValue(l.state, clqlmrs.ClassOf(v, id, t, n))
+			q = m.classes.ClassValue(l.state, qlearn.ClassOf(v, id, t, n))
 		}
 		if q > best {
 			task, node, best = t, n, q
@@ -158,8 +158,8 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.
 			if !fits(n) {
 				continue
 			}
-			for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
-				if t := v.NextMap(id, n, level); t != cluster.None {
+			for level := state.LevelCache; level <= state.LevelOff; level++ {
+				if t := v.NextMap(id, n, level); t != state.None {
 					consider(t, n)
 				}
 			}
@@ -168,22 +168,22 @@ func (m *cacheLearner) choose(v *cluster.View, id cluster.JobID, free []cluster.
 			}
 		}
 	default:
-		v.EachMap(id, m.nodes[0], cluster.LevelOff, func(t cluster.TaskID) bool {
+		v.EachMap(id, m.nodes[0], state.LevelOff, func(t state.TaskID) bool {
 			for _, n := range m.nodes {
 				consider(t, n)
 			}
 			return true
 		})
 	}
-	l.state = clqlmrs.ClassOf(v, id, task, node)
+	l.state = qlearn.ClassOf(v, id, task, node)
 	return mapAt(id, task, v.Level(id, task, node)).On(node), true
 }
 
 // mostWorth is the highest value of a class that the job's maps can be of.
-func (m *cacheLearner) mostWorth(v *cluster.View, id cluster.JobID, s clqlmrs.Class) float64 {
+func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) float64 {
 	most := math.Inf(-1)
-	for c := clqlmrs.CacheLocal; c <= clqlmrs.NoLocality; c++ {
-		cached := c == clqlmrs.CacheLocal || c == clqlmrs.CacheRackLocal
+	for c := qlearn.CacheLocal; c <= qlearn.NoLocality; c++ {
+		cached := c == qlearn.CacheLocal || c == qlearn.CacheRackLocal
 		if !cached || v.WaitingCached(id) > 0 {
 			most = max(most, m.classes.ClassValue(s, c))
 		}
@@ -194,24 +194,24 @@ func (m *cacheLearner) mostWorth(v *cluster.View, id cluster.JobID, s clqlmrs.Cl
 // PlanJob is what the trained policy would do with the job alone on the
 // cluster: maps in the order in which it places them. Once the job's splits say
 // so, its maps start as planned and nowhere else.
-func (m *cacheLearner) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
-	if v.Tasks(id, cluster.Map) == 0 || m.tooLarge(v, id) {
+func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
+	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
 		return nil, false
 	}
 	m.nodes = m.nodes[:0]
 	l := m.lesson(v, id)
-	var pairs []clqlmrs.Pair
+	var pairs []qlearn.Pair
 	if l.table != nil {
 		pairs = l.table.Rollout()
 	} else {
-		pairs = m.classes.RolloutFor(clqlmrs.NewLayout(v, id))
+		pairs = m.classes.RolloutFor(qlearn.NewLayout(v, id))
 	}
 	if len(pairs) == 0 { // no node is up
 		return nil, false
 	}
 	p := make(SplitPlan, len(pairs))
 	for i, pair := range pairs {
-		p[i] = PlannedSplit{Split: cluster.TaskID(pair.Map), Node: cluster.NodeID(pair.Node)}
+		p[i] = PlannedSplit{Split: state.TaskID(pair.Map), Node: state.NodeID(pair.Node)}
 	}
 	l.plan = plan{splits: p, checked: -1}
 	return p, true

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"heddle/harness/cluster"
-	"heddle/harness/sched/clqlmrs"
+	"heddle/harness/sched/qlearn"
+	"heddle/harness/state"
 )
 
 // setup is a cluster in two racks, by turns, and a job whose blocks lie at random.
@@ -21,10 +21,10 @@ type setup struct {
 	cached                       float64 // share of maps, on one of the replicas
 }
 
-func (x setup) make(tb testing.TB, seed uint64) (*cluster.State, cluster.JobID) {
+func (x setup) make(tb testing.TB, seed uint64) (*state.State, state.JobID) {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	s := cluster.New()
+	s := state.New()
 	for n := range x.nodes {
 		addNode(tb, s, n, n%2, slot.Times(int32(x.slots)))
 	}
@@ -32,14 +32,14 @@ func (x setup) make(tb testing.TB, seed uint64) (*cluster.State, cluster.JobID) 
 }
 
 // submit submits a job and asks for its maps.
-func (x setup) submit(tb testing.TB, s *cluster.State, rng *rand.Rand) cluster.JobID {
+func (x setup) submit(tb testing.TB, s *state.State, rng *rand.Rand) state.JobID {
 	tb.Helper()
-	spec := cluster.JobSpec{Name: "job", Maps: int32(x.maps), MapSize: slot}
+	spec := state.JobSpec{Name: "job", Maps: int32(x.maps), MapSize: slot}
 	withCache := rng.Perm(x.maps)
 	for i := range x.maps {
-		var hosts []cluster.NodeID
+		var hosts []state.NodeID
 		for _, n := range rng.Perm(x.nodes)[:x.replicas] {
-			hosts = append(hosts, cluster.NodeID(n))
+			hosts = append(hosts, state.NodeID(n))
 		}
 		spec.Replicas.Add(hosts...)
 		if float64(withCache[i]) < x.cached*float64(x.maps) {
@@ -54,25 +54,25 @@ func (x setup) submit(tb testing.TB, s *cluster.State, rng *rand.Rand) cluster.J
 // rates has a model place all maps of all jobs, wave by wave: nodes report in a
 // random order, and all maps end when no slot is free. It returns the shares of
 // cache-local and of cache- or node-local maps.
-func rates(tb testing.TB, s *cluster.State, m Model) (cache, local float64) {
+func rates(tb testing.TB, s *state.State, m Model) (cache, local float64) {
 	tb.Helper()
 	v := s.View()
 	rng := rand.New(rand.NewPCG(5, 6))
 	var offers Offers
 	placed := 0.0
-	for now := int64(1); len(v.WaitingJobs(cluster.Map)) > 0; now++ {
+	for now := int64(1); len(v.WaitingJobs(state.Map)) > 0; now++ {
 		s.SetNow(now * 1e9)
 		var wave []Decision
 		for _, n := range rng.Perm(v.Nodes()) {
-			offers.Heartbeat(m, v, cluster.NodeID(n), func(d Decision) bool {
+			offers.Heartbeat(m, v, state.NodeID(n), func(d Decision) bool {
 				if err := Check(v, d); err != nil {
 					tb.Fatal(err)
 				}
 				switch v.Level(d.Job, d.Task, d.Node) {
-				case cluster.LevelCache:
+				case state.LevelCache:
 					cache++
 					local++
-				case cluster.LevelNode:
+				case state.LevelNode:
 					local++
 				}
 				placed++
@@ -86,7 +86,7 @@ func rates(tb testing.TB, s *cluster.State, m Model) (cache, local float64) {
 			}
 		}
 		if len(wave) == 0 {
-			tb.Fatalf("nothing started, %d maps wait", v.Waiting(v.WaitingJobs(cluster.Map)[0], cluster.Map))
+			tb.Fatalf("nothing started, %d maps wait", v.Waiting(v.WaitingJobs(state.Map)[0], state.Map))
 		}
 	}
 	return cache / placed, local / placed
@@ -103,7 +103,7 @@ func mustNew(tb testing.TB, name string, p Params) Model {
 
 // TestDefaultsArePapers has the registry's defaults be the learner's own.
 func TestDefaultsArePapers(t *testing.T) {
-	if got, want := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule, clqlmrs.Paper(); got != want {
+	if got, want := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule, qlearn.Paper(); got != want {
 		t.Errorf("by default %+v, want %+v", got, want)
 	}
 }
@@ -205,10 +205,10 @@ func TestOddJobs(t *testing.T) {
 		}
 	}
 	// No node at all is up when the job comes, and its containers take nothing.
-	s := cluster.New()
+	s := state.New()
 	addNode(t, s, 0, 0, slot)
 	s.NodeDown(0)
-	id := submit(t, s, &cluster.JobSpec{Name: "job", Maps: 3})
+	id := submit(t, s, &state.JobSpec{Name: "job", Maps: 3})
 	m := mustNew(t, "clqlmrs", nil)
 	if plan, ok := m.(JobPlanner).PlanJob(s.View(), id); ok {
 		t.Errorf("a plan without a node: %v", plan)
@@ -226,9 +226,9 @@ func TestRetrains(t *testing.T) {
 	s.NodeDown(3)
 	m := mustNew(t, "clqlmrs", Params{"episodes": "50"})
 	w := m.(Warmup)
-	ask := func(n cluster.NodeID) *Training {
+	ask := func(n state.NodeID) *Training {
 		t.Helper()
-		if out := m.Round(v, []cluster.NodeID{n}, nil); len(out) != 1 {
+		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 {
 			t.Fatalf("decisions %v", out)
 		}
 		return w.Training(id)
@@ -241,7 +241,7 @@ func TestRetrains(t *testing.T) {
 		t.Errorf("%d episodes, trained again though nothing changed: %t", len(first.Episodes), ask(0) != first)
 	}
 	moved := 0
-	for i := cluster.TaskID(0); moved < 3; i++ { // 0.1 of 20 maps, and one more
+	for i := state.TaskID(0); moved < 3; i++ { // 0.1 of 20 maps, and one more
 		holder := v.CachedOn(id, i, nil)
 		if len(holder) == 0 {
 			continue
@@ -271,7 +271,7 @@ func TestRetrains(t *testing.T) {
 	s.EndJob(other)
 	x.submit(t, s, rand.New(rand.NewPCG(8, 8)))
 	s.EndJob(id)
-	m.Round(v, []cluster.NodeID{0}, nil)
+	m.Round(v, []state.NodeID{0}, nil)
 	if w.Training(other) != nil || w.Training(id) != nil {
 		t.Error("jobs that have ended are still known")
 	}
@@ -284,15 +284,15 @@ func TestOutgrown(t *testing.T) {
 	s, id := x.make(t, 1)
 	m := mustNew(t, "clqlmrs", Params{"episodes": "50", "pairs": "80"}) // 20 maps on 4 nodes
 	v := s.View()
-	m.Round(v, []cluster.NodeID{0}, nil)
+	m.Round(v, []state.NodeID{0}, nil)
 	before := m.(Warmup).Training(id)
-	n, err := s.AddNode("late", "rack0", cluster.Resource{MemoryMB: 1024, VCores: 8})
+	n, err := s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, late := range []bool{false, true} {
 		s.SetLateBinding(late)
-		if out := m.Round(v, []cluster.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
+		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
 			t.Errorf("late binding %t: decisions %v, want one on the node that came", late, out)
 		}
 	}
@@ -316,18 +316,18 @@ func TestWarmup(t *testing.T) {
 			return string(data)
 		}
 		lazy := mustNew(t, "clqlmrs", p)
-		lazy.Round(v, []cluster.NodeID{0}, nil)
+		lazy.Round(v, []state.NodeID{0}, nil)
 		m := mustNew(t, "clqlmrs", p)
 		w := m.(Warmup)
 		if _, err := m.(Memory).Save(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
-		err := w.Warmup(v, cluster.None, func(x Progress) bool { return x.Episodes < 150 })
+		err := w.Warmup(v, state.None, func(x Progress) bool { return x.Episodes < 150 })
 		if !errors.Is(err, ErrWarmupStopped) || w.Training(id) != nil {
 			t.Errorf("%v: stopped half way: error %v, %v", p, err, w.Training(id))
 		}
 		told := 0
-		err = w.Warmup(v, cluster.None, func(x Progress) bool {
+		err = w.Warmup(v, state.None, func(x Progress) bool {
 			told++
 			if x.Of != 300 || x.Episodes != 3*told || (x.Job == id) != (p["table"] == "") || x.Last.CacheRate > x.Last.LocalRate {
 				t.Errorf("%v: progress %+v", p, x)
@@ -411,16 +411,16 @@ func TestSavedTables(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q and nothing loaded", c.name, err, c.want)
 		}
 	}
-	if err := m.(Memory).Load(s.View(), cluster.None, data); err == nil {
+	if err := m.(Memory).Load(s.View(), state.None, data); err == nil {
 		t.Error("loaded for no job")
 	}
 	// A table of classes fits every job.
 	classes := Params{"episodes": "300", "table": "class"}
 	m = mustNew(t, "clqlmrs", classes)
-	if err := m.(Warmup).Warmup(s.View(), cluster.None, nil); err != nil {
+	if err := m.(Warmup).Warmup(s.View(), state.None, nil); err != nil {
 		t.Fatal(err)
 	}
-	if data, err = m.(Memory).Save(s.View(), cluster.None); err != nil {
+	if data, err = m.(Memory).Save(s.View(), state.None); err != nil {
 		t.Fatal(err)
 	}
 	s, id = setup{3, 1, 5, 1, 1}.make(t, 3)
@@ -472,8 +472,8 @@ func TestLateBinding(t *testing.T) {
 		v := s.View()
 		m := &bound{Model: mustNew(t, "clqlmrs", p), t: t}
 		rates(t, s, m)
-		if m.rounds < 20 || v.Done(0, cluster.Map) != 20 {
-			t.Errorf("%d decisions, %d maps done", m.rounds, v.Done(0, cluster.Map))
+		if m.rounds < 20 || v.Done(0, state.Map) != 20 {
+			t.Errorf("%d decisions, %d maps done", m.rounds, v.Done(0, state.Map))
 		}
 	}
 }
@@ -484,7 +484,7 @@ type bound struct {
 	rounds int
 }
 
-func (m *bound) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m *bound) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	for _, d := range m.Model.Round(v, free, out) {
 		if t, _ := v.WouldBind(d.Job, d.Node); t != d.Task {
 			m.t.Errorf("map %d on %s, the ApplicationMaster would start %d", d.Task, v.NodeName(d.Node), t)
@@ -504,10 +504,10 @@ func TestPlanIsFollowed(t *testing.T) {
 		s.EndJob(id)
 		s.SetLateBinding(true)
 		v := s.View()
-		spec := cluster.JobSpec{Name: "planned", Maps: 12, Reduces: 8, MapSize: slot, ReduceSize: slot}
+		spec := state.JobSpec{Name: "planned", Maps: 12, Reduces: 8, MapSize: slot, ReduceSize: slot}
 		rng := rand.New(rand.NewPCG(3, 4))
 		for range spec.Maps {
-			a := cluster.NodeID(rng.IntN(4))
+			a := state.NodeID(rng.IntN(4))
 			spec.Replicas.Add(a, (a+1)%4)
 			spec.Cached.Add(a)
 		}
@@ -522,7 +522,7 @@ func TestPlanIsFollowed(t *testing.T) {
 		}
 		training := m.(Warmup).Training(id)
 		planned := spec
-		planned.Replicas, planned.Cached, planned.SplitHosts = cluster.Hosts{}, cluster.Hosts{}, &cluster.Hosts{}
+		planned.Replicas, planned.Cached, planned.SplitHosts = state.Hosts{}, state.Hosts{}, &state.Hosts{}
 		for _, p := range plan {
 			planned.Replicas.Add(v.Replicas(id, p.Split)...)
 			planned.Cached.Add(v.CachedOn(id, p.Split, nil)...)
@@ -531,27 +531,27 @@ func TestPlanIsFollowed(t *testing.T) {
 		if err := s.Resplit(id, &planned); err != nil {
 			t.Fatal(err)
 		}
-		s.Ask(id, cluster.Map, spec.Maps)
-		s.Ask(id, cluster.Reduce, spec.Reduces)
+		s.Ask(id, state.Map, spec.Maps)
+		s.Ask(id, state.Reduce, spec.Reduces)
 		if lost {
 			s.NodeDown(2)
 		}
 		var offers Offers
-		last := map[cluster.NodeID]cluster.TaskID{}
-		for beat := 0; v.Done(id, cluster.Reduce) < spec.Reduces; beat++ {
+		last := map[state.NodeID]state.TaskID{}
+		for beat := 0; v.Done(id, state.Reduce) < spec.Reduces; beat++ {
 			if beat > 100 {
-				t.Fatalf("lost %t: after %d heartbeats %d maps and %d reduces are done", lost, beat, v.Done(id, cluster.Map), v.Done(id, cluster.Reduce))
+				t.Fatalf("lost %t: after %d heartbeats %d maps and %d reduces are done", lost, beat, v.Done(id, state.Map), v.Done(id, state.Reduce))
 			}
-			n := cluster.NodeID(rng.IntN(4))
+			n := state.NodeID(rng.IntN(4))
 			var wave []Decision
 			offers.Heartbeat(m, v, n, func(d Decision) bool {
-				if d.Kind == cluster.Reduce && v.Waiting(id, cluster.Map) > 0 {
+				if d.Kind == state.Reduce && v.Waiting(id, state.Map) > 0 {
 					t.Error("a reduce starts before the maps")
 				}
-				if d.Kind == cluster.Map && plan[d.Task].Node != d.Node && (!lost || plan[d.Task].Node != 2) {
+				if d.Kind == state.Map && plan[d.Task].Node != d.Node && (!lost || plan[d.Task].Node != 2) {
 					t.Errorf("map %d on node %d, planned on %d", d.Task, d.Node, plan[d.Task].Node)
 				}
-				if before, ok := last[d.Node]; ok && d.Kind == cluster.Map && before > d.Task && !lost {
+				if before, ok := last[d.Node]; ok && d.Kind == state.Map && before > d.Task && !lost {
 					t.Errorf("on node %d map %d after %d", d.Node, d.Task, before)
 				}
 				last[d.Node] = d.Task

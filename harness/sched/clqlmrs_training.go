@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"hash/fnv"
 
-	"heddle/harness/cluster"
-	"heddle/harness/sched/clqlmrs"
+	"heddle/harness/sched/qlearn"
+	"heddle/harness/state"
 )
 
 // lesson is what decides for a job, trained now if it is not or is out of date.
-func (m *cacheLearner) lesson(v *cluster.View, id cluster.JobID) *lesson {
+func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	at := m.jobs.of(id)
 	if l := *at; l == nil || m.outdated(v, id, l) {
 		m.train(v, id, nil)
@@ -20,7 +20,7 @@ func (m *cacheLearner) lesson(v *cluster.View, id cluster.JobID) *lesson {
 
 // outdated says whether a job's input has moved too much, or one of m.nodes is
 // unknown to its table.
-func (m *cacheLearner) outdated(v *cluster.View, id cluster.JobID, l *lesson) bool {
+func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 	if l.table == nil {
 		return false
 	}
@@ -29,22 +29,22 @@ func (m *cacheLearner) outdated(v *cluster.View, id cluster.JobID, l *lesson) bo
 			return true
 		}
 	}
-	return float64(v.Moves(id)-l.moves) > float64(m.retrain*float64(v.Tasks(id, cluster.Map)))
+	return float64(v.Moves(id)-l.moves) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
 }
 
 // tooLarge says that the job would have too large a table, and none with a plan.
-func (m *cacheLearner) tooLarge(v *cluster.View, id cluster.JobID) bool {
-	return int64(v.Tasks(id, cluster.Map))*int64(v.Nodes()) > int64(m.pairs)
+func (m *cacheLearner) tooLarge(v *state.View, id state.JobID) bool {
+	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > int64(m.pairs)
 }
 
 // byClass says that a job needs no table of its own.
-func (m *cacheLearner) byClass(v *cluster.View, id cluster.JobID) bool {
+func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 	return m.rule.ByClass || m.tooLarge(v, id)
 }
 
 // train trains for a job; false: progress has ended it, and nothing has changed.
-func (m *cacheLearner) train(v *cluster.View, id cluster.JobID, progress func(Progress) bool) bool {
-	l := &lesson{moves: v.Moves(id), state: clqlmrs.NoLocality}
+func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progress) bool) bool {
+	l := &lesson{moves: v.Moves(id), state: qlearn.NoLocality}
 	before := *m.jobs.of(id)
 	if before != nil {
 		l.state = before.state
@@ -55,20 +55,20 @@ func (m *cacheLearner) train(v *cluster.View, id cluster.JobID, progress func(Pr
 		}
 		l.training = m.classesTraining
 	} else {
-		layout := clqlmrs.NewLayout(v, id)
+		layout := qlearn.NewLayout(v, id)
 		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
 			before.moves = l.moves // what moved has come back, or splits were rewritten
 			return true
 		}
 		l.seed = m.seed
 		r := recorder{job: id, of: m.rule.EpisodesFor(layout), progress: progress}
-		l.table, l.training = clqlmrs.Train(layout, m.rule, m.seed, r.after), &r.Training
+		l.table, l.training = qlearn.Train(layout, m.rule, m.seed, r.after), &r.Training
 		if r.stopped {
 			return false
 		}
 	}
 	for i, old := range m.jobs {
-		if old != nil && v.Ended(cluster.JobID(i)) {
+		if old != nil && v.Ended(state.JobID(i)) {
 			m.jobs[i] = nil
 		}
 	}
@@ -77,8 +77,8 @@ func (m *cacheLearner) train(v *cluster.View, id cluster.JobID, progress func(Pr
 }
 
 func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
-	r := recorder{job: cluster.None, of: m.rule.Episodes, progress: progress}
-	table := clqlmrs.TrainClasses(m.rule, m.seed, r.after)
+	r := recorder{job: state.None, of: m.rule.Episodes, progress: progress}
+	table := qlearn.TrainClasses(m.rule, m.seed, r.after)
 	if r.stopped {
 		return false
 	}
@@ -90,13 +90,13 @@ func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
 // times.
 type recorder struct {
 	Training
-	job      cluster.JobID
+	job      state.JobID
 	of       int
 	progress func(Progress) bool
 	stopped  bool
 }
 
-func (r *recorder) after(e clqlmrs.Episode) bool {
+func (r *recorder) after(e qlearn.Episode) bool {
 	r.Episodes = append(r.Episodes, Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
 	r.Epsilon = e.Epsilon
 	if r.progress != nil && e.Number%max(1, r.of/100) == 0 {
@@ -107,9 +107,9 @@ func (r *recorder) after(e clqlmrs.Episode) bool {
 
 // Warmup trains tables of tasks for one job or all, the table of classes once
 // for all of them.
-func (m *cacheLearner) Warmup(v *cluster.View, job cluster.JobID, progress func(Progress) bool) error {
-	jobs := []cluster.JobID{job}
-	if job == cluster.None {
+func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error {
+	jobs := []state.JobID{job}
+	if job == state.None {
 		jobs = v.Active()
 	}
 	if m.rule.ByClass && m.classes == nil && !m.trainClasses(progress) {
@@ -127,8 +127,8 @@ func (m *cacheLearner) Warmup(v *cluster.View, job cluster.JobID, progress func(
 }
 
 // Training is the record for a job; of the table of classes where that decides.
-func (m *cacheLearner) Training(job cluster.JobID) *Training {
-	if job == cluster.None || m.rule.ByClass {
+func (m *cacheLearner) Training(job state.JobID) *Training {
+	if job == state.None || m.rule.ByClass {
 		return m.classesTraining
 	}
 	if l := *m.jobs.of(job); l != nil {
@@ -138,11 +138,11 @@ func (m *cacheLearner) Training(job cluster.JobID) *Training {
 }
 
 // Fingerprint is of the rule, the seed and, for tables of tasks, the layout.
-func (m *cacheLearner) Fingerprint(v *cluster.View, job cluster.JobID) string {
+func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.seed)
 	if !m.byClass(v, job) {
-		fmt.Fprintf(h, " layout %d", clqlmrs.NewLayout(v, job).Digest())
+		fmt.Fprintf(h, " layout %d", qlearn.NewLayout(v, job).Digest())
 	}
 	return fmt.Sprintf("clqlmrs-%016x", h.Sum64())
 }
@@ -151,7 +151,7 @@ func (m *cacheLearner) Fingerprint(v *cluster.View, job cluster.JobID) string {
 func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
 
 // Save is a job's table, or that of classes, and the record of its training.
-func (m *cacheLearner) Save(v *cluster.View, job cluster.JobID) ([]byte, error) {
+func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	table, training := m.classes, m.classesTraining
 	if !m.rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {
@@ -169,7 +169,7 @@ func (m *cacheLearner) Save(v *cluster.View, job cluster.JobID) ([]byte, error) 
 }
 
 // Load takes a job's table, or that of classes.
-func (m *cacheLearner) Load(v *cluster.View, job cluster.JobID, data []byte) error {
+func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 	table, training, err := m.load(v, job, data)
 	if err != nil {
 		return fmt.Errorf("load clqlmrs: %w", err)
@@ -178,17 +178,17 @@ func (m *cacheLearner) Load(v *cluster.View, job cluster.JobID, data []byte) err
 		m.classes, m.classesTraining = table, training
 		return nil
 	}
-	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, moves: v.Moves(job), state: clqlmrs.NoLocality}
+	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, moves: v.Moves(job), state: qlearn.NoLocality}
 	return nil
 }
 
-func (m *cacheLearner) load(v *cluster.View, job cluster.JobID, data []byte) (*clqlmrs.Table, *Training, error) {
-	layout := &clqlmrs.Layout{}
+func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlearn.Table, *Training, error) {
+	layout := &qlearn.Layout{}
 	if !m.rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {
 			return nil, nil, err
 		}
-		layout = clqlmrs.NewLayout(v, job)
+		layout = qlearn.NewLayout(v, job)
 	}
 	learnt, err := unseal(m.Name(), m.params(), data)
 	if err != nil {
@@ -198,12 +198,12 @@ func (m *cacheLearner) load(v *cluster.View, job cluster.JobID, data []byte) (*c
 	if err != nil {
 		return nil, nil, err
 	}
-	table, err := clqlmrs.Read(layout, m.rule, rest)
+	table, err := qlearn.Read(layout, m.rule, rest)
 	return table, training, err
 }
 
 // hasTable says why a job has no table of its own, nil if it has one or may.
-func (m *cacheLearner) hasTable(v *cluster.View, job cluster.JobID) error {
+func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
 	switch {
 	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):
 		return fmt.Errorf("there is no job %d, or it has ended", job)

@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // delay has a job wait a little for a node that has its data.
 //
@@ -42,20 +42,20 @@ type delay struct {
 	nodeSkips, rackSkips int64
 	nodeWait, rackWait   int64 // ns
 	jobs                 perJob[delayed]
-	fewest               shares          // by running tasks, with order fair
-	skipped              []cluster.JobID // since the round before, with form time
-	last                 int64           // when that was
+	fewest               shares        // by running tasks, with order fair
+	skipped              []state.JobID // since the round before, with form time
+	last                 int64         // when that was
 }
 
 type delayed struct {
-	wait    int64         // skips or ns
-	level   cluster.Level // of the last launch, 0 before the first: as node
+	wait    int64       // skips or ns
+	level   state.Level // of the last launch, 0 before the first: as node
 	skipped bool
 }
 
 func (m *delay) Name() string { return "delay" }
 
-func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.pass(v.Now())
 	d1, d2 := m.bounds(v)
 	var by *shares
@@ -77,9 +77,9 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		job := m.jobs.of(id)
 		farthest := job.farthest(d1, d2)
 		if v.Locations(id) == 0 {
-			farthest = cluster.LevelOff
+			farthest = state.LevelOff
 		}
-		if t, level := v.Nearest(id, n, cluster.LevelNode, farthest); t != cluster.None {
+		if t, level := v.Nearest(id, n, state.LevelNode, farthest); t != state.None {
 			*job = delayed{level: level}
 			return mapAt(id, t, level), true
 		}
@@ -87,12 +87,12 @@ func (m *delay) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 	}
 }
 
-func running(v *cluster.View, id cluster.JobID) float64 {
-	return float64(v.Running(id, cluster.Map) + v.Running(id, cluster.Reduce))
+func running(v *state.View, id state.JobID) float64 {
+	return float64(v.Running(id, state.Map) + v.Running(id, state.Reduce))
 }
 
 // bounds is D1 and D2.
-func (m *delay) bounds(v *cluster.View) (d1, d2 int64) {
+func (m *delay) bounds(v *state.View) (d1, d2 int64) {
 	if m.byTime {
 		return m.nodeWait, m.rackWait
 	}
@@ -107,17 +107,17 @@ func (m *delay) bounds(v *cluster.View) (d1, d2 int64) {
 }
 
 // farthest is the level up to which the job may start a map now.
-func (j *delayed) farthest(d1, d2 int64) cluster.Level {
+func (j *delayed) farthest(d1, d2 int64) state.Level {
 	switch {
-	case j.level == cluster.LevelOff, j.level == cluster.LevelRack && j.wait >= d2, j.wait >= d1+d2:
-		return cluster.LevelOff
-	case j.level == cluster.LevelRack, j.wait >= d1:
-		return cluster.LevelRack
+	case j.level == state.LevelOff, j.level == state.LevelRack && j.wait >= d2, j.wait >= d1+d2:
+		return state.LevelOff
+	case j.level == state.LevelRack, j.wait >= d1:
+		return state.LevelRack
 	}
-	return cluster.LevelNode
+	return state.LevelNode
 }
 
-func (m *delay) skip(id cluster.JobID, job *delayed) {
+func (m *delay) skip(id state.JobID, job *delayed) {
 	if !m.byTime {
 		job.wait++
 		return

@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // fair gives queues, and jobs in them, equal shares, and has jobs wait for
 // locality if asked to.
@@ -63,7 +63,7 @@ type levelled struct {
 
 func (m *fair) Name() string { return "fair" }
 
-func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	if m.beat.see(v, n); m.beat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
@@ -86,9 +86,9 @@ func (m *fair) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 }
 
 // chooseMap is the nearest map that the job may start now.
-func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
+func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
-		t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
+		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
 		return mapAt(id, t, level), true
 	}
 	job := m.levels.of(id)
@@ -97,23 +97,23 @@ func (m *fair) chooseMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) (P
 	if job.level < 2 && float64(job.opportunities) > float64(v.NodesUp())*thresholds[job.level] {
 		*job = levelled{level: job.level + 1}
 	}
-	t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelNode+cluster.Level(job.level))
-	if t == cluster.None {
+	t, level := v.Nearest(id, n, state.LevelNode, state.LevelNode+state.Level(job.level))
+	if t == state.None {
 		return Pick{}, false
 	}
-	if at := uint8(level - cluster.LevelNode); at < job.level {
+	if at := uint8(level - state.LevelNode); at < job.level {
 		*job = levelled{level: at}
 	}
 	return mapAt(id, t, level), true
 }
 
 // know looks up the weights of queues that are new.
-func (m *fair) know(v *cluster.View) {
+func (m *fair) know(v *state.View) {
 	if m.order.key == nil {
-		m.order.key = func(v *cluster.View, id cluster.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
+		m.order.key = func(v *state.View, id state.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
 		m.order.ofQueue = m.queueKey
 	}
-	for q := cluster.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
+	for q := state.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
 		weight, ok := m.weights[v.QueueName(q)]
 		if !ok {
 			weight = 1
@@ -122,7 +122,7 @@ func (m *fair) know(v *cluster.View) {
 	}
 }
 
-func (m *fair) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
+func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 	used, x := m.used(v, v.QueueUsed(q)), m.queues[q]
 	if used < x.minShare {
 		return queueKey{ratio: used / x.minShare}
@@ -131,7 +131,7 @@ func (m *fair) queueKey(v *cluster.View, q cluster.QueueID) queueKey {
 }
 
 // used is what shares are compared by.
-func (m *fair) used(v *cluster.View, r cluster.Resource) float64 {
+func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)
 	}
@@ -139,7 +139,7 @@ func (m *fair) used(v *cluster.View, r cluster.Resource) float64 {
 }
 
 // dominantShare is the largest share of one resource that r is of total.
-func dominantShare(r, total cluster.Resource) float64 {
+func dominantShare(r, total state.Resource) float64 {
 	memory, cores := 0.0, 0.0
 	if total.MemoryMB > 0 {
 		memory = float64(r.MemoryMB) / float64(total.MemoryMB)

@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // fifo serves jobs in the order they came.
 //
@@ -31,7 +31,7 @@ type fifo struct {
 
 func (m *fifo) Name() string { return "fifo" }
 
-func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *fifo) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.beat.see(v, n)
 	enough := m.beat.reached(m.offRackPerHeartbeat, Off)
 	for jobs := fifoOrder(v); ; {
@@ -41,7 +41,7 @@ func (m *fifo) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 		}
 		d, ok := unplaced(v, id, n)
 		if !ok && !enough && wantsMap(v, id, n) {
-			t, level := v.Nearest(id, n, cluster.LevelNode, cluster.LevelOff)
+			t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
 			d, ok = mapAt(id, t, level), true
 		}
 		if ok {

@@ -1,7 +1,7 @@
 package sched
 
 import (
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -9,15 +9,15 @@ import (
 // assertion.
 type Observer interface {
 	// Observe is told of an event after the View shows it.
-	Observe(v *cluster.View, e Event)
+	Observe(v *state.View, e Event)
 }
 
 // Event is what an Observer is told. Which fields are set depends on What.
 type Event struct {
 	What EventKind
-	Job  cluster.JobID
-	Task cluster.TaskID
-	Node cluster.NodeID
+	Job  state.JobID
+	Task state.TaskID
+	Node state.NodeID
 	// Failed is true where a task ended without success.
 	Failed bool
 	// Decision is the one that was confirmed, with Task the one that started,
@@ -46,7 +46,7 @@ const (
 type JobPlanner interface {
 	// PlanJob is asked once a job, when its input is known and nothing of it
 	// has started; false: no plan for this one.
-	PlanJob(v *cluster.View, job cluster.JobID) (SplitPlan, bool)
+	PlanJob(v *state.View, job state.JobID) (SplitPlan, bool)
 }
 
 // SplitPlan is what an ApplicationMaster is to read: its map i gets the i-th
@@ -55,8 +55,8 @@ type SplitPlan []PlannedSplit
 
 // PlannedSplit is a split and the one host that it names.
 type PlannedSplit struct {
-	Split cluster.TaskID // the map's number as submitted
-	Node  cluster.NodeID
+	Split state.TaskID // the map's number as submitted
+	Node  state.NodeID
 }
 
 // plan is a SplitPlan that a model gave for a job, which may have been carried
@@ -68,14 +68,14 @@ type plan struct {
 }
 
 // holds says whether the job's splits name the plan's nodes.
-func (p *plan) holds(v *cluster.View, id cluster.JobID) bool {
+func (p *plan) holds(v *state.View, id state.JobID) bool {
 	if len(p.splits) == 0 {
 		return false
 	}
 	if moves := v.Moves(id); moves != p.checked {
 		p.checked, p.inForce = moves, true
 		for i, x := range p.splits {
-			if hosts := v.SplitHosts(id, cluster.TaskID(i)); len(hosts) != 1 || hosts[0] != x.Node {
+			if hosts := v.SplitHosts(id, state.TaskID(i)); len(hosts) != 1 || hosts[0] != x.Node {
 				p.inForce = false
 			}
 		}

@@ -3,7 +3,7 @@ package sched
 import (
 	"slices"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // matching fills all free slots at once, in the way that is best for locality:
@@ -35,21 +35,21 @@ type matching struct {
 	slots   int
 
 	waits   waiting
-	rows    []cluster.NodeID // one a slot
+	rows    []state.NodeID // one a slot
 	columns []column
 	cost    []int64 // row by row
 	solver  assignment
 }
 
 type column struct {
-	job   cluster.JobID
-	task  cluster.TaskID
+	job   state.JobID
+	task  state.TaskID
 	place int32 // of the job in FIFO order
 }
 
 func (m *matching) Name() string { return "matching" }
 
-func (m *matching) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if p, ok := firstUnplaced(v, free[0]); ok {
 		return append(out, p.On(free[0]))
 	}
@@ -62,16 +62,16 @@ func (m *matching) Round(v *cluster.View, free []cluster.NodeID, out []Decision)
 }
 
 // findSlots lists the free slots, of the size of the smallest waiting map.
-func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
+func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	m.rows = m.rows[:0]
-	jobs := v.WaitingJobs(cluster.Map)
+	jobs := v.WaitingJobs(state.Map)
 	if len(jobs) == 0 {
 		return
 	}
 	size := m.leastSize(v)
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
-			if m.rows = append(m.rows, n); size == (cluster.Resource{}) {
+			if m.rows = append(m.rows, n); size == (state.Resource{}) {
 				break // containers of nothing: one a round
 			}
 		}
@@ -79,16 +79,16 @@ func (m *matching) findSlots(v *cluster.View, free []cluster.NodeID) {
 }
 
 // leastSize is the least memory and the least cores that any waiting map takes.
-func (m *matching) leastSize(v *cluster.View) cluster.Resource {
+func (m *matching) leastSize(v *state.View) state.Resource {
 	m.waits.follow(v)
-	least, first := cluster.Resource{}, true
-	for _, x := range m.waits.sizes[cluster.Map].list {
+	least, first := state.Resource{}, true
+	for _, x := range m.waits.sizes[state.Map].list {
 		switch {
 		case x.jobs == 0:
 		case first:
 			least, first = x.size, false
 		default:
-			least = cluster.Resource{MemoryMB: min(least.MemoryMB, x.size.MemoryMB), VCores: min(least.VCores, x.size.VCores)}
+			least = state.Resource{MemoryMB: min(least.MemoryMB, x.size.MemoryMB), VCores: min(least.VCores, x.size.VCores)}
 		}
 	}
 	return least
@@ -96,20 +96,20 @@ func (m *matching) leastSize(v *cluster.View) cluster.Resource {
 
 // findMaps lists the maps that may be matched: of each node's at each level, as
 // many as there are slots.
-func (m *matching) findMaps(v *cluster.View) {
+func (m *matching) findMaps(v *state.View) {
 	m.columns = m.columns[:0]
 	for i, n := range m.rows {
 		if i > 0 && n == m.rows[i-1] {
 			continue
 		}
-		for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
-			if level == cluster.LevelOff && i > 0 {
+		for level := state.LevelCache; level <= state.LevelOff; level++ {
+			if level == state.LevelOff && i > 0 {
 				continue // the same for all nodes
 			}
 			found := 0
-			v.EachJob(n, level, func(id cluster.JobID) bool {
-				place := int32(v.Place(id, cluster.Map))
-				v.EachMap(id, n, level, func(t cluster.TaskID) bool {
+			v.EachJob(n, level, func(id state.JobID) bool {
+				place := int32(v.Place(id, state.Map))
+				v.EachMap(id, n, level, func(t state.TaskID) bool {
 					m.columns = append(m.columns, column{id, t, place})
 					found++
 					return found < len(m.rows)
@@ -129,8 +129,8 @@ func (m *matching) findMaps(v *cluster.View) {
 
 // weigh fills the matrix of costs: what a pair weighs less than the most that
 // one can. Columns beyond the maps stand for a slot that stays free.
-func (m *matching) weigh(v *cluster.View) {
-	rows, jobs := int64(len(m.rows)), int64(len(v.WaitingJobs(cluster.Map)))
+func (m *matching) weigh(v *state.View) {
+	rows, jobs := int64(len(m.rows)), int64(len(v.WaitingJobs(state.Map)))
 	width := len(m.columns) + len(m.rows)
 	// One step of weight is more than all that the order of jobs can add up to.
 	step := rows*(jobs+1) + 1
@@ -146,8 +146,8 @@ func (m *matching) weigh(v *cluster.View) {
 			row[c] = most
 		}
 		for c, x := range m.columns {
-			if v.Fits(n, x.job, cluster.Map) {
-				weight := m.weights[v.Level(x.job, x.task, n)-cluster.LevelCache]
+			if v.Fits(n, x.job, state.Map) {
+				weight := m.weights[v.Level(x.job, x.task, n)-state.LevelCache]
 				row[c] = most - weight*step - (jobs - int64(x.place))
 			}
 		}
@@ -155,10 +155,10 @@ func (m *matching) weigh(v *cluster.View) {
 }
 
 // decide solves the matrix and lays down decisions while the nodes hold them.
-func (m *matching) decide(v *cluster.View, out []Decision) []Decision {
+func (m *matching) decide(v *state.View, out []Decision) []Decision {
 	width := len(m.columns) + len(m.rows)
 	pairs := m.solver.solve(m.cost, len(m.rows), width)
-	var left cluster.Resource
+	var left state.Resource
 	for r, n := range m.rows {
 		if r == 0 || n != m.rows[r-1] {
 			left = v.Free(n)
@@ -168,7 +168,7 @@ func (m *matching) decide(v *cluster.View, out []Decision) []Decision {
 			continue
 		}
 		x := m.columns[c]
-		if size := v.ContainerSize(x.job, cluster.Map); left.Holds(size) {
+		if size := v.ContainerSize(x.job, state.Map); left.Holds(size) {
 			left = left.Sub(size)
 			out = append(out, mapAt(x.job, x.task, v.Level(x.job, x.task, n)).On(n))
 		}

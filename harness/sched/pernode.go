@@ -1,30 +1,30 @@
 package sched
 
 import (
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // walk goes through the jobs that have something waiting, in FIFO order: by
 // priority, the highest first, then in order of submission.
 type walk struct {
-	v             *cluster.View
-	maps, reduces []cluster.JobID
+	v             *state.View
+	maps, reduces []state.JobID
 }
 
-func (w *walk) begin(v *cluster.View) {
-	w.v, w.maps, w.reduces = v, v.WaitingJobs(cluster.Map), v.WaitingJobs(cluster.Reduce)
+func (w *walk) begin(v *state.View) {
+	w.v, w.maps, w.reduces = v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)
 }
 
-func fifoOrder(v *cluster.View) (w walk) {
+func fifoOrder(v *state.View) (w walk) {
 	w.begin(v)
 	return w
 }
 
 // next is the next job, false if there is none.
-func (w *walk) next() (cluster.JobID, bool) {
+func (w *walk) next() (state.JobID, bool) {
 	switch {
 	case len(w.maps) == 0 && len(w.reduces) == 0:
-		return cluster.None, false
+		return state.None, false
 	case len(w.maps) == 0:
 		return w.popReduce(), true
 	case len(w.reduces) == 0:
@@ -41,13 +41,13 @@ func (w *walk) next() (cluster.JobID, bool) {
 	return w.popReduce(), true
 }
 
-func (w *walk) popMap() cluster.JobID {
+func (w *walk) popMap() state.JobID {
 	id := w.maps[0]
 	w.maps = w.maps[1:]
 	return id
 }
 
-func (w *walk) popReduce() cluster.JobID {
+func (w *walk) popReduce() state.JobID {
 	id := w.reduces[0]
 	w.reduces = w.reduces[1:]
 	return id
@@ -61,7 +61,7 @@ type ordered struct {
 	fifo   walk
 }
 
-func (o *ordered) begin(v *cluster.View, by *shares) {
+func (o *ordered) begin(v *state.View, by *shares) {
 	if o.shares = by; by != nil {
 		by.start(v)
 	} else {
@@ -69,7 +69,7 @@ func (o *ordered) begin(v *cluster.View, by *shares) {
 	}
 }
 
-func (o *ordered) next() (cluster.JobID, bool) {
+func (o *ordered) next() (state.JobID, bool) {
 	if o.shares != nil {
 		return o.shares.next()
 	}
@@ -79,18 +79,18 @@ func (o *ordered) next() (cluster.JobID, bool) {
 // unplaced is what of the job goes before its maps and to any node, as the
 // MapReduce ApplicationMaster asks for it: first a map that failed before, then
 // a reduce.
-func unplaced(v *cluster.View, id cluster.JobID, n cluster.NodeID) (Pick, bool) {
-	if t := v.NextRerun(id); t != cluster.None && v.Fits(n, id, cluster.Map) {
-		return Pick{id, t, cluster.Map, Rerun}, true
+func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
+	if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
+		return Pick{id, t, state.Map, Rerun}, true
 	}
-	if t := v.NextReduce(id); t != cluster.None && v.Fits(n, id, cluster.Reduce) {
-		return Pick{id, t, cluster.Reduce, Reduces}, true
+	if t := v.NextReduce(id); t != state.None && v.Fits(n, id, state.Reduce) {
+		return Pick{id, t, state.Reduce, Reduces}, true
 	}
 	return Pick{}, false
 }
 
 // firstUnplaced is unplaced of the first job in FIFO order that has any.
-func firstUnplaced(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	jobs := fifoOrder(v)
 	if !v.AnyRerun() {
 		jobs.maps = nil
@@ -107,19 +107,19 @@ func firstUnplaced(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 }
 
 // wantsMap says whether the job has a waiting map that n can hold.
-func wantsMap(v *cluster.View, id cluster.JobID, n cluster.NodeID) bool {
-	return v.Waiting(id, cluster.Map) > 0 && v.Fits(n, id, cluster.Map)
+func wantsMap(v *state.View, id state.JobID, n state.NodeID) bool {
+	return v.Waiting(id, state.Map) > 0 && v.Fits(n, id, state.Map)
 }
 
-func mapAt(id cluster.JobID, t cluster.TaskID, level cluster.Level) Pick {
-	return Pick{id, t, cluster.Map, near(level)}
+func mapAt(id state.JobID, t state.TaskID, level state.Level) Pick {
+	return Pick{id, t, state.Map, near(level)}
 }
 
 // perJob is a model's own number or struct of each job, made when first asked
 // for.
 type perJob[T any] []T
 
-func (p *perJob[T]) of(id cluster.JobID) *T {
+func (p *perJob[T]) of(id state.JobID) *T {
 	for int(id) >= len(*p) {
 		var zero T
 		*p = append(*p, zero)
@@ -131,13 +131,13 @@ func (p *perJob[T]) of(id cluster.JobID) *T {
 // reason: rounds at the same time for the same node are one.
 type beat struct {
 	at     int64
-	node   cluster.NodeID
+	node   state.NodeID
 	begun  bool
 	chosen [Random + 1]int32
 }
 
 // see is called with each round.
-func (b *beat) see(v *cluster.View, n cluster.NodeID) {
+func (b *beat) see(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true
 		clear(b.chosen[:])

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // planned plans each map's node before the job starts, at random, and starts
@@ -32,9 +32,9 @@ func (m *planned) Name() string { return "planned" }
 
 func (m *planned) firstOnly() {}
 
-func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
-	var up []cluster.NodeID
-	for n := range cluster.NodeID(v.Nodes()) {
+func (m *planned) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
+	var up []state.NodeID
+	for n := range state.NodeID(v.Nodes()) {
 		if v.Up(n) {
 			up = append(up, n)
 		}
@@ -43,14 +43,14 @@ func (m *planned) PlanJob(v *cluster.View, id cluster.JobID) (SplitPlan, bool) {
 		return nil, false
 	}
 	rng := rand.New(rand.NewPCG(m.seed, uint64(id)))
-	plan := make(SplitPlan, v.Tasks(id, cluster.Map))
+	plan := make(SplitPlan, v.Tasks(id, state.Map))
 	for i, t := range rng.Perm(len(plan)) {
-		plan[i] = PlannedSplit{Split: cluster.TaskID(t), Node: up[rng.IntN(len(up))]}
+		plan[i] = PlannedSplit{Split: state.TaskID(t), Node: up[rng.IntN(len(up))]}
 	}
 	return plan, true
 }
 
-func (m *planned) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m *planned) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	look := walkPlanned
 	if v.NodesUp() == v.Nodes() && !v.AnyRerun() && !v.AnyUnhosted() {
 		look = nextPlanned
@@ -62,7 +62,7 @@ func (m *planned) Round(v *cluster.View, free []cluster.NodeID, out []Decision) 
 }
 
 // walkPlanned is the first that may start, of all jobs.
-func walkPlanned(v *cluster.View, free []cluster.NodeID) (Decision, bool) {
+func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
@@ -76,18 +76,18 @@ func walkPlanned(v *cluster.View, free []cluster.NodeID) (Decision, bool) {
 
 // nextPlanned comes to the same where every map that waits has its node, and that
 // is up: most heartbeats of a large cluster are of nodes that no map waits for.
-func nextPlanned(v *cluster.View, free []cluster.NodeID) (next Decision, found bool) {
-	v.EachNamed(free[0], func(id cluster.JobID) bool {
+func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
+	v.EachNamed(free[0], func(id state.JobID) bool {
 		next, found = asPlanned(v, id, free)
 		return !found
 	})
-	for _, id := range v.WaitingJobs(cluster.Reduce) {
+	for _, id := range v.WaitingJobs(state.Reduce) {
 		if found {
 			if p, q := v.Priority(id), v.Priority(next.Job); p < q || p == q && id > next.Job {
 				break
 			}
 		}
-		if v.Waiting(id, cluster.Map) > 0 {
+		if v.Waiting(id, state.Map) > 0 {
 			continue
 		}
 		if d, ok := asPlanned(v, id, free); ok {
@@ -101,22 +101,22 @@ func nextPlanned(v *cluster.View, free []cluster.NodeID) (next Decision, found b
 // that failed before; a map whose split names the node, or none that is up; a
 // reduce, once none of the maps waits: it could fill a node that maps are planned
 // on, and wait there for those.
-func asPlanned(v *cluster.View, id cluster.JobID, free []cluster.NodeID) (Decision, bool) {
-	if v.Waiting(id, cluster.Map) == 0 {
+func asPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
+	if v.Waiting(id, state.Map) == 0 {
 		c, ok := unplaced(v, id, free[0])
 		return c.On(free[0]), ok
 	}
 	for _, n := range free {
-		if !v.Fits(n, id, cluster.Map) {
+		if !v.Fits(n, id, state.Map) {
 			continue
 		}
 		t, branch := v.WouldBind(id, n)
-		if branch == cluster.BindRerun {
-			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Rerun}, true
+		if branch == state.BindRerun {
+			return Decision{Job: id, Kind: state.Map, Node: n, Task: t, Reason: Rerun}, true
 		}
-		up := func(host cluster.NodeID) bool { return v.Up(host) }
-		if branch == cluster.BindNode || !slices.ContainsFunc(v.SplitHosts(id, t), up) {
-			return Decision{Job: id, Kind: cluster.Map, Node: n, Task: t, Reason: Plan}, true
+		up := func(host state.NodeID) bool { return v.Up(host) }
+		if branch == state.BindNode || !slices.ContainsFunc(v.SplitHosts(id, t), up) {
+			return Decision{Job: id, Kind: state.Map, Node: n, Task: t, Reason: Plan}, true
 		}
 	}
 	return Decision{}, false

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // baselines are the models that the properties are checked for, with the
@@ -59,8 +59,8 @@ func forEachBaseline(t *testing.T, check func(*rapid.T, func() Model)) {
 // world is a random cluster on which a model decides. Every decision is checked
 // before it is carried out, and every Round for what it leaves as it was.
 type world struct {
-	s      *cluster.State
-	v      *cluster.View
+	s      *state.State
+	v      *state.View
 	m      Model
 	offers Offers
 	now    int64
@@ -69,13 +69,13 @@ type world struct {
 }
 
 func newWorld(t *rapid.T, m Model) *world {
-	w := &world{s: cluster.New(), m: &watched{Model: m}}
+	w := &world{s: state.New(), m: &watched{Model: m}}
 	w.v = w.s.View()
 	if p, ok := m.(PerNode); ok {
 		w.m = PerNode{&watchedNode{NodeModel: p.NodeModel}}
 	}
 	for n := range rapid.IntRange(1, 6).Draw(t, "nodes") {
-		size := cluster.Resource{MemoryMB: 512 * rapid.Int32Range(2, 4).Draw(t, "slots"), VCores: rapid.Int32Range(2, 4).Draw(t, "cores")}
+		size := state.Resource{MemoryMB: 512 * rapid.Int32Range(2, 4).Draw(t, "slots"), VCores: rapid.Int32Range(2, 4).Draw(t, "cores")}
 		if _, err := w.s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rapid.IntRange(0, 2).Draw(t, "rack")), size); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func newWorld(t *rapid.T, m Model) *world {
 // watched sees to it that a Round changes nothing in the View.
 type watched struct{ Model }
 
-func (m *watched) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m *watched) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	before := dump(v)
 	out = m.Model.Round(v, free, out)
 	if after := dump(v); after != before {
@@ -97,7 +97,7 @@ func (m *watched) Round(v *cluster.View, free []cluster.NodeID, out []Decision) 
 
 type watchedNode struct{ NodeModel }
 
-func (m *watchedNode) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *watchedNode) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	before := dump(v)
 	d, ok := m.NodeModel.Choose(v, n)
 	if after := dump(v); after != before {
@@ -107,19 +107,19 @@ func (m *watchedNode) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 }
 
 // dump is all that a View shows of nodes and jobs.
-func dump(v *cluster.View) string {
+func dump(v *state.View) string {
 	var out strings.Builder
-	for n := range cluster.NodeID(v.Nodes()) {
+	for n := range state.NodeID(v.Nodes()) {
 		fmt.Fprintln(&out, n, v.Up(n), v.Free(n))
 	}
-	fmt.Fprintln(&out, v.Now(), v.Active(), v.WaitingJobs(cluster.Map), v.WaitingJobs(cluster.Reduce))
+	fmt.Fprintln(&out, v.Now(), v.Active(), v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce))
 	for _, id := range v.Active() {
-		fmt.Fprintln(&out, id, v.Waiting(id, cluster.Map), v.Running(id, cluster.Map), v.WaitingCached(id), v.NextRerun(id), v.NextReduce(id), v.Used(id))
-		for n := range cluster.NodeID(v.Nodes()) {
+		fmt.Fprintln(&out, id, v.Waiting(id, state.Map), v.Running(id, state.Map), v.WaitingCached(id), v.NextRerun(id), v.NextReduce(id), v.Used(id))
+		for n := range state.NodeID(v.Nodes()) {
 			t, branch := v.WouldBind(id, n)
-			fmt.Fprint(&out, v.NextMap(id, n, cluster.LevelCache), v.NextMap(id, n, cluster.LevelNode), v.NextMap(id, n, cluster.LevelRack), t, branch, " ")
+			fmt.Fprint(&out, v.NextMap(id, n, state.LevelCache), v.NextMap(id, n, state.LevelNode), v.NextMap(id, n, state.LevelRack), t, branch, " ")
 		}
-		for t := range cluster.TaskID(v.Tasks(id, cluster.Map) + v.Tasks(id, cluster.Reduce)) {
+		for t := range state.TaskID(v.Tasks(id, state.Map) + v.Tasks(id, state.Reduce)) {
 			fmt.Fprint(&out, v.IsWaiting(id, t), v.RunsOn(id, t))
 		}
 	}
@@ -127,13 +127,13 @@ func dump(v *cluster.View) string {
 }
 
 func (w *world) submit(t *rapid.T) {
-	node := rapid.Custom(func(t *rapid.T) cluster.NodeID {
-		return cluster.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "host"))
+	node := rapid.Custom(func(t *rapid.T) state.NodeID {
+		return state.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "host"))
 	})
-	size := func(what string) cluster.Resource {
-		return cluster.Resource{MemoryMB: 512 * rapid.Int32Range(1, 2).Draw(t, what), VCores: rapid.Int32Range(1, 2).Draw(t, what)}
+	size := func(what string) state.Resource {
+		return state.Resource{MemoryMB: 512 * rapid.Int32Range(1, 2).Draw(t, what), VCores: rapid.Int32Range(1, 2).Draw(t, what)}
 	}
-	spec := cluster.JobSpec{
+	spec := state.JobSpec{
 		Name: fmt.Sprint("job", w.v.Jobs()), Queue: fmt.Sprint("q", rapid.IntRange(0, 2).Draw(t, "queue")),
 		Priority: rapid.Int32Range(0, 2).Draw(t, "priority"), Weight: float64(rapid.IntRange(1, 3).Draw(t, "weight")),
 		Maps: rapid.Int32Range(0, 8).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"),
@@ -152,12 +152,12 @@ func (w *world) submit(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.s.Ask(id, cluster.Map, spec.Maps)
-	w.s.Ask(id, cluster.Reduce, spec.Reduces)
+	w.s.Ask(id, state.Map, spec.Maps)
+	w.s.Ask(id, state.Reduce, spec.Reduces)
 }
 
 // heartbeat is one node's; it returns how many decisions were carried out.
-func (w *world) heartbeat(t *rapid.T, n cluster.NodeID) int {
+func (w *world) heartbeat(t *rapid.T, n state.NodeID) int {
 	w.now += 1e9
 	w.s.SetNow(w.now)
 	did := 0
@@ -183,10 +183,10 @@ func (w *world) heartbeat(t *rapid.T, n cluster.NodeID) int {
 	return did
 }
 
-func (w *world) running() (jobs []cluster.JobID, tasks []cluster.TaskID) {
+func (w *world) running() (jobs []state.JobID, tasks []state.TaskID) {
 	for _, id := range w.v.Active() {
-		for t := range cluster.TaskID(w.v.Tasks(id, cluster.Map) + w.v.Tasks(id, cluster.Reduce)) {
-			if w.v.RunsOn(id, t) != cluster.None {
+		for t := range state.TaskID(w.v.Tasks(id, state.Map) + w.v.Tasks(id, state.Reduce)) {
+			if w.v.RunsOn(id, t) != state.None {
 				jobs, tasks = append(jobs, id), append(tasks, t)
 			}
 		}
@@ -196,7 +196,7 @@ func (w *world) running() (jobs []cluster.JobID, tasks []cluster.TaskID) {
 
 // step is one random event.
 func (w *world) step(t *rapid.T) {
-	n := cluster.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "node"))
+	n := state.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "node"))
 	switch rapid.IntRange(0, 9).Draw(t, "event") {
 	case 0:
 		w.submit(t)
@@ -246,11 +246,11 @@ func TestNoModelStarves(t *testing.T) {
 			w.step(t)
 		}
 		w.submit(t)
-		for n := range cluster.NodeID(w.v.Nodes()) {
+		for n := range state.NodeID(w.v.Nodes()) {
 			w.s.NodeUp(n)
 		}
 		idle := 0
-		for len(w.v.WaitingJobs(cluster.Map))+len(w.v.WaitingJobs(cluster.Reduce)) > 0 {
+		for len(w.v.WaitingJobs(state.Map))+len(w.v.WaitingJobs(state.Reduce)) > 0 {
 			jobs, tasks := w.running()
 			for i := range tasks {
 				if err := w.s.Finish(jobs[i], tasks[i]); err != nil {
@@ -258,7 +258,7 @@ func TestNoModelStarves(t *testing.T) {
 				}
 			}
 			did := 0
-			for n := range cluster.NodeID(w.v.Nodes()) {
+			for n := range state.NodeID(w.v.Nodes()) {
 				did += w.heartbeat(t, n)
 			}
 			// The longest wait here is acl's: C·f + D opportunities of each job.
@@ -296,7 +296,7 @@ func TestModelsAreDeterministic(t *testing.T) {
 // thorough is planned, looking at all jobs each time.
 type thorough struct{ *planned }
 
-func (m thorough) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m thorough) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if d, ok := walkPlanned(v, free[:1]); ok {
 		return append(out, d)
 	}
@@ -333,7 +333,7 @@ func TestPlannedOverlooksNothing(t *testing.T) {
 // drawn is random, counting anew each time.
 type drawn struct{ *random }
 
-func (m drawn) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m drawn) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.waits = waiting{}
 	return m.random.Choose(v, n)
 }
@@ -366,7 +366,7 @@ func TestRandomCounts(t *testing.T) {
 // walked is random, going through all jobs each time.
 type walked struct{ *random }
 
-func (m walked) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) { return m.walk(v, n) }
+func (m walked) Choose(v *state.View, n state.NodeID) (Pick, bool) { return m.walk(v, n) }
 
 // TestEqualModels has pairs of models that are the same by their rules decide
 // the same: delay without a wait and fair; acl without a cache and delay that
@@ -401,7 +401,7 @@ func TestEqualModels(t *testing.T) {
 							}
 						}
 						for range 60 {
-							w.heartbeat(t, cluster.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "node")))
+							w.heartbeat(t, state.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "node")))
 							if jobs, tasks := w.running(); len(tasks) > 0 && rapid.Bool().Draw(t, "ends") {
 								if err := w.s.Finish(jobs[0], tasks[0]); err != nil {
 									t.Fatal(err)
@@ -422,15 +422,15 @@ func TestEqualModels(t *testing.T) {
 // submitPlain submits a job with equal containers, no reduces, no priority and
 // every block somewhere on disk.
 func (w *world) submitPlain(t *rapid.T) {
-	spec := cluster.JobSpec{Name: "job", Queue: "q", Maps: 6, MapSize: cluster.Resource{MemoryMB: 512, VCores: 1}}
+	spec := state.JobSpec{Name: "job", Queue: "q", Maps: 6, MapSize: state.Resource{MemoryMB: 512, VCores: 1}}
 	for range spec.Maps {
-		spec.Replicas.Add(cluster.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "host")))
+		spec.Replicas.Add(state.NodeID(rapid.IntRange(0, w.v.Nodes()-1).Draw(t, "host")))
 	}
 	id, err := w.s.Submit(&spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.s.Ask(id, cluster.Map, spec.Maps)
+	w.s.Ask(id, state.Map, spec.Maps)
 }
 
 // TestMatchingIsTheBound has no model that fills the same slots reach a larger
@@ -449,16 +449,16 @@ func TestMatchingIsTheBound(t *testing.T) {
 					w.submitPlain(t)
 				}
 				for _, id := range w.v.Active() {
-					for task := range cluster.TaskID(6) {
+					for task := range state.TaskID(6) {
 						if rapid.Bool().Draw(t, "cached") {
 							w.s.Cached(id, task, w.v.Replicas(id, task)[0])
 						}
 					}
 				}
 				total := 0
-				for n := range cluster.NodeID(w.v.Nodes()) {
+				for n := range state.NodeID(w.v.Nodes()) {
 					w.offers.Heartbeat(w.m, w.v, n, func(d Decision) bool {
-						total += 4 - int(w.v.Level(d.Job, d.Task, d.Node)-cluster.LevelCache)
+						total += 4 - int(w.v.Level(d.Job, d.Task, d.Node)-state.LevelCache)
 						return w.s.Start(d.Job, d.Task, d.Node) == nil
 					})
 				}

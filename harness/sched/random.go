@@ -3,7 +3,7 @@ package sched
 import (
 	"math/rand/v2"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // random starts any waiting task anywhere.
@@ -28,7 +28,7 @@ type random struct {
 
 func (m *random) Name() string { return "random" }
 
-func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	if m.waits.follow(v); m.waits.inOrder && m.waits.allFit(v, n) {
 		return m.chooseOfAll(v)
 	}
@@ -36,7 +36,7 @@ func (m *random) Choose(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 }
 
 // walk goes through all jobs with a waiting task.
-func (m *random) walk(v *cluster.View, n cluster.NodeID) (Pick, bool) {
+func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	fits := int64(0)
 	for _, k := range kinds {
 		for _, id := range v.WaitingJobs(k) {
@@ -66,14 +66,14 @@ func (m *random) walk(v *cluster.View, n cluster.NodeID) (Pick, bool) {
 
 // chooseOfAll comes to the same where the node can hold all that waits, and jobs
 // are in order of submission.
-func (m *random) chooseOfAll(v *cluster.View) (Pick, bool) {
-	maps, reduces := m.waits.of[cluster.Map].total, m.waits.of[cluster.Reduce].total
+func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
+	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {
 		return Pick{}, false
 	}
-	k, at := cluster.Map, m.rng.Int64N(maps+reduces)
+	k, at := state.Map, m.rng.Int64N(maps+reduces)
 	if at >= maps {
-		k, at = cluster.Reduce, at-maps
+		k, at = state.Reduce, at-maps
 	}
 	id, nth := m.waits.of[k].find(at)
 	return Pick{id, v.NthWaiting(id, k, nth), k, Random}, true

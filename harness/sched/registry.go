@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/sched/clqlmrs"
+	"heddle/harness/sched/qlearn"
 )
 
 // Info is what there is to know of a model before it is made.
@@ -128,7 +128,7 @@ func List() []Info {
 			},
 			build: func(a args) (Model, error) {
 				return &cacheLearner{
-					rule: clqlmrs.Rule{
+					rule: qlearn.Rule{
 						QLearning: a.text("update") == "q", Cumulative: a.text("reward") == "cumulative",
 						ByClass: a.text("table") == "class", OneWave: a.text("episode") == "wave",
 						Alpha: a.float("alpha"), Gamma: a.float("gamma"),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // TestScenarios runs the stories of testdata/scenarios. Each file is a cluster and a
@@ -48,8 +48,8 @@ func TestScenarios(t *testing.T) {
 
 type scenario struct {
 	nodes  []string // lines of the cluster
-	state  *cluster.State
-	view   *cluster.View
+	state  *state.State
+	view   *state.View
 	model  Model
 	offers Offers
 	now    int64
@@ -112,7 +112,7 @@ func lines(text string) []string {
 }
 
 func (s *scenario) reset() error {
-	s.state, s.now = cluster.New(), 0
+	s.state, s.now = state.New(), 0
 	s.view = s.state.View()
 	for _, line := range s.nodes {
 		f := strings.Fields(line)
@@ -120,7 +120,7 @@ func (s *scenario) reset() error {
 		if len(f) == 3 {
 			slots, _ = strconv.Atoi(strings.TrimPrefix(f[2], "slots="))
 		}
-		if _, err := s.state.AddNode(f[0], f[1], cluster.Resource{MemoryMB: int32(slots) * slotMB, VCores: int32(slots)}); err != nil {
+		if _, err := s.state.AddNode(f[0], f[1], state.Resource{MemoryMB: int32(slots) * slotMB, VCores: int32(slots)}); err != nil {
 			return err
 		}
 	}
@@ -135,13 +135,13 @@ func (s *scenario) submit(name string, args map[string]string, maps []string) er
 		return int32(def)
 	}
 	slots := number("slots", 1)
-	size := cluster.Resource{MemoryMB: slots * slotMB, VCores: slots}
-	spec := cluster.JobSpec{
+	size := state.Resource{MemoryMB: slots * slotMB, VCores: slots}
+	spec := state.JobSpec{
 		Name: name, Queue: args["queue"], Priority: number("priority", 0), Weight: float64(number("weight", 1)),
 		Maps: int32(len(maps)), Reduces: number("reduces", 0), MapSize: size, ReduceSize: size,
 	}
 	for _, line := range maps {
-		var stored, cached []cluster.NodeID
+		var stored, cached []state.NodeID
 		for _, host := range strings.Fields(strings.Trim(line, "-")) {
 			plain, isCached := strings.CutSuffix(host, "*")
 			n := s.view.NodeNamed(plain)
@@ -156,8 +156,8 @@ func (s *scenario) submit(name string, args map[string]string, maps []string) er
 	if err != nil {
 		return err
 	}
-	s.state.Ask(id, cluster.Map, spec.Maps)
-	s.state.Ask(id, cluster.Reduce, spec.Reduces)
+	s.state.Ask(id, state.Map, spec.Maps)
+	s.state.Ask(id, state.Reduce, spec.Reduces)
 	return nil
 }
 
@@ -200,21 +200,21 @@ func (s *scenario) heartbeat(nodes []string, args map[string]string) (string, er
 	return out.String(), nil
 }
 
-func (s *scenario) taskName(id cluster.JobID, t cluster.TaskID) string {
+func (s *scenario) taskName(id state.JobID, t state.TaskID) string {
 	k, i := s.view.Index(id, t)
 	return k.Letter() + strconv.Itoa(int(i))
 }
 
 // tasks reads JOB TASK….
-func (s *scenario) tasks(words []string) (cluster.JobID, []cluster.TaskID, error) {
-	i := slices.IndexFunc(s.view.Active(), func(id cluster.JobID) bool { return s.view.JobName(id) == words[0] })
+func (s *scenario) tasks(words []string) (state.JobID, []state.TaskID, error) {
+	i := slices.IndexFunc(s.view.Active(), func(id state.JobID) bool { return s.view.JobName(id) == words[0] })
 	if i < 0 {
-		return cluster.None, nil, fmt.Errorf("no job %s", words[0])
+		return state.None, nil, fmt.Errorf("no job %s", words[0])
 	}
 	id := s.view.Active()[i]
-	var found []cluster.TaskID
-	for t := range cluster.TaskID(s.view.Tasks(id, cluster.Map) + s.view.Tasks(id, cluster.Reduce)) {
-		if slices.Contains(words[1:], s.taskName(id, t)) || words[1] == "all" && s.view.RunsOn(id, t) != cluster.None {
+	var found []state.TaskID
+	for t := range state.TaskID(s.view.Tasks(id, state.Map) + s.view.Tasks(id, state.Reduce)) {
+		if slices.Contains(words[1:], s.taskName(id, t)) || words[1] == "all" && s.view.RunsOn(id, t) != state.None {
 			found = append(found, t)
 		}
 	}
@@ -240,14 +240,14 @@ func (s *scenario) show() string {
 	var out strings.Builder
 	for _, id := range s.view.Active() {
 		fmt.Fprintf(&out, "%s:", s.view.JobName(id))
-		for t := range cluster.TaskID(s.view.Tasks(id, cluster.Map) + s.view.Tasks(id, cluster.Reduce)) {
-			state := "done"
-			if n := s.view.RunsOn(id, t); n != cluster.None {
-				state = s.view.NodeName(n)
+		for t := range state.TaskID(s.view.Tasks(id, state.Map) + s.view.Tasks(id, state.Reduce)) {
+			where := "done"
+			if n := s.view.RunsOn(id, t); n != state.None {
+				where = s.view.NodeName(n)
 			} else if s.view.IsWaiting(id, t) {
-				state = "waits"
+				where = "waits"
 			}
-			fmt.Fprintf(&out, " %s %s", s.taskName(id, t), state)
+			fmt.Fprintf(&out, " %s %s", s.taskName(id, t), where)
 		}
 		out.WriteString("\n")
 	}

@@ -12,7 +12,7 @@ package sched
 import (
 	"fmt"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // Model is a scheduler.
@@ -24,18 +24,18 @@ type Model interface {
 	// The driver carries it out in order, and as long as that happened and the
 	// node still has room, asks again: a model need not choose more than one
 	// task a round. Round changes nothing but the model's own counts.
-	Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision
+	Round(v *state.View, free []state.NodeID, out []Decision) []Decision
 }
 
 // Decision is what a model wants to be started.
 type Decision struct {
-	Job  cluster.JobID
-	Kind cluster.Kind
-	Node cluster.NodeID
-	// Task is the task that the model means, cluster.None any of the job's.
+	Job  state.JobID
+	Kind state.Kind
+	Node state.NodeID
+	// Task is the task that the model means, state.None any of the job's.
 	// Under node labels it is a wish: which map starts is the ApplicationMaster's
 	// choice, see View.WouldBind.
-	Task cluster.TaskID
+	Task state.TaskID
 	// Group, above 0, joins decisions of one Round that are to be carried out
 	// all or not at all.
 	Group  int32
@@ -62,10 +62,10 @@ func (r Reason) String() string {
 }
 
 // near is the reason of a map that was found at a level.
-func near(level cluster.Level) Reason { return Reason(level - cluster.LevelCache) }
+func near(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
 // Check says why a decision cannot be carried out, nil if it can.
-func Check(v *cluster.View, d Decision) error {
+func Check(v *state.View, d Decision) error {
 	switch {
 	case d.Job < 0 || int(d.Job) >= v.Jobs() || d.Node < 0 || int(d.Node) >= v.Nodes():
 		return fmt.Errorf("decision names job %d of %d, node %d of %d", d.Job, v.Jobs(), d.Node, v.Nodes())
@@ -73,9 +73,9 @@ func Check(v *cluster.View, d Decision) error {
 		return fmt.Errorf("decision to start a %v of job %q on %s: the node is down or has only %v free", d.Kind, v.JobName(d.Job), v.NodeName(d.Node), v.Free(d.Node))
 	case v.Waiting(d.Job, d.Kind) == 0:
 		return fmt.Errorf("decision to start a %v of job %q: none waits", d.Kind, v.JobName(d.Job))
-	case d.Task == cluster.None:
+	case d.Task == state.None:
 		return nil
-	case d.Task < 0 || int32(d.Task) >= v.Tasks(d.Job, cluster.Map)+v.Tasks(d.Job, cluster.Reduce) || !v.IsWaiting(d.Job, d.Task):
+	case d.Task < 0 || int32(d.Task) >= v.Tasks(d.Job, state.Map)+v.Tasks(d.Job, state.Reduce) || !v.IsWaiting(d.Job, d.Task):
 		return fmt.Errorf("decision to start task %d of job %q: it does not wait", d.Task, v.JobName(d.Job))
 	}
 	if k, _ := v.Index(d.Job, d.Task); k != d.Kind {
@@ -88,20 +88,20 @@ func Check(v *cluster.View, d Decision) error {
 type NodeModel interface {
 	Name() string
 	// Choose is one thing to start on n, which has room; false: nothing.
-	Choose(v *cluster.View, n cluster.NodeID) (Pick, bool)
+	Choose(v *state.View, n state.NodeID) (Pick, bool)
 }
 
 // Pick is a Decision about the node that reported. It is small enough to
 // travel in registers, which matters at millions a second.
 type Pick struct {
-	Job    cluster.JobID
-	Task   cluster.TaskID
-	Kind   cluster.Kind
+	Job    state.JobID
+	Task   state.TaskID
+	Kind   state.Kind
 	Reason Reason
 }
 
 // On is the decision to start it on n.
-func (p Pick) On(n cluster.NodeID) Decision {
+func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
@@ -115,7 +115,7 @@ type firstOnly interface{ firstOnly() }
 func (PerNode) firstOnly() {}
 
 // Round asks for the node that reported.
-func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) []Decision {
+func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if c, ok := m.Choose(v, free[0]); ok {
 		out = append(out, Decision{})
 		// Field by field: a copy of a whole one would wait until its fields, just
@@ -130,14 +130,14 @@ func (m PerNode) Round(v *cluster.View, free []cluster.NodeID, out []Decision) [
 // opportunities counts the same. The zero value is ready; it keeps memory
 // between calls.
 type Offers struct {
-	free []cluster.NodeID
+	free []state.NodeID
 	out  []Decision
 }
 
 // Heartbeat asks m what to start, now that node n has reported, until it has
 // nothing more for it or the node is full. carryOut is given each decision, in
 // order, and returns whether it has changed the State behind v accordingly.
-func (o *Offers) Heartbeat(m Model, v *cluster.View, n cluster.NodeID, carryOut func(Decision) bool) {
+func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
 	_, first := m.(firstOnly)
 	for v.HasRoom(n) {
 		if first {

@@ -1,6 +1,6 @@
 package sched
 
-import "heddle/harness/cluster"
+import "heddle/harness/state"
 
 // shares is the jobs with something waiting, queue by queue, in each in
 // ascending order of a key, ties by submission. It follows the changes of the
@@ -9,12 +9,12 @@ import "heddle/harness/cluster"
 type shares struct {
 	// key is what a job is placed by; together says whether all jobs are in one
 	// queue.
-	key      func(v *cluster.View, id cluster.JobID) float64
+	key      func(v *state.View, id state.JobID) float64
 	together bool
 	// ofQueue is what queues are placed by, ties by first use; nil where there is
 	// one. It depends on what the queue uses and on the cluster's total; whoever
 	// has it depend on more says so by stale.
-	ofQueue func(v *cluster.View, q cluster.QueueID) queueKey
+	ofQueue func(v *state.View, q state.QueueID) queueKey
 	stale   bool // keys of queues are
 
 	queues []jobHeap
@@ -22,8 +22,8 @@ type shares struct {
 	place  perJob[place]
 	since  uint64
 	begun  bool
-	total  cluster.Resource
-	moved  []cluster.JobID
+	total  state.Resource
+	moved  []state.JobID
 
 	// The walk: which queue of sorted is next, and of the present one's heap the
 	// entries of which all those above have been walked.
@@ -34,8 +34,8 @@ type shares struct {
 
 // queueUse is a queue with its key when it used so much.
 type queueUse struct {
-	queue cluster.QueueID
-	used  cluster.Resource
+	queue state.QueueID
+	used  state.Resource
 	key   queueKey
 }
 
@@ -60,7 +60,7 @@ type jobHeap []keyed
 
 type keyed struct {
 	key float64
-	job cluster.JobID
+	job state.JobID
 }
 
 // place is a job's position in its heap + 1, 0 if it is in none.
@@ -69,10 +69,10 @@ type place int32
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
 
 // start begins a walk.
-func (o *shares) start(v *cluster.View) {
+func (o *shares) start(v *state.View) {
 	anew := o.follow(v) || o.stale
 	o.stale = false
-	for q := cluster.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
+	for q := state.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
 		o.sorted, anew = append(o.sorted, queueUse{queue: q}), true
 	}
 	if o.ofQueue != nil {
@@ -84,7 +84,7 @@ func (o *shares) start(v *cluster.View) {
 // sortQueues computes the keys of queues that use more or less than they did,
 // or all anew, and sorts by insertion: it is nearly the order of the round
 // before.
-func (o *shares) sortQueues(v *cluster.View, anew bool) {
+func (o *shares) sortQueues(v *state.View, anew bool) {
 	for i := range o.sorted {
 		x := &o.sorted[i]
 		if used := v.QueueUsed(x.queue); anew || used != x.used {
@@ -104,10 +104,10 @@ func (o *shares) sortQueues(v *cluster.View, anew bool) {
 }
 
 // next is the next job, false if there is none.
-func (o *shares) next() (cluster.JobID, bool) {
+func (o *shares) next() (state.JobID, bool) {
 	for len(o.front) == 0 {
 		if o.turn == len(o.sorted) {
-			return cluster.None, false
+			return state.None, false
 		}
 		o.heap = &o.queues[o.sorted[o.turn].queue]
 		if o.turn++; len(*o.heap) > 0 {
@@ -159,7 +159,7 @@ func (o *shares) rise(x int32) {
 
 // follow brings the heaps up to the present, and says whether it had to start
 // anew.
-func (o *shares) follow(v *cluster.View) (anew bool) {
+func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
 	o.moved, o.since, ok = v.Changes(o.since, o.moved[:0])
 	if anew = !ok || !o.begun || o.total != v.Total(); anew { // keys may depend on the total
@@ -182,7 +182,7 @@ func (o *shares) follow(v *cluster.View) (anew bool) {
 }
 
 // move puts a job where it belongs.
-func (o *shares) move(v *cluster.View, id cluster.JobID) {
+func (o *shares) move(v *state.View, id state.JobID) {
 	q := v.Queue(id)
 	if o.together {
 		q = 0
@@ -192,7 +192,7 @@ func (o *shares) move(v *cluster.View, id cluster.JobID) {
 	}
 	heap := &o.queues[q]
 	at := o.place.of(id)
-	waits := v.Waiting(id, cluster.Map)+v.Waiting(id, cluster.Reduce) > 0
+	waits := v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0
 	switch {
 	case waits && *at == 0:
 		*heap = append(*heap, keyed{})

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // TestSharesFollow has jobs come, run, end and change priority, and compares
@@ -19,15 +19,15 @@ func TestSharesFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := newWorld(t, m)
-		key := func(v *cluster.View, id cluster.JobID) float64 {
+		key := func(v *state.View, id state.JobID) float64 {
 			return float64(v.Used(id).MemoryMB) - 1000*float64(v.Priority(id))
 		}
 		const minimum = 3 * 1024
-		ofQueue := func(v *cluster.View, q cluster.QueueID) queueKey {
+		ofQueue := func(v *state.View, q state.QueueID) queueKey {
 			used := v.QueueUsed(q).MemoryMB
 			return queueKey{served: used >= minimum, ratio: float64(used)}
 		}
-		before := func(v *cluster.View, a, b cluster.QueueID) bool {
+		before := func(v *state.View, a, b state.QueueID) bool {
 			return cmp.Or(cmp.Compare(v.QueueUsed(a).MemoryMB, v.QueueUsed(b).MemoryMB), cmp.Compare(a, b)) < 0
 		}
 		orders := []*shares{{key: key, ofQueue: ofQueue}, {key: key, together: true}}
@@ -49,13 +49,13 @@ func TestSharesFollow(t *testing.T) {
 					}
 				}
 			}
-			var want []cluster.JobID
+			var want []state.JobID
 			jobs := fifoOrder(w.v)
 			for id, ok := jobs.next(); ok; id, ok = jobs.next() {
 				want = append(want, id)
 			}
 			for _, o := range orders {
-				slices.SortFunc(want, func(a, b cluster.JobID) int {
+				slices.SortFunc(want, func(a, b state.JobID) int {
 					if qa, qb := w.v.Queue(a), w.v.Queue(b); qa != qb && !o.together {
 						if before(w.v, qa, qb) {
 							return -1
@@ -64,7 +64,7 @@ func TestSharesFollow(t *testing.T) {
 					}
 					return cmp.Or(cmp.Compare(key(w.v, a), key(w.v, b)), cmp.Compare(a, b))
 				})
-				var got []cluster.JobID
+				var got []state.JobID
 				o.start(w.v)
 				for id, ok := o.next(); ok; id, ok = o.next() {
 					got = append(got, id)

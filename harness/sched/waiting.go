@@ -3,22 +3,22 @@ package sched
 import (
 	"slices"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
-var kinds = [...]cluster.Kind{cluster.Map, cluster.Reduce}
+var kinds = [...]state.Kind{state.Map, state.Reduce}
 
 // waiting counts what waits, by following the changes of the View.
 type waiting struct {
 	since   uint64
 	begun   bool
 	inOrder bool // no job has a priority
-	changed []cluster.JobID
+	changed []state.JobID
 	of      [2]sums
 	sizes   [2]sizes
 }
 
-func (w *waiting) follow(v *cluster.View) {
+func (w *waiting) follow(v *state.View) {
 	var ok bool
 	if w.changed, w.since, ok = v.Changes(w.since, w.changed[:0]); !ok || !w.begun {
 		w.begun, w.inOrder = true, true
@@ -35,7 +35,7 @@ func (w *waiting) follow(v *cluster.View) {
 	}
 }
 
-func (w *waiting) allFit(v *cluster.View, n cluster.NodeID) bool {
+func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 	for _, k := range kinds {
 		for _, x := range w.sizes[k].list {
 			if x.jobs > 0 && !v.Free(n).Holds(x.size) {
@@ -53,11 +53,11 @@ type sizes struct {
 }
 
 type sized struct {
-	size cluster.Resource
+	size state.Resource
 	jobs int32
 }
 
-func (s *sizes) count(id cluster.JobID, waits bool, size cluster.Resource) {
+func (s *sizes) count(id state.JobID, waits bool, size state.Resource) {
 	at := s.of.of(id)
 	switch {
 	case waits && *at == 0:
@@ -83,7 +83,7 @@ type sums struct {
 	total int64
 }
 
-func (s *sums) set(id cluster.JobID, n int32) {
+func (s *sums) set(id state.JobID, n int32) {
 	if int(id) >= len(s.of) { // twice as large, made anew
 		size := 256
 		for size <= int(id) {
@@ -94,7 +94,7 @@ func (s *sums) set(id cluster.JobID, n int32) {
 		*s = sums{of: make([]int32, size), tree: make([]int64, size+1)}
 		for i, n := range of {
 			if n > 0 {
-				s.set(cluster.JobID(i), n)
+				s.set(state.JobID(i), n)
 			}
 		}
 	}
@@ -111,12 +111,12 @@ func (s *sums) set(id cluster.JobID, n int32) {
 
 // find is the job of the waiting task with at others before it, and how many of
 // the job's are.
-func (s *sums) find(at int64) (cluster.JobID, int32) {
+func (s *sums) find(at int64) (state.JobID, int32) {
 	i := 0
 	for step := len(s.of); step > 0; step /= 2 {
 		if next := i + step; next < len(s.tree) && s.tree[next] <= at {
 			i, at = next, at-s.tree[next]
 		}
 	}
-	return cluster.JobID(i), int32(at)
+	return state.JobID(i), int32(at)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // Warmup is a model that is trained before it decides. Drivers find it by type
@@ -15,14 +15,14 @@ import (
 // was not warmed up trains when it first has to decide, and again when what it
 // was trained for has changed.
 type Warmup interface {
-	// Warmup trains for a job whose input is known; cluster.None: for all that
+	// Warmup trains for a job whose input is known; state.None: for all that
 	// have not ended. Same job, layout and parameters, the seed among them, same
 	// training. progress, which may be nil, is told now and then; if it returns
 	// false, training ends with ErrWarmupStopped and leaves nothing behind.
-	Warmup(v *cluster.View, job cluster.JobID, progress func(Progress) bool) error
+	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
 	// Training is the record of the training that decides for a job, nil if there
 	// is none yet or the job has ended.
-	Training(job cluster.JobID) *Training
+	Training(job state.JobID) *Training
 }
 
 // Memory is a model that can keep what it has learnt, in bytes that others
@@ -30,13 +30,13 @@ type Warmup interface {
 type Memory interface {
 	// Fingerprint is equal where learning would come to the same: a name to store
 	// by.
-	Fingerprint(v *cluster.View, job cluster.JobID) string
+	Fingerprint(v *state.View, job state.JobID) string
 	// Save is what has been learnt for a job; an error if that is nothing.
-	Save(v *cluster.View, job cluster.JobID) ([]byte, error)
+	Save(v *state.View, job state.JobID) ([]byte, error)
 	// Load takes what Save returned, instead of learning. What does not fit the
 	// job, its layout or the model's parameters is refused with the reason, and
 	// nothing changes.
-	Load(v *cluster.View, job cluster.JobID, data []byte) error
+	Load(v *state.View, job state.JobID, data []byte) error
 }
 
 // ErrWarmupStopped says that the caller ended training.
@@ -44,8 +44,8 @@ var ErrWarmupStopped = errors.New("training was stopped")
 
 // Progress is how far training is.
 type Progress struct {
-	Job          cluster.JobID // cluster.None: for any job
-	Episodes, Of int           // done, of at most
+	Job          state.JobID // state.None: for any job
+	Episodes, Of int         // done, of at most
 	Last         Episode
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // TestOffSwitchAfter has the worked examples of the Capacity scheduler's rule.
@@ -32,13 +32,13 @@ func TestOffSwitchAfter(t *testing.T) {
 // TestRackLocalityDelay has 40 of 60 nodes missed, and 6 of 6.
 func TestRackLocalityDelay(t *testing.T) {
 	for _, c := range []struct{ nodes, want int }{{60, 40}, {6, 6}} {
-		s := cluster.New()
+		s := state.New()
 		for n := range c.nodes {
-			addNode(t, s, n, 0, cluster.Resource{MemoryMB: 100 * 512, VCores: 100})
+			addNode(t, s, n, 0, state.Resource{MemoryMB: 100 * 512, VCores: 100})
 		}
-		spec := cluster.JobSpec{Name: "job", Maps: 200, MapSize: slot}
+		spec := state.JobSpec{Name: "job", Maps: 200, MapSize: slot}
 		for range spec.Maps { // on every node but the last: f = 1
-			spec.Replicas.Add(cluster.NodeID(len(spec.Replicas.Ends) % (c.nodes - 1)))
+			spec.Replicas.Add(state.NodeID(len(spec.Replicas.Ends) % (c.nodes - 1)))
 		}
 		submit(t, s, &spec)
 		m, err := New("capacity", nil)
@@ -46,7 +46,7 @@ func TestRackLocalityDelay(t *testing.T) {
 			t.Fatal(err)
 		}
 		missed := 0
-		for len(m.Round(s.View(), []cluster.NodeID{cluster.NodeID(c.nodes - 1)}, nil)) == 0 {
+		for len(m.Round(s.View(), []state.NodeID{state.NodeID(c.nodes - 1)}, nil)) == 0 {
 			missed++
 		}
 		if missed != c.want {
@@ -64,12 +64,12 @@ func TestDominantResource(t *testing.T) {
 		weightA float64
 		want    string
 	}{{"drf", 2, "A"}, {"drf", 1, "B"}, {"fair", 1, "A"}} {
-		s := cluster.New()
-		addNode(t, s, 0, 0, cluster.Resource{MemoryMB: 100 << 10, VCores: 10})
-		b := submit(t, s, &cluster.JobSpec{Name: "B", Maps: 2, MapSize: cluster.Resource{MemoryMB: 30 << 10, VCores: 1}})
-		a := submit(t, s, &cluster.JobSpec{Name: "A", Maps: 6, Weight: c.weightA, MapSize: cluster.Resource{MemoryMB: 2 << 10, VCores: 1}})
-		for task, id := range []cluster.JobID{a, a, a, a, a, b} {
-			if err := s.Start(id, cluster.TaskID(task%5), 0); err != nil {
+		s := state.New()
+		addNode(t, s, 0, 0, state.Resource{MemoryMB: 100 << 10, VCores: 10})
+		b := submit(t, s, &state.JobSpec{Name: "B", Maps: 2, MapSize: state.Resource{MemoryMB: 30 << 10, VCores: 1}})
+		a := submit(t, s, &state.JobSpec{Name: "A", Maps: 6, Weight: c.weightA, MapSize: state.Resource{MemoryMB: 2 << 10, VCores: 1}})
+		for task, id := range []state.JobID{a, a, a, a, a, b} {
+			if err := s.Start(id, state.TaskID(task%5), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -77,7 +77,7 @@ func TestDominantResource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := m.Round(s.View(), []cluster.NodeID{0}, nil)
+		out := m.Round(s.View(), []state.NodeID{0}, nil)
 		if len(out) != 1 || s.View().JobName(out[0].Job) != c.want {
 			t.Errorf("%s, weight %v: %+v, want %s's", c.policy, c.weightA, out, c.want)
 		}
@@ -134,11 +134,11 @@ func TestDelayCurve(t *testing.T) {
 	for _, d := range []int{0, 3, 10, 30} {
 		local := 0
 		for range trials {
-			s := cluster.New()
+			s := state.New()
 			for n := range nodes {
-				addNode(t, s, n, 0, cluster.Resource{MemoryMB: 512, VCores: 1})
+				addNode(t, s, n, 0, state.Resource{MemoryMB: 512, VCores: 1})
 			}
-			spec := cluster.JobSpec{Name: "job", Maps: 1, MapSize: slot}
+			spec := state.JobSpec{Name: "job", Maps: 1, MapSize: slot}
 			spec.Replicas.Add(0, 1, 2)
 			submit(t, s, &spec)
 			m, err := New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"})
@@ -146,7 +146,7 @@ func TestDelayCurve(t *testing.T) {
 				t.Fatal(err)
 			}
 			for {
-				if out := m.Round(s.View(), []cluster.NodeID{cluster.NodeID(rng.IntN(nodes))}, nil); len(out) > 0 {
+				if out := m.Round(s.View(), []state.NodeID{state.NodeID(rng.IntN(nodes))}, nil); len(out) > 0 {
 					if out[0].Reason == Node {
 						local++
 					}
@@ -168,14 +168,14 @@ func TestDelayCurve(t *testing.T) {
 func TestTurnaround(t *testing.T) {
 	const jobs, maps, nodes = 4, 40, 8
 	mean := func(model string) (mean, small float64) {
-		s := cluster.New()
+		s := state.New()
 		for n := range nodes {
-			addNode(t, s, n, 0, cluster.Resource{MemoryMB: 512, VCores: 1})
+			addNode(t, s, n, 0, state.Resource{MemoryMB: 512, VCores: 1})
 		}
 		for range jobs {
-			submit(t, s, &cluster.JobSpec{Name: "job", Maps: maps, MapSize: slot})
+			submit(t, s, &state.JobSpec{Name: "job", Maps: maps, MapSize: slot})
 		}
-		submit(t, s, &cluster.JobSpec{Name: "small", Maps: 1, MapSize: slot})
+		submit(t, s, &state.JobSpec{Name: "small", Maps: 1, MapSize: slot})
 		m, err := New(model, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestTurnaround(t *testing.T) {
 				if err := s.Finish(d.Job, d.Task); err != nil {
 					t.Fatal(err)
 				}
-				if v.Done(d.Job, cluster.Map) == v.Tasks(d.Job, cluster.Map) {
+				if v.Done(d.Job, state.Map) == v.Tasks(d.Job, state.Map) {
 					s.EndJob(d.Job)
 					if v.JobName(d.Job) == "small" {
 						small = float64(now)
@@ -199,7 +199,7 @@ func TestTurnaround(t *testing.T) {
 			}
 			running = running[:0]
 			s.SetNow(int64(now))
-			for n := range cluster.NodeID(nodes) {
+			for n := range state.NodeID(nodes) {
 				offers.Heartbeat(m, v, n, func(d Decision) bool {
 					running = append(running, d)
 					return s.Start(d.Job, d.Task, d.Node) == nil
@@ -270,9 +270,9 @@ func TestList(t *testing.T) {
 	}
 }
 
-var slot = cluster.Resource{MemoryMB: 512, VCores: 1}
+var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
-func addNode(tb testing.TB, s *cluster.State, n, rack int, size cluster.Resource) {
+func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 	tb.Helper()
 	if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size); err != nil {
 		tb.Fatal(err)
@@ -280,12 +280,12 @@ func addNode(tb testing.TB, s *cluster.State, n, rack int, size cluster.Resource
 }
 
 // submit submits a job and asks for its maps.
-func submit(tb testing.TB, s *cluster.State, spec *cluster.JobSpec) cluster.JobID {
+func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
 	id, err := s.Submit(spec)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.Ask(id, cluster.Map, spec.Maps)
+	s.Ask(id, state.Map, spec.Maps)
 	return id
 }

@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -14,8 +14,8 @@ type attempt struct {
 	endMs   int64 // of what it computes, where that is known
 	bytes   int64 // that a reduce has fetched in all
 	job     int32
-	task    cluster.TaskID
-	node    cluster.NodeID
+	task    state.TaskID
+	node    state.NodeID
 	gen     uint32
 	fetch   int32 // index of its fetch, -1: it is no reduce or fetches nothing
 	next    int32 // reduce that waits for maps, too
@@ -24,10 +24,10 @@ type attempt struct {
 	number  int16
 	pending uint8 // flows and timers of the present phase that have not ended
 	open    uint8 // by index in flows, those that have not
-	kind    cluster.Kind
+	kind    state.Kind
 	phase   phase
-	level   cluster.Level // of a map's replicas
-	split   cluster.Level
+	level   state.Level // of a map's replicas
+	split   state.Level
 	copied  bool // a speculative copy, whose room the State holds without knowing of it
 	waits   bool // for maps
 	rerun   bool
@@ -98,7 +98,7 @@ func (s *Sim) handle(t, id uint32) {
 	case evFault:
 		s.fault(&s.Faults[id])
 	case evExpire:
-		s.expire(cluster.NodeID(id), gen)
+		s.expire(state.NodeID(id), gen)
 	default:
 		if s.jobs[id].gen<<4>>4 != gen {
 			return
@@ -120,7 +120,7 @@ func (s *Sim) handle(t, id uint32) {
 }
 
 // launch starts an attempt of t on n, where the State has room for it.
-func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.NodeID) int32 {
+func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
 	var id int32
 	if last := len(s.idle) - 1; last >= 0 {
 		id, s.idle = s.idle[last], s.idle[:last]
@@ -139,8 +139,8 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 		a.rerun = a.number > 0
 		j.tries[t].begun++
 	}
-	if k == cluster.Map {
-		if a.level, a.split = s.view.Levels(j.id, t, n); j.replicas != nil && a.level != cluster.LevelCache {
+	if k == state.Map {
+		if a.level, a.split = s.view.Levels(j.id, t, n); j.replicas != nil && a.level != state.LevelCache {
 			a.level = s.level(of(j.replicas, int32(t)), n)
 		}
 		s.r.SplitMaps[a.split]++
@@ -161,7 +161,7 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 		return id // nobody has noticed
 	}
 	w := s.workOf(j, k, t)
-	if len(j.blocks) > 0 && a.level <= cluster.LevelNode && k == cluster.Map {
+	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
 		s.hasRead(j, t, n, w.InputBytes)
 	}
 	if s.failing > 0 && s.willFail(id, a, j, w) {
@@ -170,16 +170,16 @@ func (s *Sim) launch(slot int32, k cluster.Kind, t cluster.TaskID, n cluster.Nod
 	launch := int64(s.Costs.LaunchMs)
 	ms := launch
 	switch {
-	case k == cluster.Map && w.FixedMs > 0:
+	case k == state.Map && w.FixedMs > 0:
 		a.phase = finish
 		ms += int64(w.FixedMs)
-	case k == cluster.Map && s.shared == nil:
+	case k == state.Map && s.shared == nil:
 		a.phase = finish
 		ms += x.on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
-		if j.total[cluster.Reduce] == 0 && w.OutputBytes > 0 {
+		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
-	case x.cores || k == cluster.Reduce && w.FixedMs > 0:
+	case x.cores || k == state.Reduce && w.FixedMs > 0:
 	default:
 		a.phase = take
 		ms += x.on(int64(s.Costs.TaskStartMs))
@@ -195,17 +195,17 @@ func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	a.pending++
 }
 
-func (s *Sim) workOf(j *job, k cluster.Kind, t cluster.TaskID) *Work {
+func (s *Sim) workOf(j *job, k state.Kind, t state.TaskID) *Work {
 	i := int32(t)
-	if k == cluster.Reduce {
-		i -= j.total[cluster.Map]
+	if k == state.Reduce {
+		i -= j.total[state.Map]
 	}
 	return work(j.work[k], i, j.total[k])
 }
 
 // try is how many attempts at t there were before.
-func (s *Sim) try(j *job, t cluster.TaskID) int32 {
-	if len(j.tries) == 0 || t == cluster.None {
+func (s *Sim) try(j *job, t state.TaskID) int32 {
+	if len(j.tries) == 0 || t == state.None {
 		return 0
 	}
 	return int32(j.tries[t].begun)
@@ -235,14 +235,14 @@ func (s *Sim) proceed(id int32) {
 	}
 	j := &s.jobs[a.job]
 	w := s.workOf(j, a.kind, a.task)
-	writes := w.OutputBytes > 0 && (a.kind == cluster.Reduce || j.total[cluster.Reduce] == 0)
+	writes := w.OutputBytes > 0 && (a.kind == state.Reduce || j.total[state.Reduce] == 0)
 	for a.pending == 0 {
 		switch a.phase {
 		case begin:
 			a.phase = take
 			s.computes(id, a, int64(s.Costs.TaskStartMs))
 		case take:
-			if a.kind == cluster.Reduce {
+			if a.kind == state.Reduce {
 				if !s.fetchMore(id, a, w) {
 					return
 				}
@@ -312,7 +312,7 @@ func (s *Sim) succeed(id int32) {
 	}
 	j.done[a.kind]++
 	s.r.Attempts.Succeeded++
-	if a.kind == cluster.Map {
+	if a.kind == state.Map {
 		s.r.Maps[a.level]++
 		s.r.Bytes.Read[a.level] += w.InputBytes
 		if len(j.ran) > 0 {
@@ -321,7 +321,7 @@ func (s *Sim) succeed(id int32) {
 	} else {
 		s.r.Bytes.Shuffled += a.bytes
 	}
-	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
+	if a.kind == state.Map && j.total[state.Reduce] > 0 {
 		s.putOut(j, n, w.OutputBytes)
 	} else {
 		s.r.Bytes.Written += w.OutputBytes
@@ -334,7 +334,7 @@ func (s *Sim) succeed(id int32) {
 	s.noteRoom(n)
 	s.noteRoom(other)
 	s.observeTask(sched.TaskEnded, j.id, a.task, n)
-	if a.kind == cluster.Map && j.total[cluster.Reduce] > 0 {
+	if a.kind == state.Map && j.total[state.Reduce] > 0 {
 		s.mapDone(slot)
 	}
 	s.endIfDone(slot)
@@ -342,12 +342,12 @@ func (s *Sim) succeed(id int32) {
 
 // putOut counts what a map leaves on its node for the reduces; what is lost
 // again is negative.
-func (s *Sim) putOut(j *job, n cluster.NodeID, bytes int64) {
+func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
 	rack := s.nodes[n].rack
 	j.out[rack] += bytes
 	j.outBytes += bytes
-	j.lately[(j.done[cluster.Map]-1)&int32(len(j.lately)-1)] = rack
+	j.lately[(j.done[state.Map]-1)&int32(len(j.lately)-1)] = rack
 }
 
 // close takes an attempt that has ended out of the books.
@@ -355,8 +355,8 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	a := &s.attempts[id]
 	j := &s.jobs[a.job]
 	i := int32(a.task)
-	if a.kind == cluster.Reduce {
-		i -= j.total[cluster.Map]
+	if a.kind == state.Reduce {
+		i -= j.total[state.Map]
 	}
 	launched := s.now >= a.startMs
 	if launched {

@@ -3,8 +3,8 @@ package sim
 import (
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // beats is the heartbeats of nodes, each at its phase within the interval. Nodes
@@ -12,13 +12,13 @@ import (
 // anything, and those that cannot are never looked at.
 type beats struct {
 	interval int64
-	ring     []cluster.NodeID // by phase
-	place    []int32          // by node, in the ring
-	phase    []int32          // by place
-	from     []int32          // by millisecond of the interval, the first place with that phase or later
-	matters  marks            // places
-	start    int64            // of the present interval
-	cursor   int32            // places before it have had their turn in it
+	ring     []state.NodeID // by phase
+	place    []int32        // by node, in the ring
+	phase    []int32        // by place
+	from     []int32        // by millisecond of the interval, the first place with that phase or later
+	matters  marks          // places
+	start    int64          // of the present interval
+	cursor   int32          // places before it have had their turn in it
 	at       int64
 }
 
@@ -32,12 +32,12 @@ func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
 	b.matters.reset(nodes)
 	phases := make([]int32, nodes)
 	for n := range phases {
-		b.ring[n] = cluster.NodeID(n)
+		b.ring[n] = state.NodeID(n)
 		if !pass {
 			phases[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
 		}
 	}
-	slices.SortStableFunc(b.ring, func(x, y cluster.NodeID) int { return int(phases[x]) - int(phases[y]) })
+	slices.SortStableFunc(b.ring, func(x, y state.NodeID) int { return int(phases[x]) - int(phases[y]) })
 	next := 0
 	for p, n := range b.ring {
 		b.place[n], b.phase[p] = int32(p), phases[n]
@@ -52,7 +52,7 @@ func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
 }
 
 // set says whether a node's heartbeats matter.
-func (b *beats) set(n cluster.NodeID, matters bool) {
+func (b *beats) set(n state.NodeID, matters bool) {
 	if matters {
 		b.matters.set(b.place[n])
 	} else {
@@ -62,7 +62,7 @@ func (b *beats) set(n cluster.NodeID, matters bool) {
 
 // next is the node with the next heartbeat that matters, from now on, and when
 // it is; None and never if there is none.
-func (b *beats) next(now int64) (cluster.NodeID, int64) {
+func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now
 		if now >= b.start+b.interval {
@@ -76,11 +76,11 @@ func (b *beats) next(now int64) (cluster.NodeID, int64) {
 	if p := b.matters.after(0); p >= 0 {
 		return b.ring[p], b.start + b.interval + int64(b.phase[p])
 	}
-	return cluster.None, never
+	return state.None, never
 }
 
 // passed says that node n has had its turn, at time t.
-func (b *beats) passed(n cluster.NodeID, t int64) {
+func (b *beats) passed(n state.NodeID, t int64) {
 	b.at = t
 	b.start = t - t%b.interval
 	b.cursor = b.place[n] + 1

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -40,10 +40,10 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	}
 	s.observer, _ = s.Model.(sched.Observer)
 	s.carry = s.carryOut
-	s.state = cluster.New()
+	s.state = state.New()
 	s.state.SetLateBinding(s.Actuator != Ideal)
 	s.view = s.state.View()
-	if s.MinAllocation != (cluster.Resource{}) {
+	if s.MinAllocation != (state.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}
 	s.now, s.live, s.tasks, s.running, s.opportunity, s.moved, s.looks = 0, 0, 0, 0, 0, 0, 0
@@ -64,7 +64,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	}
 	s.beats.reset(len(s.nodes), interval, pass, draw.Stream(s.Seed, "node heartbeat"))
 	for n := range s.nodes {
-		s.noteRoom(cluster.NodeID(n))
+		s.noteRoom(state.NodeID(n))
 	}
 	s.mastersMB = 0
 	s.failing, s.losesNodes, s.copies = 0, false, s.copies[:0]
@@ -130,9 +130,9 @@ func (s *Sim) addNodes() error {
 	if !limited {
 		return nil
 	}
-	rackOf := make([]cluster.RackID, len(s.nodes))
+	rackOf := make([]state.RackID, len(s.nodes))
 	for n := range rackOf {
-		rackOf[n] = cluster.RackID(s.nodes[n].rack)
+		rackOf[n] = state.RackID(s.nodes[n].rack)
 	}
 	s.shared = fluid.New(rackOf)
 	if host := s.Cluster.HostCores; host > 0 {
@@ -144,12 +144,12 @@ func (s *Sim) addNodes() error {
 		s.shared.SetRate(0, fluid.Memory, n, x.MemoryBytesPerSec, 0)
 		s.shared.SetRate(0, fluid.LinkIn, n, x.LinkBytesPerSec, 0)
 		s.shared.SetRate(0, fluid.LinkOut, n, x.LinkBytesPerSec, 0)
-		s.setCores(cluster.NodeID(i))
+		s.setCores(state.NodeID(i))
 	}
 	for i := range s.Cluster.Racks {
 		x := &s.Cluster.Racks[i]
 		for r := range s.racks {
-			if s.view.RackName(cluster.RackID(r)) == x.Name {
+			if s.view.RackName(state.RackID(r)) == x.Name {
 				s.shared.SetRate(0, fluid.UplinkIn, r, x.UplinkBytesPerSec, 0)
 				s.shared.SetRate(0, fluid.UplinkOut, r, x.UplinkBytesPerSec, 0)
 			}
@@ -159,7 +159,7 @@ func (s *Sim) addNodes() error {
 }
 
 // setCores tells what tasks may compute on a node: a slow node's cores do less.
-func (s *Sim) setCores(n cluster.NodeID) {
+func (s *Sim) setCores(n state.NodeID) {
 	if x := &s.nodes[n]; x.cores {
 		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores
 		if cores == 0 {
@@ -181,7 +181,7 @@ func slowness(speed float64) int64 {
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
 // noteRoom keeps the ring informed of whether a node's heartbeats matter.
-func (s *Sim) noteRoom(n cluster.NodeID) {
+func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
 	s.beats.set(n, !x.lost && (s.view.HasRoom(n) && !x.busy || s.AllBeats))
 }

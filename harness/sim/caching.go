@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sim/place"
+	"heddle/harness/state"
 )
 
 // following is caches that follow what is read, and who waits to read what.
@@ -14,8 +14,8 @@ type following struct {
 
 // reader is a map of a job that has not ended.
 type reader struct {
-	job  cluster.JobID
-	task cluster.TaskID
+	job  state.JobID
+	task state.TaskID
 }
 
 func (s *Sim) beginCaching() {
@@ -39,10 +39,10 @@ func (s *Sim) expectReads(j *job, x *Job) {
 	}
 	j.blocks = append(j.blocks[:0], x.Blocks...)
 	for t, b := range x.Blocks {
-		c.readers[uint64(b)] = append(c.readers[uint64(b)], reader{j.id, cluster.TaskID(t)})
+		c.readers[uint64(b)] = append(c.readers[uint64(b)], reader{j.id, state.TaskID(t)})
 		for _, n := range of(&x.Replicas, int32(t)) {
 			if c.cache.Has(n, uint64(b)) {
-				s.state.Cached(j.id, cluster.TaskID(t), n)
+				s.state.Cached(j.id, state.TaskID(t), n)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Sim) expectReads(j *job, x *Job) {
 
 // hasRead says that node n, where a replica or a cached copy is, has read map t's
 // input.
-func (s *Sim) hasRead(j *job, t cluster.TaskID, n cluster.NodeID, bytes int64) {
+func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	c := &s.caching
 	b := uint64(j.blocks[t])
 	hit, evicted := c.cache.Read(n, b, bytes, c.evicted[:0])
@@ -73,7 +73,7 @@ func (s *Sim) forgetReads(j *job) {
 	for t, b := range j.blocks {
 		list := c.readers[uint64(b)]
 		for i, r := range list {
-			if r.job == j.id && r.task == cluster.TaskID(t) {
+			if r.job == j.id && r.task == state.TaskID(t) {
 				list = append(list[:i], list[i+1:]...)
 				break
 			}

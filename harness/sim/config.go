@@ -1,14 +1,14 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
 // Config is a run.
 type Config struct {
-	Cluster Cluster
+	Cluster Machines
 	Source  Source
 	// Model decides; nil is YARN's Capacity scheduler as it ships. It must be
 	// new: models keep counts.
@@ -23,7 +23,7 @@ type Config struct {
 	Opportunities []Opportunity
 	// MinAllocation is the smallest container anyone asks for, YARN's minimum
 	// allocation; zero is 1 MB and 1 core.
-	MinAllocation cluster.Resource
+	MinAllocation state.Resource
 	// AllBeats has every heartbeat take place, also those that change nothing.
 	// The result is the same but for Events and Beats; models that observe
 	// heartbeats get them all.
@@ -83,14 +83,14 @@ const (
 // Opportunity is one node's report at a time.
 type Opportunity struct {
 	AtMs int64
-	Node cluster.NodeID
+	Node state.NodeID
 }
 
 // Fault is something that goes wrong at a time.
 type Fault struct {
 	AtMs int64
 	What FaultKind
-	Node cluster.NodeID // for all but AttemptFails
+	Node state.NodeID // for all but AttemptFails
 	// Speed is a slow node's from then on, as Node.Speed.
 	Speed float64
 	// Share is the part of attempts that fail from then on, drawn by task and

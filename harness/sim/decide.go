@@ -1,17 +1,17 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 )
 
 // grant is a container on its way to a task.
 type grant struct {
 	next     uint32
 	job      int32
-	held     cluster.ReservationID
-	expected cluster.TaskID
-	branch   cluster.Branch // of a map
+	held     state.ReservationID
+	expected state.TaskID
+	branch   state.Branch // of a map
 	decision sched.Decision
 	id       int64 // of the decision
 	askedMs  int64
@@ -22,22 +22,22 @@ type queue struct{ first, last uint32 }
 
 // nextBeat is the next heartbeat that can change something: of a node with room,
 // while anything waits.
-func (s *Sim) nextBeat() (cluster.NodeID, int64) {
+func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
-			return cluster.None, never
+			return state.None, never
 		}
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if len(s.view.WaitingJobs(cluster.Map)) == 0 && len(s.view.WaitingJobs(cluster.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 && !s.AllBeats {
-		return cluster.None, never
+	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 && !s.AllBeats {
+		return state.None, never
 	}
 	return s.beats.next(s.now)
 }
 
 // beat is node n's heartbeat.
-func (s *Sim) beat(n cluster.NodeID) {
+func (s *Sim) beat(n state.NodeID) {
 	if s.Opportunities != nil {
 		s.opportunity++
 	} else {
@@ -74,9 +74,9 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	if s.Actuator == Ideal {
 		return s.startAtOnce(slot, d)
 	}
-	var t cluster.TaskID
-	branch := cluster.BindNone
-	if d.Kind == cluster.Reduce {
+	var t state.TaskID
+	branch := state.BindNone
+	if d.Kind == state.Reduce {
 		t = s.view.NextReduce(d.Job)
 	} else {
 		t, branch = s.view.WouldBind(d.Job, d.Node)
@@ -105,12 +105,12 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	j := &s.jobs[slot]
 	t := d.Task
-	if t == cluster.None {
-		if t, _ = s.view.WouldBind(d.Job, d.Node); d.Kind == cluster.Reduce {
+	if t == state.None {
+		if t, _ = s.view.WouldBind(d.Job, d.Node); d.Kind == state.Reduce {
 			t = s.view.NextReduce(d.Job)
 		}
 	}
-	if !s.view.Fits(d.Node, d.Job, d.Kind) || t == cluster.None || s.state.Start(d.Job, t, d.Node) != nil {
+	if !s.view.Fits(d.Node, d.Job, d.Kind) || t == state.None || s.state.Start(d.Job, t, d.Node) != nil {
 		s.r.Decisions.Refused++
 		return false
 	}
@@ -134,7 +134,7 @@ func (s *Sim) newGrant() uint32 {
 
 // labelMs is how long a decision takes under labels: between two quantiles of
 // the measured ones.
-func (s *Sim) labelMs(j *job, t cluster.TaskID) int64 {
+func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	q := s.Costs.LabelMs
 	if len(q) == 0 {
 		return 0
@@ -212,9 +212,9 @@ func (s *Sim) bind(slot int32) {
 		return
 	}
 	j.granted = queue{}
-	branch := cluster.BindNone
+	branch := state.BindNone
 	for i := first; i != 0; i = s.grants[i].next {
-		if g := &s.grants[i]; g.decision.Kind == cluster.Map {
+		if g := &s.grants[i]; g.decision.Kind == state.Map {
 			if g.branch < branch {
 				s.rebind(j, first)
 				break
@@ -227,7 +227,7 @@ func (s *Sim) bind(slot int32) {
 		next := g.next
 		_, k, t, n, ok := s.state.Reservation(g.held)
 		d, expected := g.decision, g.expected
-		if ok && t != cluster.None && s.view.Up(n) && s.state.Confirm(g.held, t) == nil {
+		if ok && t != state.None && s.view.Up(n) && s.state.Confirm(g.held, t) == nil {
 			if t == expected {
 				s.r.Decisions.AsExpected++
 			} else {
@@ -241,7 +241,7 @@ func (s *Sim) bind(slot int32) {
 			s.state.Cancel(g.held)
 			s.noteRoom(d.Node)
 			s.r.Decisions.Unused++
-			s.recordBound(j, g, cluster.None)
+			s.recordBound(j, g, state.None)
 			g.next, s.spareGrant = s.spareGrant, i
 			s.observeDecision(sched.Cancelled, d, expected)
 		}
@@ -252,19 +252,19 @@ func (s *Sim) bind(slot int32) {
 // rebind binds the containers of maps anew: by host, by rack, the rest.
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
-		if g := &s.grants[i]; g.decision.Kind == cluster.Map {
+		if g := &s.grants[i]; g.decision.Kind == state.Map {
 			s.state.Cancel(g.held)
-			g.held = cluster.None
+			g.held = state.None
 		}
 	}
-	for _, branch := range [...]cluster.Branch{cluster.BindRerun, cluster.BindNode, cluster.BindRack, cluster.BindAny} {
+	for _, branch := range [...]state.Branch{state.BindRerun, state.BindNode, state.BindRack, state.BindAny} {
 		for i := first; i != 0; i = s.grants[i].next {
 			g := &s.grants[i]
-			if g.held != cluster.None {
+			if g.held != state.None {
 				continue
 			}
-			if t, b := s.view.WouldBind(j.id, g.decision.Node); t != cluster.None && b <= branch {
-				if held, err := s.state.Reserve(j.id, cluster.Map, t, g.decision.Node); err == nil {
+			if t, b := s.view.WouldBind(j.id, g.decision.Node); t != state.None && b <= branch {
+				if held, err := s.state.Reserve(j.id, state.Map, t, g.decision.Node); err == nil {
 					g.held = held
 				}
 			}

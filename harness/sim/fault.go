@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -87,7 +87,7 @@ func (s *Sim) stopWaiting(id int32) {
 
 // expire is when a node's loss is noticed: what ran there is asked for again,
 // and so are the maps whose output was there, where reduces still need it.
-func (s *Sim) expire(n cluster.NodeID, gen uint32) {
+func (s *Sim) expire(n state.NodeID, gen uint32) {
 	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
 		return
 	}
@@ -112,24 +112,24 @@ func (s *Sim) expire(n cluster.NodeID, gen uint32) {
 }
 
 // loseMaps has maps that succeeded on a lost node run again.
-func (s *Sim) loseMaps(slot int32, n cluster.NodeID) {
+func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	j := &s.jobs[slot]
-	if len(j.ran) == 0 || j.done[cluster.Reduce] == j.total[cluster.Reduce] {
+	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
 		return
 	}
 	for t, on := range j.ran {
-		id := cluster.TaskID(t)
+		id := state.TaskID(t)
 		if on.node != n || s.state.Retry(j.id, id, true) != nil {
 			continue
 		}
-		w := s.workOf(j, cluster.Map, id)
+		w := s.workOf(j, state.Map, id)
 		s.putOut(j, n, -w.OutputBytes)
 		s.r.Maps[on.level]--
 		s.r.Bytes.Read[on.level] -= w.InputBytes
 		s.r.Attempts.Succeeded--
 		s.r.Attempts.Killed++
-		j.done[cluster.Map]--
-		j.ran[t].node = cluster.None
+		j.done[state.Map]--
+		j.ran[t].node = state.None
 		s.tried(j, id)
 	}
 	s.callBeat(slot)
@@ -141,7 +141,7 @@ func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
-	j.amNode, j.up = cluster.None, false
+	j.amNode, j.up = state.None, false
 	j.gen++ // its heartbeats and its end are of the past
 	j.beatSet, j.ended = false, false
 	for id := range s.attempts {
@@ -151,7 +151,7 @@ func (s *Sim) loseMaster(slot int32) {
 		}
 	}
 	s.dropGrants(j)
-	for k := range cluster.Kind(2) {
+	for k := range state.Kind(2) {
 		for ok := true; ok; {
 			_, ok = s.state.Unask(j.id, k)
 		}
@@ -161,7 +161,7 @@ func (s *Sim) loseMaster(slot int32) {
 }
 
 // tried makes room to count a job's attempts: t has had one.
-func (s *Sim) tried(j *job, t cluster.TaskID) *try {
+func (s *Sim) tried(j *job, t state.TaskID) *try {
 	if len(j.tries) == 0 {
 		j.tries = resized(j.tries, int(j.total[0]+j.total[1]))
 	}
@@ -209,7 +209,7 @@ func (s *Sim) fail(id int32) {
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
 	for n := range s.nodes { // the State gave back the room of all that ran
-		s.noteRoom(cluster.NodeID(n))
+		s.noteRoom(state.NodeID(n))
 	}
 }
 
@@ -260,7 +260,7 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 // the headroom holds no map, after 300 s where it does. The headroom is taken as
 // what is free on all nodes.
 func (s *Sim) preempt(slot int32) bool {
-	const m, r = cluster.Map, cluster.Reduce
+	const m, r = state.Map, state.Reduce
 	j := &s.jobs[slot]
 	if s.view.Waiting(j.id, m) == 0 || s.view.Running(j.id, m) > 0 || j.asked == 0 {
 		j.hungryMs = 0

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
 // job is one that has arrived and not ended, with its ApplicationMaster.
 type job struct {
-	id          cluster.JobID
+	id          state.JobID
 	gen         uint32
 	name        traces.JobID
 	hash        uint64 // of the name
@@ -20,20 +20,20 @@ type job struct {
 	slowStart   int32    // maps done before reduces are asked for
 	asked       int32    // reduces
 	askMs       []int64  // when they are asked for; nil: by slow start
-	size        [2]cluster.Resource
-	amSize      cluster.Resource
-	amNode      cluster.NodeID // None: it takes no room
+	size        [2]state.Resource
+	amSize      state.Resource
+	amNode      state.NodeID // None: it takes no room
 	amStartMs   int32
 	finishMs    int32
 	hungryMs    int64 // since when maps wait and none runs, though reduces are asked for; 0: they do not
 	amUpMs      int64 // its heartbeats count from then
 	up, beatSet bool
 	ended       bool
-	replicas    *cluster.Hosts // where they are, if the State was told of the splits instead
-	granted     queue          // of grants, to be bound at the next heartbeat
-	waiting     int32          // list of attempts: reduces that wait for maps, -1 none
-	woken       int32          // the same: those that need not any more, and have not gone on
-	out         []int64        // bytes that maps have put out, by rack
+	replicas    *state.Hosts // where they are, if the State was told of the splits instead
+	granted     queue        // of grants, to be bound at the next heartbeat
+	waiting     int32        // list of attempts: reduces that wait for maps, -1 none
+	woken       int32        // the same: those that need not any more, and have not gone on
+	out         []int64      // bytes that maps have put out, by rack
 	outBytes    int64
 	lately      [16]int32      // racks of maps that have ended, the last ones
 	tries       []try          // by task; empty: none was tried twice
@@ -48,8 +48,8 @@ type try struct{ begun, failed uint8 }
 
 // success is where a map succeeded, node None if it has not.
 type success struct {
-	node  cluster.NodeID
-	level cluster.Level
+	node  state.NodeID
+	level state.Level
 }
 
 // fetchNext reads the next job of the source.
@@ -66,11 +66,11 @@ func (s *Sim) fetchNext() error {
 	for k, list := range [2][]Work{j.MapWork, j.ReduceWork} {
 		n := [2]int32{j.Maps, j.Reduces}[k]
 		if n > 0 && (len(list) == 0 || len(list) > int(n)) {
-			return fmt.Errorf("job %q: work of %d tasks, for %d %ss", j.Name, len(list), n, cluster.Kind(k))
+			return fmt.Errorf("job %q: work of %d tasks, for %d %ss", j.Name, len(list), n, state.Kind(k))
 		}
 		for i := range list {
 			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
-				return fmt.Errorf("job %q: a %s with negative work %+v", j.Name, cluster.Kind(k), *w)
+				return fmt.Errorf("job %q: a %s with negative work %+v", j.Name, state.Kind(k), *w)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Sim) arrive() error {
 	work, out, tries, ran, blocks := j.work, j.out, j.tries, j.ran, j.blocks
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
-		size: [2]cluster.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: cluster.None,
+		size: [2]state.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: state.None,
 		amStartMs: s.Costs.AMStartMs, finishMs: s.Costs.FinishMs,
 		slowStart: int32(math.Ceil(float64(x.SlowStart) * float64(x.Maps))), replicas: replicas,
 		waiting: -1, woken: -1, out: out[:0], tries: tries[:0], ran: ran[:0], blocks: blocks[:0],
@@ -113,7 +113,7 @@ func (s *Sim) arrive() error {
 	if s.losesNodes && x.Reduces > 0 {
 		j.ran = resized(ran, int(x.Maps))
 		for t := range j.ran {
-			j.ran[t].node = cluster.None
+			j.ran[t].node = state.None
 		}
 	}
 	if j.name == "" {
@@ -144,7 +144,7 @@ func (s *Sim) arrive() error {
 // admit has a job's ApplicationMaster look for room.
 func (s *Sim) admit(slot int32) {
 	j := &s.jobs[slot]
-	if j.amSize == (cluster.Resource{}) {
+	if j.amSize == (state.Resource{}) {
 		s.after(j.amStartMs, evAMUp, uint32(slot), j.gen)
 		return
 	}
@@ -153,7 +153,7 @@ func (s *Sim) admit(slot int32) {
 
 // placeMasters gives n's room to ApplicationMasters that wait, in order of
 // submission.
-func (s *Sim) placeMasters(n cluster.NodeID) {
+func (s *Sim) placeMasters(n state.NodeID) {
 	kept := s.queued[:0]
 	for _, slot := range s.queued {
 		j := &s.jobs[slot]
@@ -175,7 +175,7 @@ func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
 	j.up, j.amUpMs = true, s.now
 	s.recordStarted(j)
-	s.state.Ask(j.id, cluster.Map, j.total[cluster.Map])
+	s.state.Ask(j.id, state.Map, j.total[state.Map])
 	s.rampUp(j)
 	s.endIfDone(slot)
 }
@@ -208,7 +208,7 @@ func (s *Sim) amBeat(slot int32) {
 		s.rampUp(j)
 	}
 	s.bind(slot)
-	if j.beatSet || j.asked == 0 || j.asked == j.total[cluster.Reduce] && s.view.Waiting(j.id, cluster.Map) == 0 {
+	if j.beatSet || j.asked == 0 || j.asked == j.total[state.Reduce] && s.view.Waiting(j.id, state.Map) == 0 {
 		return
 	}
 	if s.Costs.AMBeatMs > 0 {
@@ -229,7 +229,7 @@ const idleBeatMs = 1000
 // Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. What a job may use is
 // taken as what it uses and what is free on all nodes.
 func (s *Sim) rampUp(j *job) {
-	const m, r = cluster.Map, cluster.Reduce
+	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {
 		before := j.asked
 		for j.asked < j.total[r] && j.askMs[min(int(j.asked), len(j.askMs)-1)] <= s.now {
@@ -270,7 +270,7 @@ func (s *Sim) rampUp(j *job) {
 func (s *Sim) freeMB() int32 {
 	free := s.view.Total().MemoryMB
 	for q := range s.view.Queues() {
-		free -= s.view.QueueUsed(cluster.QueueID(q)).MemoryMB
+		free -= s.view.QueueUsed(state.QueueID(q)).MemoryMB
 	}
 	return max(0, free)
 }
@@ -288,7 +288,7 @@ func (s *Sim) endIfDone(slot int32) {
 func (s *Sim) endJob(slot int32) {
 	j := &s.jobs[slot]
 	s.dropGrants(j)
-	if j.amNode != cluster.None {
+	if j.amNode != state.None {
 		s.state.Release(j.amNode, j.id, j.amSize)
 		s.mastersMB -= int64(j.amSize.MemoryMB)
 		s.noteRoom(j.amNode)

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -19,7 +19,7 @@ func drawConfig(t *rapid.T) *Config {
 	for n := range rapid.IntRange(2, 8).Draw(t, "nodes") {
 		x := Node{
 			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%racks),
-			Capacity: cluster.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.Int32Range(1, 4).Draw(t, "slots")),
+			Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.Int32Range(1, 4).Draw(t, "slots")),
 			Speed:    rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "speed"),
 		}
 		if limited {
@@ -57,7 +57,7 @@ func drawFaults(t *rapid.T, nodes int) []Fault {
 	at := int64(0)
 	for range rapid.IntRange(0, 4).Draw(t, "faults") {
 		at += rapid.Int64Range(0, 30_000).Draw(t, "after")
-		n := cluster.NodeID(rapid.IntRange(1, nodes-1).Draw(t, "faulty"))
+		n := state.NodeID(rapid.IntRange(1, nodes-1).Draw(t, "faulty"))
 		switch rapid.IntRange(0, 2).Draw(t, "fault") {
 		case 0:
 			list = append(list, Fault{AtMs: at, What: NodeDown, Node: n})
@@ -75,16 +75,16 @@ func drawFaults(t *rapid.T, nodes int) []Fault {
 func drawJobs(t *rapid.T, nodes int) []Job {
 	var list []Job
 	at := int64(0)
-	size := cluster.Resource{MemoryMB: 1024, VCores: 1}
+	size := state.Resource{MemoryMB: 1024, VCores: 1}
 	for i := range rapid.IntRange(1, 6).Draw(t, "jobs") {
 		at += rapid.Int64Range(0, 20_000).Draw(t, "gap")
 		j := Job{SubmitMs: at, SlowStart: rapid.Float32Range(0, 1).Draw(t, "slow start")}
-		j.JobSpec = cluster.JobSpec{
+		j.JobSpec = state.JobSpec{
 			Name: fmt.Sprint("job", i), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
 			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.SampledFrom([]int32{0, 0, 1, 2, 5, 20}).Draw(t, "reduces"), MapSize: size, ReduceSize: size,
 		}
 		if rapid.Bool().Draw(t, "am") {
-			j.AMSize = cluster.Resource{MemoryMB: 512, VCores: 0}
+			j.AMSize = state.Resource{MemoryMB: 512, VCores: 0}
 		}
 		draw := func(n int32, input int64) []Work {
 			if n == 0 {
@@ -105,9 +105,9 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 		j.MapWork, j.ReduceWork = draw(j.Maps, 128<<20), draw(j.Reduces, 0)
 		for range j.Maps {
 			first := rapid.IntRange(0, nodes-1).Draw(t, "replica")
-			j.Replicas.Add(cluster.NodeID(first), cluster.NodeID((first+1)%nodes))
+			j.Replicas.Add(state.NodeID(first), state.NodeID((first+1)%nodes))
 			if rapid.Bool().Draw(t, "cached") {
-				j.Cached.Add(cluster.NodeID(first))
+				j.Cached.Add(state.NodeID(first))
 			} else {
 				j.Cached.Add()
 			}
@@ -205,8 +205,8 @@ func (l *ledger) compare(jobs []Job, r *Result) {
 		}
 		for k, n := range []int32{j.Maps, j.Reduces} {
 			for t := range n {
-				if _, ok := l.done[traces.Task{Job: traces.JobID(j.Name), Kind: cluster.Kind(k), Index: t}]; !ok {
-					l.t.Fatalf("%v %d of %s did not end", cluster.Kind(k), t, j.Name)
+				if _, ok := l.done[traces.Task{Job: traces.JobID(j.Name), Kind: state.Kind(k), Index: t}]; !ok {
+					l.t.Fatalf("%v %d of %s did not end", state.Kind(k), t, j.Name)
 				}
 				w := work([][]Work{j.MapWork, j.ReduceWork}[k], t, n)
 				switch {

@@ -1,8 +1,8 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -16,13 +16,13 @@ func (s *Sim) observe(e sched.Event) {
 
 // observeTask and observeDecision spare runs that nobody observes the making of
 // events.
-func (s *Sim) observeTask(what sched.EventKind, id cluster.JobID, t cluster.TaskID, n cluster.NodeID) {
+func (s *Sim) observeTask(what sched.EventKind, id state.JobID, t state.TaskID, n state.NodeID) {
 	if s.observer != nil {
 		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})
 	}
 }
 
-func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t cluster.TaskID) {
+func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t state.TaskID) {
 	if s.observer != nil {
 		s.observe(sched.Event{What: what, Job: d.Job, Task: t, Node: d.Node, Decision: d})
 	}
@@ -30,14 +30,14 @@ func (s *Sim) observeDecision(what sched.EventKind, d sched.Decision, t cluster.
 
 func (s *Sim) at() traces.Time { return traces.Time(s.now * 1e6) }
 
-func (s *Sim) nodeName(n cluster.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }
+func (s *Sim) nodeName(n state.NodeID) traces.Node { return traces.Node(s.view.NodeName(n)) }
 
-func (s *Sim) taskName(j *job, t cluster.TaskID) traces.Task {
+func (s *Sim) taskName(j *job, t state.TaskID) traces.Task {
 	k, i := s.view.Index(j.id, t)
 	return traces.Task{Job: j.name, Kind: k, Index: i}
 }
 
-func (s *Sim) nodeNames(list []cluster.NodeID) []traces.Node {
+func (s *Sim) nodeNames(list []state.NodeID) []traces.Node {
 	names := make([]traces.Node, len(list))
 	for i, n := range list {
 		names[i] = s.nodeName(n)
@@ -57,12 +57,12 @@ func (s *Sim) recordSubmitted(x *Job, j *job) {
 	})
 	for t := range x.Maps {
 		s.Record(&traces.TaskScheduled{
-			T: s.at(), Task: s.taskName(j, cluster.TaskID(t)), SplitHosts: s.nodeNames(s.view.SplitHosts(j.id, cluster.TaskID(t))),
+			T: s.at(), Task: s.taskName(j, state.TaskID(t)), SplitHosts: s.nodeNames(s.view.SplitHosts(j.id, state.TaskID(t))),
 			LengthBytes: work(x.MapWork, t, x.Maps).InputBytes,
 		})
 	}
 	for t := range x.Reduces {
-		s.Record(&traces.TaskScheduled{T: s.at(), Task: s.taskName(j, cluster.TaskID(x.Maps+t))})
+		s.Record(&traces.TaskScheduled{T: s.at(), Task: s.taskName(j, state.TaskID(x.Maps+t))})
 	}
 }
 
@@ -71,7 +71,7 @@ func (s *Sim) recordStarted(j *job) {
 		return
 	}
 	e := &traces.JobStarted{T: s.at(), Job: j.name, AMAttempt: 1, AMMemoryBytes: int64(j.amSize.MemoryMB) << 20}
-	if j.amNode != cluster.None {
+	if j.amNode != state.None {
 		e.AMNode = s.nodeName(j.amNode)
 	}
 	s.Record(e)
@@ -91,7 +91,7 @@ func (s *Sim) recordEnded(j *job, x *JobResult) {
 	s.Record(e)
 }
 
-func (s *Sim) recordBeat(n cluster.NodeID) {
+func (s *Sim) recordBeat(n state.NodeID) {
 	if s.Record == nil {
 		return
 	}
@@ -108,28 +108,28 @@ func (s *Sim) recordDecision(j *job, g *grant) {
 		T: s.at(), ID: g.id, Job: j.name, What: d.Kind, Node: s.nodeName(d.Node), TaskIndex: -1, BindIndex: -1,
 		Group: int64(d.Group), Reason: d.Reason.String(),
 	}
-	if d.Task != cluster.None {
+	if d.Task != state.None {
 		_, e.TaskIndex = s.view.Index(j.id, d.Task)
 	}
-	if d.Kind == cluster.Map && g.expected != cluster.None {
+	if d.Kind == state.Map && g.expected != state.None {
 		e.BindIndex, e.BindBranch = int32(g.expected), g.branch.String()
 	}
 	s.Record(e)
 }
 
-func (s *Sim) recordBound(j *job, g *grant, t cluster.TaskID) {
+func (s *Sim) recordBound(j *job, g *grant, t state.TaskID) {
 	if s.Record == nil {
 		return
 	}
 	e := &traces.Actuation{T: s.at(), Decision: g.id, AskedAt: traces.Time(g.askedMs * 1e6), GrantedAt: s.at(), Outcome: "none"}
-	if t != cluster.None {
+	if t != state.None {
 		e.Outcome = "honoured"
 		e.Bound = traces.Attempt{Task: s.taskName(j, t), Number: s.try(j, t)}
 	}
 	s.Record(e)
 }
 
-func (s *Sim) recordIdeal(j *job, d sched.Decision, t cluster.TaskID) {
+func (s *Sim) recordIdeal(j *job, d sched.Decision, t state.TaskID) {
 	if s.Record == nil {
 		return
 	}
@@ -173,10 +173,10 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 	c := traces.NoCounters
 	if how == traces.Succeeded {
 		switch {
-		case a.kind == cluster.Reduce:
+		case a.kind == state.Reduce:
 			c.ShuffleBytes = a.bytes
 			c.HDFSWrittenBytes = w.OutputBytes
-		case j.total[cluster.Reduce] == 0:
+		case j.total[state.Reduce] == 0:
 			c.HDFSReadBytes, c.HDFSWrittenBytes = w.InputBytes, w.OutputBytes
 		default:
 			c.HDFSReadBytes, c.MapOutputBytes = w.InputBytes, w.OutputBytes

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -15,7 +15,7 @@ type Result struct {
 	Decisions  Decisions
 	// Maps is how near the maps that succeeded were to their data, by level, and
 	// SplitMaps that of all assigned map attempts as Hadoop counts.
-	Maps, SplitMaps [cluster.LevelOff + 1]int64
+	Maps, SplitMaps [state.LevelOff + 1]int64
 	// Events is how many the kernel handled, heartbeats that could change
 	// something among them. Beats is how many those were.
 	Events, Beats int64
@@ -39,7 +39,7 @@ type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 // Bytes is what attempts that succeeded moved.
 type Bytes struct {
 	// Read is by maps, by how near the copy was that they read.
-	Read [cluster.LevelOff + 1]int64
+	Read [state.LevelOff + 1]int64
 	// Shuffled is fetched by reduces, Written what went to HDFS (once, not by
 	// replica), MapOutput what maps left on their nodes.
 	Shuffled, Written, MapOutput int64

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -40,10 +40,10 @@ func scenario(t testing.TB, model string, a Actuator, seed uint64) *Config {
 		j := simpleJob(fmt.Sprintf("job_%04d", i), int64(i)*4000, maps, maps/8, Work{InputBytes: 64 << 20, OutputBytes: 20 << 20, ComputeMs: 6000, SpreadPercent: 40})
 		j.Queue, j.SlowStart = []string{"a", "b"}[i%2], 0.3
 		j.ReduceWork = []Work{{OutputBytes: 64 << 20, ComputeMs: 3000}}
-		j.AMSize = cluster.Resource{MemoryMB: 512}
+		j.AMSize = state.Resource{MemoryMB: 512}
 		for m := range uint64(maps) {
 			a := k.At(1).At(m).Below(nodes)
-			j.Replicas.Add(cluster.NodeID(a), cluster.NodeID((a+8)%nodes), cluster.NodeID((a+9)%nodes))
+			j.Replicas.Add(state.NodeID(a), state.NodeID((a+8)%nodes), state.NodeID((a+9)%nodes))
 			j.Blocks = append(j.Blocks, traces.Block(k.At(2).At(m).Below(50)))
 		}
 		source.List = append(source.List, j)
@@ -160,12 +160,12 @@ func TestOpportunities(t *testing.T) {
 			case *traces.Heartbeat:
 				var n int
 				fmt.Sscanf(string(e.Node), "n%d", &n)
-				fed = append(fed, Opportunity{AtMs: e.T.Milliseconds(), Node: cluster.NodeID(n)})
+				fed = append(fed, Opportunity{AtMs: e.T.Milliseconds(), Node: state.NodeID(n)})
 			}
 		}
 		c.Faults, c.Speculation = nil, NoSpeculation // their copies take room at heartbeats, too
 		for i := range c.Source.(*Jobs).List {
-			c.Source.(*Jobs).List[i].AMSize = cluster.Resource{} // and so do masters
+			c.Source.(*Jobs).List[i].AMSize = state.Resource{} // and so do masters
 		}
 		r, err := Run(c)
 		if err != nil {

@@ -2,7 +2,7 @@
 // scheduler models that also steer a real one.
 //
 // A discrete-event kernel (arrivals in order, a ring of heartbeats, a wheel for
-// the rest) drives cluster.State and asks sched.Model on the heartbeats of nodes
+// the rest) drives state.State and asks sched.Model on the heartbeats of nodes
 // with room. On top of it: containers by memory and cores, the
 // ApplicationMaster with its own heartbeat and late binding, reduces that start
 // before the maps are done, shuffles, disks and links that are shared (package
@@ -18,10 +18,10 @@ import (
 	"errors"
 	"fmt"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/state"
 )
 
 // Run carries out a run to the end of its last job. An error says what of c
@@ -39,8 +39,8 @@ func Run(c *Config) (*Result, error) {
 // ready.
 type Sim struct {
 	Config
-	state     *cluster.State
-	view      *cluster.View
+	state     *state.State
+	view      *state.View
 	offers    sched.Offers
 	carry     func(sched.Decision) bool
 	r         *Result
@@ -53,7 +53,7 @@ type Sim struct {
 	nodes     []node
 	racks     int32
 	jobs      []job
-	slot      []int32 // by cluster.JobID, the index in jobs
+	slot      []int32 // by state.JobID, the index in jobs
 	spare     []int32 // jobs
 	live      int     // jobs that have not ended
 	tasks     int64   // of them
@@ -156,7 +156,7 @@ func (s *Sim) stands() bool {
 
 func (s *Sim) stuck() error {
 	j := &s.jobs[s.slot[s.view.Active()[0]]]
-	const m, r = cluster.Map, cluster.Reduce
+	const m, r = state.Map, state.Reduce
 	return fmt.Errorf("at %d ms: job %q waits, of %d maps for %d and of %d reduces for %d, with %d and %d running, and nothing is to come: no node can hold what it needs, or the model never starts it",
 		s.now, j.name, j.total[m], s.view.Waiting(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, m), s.view.Running(j.id, r))
 }

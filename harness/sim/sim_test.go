@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"testing"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 )
 
 // slots is a cluster of nodes with so many slots of 1 GB, in racks of 40.
-func slots(nodes, each int) Cluster {
-	c := Cluster{WritesWait: true}
+func slots(nodes, each int) Machines {
+	c := Machines{WritesWait: true}
 	for n := range nodes {
 		c.Nodes = append(c.Nodes, Node{
 			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n/40),
-			Capacity: cluster.Resource{MemoryMB: 1024, VCores: 1}.Times(int32(each)),
+			Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(int32(each)),
 		})
 	}
 	return c
 }
 
 func simpleJob(name string, submitMs int64, maps, reduces int32, w ...Work) Job {
-	size := cluster.Resource{MemoryMB: 1024, VCores: 1}
+	size := state.Resource{MemoryMB: 1024, VCores: 1}
 	j := Job{SubmitMs: submitMs, SlowStart: 1, MapWork: w, ReduceWork: []Work{{FixedMs: 1000}}}
-	j.JobSpec = cluster.JobSpec{Name: name, Queue: "default", Maps: maps, Reduces: reduces, MapSize: size, ReduceSize: size}
+	j.JobSpec = state.JobSpec{Name: name, Queue: "default", Maps: maps, Reduces: reduces, MapSize: size, ReduceSize: size}
 	return j
 }
 
@@ -75,9 +75,9 @@ func TestCachedOnly(t *testing.T) {
 		cached := func(splits Splits) int64 {
 			j := simpleJob("a", 0, maps, 0, Work{InputBytes: 1 << 20, FixedMs: 1000})
 			for m := range maps {
-				j.Replicas.Add(cluster.NodeID(m%nodes), cluster.NodeID((m+3)%nodes))
+				j.Replicas.Add(state.NodeID(m%nodes), state.NodeID((m+3)%nodes))
 				if m%2 == 0 {
-					j.Cached.Add(cluster.NodeID((m + 3) % nodes))
+					j.Cached.Add(state.NodeID((m + 3) % nodes))
 				} else {
 					j.Cached.Add()
 				}
@@ -90,10 +90,10 @@ func TestCachedOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := r.Maps
-			if n := l[cluster.LevelCache] + l[cluster.LevelNode]; n < maps*3/4 {
+			if n := l[state.LevelCache] + l[state.LevelNode]; n < maps*3/4 {
 				t.Errorf("actuator %d, splits %d: %d of %d maps are node-local", actuator, splits, n, maps)
 			}
-			return l[cluster.LevelCache]
+			return l[state.LevelCache]
 		}
 		if before, after := cached(AsSubmitted), cached(CachedOnly); after < maps/2-4 || after <= before {
 			t.Errorf("actuator %d: %d maps are cache-local with splits as submitted, %d with cached copies only, of %d that could be", actuator, before, after, maps/2)

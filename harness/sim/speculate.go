@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -44,7 +44,7 @@ func (s *Sim) progress(a *attempt) float64 {
 		return 0
 	}
 	j := &s.jobs[a.job]
-	if a.phase == finish || s.shared == nil && a.kind == cluster.Map {
+	if a.phase == finish || s.shared == nil && a.kind == state.Map {
 		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
 	}
 	const input = 0.4
@@ -52,8 +52,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	case begin:
 		return 0
 	case take, compute: // compute: it reads, and will compute then
-		if a.kind == cluster.Reduce {
-			return input * float64(j.done[cluster.Map]) / float64(max(1, j.total[cluster.Map]))
+		if a.kind == state.Reduce {
+			return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
 		}
 		w := s.workOf(j, a.kind, a.task)
 		if a.open&1 == 0 || w.InputBytes == 0 {
@@ -73,7 +73,7 @@ func (s *Sim) speculate(slot int32) {
 		return
 	}
 	again := int32(scanMs)
-	for k := range cluster.Kind(2) {
+	for k := range state.Kind(2) {
 		if s.view.Waiting(j.id, k) > 0 {
 			continue
 		}
@@ -109,7 +109,7 @@ const asked = -2
 // attempt's time is estimated from its progress, a copy's is the mean of those
 // that have ended; one task in twenty must have, and the attempt must have run
 // for longer than their mean and one deviation.
-func (s *Sim) slowHadoop(slot int32, k cluster.Kind) int32 {
+func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	took := &j.took[k]
 	running := s.view.Running(j.id, k)
@@ -140,7 +140,7 @@ func (s *Sim) slowHadoop(slot int32, k cluster.Kind) int32 {
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
 // thresholds; from memory of it.
-func (s *Sim) slowLATE(slot int32, k cluster.Kind) int32 {
+func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	if len(s.copies)+int(j.copies) >= max(1, s.running*lateSlots/100) {
 		return -1
@@ -174,7 +174,7 @@ func (s *Sim) slowLATE(slot int32, k cluster.Kind) int32 {
 
 // placeCopies starts copies in n's room, in the order they were asked for, each
 // on another node than the slow attempt's.
-func (s *Sim) placeCopies(n cluster.NodeID) {
+func (s *Sim) placeCopies(n state.NodeID) {
 	if s.Speculation == LATE && s.slowNode(n) {
 		return
 	}
@@ -204,7 +204,7 @@ func (s *Sim) placeCopies(n cluster.NodeID) {
 
 // slowNode says whether fewer attempts have succeeded on n than on three in four
 // of the nodes.
-func (s *Sim) slowNode(n cluster.NodeID) bool {
+func (s *Sim) slowNode(n state.NodeID) bool {
 	less := 0
 	for i := range s.nodes {
 		if s.nodes[i].done < s.nodes[n].done {
@@ -216,7 +216,7 @@ func (s *Sim) slowNode(n cluster.NodeID) bool {
 
 // killTwin ends the other attempt at a task that has succeeded, and returns the
 // node where that was. The State knows the task where it was started first.
-func (s *Sim) killTwin(a *attempt) cluster.NodeID {
+func (s *Sim) killTwin(a *attempt) state.NodeID {
 	twin := a.twin
 	a.twin = -1
 	j := &s.jobs[a.job]

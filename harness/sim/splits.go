@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
 // splits is scratch for jobs whose splits are rewritten.
 type splits struct {
-	spec  cluster.JobSpec
-	hosts cluster.Hosts
+	spec  state.JobSpec
+	hosts state.Hosts
 	taken []bool
 }
 
@@ -21,7 +21,7 @@ type splits struct {
 // The cluster's own scheduler knows of nothing but these: under Native the State
 // is told that the replicas are where the splits say, and real is where they are
 // (nil: as the State says).
-func (s *Sim) submit(x *Job) (id cluster.JobID, real *cluster.Hosts, err error) {
+func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	spec := &s.splits.spec
 	*spec = x.JobSpec
 	if s.Splits == CachedOnly {
@@ -50,18 +50,18 @@ func (s *Sim) submit(x *Job) (id cluster.JobID, real *cluster.Hosts, err error) 
 
 // tellSplits makes split hosts of their own the replicas under Native, and
 // returns what those were.
-func (s *Sim) tellSplits(spec *cluster.JobSpec) (real *cluster.Hosts) {
+func (s *Sim) tellSplits(spec *state.JobSpec) (real *state.Hosts) {
 	if s.Actuator != Native || spec.SplitHosts == nil {
 		return nil
 	}
-	real = &cluster.Hosts{Nodes: slices.Clone(spec.Replicas.Nodes), Ends: slices.Clone(spec.Replicas.Ends)}
+	real = &state.Hosts{Nodes: slices.Clone(spec.Replicas.Nodes), Ends: slices.Clone(spec.Replicas.Ends)}
 	spec.Replicas, spec.SplitHosts = *spec.SplitHosts, nil
 	return real
 }
 
 // cachedOnly is the nodes with a cached copy of each map's input, the replicas
 // where there is none.
-func (s *Sim) cachedOnly(x *Job) *cluster.Hosts {
+func (s *Sim) cachedOnly(x *Job) *state.Hosts {
 	h := &s.splits.hosts
 	h.Reset()
 	for t := range x.Maps {
@@ -80,7 +80,7 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	p := &s.splits
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
-	var replicas, cached cluster.Hosts // x's own may be its source's
+	var replicas, cached state.Hosts // x's own may be its source's
 	var works []Work
 	var blocks []traces.Block
 	for _, e := range plan {
@@ -104,7 +104,7 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 }
 
 // of is the nodes of map t.
-func of(h *cluster.Hosts, t int32) []cluster.NodeID {
+func of(h *state.Hosts, t int32) []state.NodeID {
 	if int(t) >= len(h.Ends) {
 		return nil
 	}
@@ -116,7 +116,7 @@ func of(h *cluster.Hosts, t int32) []cluster.NodeID {
 }
 
 // replicas are the nodes with map t's input on disk.
-func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
+func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
 	if j.replicas != nil {
 		return of(j.replicas, int32(t))
 	}
@@ -124,14 +124,14 @@ func (s *Sim) replicas(j *job, t cluster.TaskID) []cluster.NodeID {
 }
 
 // level is how near n is to any of the hosts.
-func (s *Sim) level(hosts []cluster.NodeID, n cluster.NodeID) cluster.Level {
+func (s *Sim) level(hosts []state.NodeID, n state.NodeID) state.Level {
 	if slices.Contains(hosts, n) {
-		return cluster.LevelNode
+		return state.LevelNode
 	}
 	for _, h := range hosts {
 		if s.nodes[h].rack == s.nodes[n].rack {
-			return cluster.LevelRack
+			return state.LevelRack
 		}
 	}
-	return cluster.LevelOff
+	return state.LevelOff
 }

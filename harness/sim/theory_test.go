@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sched"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // poisson is jobs of one map each that arrive at random, a mean gap apart.
@@ -79,7 +79,7 @@ func TestDelayFindsNodes(t *testing.T) {
 			for i := range 4000 {
 				j := simpleJob(fmt.Sprint("job", i), int64(i)*5000+int64(key.At(uint64(i)).At(9).Below(1000)), 1, 0, Work{FixedMs: 1})
 				a := key.At(uint64(i)).Below(nodes)
-				j.Replicas.Add(cluster.NodeID(a), cluster.NodeID((a+37)%nodes), cluster.NodeID((a+71)%nodes))
+				j.Replicas.Add(state.NodeID(a), state.NodeID((a+37)%nodes), state.NodeID((a+71)%nodes))
 				source.List = append(source.List, j)
 			}
 			m, err := sched.New("delay", sched.Params{"nodeSkips": fmt.Sprint(skips), "rackSkips": "0"})
@@ -96,7 +96,7 @@ func TestDelayFindsNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			local := float64(r.Maps[cluster.LevelNode]) / float64(len(source.List))
+			local := float64(r.Maps[state.LevelNode]) / float64(len(source.List))
 			// The node after the last skip may be local, too. Offers within one round of
 			// heartbeats are of different nodes: the bound with exp is for any.
 			want := 1.0
@@ -120,7 +120,7 @@ func TestDelayFindsNodes(t *testing.T) {
 // With as many slots as maps, all free at once, the matching model places maps
 // as well as any placement does.
 func TestMatchingIsBest(t *testing.T) {
-	weights := [...]int{cluster.LevelCache: 4, cluster.LevelNode: 3, cluster.LevelRack: 2, cluster.LevelOff: 1}
+	weights := [...]int{state.LevelCache: 4, state.LevelNode: 3, state.LevelRack: 2, state.LevelOff: 1}
 	for seed := range uint64(40) {
 		key := draw.Stream(seed, "matching")
 		const nodes, maps = 5, 5
@@ -131,9 +131,9 @@ func TestMatchingIsBest(t *testing.T) {
 		j := simpleJob("job", 0, maps, 0, Work{FixedMs: 10_000})
 		for m := range uint64(maps) {
 			a := key.At(m).Below(nodes)
-			j.Replicas.Add(cluster.NodeID(a))
+			j.Replicas.Add(state.NodeID(a))
 			if key.At(m).At(1).Below(2) == 0 {
-				j.Cached.Add(cluster.NodeID(a))
+				j.Cached.Add(state.NodeID(a))
 			} else {
 				j.Cached.Add()
 			}
@@ -155,13 +155,13 @@ func TestMatchingIsBest(t *testing.T) {
 					replica := int(j.Replicas.Nodes[m])
 					switch {
 					case len(of(&j.Cached, int32(m))) > 0 && replica == n:
-						sum += weights[cluster.LevelCache]
+						sum += weights[state.LevelCache]
 					case replica == n:
-						sum += weights[cluster.LevelNode]
+						sum += weights[state.LevelNode]
 					case replica%2 == n%2:
-						sum += weights[cluster.LevelRack]
+						sum += weights[state.LevelRack]
 					default:
-						sum += weights[cluster.LevelOff]
+						sum += weights[state.LevelOff]
 					}
 				}
 				best = max(best, sum)

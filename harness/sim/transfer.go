@@ -3,8 +3,8 @@ package sim
 import (
 	"math/bits"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/fluid"
+	"heddle/harness/state"
 )
 
 // fetch is what a reduce has fetched of the maps' output.
@@ -41,7 +41,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 		return
 	}
 	from := a.node
-	if a.level == cluster.LevelRack || a.level == cluster.LevelOff {
+	if a.level == state.LevelRack || a.level == state.LevelOff {
 		hosts := s.replicas(j, a.task)
 		if len(hosts) == 0 {
 			return // input without a place
@@ -49,20 +49,20 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
 		for i := range hosts {
-			if h := hosts[(first+i)%len(hosts)]; a.level == cluster.LevelRack && s.nodes[h].rack == s.nodes[a.node].rack {
+			if h := hosts[(first+i)%len(hosts)]; a.level == state.LevelRack && s.nodes[h].rack == s.nodes[a.node].rack {
 				from = h
 				break
 			}
 		}
 	}
-	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == cluster.LevelCache, w.InputBytes, s.flowTag(id, a)))
+	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == state.LevelCache, w.InputBytes, s.flowTag(id, a)))
 }
 
 // fetchMore starts fetching what maps have put out since, and says whether the
 // attempt goes on: not if it waits for maps.
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
-	maps := j.done[cluster.Map]
+	maps := j.done[state.Map]
 	if a.fetch < 0 {
 		if k := len(s.spareFetch); k > 0 {
 			a.fetch, s.spareFetch = s.spareFetch[k-1], s.spareFetch[:k-1]
@@ -73,7 +73,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		s.fetches[a.fetch] = fetch{}
 	}
 	f := &s.fetches[a.fetch]
-	all := maps == j.total[cluster.Map]
+	all := maps == j.total[state.Map]
 	if f.maps < maps && (f.maps == 0 || j.round(f.maps) != j.round(maps)) && w.FixedMs == 0 {
 		s.startFetch(id, a, j, f)
 		f.maps = maps
@@ -86,7 +86,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		return false
 	}
 	a.phase = compute
-	a.bytes = share(j.outBytes, int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce]))
+	a.bytes = share(j.outBytes, int64(a.task)-int64(j.total[state.Map]), int64(j.total[state.Reduce]))
 	if w.FixedMs > 0 {
 		a.phase = finish
 		from := s.now
@@ -106,11 +106,11 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 // done, then half of the rest, and so on to a sixteenth, which is the last.
 func (j *job) round(done int32) int32 {
 	const few, part = 16, 16
-	all := j.total[cluster.Map]
+	all := j.total[state.Map]
 	switch left := all - done; {
 	case left == 0:
 		return -1
-	case j.total[cluster.Reduce] <= few:
+	case j.total[state.Reduce] <= few:
 		return done / max(1, all/part)
 	default:
 		return int32(bits.Len64((uint64(left)*part - 1) / uint64(all)))
@@ -121,17 +121,17 @@ func (j *job) round(done int32) int32 {
 // it has: by rack, or with many racks from its own, unless that is little, and
 // for all others from one where a map has ended lately, which is drawn.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
-	if ms := int64(j.done[cluster.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
+	if ms := int64(j.done[state.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
 	}
 	if s.shared == nil {
 		return
 	}
-	i, n := int64(a.task)-int64(j.total[cluster.Map]), int64(j.total[cluster.Reduce])
+	i, n := int64(a.task)-int64(j.total[state.Map]), int64(j.total[state.Reduce])
 	get := func(k int, bytes int64, from int32) {
 		if bytes > 0 {
 			f.got[k] += bytes
-			s.flow(id, a, s.shared.Fetch(s.now, cluster.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
+			s.flow(id, a, s.shared.Fetch(s.now, state.RackID(from), a.node, s.Costs.Fetchers, bytes, s.flowTag(id, a)))
 		}
 	}
 	if s.racks <= exactRacks {
@@ -148,7 +148,7 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 		all -= near
 		get(0, near, own)
 	}
-	from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[cluster.Map])))
+	from := s.streams.fetch.At(j.hash).At(uint64(a.task)).At(uint64(f.maps)).Below(min(len(j.lately), int(j.done[state.Map])))
 	get(1, all, j.lately[from])
 }
 
@@ -162,8 +162,8 @@ func share(bytes, i, n int64) int64 {
 // more.
 func (s *Sim) mapDone(slot int32) {
 	j := &s.jobs[slot]
-	done := j.done[cluster.Map]
-	if j.asked < j.total[cluster.Reduce] && done >= j.slowStart {
+	done := j.done[state.Map]
+	if j.asked < j.total[state.Reduce] && done >= j.slowStart {
 		if s.Costs.AMBeatMs == 0 {
 			s.rampUp(j)
 		} else {

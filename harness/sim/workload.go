@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
-// Cluster is the machines. Nodes are numbered as they stand here.
-type Cluster struct {
+// Machines is the machines. Nodes are numbered as they stand here.
+type Machines struct {
 	Nodes []Node
 	Racks []Rack // those not named have unlimited uplinks
 	// WritesWait has what tasks write to HDFS wait for the disk of their node.
@@ -22,7 +22,7 @@ type Cluster struct {
 type Node struct {
 	Name     string
 	Rack     string
-	Capacity cluster.Resource
+	Capacity state.Resource
 	// Speed divides the compute time of tasks: 1 is the reference, 0 stands for
 	// 1.
 	Speed float64
@@ -45,7 +45,7 @@ type Rack struct {
 
 // Job is a MapReduce job that arrives.
 type Job struct {
-	cluster.JobSpec
+	state.JobSpec
 	// ID is the job's name in traces and digests; "" stands for Name.
 	ID traces.JobID
 	// SubmitMs is milliseconds since the run's start.
@@ -61,7 +61,7 @@ type Job struct {
 	MapWork, ReduceWork []Work
 	// AMSize is the ApplicationMaster's container; zero: it takes no room and
 	// starts at once, as on a node of its own.
-	AMSize cluster.Resource
+	AMSize state.Resource
 	// AMStartMs and FinishMs, above 0, replace those of Costs.
 	AMStartMs, FinishMs int32
 	// Blocks is the block that each map reads, for Config.CacheReads; nil: nothing

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
-	"heddle/harness/cluster"
 	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
+	"heddle/harness/state"
 	"heddle/traces"
 )
 
@@ -113,8 +113,8 @@ func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
 	for i, f := range t.Files {
 		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
 		file := key.At(uint64(i))
-		writer := cluster.NodeID(file.Below(len(workers)))
-		var replicas, cached cluster.Hosts
+		writer := state.NodeID(file.Below(len(workers)))
+		var replicas, cached state.Hosts
 		topology.File(&replicas, file.At(0), blocks, writer, d.Replication)
 		if f.Cached {
 			room.File(&cached, file.At(1), &replicas, d.BlockBytes, place.Directive{Blocks: blocks, Copies: d.CachedReplicas})
@@ -142,7 +142,7 @@ func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
 }
 
 // of are the nodes of block b.
-func of(h *cluster.Hosts, b int) []cluster.NodeID {
+func of(h *state.Hosts, b int) []state.NodeID {
 	if b >= len(h.Ends) {
 		return nil
 	}
@@ -155,11 +155,11 @@ func of(h *cluster.Hosts, b int) []cluster.NodeID {
 
 // topologyOf is which worker is in which rack, and how much each caches.
 func topologyOf(workers []traces.NodeFacts) (*place.Topology, []int64) {
-	racks := map[string]cluster.RackID{}
-	rackOf, sizes := make([]cluster.RackID, len(workers)), make([]int64, len(workers))
+	racks := map[string]state.RackID{}
+	rackOf, sizes := make([]state.RackID, len(workers)), make([]int64, len(workers))
 	for i, n := range workers {
 		if _, ok := racks[n.Rack]; !ok {
-			racks[n.Rack] = cluster.RackID(len(racks))
+			racks[n.Rack] = state.RackID(len(racks))
 		}
 		rackOf[i], sizes[i] = racks[n.Rack], n.CacheBytes
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"heddle/traces"
-	"heddle/traces/internal/draw"
+	"heddle/traces/internal/invent"
 	"heddle/traces/internal/racks"
 	"heddle/traces/jhist"
 	"heddle/traces/mend"
@@ -518,7 +518,7 @@ func (im *importer) replicas() func(*traces.TaskScheduled) {
 	if im.form != SLS || im.o.Replication < 2 || len(im.header.Cluster.Nodes) < 2 {
 		return nil
 	}
-	placer := draw.NewPlacer(im.header.Cluster.Nodes)
+	placer := invent.NewPlacer(im.header.Cluster.Nodes)
 	im.header.Synthetic = append(im.header.Synthetic, "replicas")
 	im.header.Settings["import.replication"] = strconv.Itoa(im.o.Replication)
 	return func(s *traces.TaskScheduled) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"heddle/traces"
-	"heddle/traces/internal/draw"
+	"heddle/traces/internal/invent"
 	"heddle/traces/mend"
 	"heddle/traces/swim"
 )
@@ -31,7 +31,7 @@ type listReader struct {
 func newListReader(im *importer) *listReader {
 	l := &listReader{Importer: swim.Importer{Rules: im.o.Rules, Copies: im.o.Replication}, im: im, seen: map[string]int{}}
 	if len(im.nodes.listed) > 0 {
-		l.Placer = draw.NewPlacer(im.nodes.listed)
+		l.Placer = invent.NewPlacer(im.nodes.listed)
 	}
 	return l
 }

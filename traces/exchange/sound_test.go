@@ -147,7 +147,7 @@ func lineSeeds(tb testing.TB) [][]byte {
 		&traces.Decision{T: 2, ID: 1, Job: "job_1_0001", Node: "n1", TaskIndex: -1, BindIndex: 0},
 		&traces.Actuation{T: 3, Decision: 1, AskedAt: 2, GrantedAt: 3, Outcome: "honoured"},
 		&traces.Heartbeat{T: 4, Node: "n1"}, &traces.BlockReplica{T: 4, Block: 7, Node: "n1", LengthBytes: 9}, &traces.Note{T: 5, Text: "x"})
-	h := traces.Header{Format: 1, Cluster: traces.Cluster{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}}}
+	h := traces.Header{Format: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}}}
 	var whole bytes.Buffer
 	if err := tracefile.WriteLines(&whole, h, slices.Values(events)); err != nil {
 		tb.Fatal(err)

@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 	task := traces.Task{Job: job, Kind: traces.Map, Index: 0}
 	c := traces.NoCounters
 	c.HDFSReadBytes = 77
-	h := traces.Header{Cluster: traces.Cluster{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
+	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
 	folder := t.TempDir()
 	err := Write(folder, h, slices.Values([]traces.Event{
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},

@@ -18,7 +18,7 @@ func someRun() (traces.Header, []traces.Event) {
 	}
 	c := traces.NoCounters
 	c.HDFSReadBytes = 4096
-	return traces.Header{Cluster: traces.Cluster{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}, {Node: "n2", Rack: "/r2"}}}}, []traces.Event{
+	return traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}, {Node: "n2", Rack: "/r2"}}}}, []traces.Event{
 		&traces.NodeSample{T: 0, Node: "n1", CPUUser: 1.5, CPUSystem: 0.25, DiskReadBytesPerSec: -1, ContainersRunning: 2},
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: `a "job"`, Maps: 2, Reduces: 1},
 		&traces.Decision{T: 2e6, ID: 1, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node"},

@@ -117,7 +117,7 @@ func TestTopology(t *testing.T) {
 	if err != nil || !slices.Equal(nodes, want) {
 		t.Fatalf("nodes %v, %v; want %v", nodes, err, want)
 	}
-	var cluster traces.Cluster
+	var cluster traces.ClusterFacts
 	for _, n := range nodes {
 		cluster.Nodes = append(cluster.Nodes, traces.NodeFacts{Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: n.MemoryMB << 20, VCores: int32(n.VCores), Worker: true})
 	}

@@ -77,7 +77,7 @@ func limited(s *jsonscan.Scanner, most int64) int64 {
 }
 
 // WriteTopology writes the nodes of a cluster, rack by rack.
-func WriteTopology(out io.Writer, cluster traces.Cluster) error {
+func WriteTopology(out io.Writer, cluster traces.ClusterFacts) error {
 	var racks []string
 	in := map[string][]traces.NodeFacts{}
 	for _, n := range cluster.Nodes {

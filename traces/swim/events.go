@@ -7,7 +7,7 @@ import (
 
 	"heddle/traces"
 	"heddle/traces/byjob"
-	"heddle/traces/internal/draw"
+	"heddle/traces/internal/invent"
 )
 
 // Synthetic names what Events makes up.
@@ -19,8 +19,8 @@ var Synthetic = []string{"tasks", "durations", "schedule"}
 // of the same path lie on the same nodes.
 type Importer struct {
 	Rules
-	Placer *draw.Placer // nil: no hosts
-	Copies int          // of a block
+	Placer *invent.Placer // nil: no hosts
+	Copies int            // of a block
 }
 
 // Events gives add a job's events; id is its name in the trace. The Time 0 is

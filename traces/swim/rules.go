@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"heddle/traces"
-	"heddle/traces/internal/draw"
+	"heddle/traces/internal/invent"
 )
 
 // Rules make up what a list does not have. Whatever is drawn is drawn by name
@@ -89,8 +89,8 @@ func (r Rules) SplitBytes(j Job, i int64) int64 {
 }
 
 var (
-	mapTime    = draw.Named("map time")
-	reduceTime = draw.Named("reduce time")
+	mapTime    = invent.Named("map time")
+	reduceTime = invent.Named("reduce time")
 )
 
 // MapMs is how long map i takes. Pass the job's traces.HashName as key.

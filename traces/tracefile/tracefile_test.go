@@ -20,7 +20,7 @@ import (
 
 var someHeader = traces.Header{
 	Origin: traces.Measured, Writer: "heddle test", Model: "yarn", StartUnixNs: 1795236380513000000,
-	Cluster: traces.Cluster{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}},
+	Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}},
 }
 
 func TestRoundTrip(t *testing.T) {

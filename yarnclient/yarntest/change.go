@@ -15,11 +15,11 @@ import (
 
 // Applications.
 
-func (c *Cluster) appState(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) appState(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
 }
 
-func (c *Cluster) killApp(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) killApp(w http.ResponseWriter, r *http.Request, a *app) {
 	var body struct{ State string }
 	if !c.read(w, r, &body) {
 		return
@@ -36,11 +36,11 @@ func (c *Cluster) killApp(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appState(w, r, a)
 }
 
-func (c *Cluster) appPriority(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) appPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, naturalBare, "apppriority", func(w *writer) { w.num("priority", int64(a.priority)) })
 }
 
-func (c *Cluster) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	var body struct{ Priority int }
 	if !c.read(w, r, &body) {
 		return
@@ -49,11 +49,11 @@ func (c *Cluster) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appPriority(w, r, a)
 }
 
-func (c *Cluster) appQueue(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) appQueue(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, naturalBare, "appqueue", func(w *writer) { w.text("queue", a.Queue) })
 }
 
-func (c *Cluster) setQueue(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) setQueue(w http.ResponseWriter, r *http.Request, a *app) {
 	var body struct{ Queue string }
 	if !c.read(w, r, &body) {
 		return
@@ -67,7 +67,7 @@ func (c *Cluster) setQueue(w http.ResponseWriter, r *http.Request, a *app) {
 }
 
 // signal ends a container as its master would see it: killed.
-func (c *Cluster) signal(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) signal(w http.ResponseWriter, r *http.Request) {
 	for _, n := range c.nodes {
 		for _, k := range n.containers {
 			if k.id == r.PathValue("container") {
@@ -87,14 +87,14 @@ var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
 
 // known is the labels the ResourceManager answers with: none until it has
 // loaded them.
-func (c *Cluster) known() []string {
+func (c *Fake) known() []string {
 	if !c.up() {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(c.labels))
 }
 
-func (c *Cluster) nodeLabels(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) nodeLabels(w http.ResponseWriter, r *http.Request) {
 	names := c.known()
 	all := strings.HasSuffix(r.URL.Path, "get-rm-node-labels")
 	if all {
@@ -125,11 +125,11 @@ func (c *Cluster) nodeLabels(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) labelsOfNode(w http.ResponseWriter, r *http.Request, n *node) {
+func (c *Fake) labelsOfNode(w http.ResponseWriter, r *http.Request, n *node) {
 	c.write(w, r, mapped, "nodeLabelsInfo", func(w *writer) { c.writeLabel(w, n.Label) })
 }
 
-func (c *Cluster) writeLabel(w *writer, label string) {
+func (c *Fake) writeLabel(w *writer, label string) {
 	if label == "" {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *Cluster) writeLabel(w *writer, label string) {
 }
 
 // labelled lists the nodes with a label, those included that do not exist.
-func (c *Cluster) labelled() (ids []string, labelOf map[string]string) {
+func (c *Fake) labelled() (ids []string, labelOf map[string]string) {
 	labelOf = maps.Clone(c.stored)
 	for _, n := range c.nodes {
 		if n.Label != "" {
@@ -153,7 +153,7 @@ func (c *Cluster) labelled() (ids []string, labelOf map[string]string) {
 	return slices.Sorted(maps.Keys(labelOf)), labelOf
 }
 
-func (c *Cluster) nodeToLabels(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) nodeToLabels(w http.ResponseWriter, r *http.Request) {
 	ids, labelOf := c.labelled()
 	c.write(w, r, mapped, "nodeToLabelsInfo", func(w *writer) {
 		w.entries("nodeToLabels", len(ids), func(i int) {
@@ -163,7 +163,7 @@ func (c *Cluster) nodeToLabels(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) labelMappings(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) labelMappings(w http.ResponseWriter, r *http.Request) {
 	ids, labelOf := c.labelled()
 	nodesOf := map[string][]string{}
 	for _, id := range ids {
@@ -183,11 +183,11 @@ func (c *Cluster) labelMappings(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) badRequest(w http.ResponseWriter, r *http.Request, format string, args ...any) {
+func (c *Fake) badRequest(w http.ResponseWriter, r *http.Request, format string, args ...any) {
 	c.refuse(w, r, http.StatusBadRequest, "BadRequestException", "java.io.IOException: "+fmt.Sprintf(format, args...))
 }
 
-func (c *Cluster) addLabels(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) addLabels(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		NodeLabelInfo []struct {
 			Name        string
@@ -212,7 +212,7 @@ func (c *Cluster) addLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *Cluster) removeLabels(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) removeLabels(w http.ResponseWriter, r *http.Request) {
 	names := r.URL.Query()["labels"]
 	for _, l := range names {
 		if _, known := c.labels[l]; !known {
@@ -232,7 +232,7 @@ func (c *Cluster) removeLabels(w http.ResponseWriter, r *http.Request) {
 
 // replaceLabels moves all nodes of a call or none. A node that does not exist
 // is stored.
-func (c *Cluster) replaceLabels(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		NodeToLabels []struct {
 			NodeID string
@@ -281,7 +281,7 @@ func (c *Cluster) replaceLabels(w http.ResponseWriter, r *http.Request) {
 
 // Scheduler settings.
 
-func (c *Cluster) schedulerConf(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	keys := slices.Sorted(maps.Keys(c.conf))
 	c.write(w, r, mapped, "configuration", func(w *writer) {
 		w.list("property", len(keys), func(i int) {
@@ -293,7 +293,7 @@ func (c *Cluster) schedulerConf(w http.ResponseWriter, r *http.Request) {
 
 // setSchedulerConf keeps the settings and acts on two of them: the bound of
 // one heartbeat, and the locality delay.
-func (c *Cluster) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		Key   string `xml:"key"`
 		Value string `xml:"value"`

@@ -35,7 +35,7 @@ type fault struct {
 
 // Inject makes later calls go wrong. Of several faults that match a call, the
 // first one injected acts.
-func (c *Cluster) Inject(f Fault) {
+func (c *Fake) Inject(f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.Times == 0 {
@@ -44,7 +44,7 @@ func (c *Cluster) Inject(f Fault) {
 	c.faults = append(c.faults, &fault{Fault: f})
 }
 
-func (c *Cluster) faultFor(r *http.Request) *fault {
+func (c *Fake) faultFor(r *http.Request) *fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.faults {
@@ -84,20 +84,20 @@ func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 
 // StaleLabel makes the next label change of a node reach the scheduler only
 // after d: until then it allocates on the old label.
-func (c *Cluster) StaleLabel(host string, d time.Duration) {
+func (c *Fake) StaleLabel(host string, d time.Duration) {
 	c.glitch(host, func(n *node) { n.stale = d })
 }
 
 // AllocateTwice makes the next allocation on a node one of two containers at
 // once, whatever the node's size, as a race of Hadoop's scheduler may.
-func (c *Cluster) AllocateTwice(host string) {
+func (c *Fake) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
 
 // GiveBack makes the master of an application give back the next containers that
 // it gets for reduces, and ask for them again: it had taken its request back just
 // before.
-func (c *Cluster) GiveBack(appID string, reduces int) {
+func (c *Fake) GiveBack(appID string, reduces int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -106,7 +106,7 @@ func (c *Cluster) GiveBack(appID string, reduces int) {
 	}
 }
 
-func (c *Cluster) glitch(host string, set func(*node)) {
+func (c *Fake) glitch(host string, set func(*node)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -117,7 +117,7 @@ func (c *Cluster) glitch(host string, set func(*node)) {
 
 // SetHA makes the ResourceManager STANDBY, INITIALIZING or ACTIVE. A standby
 // redirects to active, "http://rm2:8088", or nowhere if that is empty.
-func (c *Cluster) SetHA(state, active string) {
+func (c *Fake) SetHA(state, active string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -132,7 +132,7 @@ func (c *Cluster) SetHA(state, active string) {
 // then is active with a new id: labels, applications and priorities are kept;
 // node sizes and scheduler settings are those of the configuration again, and
 // applications come back with their masters' next heartbeats.
-func (c *Cluster) RestartRM(down, initializing time.Duration) {
+func (c *Fake) RestartRM(down, initializing time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -143,7 +143,7 @@ func (c *Cluster) RestartRM(down, initializing time.Duration) {
 	c.after(down+initializing, c.recovered)
 }
 
-func (c *Cluster) recovered() {
+func (c *Fake) recovered() {
 	c.haState, c.id = yarnclient.HAActive, c.now.UnixMilli()+1
 	c.restarts++
 	clear(c.conf)

@@ -146,7 +146,7 @@ func (a *attempt) id() string {
 
 // Submit starts a job and returns its application id. A label that the cluster
 // does not know is refused.
-func (c *Cluster) Submit(j Job) (string, error) {
+func (c *Fake) Submit(j Job) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -197,7 +197,7 @@ func (c *Cluster) Submit(j Job) (string, error) {
 
 // Resplit changes the hosts of each map's split, as a rewrite of the staged
 // job.splitmetainfo does: a master reads it when it starts.
-func (c *Cluster) Resplit(appID string, maps [][]string) error {
+func (c *Fake) Resplit(appID string, maps [][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -233,7 +233,7 @@ type Attempt struct {
 
 // Attempts is the truth about a job's attempts that got a container, in the
 // order of tasks.
-func (c *Cluster) Attempts(appID string) []Attempt {
+func (c *Fake) Attempts(appID string) []Attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()

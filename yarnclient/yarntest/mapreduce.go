@@ -10,7 +10,7 @@ import (
 
 // proxy answers for the ApplicationMasters, or redirects as the
 // ResourceManager's proxy does.
-func (c *Cluster) proxy(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 	a := c.appByID[r.PathValue("app")]
 	host := "http://" + r.Host
 	switch {
@@ -42,7 +42,7 @@ func (c *Cluster) proxy(w http.ResponseWriter, r *http.Request) {
 }
 
 // history answers for the JobHistory server, which knows ended jobs.
-func (c *Cluster) history(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
 	if path == "info" {
 		c.write(w, r, natural, "historyInfo", func(w *writer) {
@@ -62,7 +62,7 @@ func (c *Cluster) history(w http.ResponseWriter, r *http.Request) {
 
 // job answers jobs[/JOB[/tasks[/TASK[/attempts[/ATTEMPT[/state]]]]]] and the
 // counters, conf and jobattempts on the way.
-func (c *Cluster) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
+func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
 	if path[0] != "jobs" {
 		c.notFound(w, r, "path")
 		return
@@ -119,7 +119,7 @@ func (c *Cluster) job(w http.ResponseWriter, r *http.Request, path []string, his
 	}
 }
 
-func (c *Cluster) task(w http.ResponseWriter, r *http.Request, a *app, path []string) {
+func (c *Fake) task(w http.ResponseWriter, r *http.Request, a *app, path []string) {
 	t := a.byTask[path[0]]
 	if t == nil {
 		c.notFound(w, r, "task not found with id "+path[0])
@@ -320,7 +320,7 @@ func (x *attempt) write(w *writer) {
 
 // NodeManagers, told apart by the host that is asked.
 
-func (c *Cluster) withHost(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
+func (c *Fake) withHost(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := strings.Cut(r.Host, ":")
 		n := c.byID[host+":45454"]
@@ -331,7 +331,7 @@ func (c *Cluster) withHost(serve func(http.ResponseWriter, *http.Request, *node)
 	}
 }
 
-func (c *Cluster) nodeInfo(w http.ResponseWriter, r *http.Request, n *node) {
+func (c *Fake) nodeInfo(w http.ResponseWriter, r *http.Request, n *node) {
 	c.write(w, r, natural, "nodeInfo", func(w *writer) {
 		w.text("id", n.id)
 		w.text("nodeHostName", n.Host)
@@ -343,7 +343,7 @@ func (c *Cluster) nodeInfo(w http.ResponseWriter, r *http.Request, n *node) {
 	})
 }
 
-func (c *Cluster) nodeContainers(w http.ResponseWriter, r *http.Request, n *node) {
+func (c *Fake) nodeContainers(w http.ResponseWriter, r *http.Request, n *node) {
 	live := slices.DeleteFunc(slices.Clone(n.containers), func(k *container) bool { return k.ended })
 	c.write(w, r, natural, "containers", func(w *writer) {
 		w.list("container", len(live), func(i int) {

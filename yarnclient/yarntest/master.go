@@ -7,7 +7,7 @@ import (
 )
 
 // register is the moment an ApplicationMaster is up: it asks for its tasks.
-func (c *Cluster) register(a *app, attempt int) {
+func (c *Fake) register(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt || a.master == nil || a.master.ended {
 		return
 	}
@@ -29,7 +29,7 @@ func (c *Cluster) register(a *app, attempt int) {
 
 // masterBeat is a heartbeat of a master to the ResourceManager: it gets its new
 // containers, binds tasks to them, and sends what it still waits for.
-func (c *Cluster) masterBeat(a *app, attempt int) {
+func (c *Fake) masterBeat(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *Cluster) masterBeat(a *app, attempt int) {
 // bind gives tasks to containers as the MapReduce master does: first those
 // that ask without locality, then maps by node over all containers of this
 // heartbeat, then by rack, then any; always the lowest-numbered one.
-func (c *Cluster) bind(a *app, granted []*container) {
+func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
 		switch k.priority {
@@ -84,7 +84,7 @@ func (c *Cluster) bind(a *app, granted []*container) {
 	}
 }
 
-func (c *Cluster) bindMap(a *app, k *container, level string) bool {
+func (c *Fake) bindMap(a *app, k *container, level string) bool {
 	for _, t := range a.tasks {
 		if t.reduce {
 			return false
@@ -100,7 +100,7 @@ func (c *Cluster) bindMap(a *app, k *container, level string) bool {
 var levels = map[string]int{"node": 0, "rack": 1, "off": 2}
 
 // level is how far a map's split is from a node.
-func (c *Cluster) level(t *task, n *node) int {
+func (c *Fake) level(t *task, n *node) int {
 	if slices.Contains(t.hosts, n.Host) {
 		return 0
 	}
@@ -112,7 +112,7 @@ func (c *Cluster) level(t *task, n *node) int {
 	return 2
 }
 
-func (c *Cluster) start(a *app, k *container, fits func(*task) bool, locality string) {
+func (c *Fake) start(a *app, k *container, fits func(*task) bool, locality string) {
 	for _, t := range a.tasks {
 		if t.waiting && fits(t) {
 			c.startAttempt(t, k, locality)
@@ -122,7 +122,7 @@ func (c *Cluster) start(a *app, k *container, fits func(*task) bool, locality st
 	k.ended = true
 }
 
-func (c *Cluster) startAttempt(t *task, k *container, locality string) {
+func (c *Fake) startAttempt(t *task, k *container, locality string) {
 	t.waiting = false
 	x := &attempt{task: t, number: len(t.attempts), state: "STARTING", container: k, locality: locality}
 	x.run, x.fails = t.app.Run(t.kind(), t.index, x.number)
@@ -142,7 +142,7 @@ func (c *Cluster) startAttempt(t *task, k *container, locality string) {
 }
 
 // report is the end of a task's run, which its master hears at once.
-func (c *Cluster) report(x *attempt) {
+func (c *Fake) report(x *attempt) {
 	if x.ended() || x.silent {
 		return
 	}
@@ -154,7 +154,7 @@ func (c *Cluster) report(x *attempt) {
 }
 
 // endAttempt ends an attempt; the task is asked for again unless it succeeded.
-func (c *Cluster) endAttempt(x *attempt, state string) {
+func (c *Fake) endAttempt(x *attempt, state string) {
 	t, a := x.task, x.task.app
 	if x.started.IsZero() {
 		x.started = c.now
@@ -192,7 +192,7 @@ func (c *Cluster) endAttempt(x *attempt, state string) {
 }
 
 // shuffled lets the reduces that waited for the last map run on.
-func (c *Cluster) shuffled(a *app) {
+func (c *Fake) shuffled(a *app) {
 	for _, t := range a.tasks {
 		for _, x := range t.attempts {
 			if t.reduce && x.state == "RUNNING" {
@@ -203,7 +203,7 @@ func (c *Cluster) shuffled(a *app) {
 }
 
 // sendAsks replaces the pending table by what the waiting tasks need.
-func (c *Cluster) sendAsks(a *app) {
+func (c *Fake) sendAsks(a *app) {
 	clear(a.asks)
 	if !a.reducesAsked && float64(a.mapsDone) >= a.Slowstart*float64(len(a.Maps)) {
 		a.reducesAsked = true
@@ -236,7 +236,7 @@ func (c *Cluster) sendAsks(a *app) {
 
 // finish ends an application; its containers are freed with the next
 // heartbeats.
-func (c *Cluster) finish(a *app, state, final string) {
+func (c *Fake) finish(a *app, state, final string) {
 	a.state, a.final, a.finished = state, final, c.now
 	clear(a.asks)
 	for _, k := range a.live {
@@ -253,7 +253,7 @@ func (c *Cluster) finish(a *app, state, final string) {
 // KillMaster ends the running ApplicationMaster of a job: its containers go
 // with it, and the ResourceManager starts another, which keeps the maps that
 // are done.
-func (c *Cluster) KillMaster(appID string) {
+func (c *Fake) KillMaster(appID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -262,7 +262,7 @@ func (c *Cluster) KillMaster(appID string) {
 	}
 }
 
-func (c *Cluster) masterLost(a *app) {
+func (c *Fake) masterLost(a *app) {
 	if a.ended() {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 const cluster = "/ws/v1/cluster"
 
-func (c *Cluster) routes() *http.ServeMux {
+func (c *Fake) routes() *http.ServeMux {
 	m := http.NewServeMux()
 	for pattern, serve := range map[string]http.HandlerFunc{
 		"GET " + cluster + "/info":    c.info,
@@ -64,7 +64,7 @@ func (c *Cluster) routes() *http.ServeMux {
 	return m
 }
 
-func (c *Cluster) info(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) info(w http.ResponseWriter, r *http.Request) {
 	c.write(w, r, natural, "clusterInfo", func(w *writer) {
 		w.num("id", c.id)
 		w.num("startedOn", c.id)
@@ -76,7 +76,7 @@ func (c *Cluster) info(w http.ResponseWriter, r *http.Request) {
 }
 
 // property answers for one setting of whichever daemon.
-func (c *Cluster) property(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) property(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	value, set := c.cfg.Conf[name]
 	if !set {
@@ -87,14 +87,14 @@ func (c *Cluster) property(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"property": map[string]any{"key": name, "value": value, "isFinal": false, "resource": "x-site.xml"}})
 }
 
-func (c *Cluster) version() string {
+func (c *Fake) version() string {
 	if c.cfg.Typed {
 		return "3.5.0"
 	}
 	return "3.4.2"
 }
 
-func (c *Cluster) metrics(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 	var total, used, all, allUsed yarnclient.Resource
 	active, lost, containers := 0, 0, 0
 	for _, n := range c.nodes {
@@ -139,7 +139,7 @@ func (c *Cluster) metrics(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) listNodes(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) listNodes(w http.ResponseWriter, r *http.Request) {
 	var states []string
 	if s := r.URL.Query().Get("states"); s != "" {
 		states = strings.Split(strings.ToUpper(s), ",")
@@ -155,7 +155,7 @@ func (c *Cluster) listNodes(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) writeNode(w *writer, n *node) {
+func (c *Fake) writeNode(w *writer, n *node) {
 	w.text("rack", n.Rack)
 	w.text("state", n.state)
 	w.text("id", n.id)
@@ -176,7 +176,7 @@ func (c *Cluster) writeNode(w *writer, n *node) {
 	w.resource("totalResource", n.total.MemoryMB, n.total.VCores)
 }
 
-func (c *Cluster) withNode(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
+func (c *Fake) withNode(serve func(http.ResponseWriter, *http.Request, *node)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("node")
 		if !strings.Contains(id, ":") {
@@ -194,7 +194,7 @@ func (c *Cluster) withNode(serve func(http.ResponseWriter, *http.Request, *node)
 
 // setResource kills the surplus at once unless the caller sends a time of -1,
 // as Hadoop does.
-func (c *Cluster) setResource(w http.ResponseWriter, r *http.Request, n *node) {
+func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	var body struct {
 		Resource          struct{ Memory, VCores json.Number }
 		OverCommitTimeout json.Number
@@ -221,7 +221,7 @@ func (c *Cluster) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 
 // read decodes a JSON body; what is not JSON is refused, JSON of another shape
 // does nothing.
-func (c *Cluster) read(w http.ResponseWriter, r *http.Request, v any) bool {
+func (c *Fake) read(w http.ResponseWriter, r *http.Request, v any) bool {
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.refuse(w, r, http.StatusServiceUnavailable, "MessageException", "A message body reader was not found for "+kind)
 		return false
@@ -234,7 +234,7 @@ func (c *Cluster) read(w http.ResponseWriter, r *http.Request, v any) bool {
 	return true
 }
 
-func (c *Cluster) withApp(serve func(http.ResponseWriter, *http.Request, *app)) http.HandlerFunc {
+func (c *Fake) withApp(serve func(http.ResponseWriter, *http.Request, *app)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a := c.appByID[r.PathValue("app")]
 		if a == nil || !c.up() {
@@ -245,7 +245,7 @@ func (c *Cluster) withApp(serve func(http.ResponseWriter, *http.Request, *app)) 
 	}
 }
 
-func (c *Cluster) listApps(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	one := func(key, value string) bool {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
@@ -277,7 +277,7 @@ func (c *Cluster) listApps(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Cluster) writeApp(w *writer, a *app, requests bool) {
+func (c *Fake) writeApp(w *writer, a *app, requests bool) {
 	var memory, containers int64
 	if !a.hidden {
 		for _, k := range a.live {
@@ -321,7 +321,7 @@ func (c *Cluster) writeApp(w *writer, a *app, requests bool) {
 	w.set("amNodeLabelExpression", a.AMLabel)
 }
 
-func (c *Cluster) writeRequests(w *writer, a *app) {
+func (c *Fake) writeRequests(w *writer, a *app) {
 	rows := make([]ask, 0, len(a.asks))
 	for k := range a.asks {
 		rows = append(rows, k)
@@ -344,7 +344,7 @@ func (c *Cluster) writeRequests(w *writer, a *app) {
 	})
 }
 
-func (c *Cluster) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, natural, "appAttempts", func(w *writer) {
 		w.list("appAttempt", a.attemptNo, func(i int) {
 			w.num("id", int64(i+1))
@@ -373,7 +373,7 @@ func (a *app) attemptID(n int) string {
 	return "appattempt_" + a.serial + "_" + strings.Repeat("0", 6-len(itoa(n))) + itoa(n)
 }
 
-func (c *Cluster) listContainers(w http.ResponseWriter, r *http.Request, a *app) {
+func (c *Fake) listContainers(w http.ResponseWriter, r *http.Request, a *app) {
 	var live []*container
 	if r.PathValue("attempt") == a.attemptID(a.attemptNo) && !a.hidden {
 		live = a.live
@@ -398,7 +398,7 @@ func (c *Cluster) listContainers(w http.ResponseWriter, r *http.Request, a *app)
 	})
 }
 
-func (c *Cluster) scheduler(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) scheduler(w http.ResponseWriter, r *http.Request) {
 	queue := func(w *writer, path, name string) {
 		w.num("capacity", 100)
 		w.num("maxCapacity", 100)

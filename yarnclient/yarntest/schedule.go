@@ -15,7 +15,7 @@ type scratch struct {
 }
 
 // asyncRound offers every node once.
-func (c *Cluster) asyncRound() {
+func (c *Fake) asyncRound() {
 	c.after(c.cfg.Async, c.asyncRound)
 	if !c.up() {
 		return
@@ -31,7 +31,7 @@ func (c *Cluster) asyncRound() {
 	}
 }
 
-func (c *Cluster) waitingLabels() map[string]bool {
+func (c *Fake) waitingLabels() map[string]bool {
 	if c.scratch.waiting == nil {
 		c.scratch.waiting = map[string]bool{}
 	}
@@ -51,7 +51,7 @@ var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, y
 
 // allocateOn gives the node up to most containers, 0 for no bound, and returns
 // how many.
-func (c *Cluster) allocateOn(n *node, most int) int {
+func (c *Fake) allocateOn(n *node, most int) int {
 	given := 0
 	for most == 0 || given < most {
 		a, priority := c.next(n, false)
@@ -74,7 +74,7 @@ func (c *Cluster) allocateOn(n *node, most int) int {
 // next is the application and priority that the node serves next: by
 // application priority, then submission, then request priority. A request
 // that passes over the node for locality counts the opportunity.
-func (c *Cluster) next(n *node, overfull bool) (*app, int) {
+func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	order := c.scratch.order[:0]
 	for _, a := range c.apps {
 		if a.ended() || len(a.asks) == 0 {
@@ -102,7 +102,7 @@ func (c *Cluster) next(n *node, overfull bool) (*app, int) {
 	return nil, 0
 }
 
-func (c *Cluster) localEnough(n *node, a *app, priority int) bool {
+func (c *Fake) localEnough(n *node, a *app, priority int) bool {
 	if c.cfg.LocalityDelay <= 0 || priority != yarnclient.PriorityMap || a.asks[ask{priority, n.Host}] > 0 {
 		return true
 	}
@@ -125,7 +125,7 @@ func (c *Cluster) localEnough(n *node, a *app, priority int) bool {
 	return false
 }
 
-func (c *Cluster) allocate(n *node, a *app, priority int) {
+func (c *Fake) allocate(n *node, a *app, priority int) {
 	k := &container{app: a, node: n, priority: priority, memoryMB: a.memoryMB(priority), started: c.now}
 	n.used.MemoryMB += k.memoryMB
 	n.used.VCores++

@@ -17,7 +17,7 @@ import (
 // ServeHTTP answers for every daemon of the cluster; give the cluster to
 // httptest.NewServer for a test over sockets. A ResourceManager that is down
 // drops the connection there; only Transport can refuse it.
-func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := c.faultFor(r)
 	if f != nil && f.Hang && !f.Apply {
 		<-r.Context().Done()
@@ -42,7 +42,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // a caller that left does not matter
 }
 
-func (c *Cluster) answer(w http.ResponseWriter, r *http.Request) {
+func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -65,9 +65,9 @@ func (c *Cluster) answer(w http.ResponseWriter, r *http.Request) {
 // Transport reaches the cluster without sockets, whatever host is asked, so
 // that virtual time works: under testing/synctest a socket would not count as
 // waiting.
-func (c *Cluster) Transport() http.RoundTripper { return transport{c} }
+func (c *Fake) Transport() http.RoundTripper { return transport{c} }
 
-type transport struct{ c *Cluster }
+type transport struct{ c *Fake }
 
 func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if req.Body == nil {
@@ -104,7 +104,7 @@ type cutOff struct{}
 
 func (cutOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-func (c *Cluster) refuses(r *http.Request) bool {
+func (c *Fake) refuses(r *http.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.run()
@@ -126,7 +126,7 @@ func pause(req *http.Request, d time.Duration) error {
 }
 
 // write sends one answer. natural types keep their root, the others do not.
-func (c *Cluster) write(w http.ResponseWriter, r *http.Request, d dialect, root string, members func(*writer)) {
+func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root string, members func(*writer)) {
 	out := &writer{d: d}
 	kind := "application/json;charset=utf-8"
 	switch {
@@ -151,7 +151,7 @@ func (c *Cluster) write(w http.ResponseWriter, r *http.Request, d dialect, root 
 }
 
 // refuse sends a RemoteException.
-func (c *Cluster) refuse(w http.ResponseWriter, r *http.Request, status int, exception, message string) {
+func (c *Fake) refuse(w http.ResponseWriter, r *http.Request, status int, exception, message string) {
 	rec := httptest.NewRecorder()
 	c.write(rec, r, natural, "RemoteException", func(w *writer) {
 		w.text("exception", exception)
@@ -163,6 +163,6 @@ func (c *Cluster) refuse(w http.ResponseWriter, r *http.Request, status int, exc
 	_, _ = w.Write(rec.Body.Bytes())
 }
 
-func (c *Cluster) notFound(w http.ResponseWriter, r *http.Request, what string) {
+func (c *Fake) notFound(w http.ResponseWriter, r *http.Request, what string) {
 	c.refuse(w, r, http.StatusNotFound, "NotFoundException", "java.lang.Exception: "+what+" not found")
 }

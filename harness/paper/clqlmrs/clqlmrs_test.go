@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"heddle/harness/cluster"
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
+	"heddle/harness/state"
 )
 
 // TestSetUp holds the testbed to what the paper says of it.
@@ -170,11 +170,11 @@ func TestCorners(t *testing.T) {
 				}
 				for _, trial := range trials[0] {
 					maps := int64(0)
-					for level := cluster.LevelCache; level <= cluster.LevelOff; level++ {
+					for level := state.LevelCache; level <= state.LevelOff; level++ {
 						maps += trial.Maps[level]
 					}
-					if maps != int64(x.maps) || trial.Maps[cluster.LevelCache] > trial.Cached {
-						t.Errorf("%s under %s: %d maps of %d, %d cache-local of %d", name, s.label, maps, x.maps, trial.Maps[cluster.LevelCache], trial.Cached)
+					if maps != int64(x.maps) || trial.Maps[state.LevelCache] > trial.Cached {
+						t.Errorf("%s under %s: %d maps of %d, %d cache-local of %d", name, s.label, maps, x.maps, trial.Maps[state.LevelCache], trial.Cached)
 					}
 				}
 			}

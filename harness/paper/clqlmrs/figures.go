@@ -73,7 +73,7 @@ type grid struct {
 	schedulers []scheduler
 	columns    []string
 	settings   []testbed
-	trials     [][]paper.Trial // by scheduler, then setting
+	trials     [][]paper.Simulation // by scheduler, then setting
 }
 
 func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {
@@ -88,7 +88,7 @@ func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings 
 }
 
 // at are the trials of a scheduler in a setting, one a seed.
-func (g *grid) at(scheduler, setting int) []paper.Trial {
+func (g *grid) at(scheduler, setting int) []paper.Simulation {
 	return g.trials[scheduler*len(g.settings)+setting]
 }
 
@@ -148,7 +148,7 @@ func (g *grid) cachedRow(f *paper.Figure) {
 }
 
 // cachedNote says what is cached in all trials of a figure without a row for it.
-func cachedNote(trials ...[]paper.Trial) string {
+func cachedNote(trials ...[]paper.Simulation) string {
 	var all stats.Share
 	for _, s := range together(trials, paper.CachedShare) {
 		all = all.Plus(s)

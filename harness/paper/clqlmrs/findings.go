@@ -40,7 +40,7 @@ func (x environment) title() string {
 const layouts = 4
 
 // lessons are trials by scheduler, then environment, then layout.
-type lessons [][]paper.Trial
+type lessons [][]paper.Simulation
 
 func learnt(b *paper.Bench) (lessons, error) {
 	var cases []paper.Case
@@ -55,7 +55,7 @@ func learnt(b *paper.Bench) (lessons, error) {
 }
 
 // in are the trials of a scheduler in an environment, by layout.
-func (l lessons) in(scheduler, environment int) [][]paper.Trial {
+func (l lessons) in(scheduler, environment int) [][]paper.Simulation {
 	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
 
@@ -68,7 +68,7 @@ func (l lessons) seconds(scheduler, environment int) []float64 {
 }
 
 // together is the rate over several settings for each seed.
-func together(settings [][]paper.Trial, of paper.Rate) []stats.Share {
+func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	sum := make([]stats.Share, len(settings[0]))
 	for _, trials := range settings {
 		for i, x := range paper.Each(trials, of) {
@@ -79,7 +79,7 @@ func together(settings [][]paper.Trial, of paper.Rate) []stats.Share {
 }
 
 // meanSeconds is the mean time over several settings for each seed.
-func meanSeconds(settings [][]paper.Trial) []float64 {
+func meanSeconds(settings [][]paper.Simulation) []float64 {
 	sum := make([]float64, len(settings[0]))
 	for _, trials := range settings {
 		for i, x := range paper.Each(trials, paper.Seconds) {
@@ -110,7 +110,7 @@ func learning(b *paper.Bench) (*paper.Figure, error) {
 }
 
 // rateOf is a rate of trials, with its interval.
-func rateOf(trials []paper.Trial, of paper.Rate) paper.Value {
+func rateOf(trials []paper.Simulation, of paper.Rate) paper.Value {
 	return paper.ValueOf(stats.MeanShare(paper.Each(trials, of)))
 }
 
@@ -126,7 +126,7 @@ func training(b *paper.Bench) (*paper.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(name string, of []paper.Trial) {
+	add := func(name string, of []paper.Simulation) {
 		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
 			rateOf(of, paper.CacheRate), rateOf(of, paper.LocalRate), paper.ValueOf(stats.Mean(paper.Each(of, paper.Seconds))), paper.ValueOf(longer(paper.Each(t[0], paper.Seconds), paper.Each(of, paper.Seconds))),
 		}})
@@ -224,7 +224,7 @@ func actuators(b *paper.Bench) (*paper.Figure, error) {
 		f.Rows = append(f.Rows, paper.Row{Name: name, Cells: []paper.Value{
 			paper.ValueOf(stats.Mean(paper.Each(t, paper.Seconds))), paper.ValueOf(longer(paper.Each(trials[0], paper.Seconds), paper.Each(t, paper.Seconds))),
 			rateOf(t, paper.CacheRate), rateOf(t, paper.LocalRate),
-			rateOf(t, func(t *paper.Trial) stats.Share {
+			rateOf(t, func(t *paper.Simulation) stats.Share {
 				d := t.Decisions
 				return stats.Share{Part: int64(d.AsExpected), Of: int64(d.AsExpected + d.Otherwise + d.Unused)}
 			}),

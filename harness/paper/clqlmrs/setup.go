@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 
-	"heddle/harness/cluster"
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
+	"heddle/harness/state"
 )
 
 // testbed is the paper's cluster with jobs of one application, or of all five at
@@ -58,15 +58,15 @@ var applications = []application{
 	{"aggregation", "Aggregation", 0.1, 50, 30, 0.2},
 }
 
-var container = cluster.Resource{MemoryMB: 1024, VCores: 1}
+var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
 // nodes are n in two racks, odd and even ones.
 func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
-	list, racks := make([]sim.Node, n), make([]cluster.RackID, n)
+	list, racks := make([]sim.Node, n), make([]state.RackID, n)
 	for i := range list {
 		list[i] = of(i)
 		list[i].Name, list[i].Rack = fmt.Sprintf("dn%d", i+1), []string{"odd", "even"}[i%2]
-		racks[i] = cluster.RackID(i % 2)
+		racks[i] = state.RackID(i % 2)
 	}
 	return list, place.New(racks)
 }
@@ -110,7 +110,7 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c.Cluster.Nodes, topology = nodes(len(ramGB), func(i int) sim.Node {
 		slots := max(1, int32(math.Floor(ramGB[i]/x.containerGB)))
 		return sim.Node{
-			Capacity: cluster.Resource{MemoryMB: slots * container.MemoryMB, VCores: slots}, Cores: cores,
+			Capacity: state.Resource{MemoryMB: slots * container.MemoryMB, VCores: slots}, Cores: cores,
 			DiskBytesPerSec: x.diskMBs * 1e6, LinkBytesPerSec: x.linkMbit * 1e6 / 8, MemoryBytesPerSec: 2e9,
 		}
 	})
@@ -142,7 +142,7 @@ func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks"
 func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
 	for i := range jobs {
 		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
-		j.Cached = cluster.Hosts{}
+		j.Cached = state.Hosts{}
 		if cache.File(&j.Cached, blocksOf(seed, i).At(1), &j.Replicas, x.blockMiB<<20, place.Directive{Blocks: want, Copies: 1}) < want {
 			return false
 		}
@@ -162,7 +162,7 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	j.ReduceWork = []sim.Work{{
 		OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10,
 	}}
-	topology.File(&j.Replicas, key.At(0), x.maps, cluster.None, replication)
+	topology.File(&j.Replicas, key.At(0), x.maps, state.None, replication)
 	return j
 }
 
@@ -198,11 +198,11 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 }
 
 // shuffled is the numbers below n in a drawn order.
-func shuffled(key draw.Key, n int) []cluster.NodeID {
-	list := make([]cluster.NodeID, n)
+func shuffled(key draw.Key, n int) []state.NodeID {
+	list := make([]state.NodeID, n)
 	for i := range list {
 		k := key.At(uint64(i)).Below(i + 1)
-		list[i], list[k] = list[k], cluster.NodeID(i)
+		list[i], list[k] = list[k], state.NodeID(i)
 	}
 	return list
 }

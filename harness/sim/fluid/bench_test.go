@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // BenchmarkTransfer is a read from start to end among two running per node: with
@@ -28,11 +28,11 @@ func BenchmarkTransfer(b *testing.B) {
 }
 
 func reads(b *testing.B, s *System, running int, local, rack float64) {
-	type pair struct{ from, to cluster.NodeID } // drawn before, not to be measured
+	type pair struct{ from, to state.NodeID } // drawn before, not to be measured
 	pairs := make([]pair, 1<<16)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range pairs {
-		to := cluster.NodeID(rng.IntN(len(s.rackOf)))
+		to := state.NodeID(rng.IntN(len(s.rackOf)))
 		pairs[i] = pair{source(rng, s, to, local, rack), to}
 	}
 	i, now := 0, int64(0)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // The tolerance: over the flows of a case durations are off by at most these
@@ -73,7 +73,7 @@ func durations(t *testing.T, s *System, rng *rand.Rand, reads, slots int, gapMs,
 	type read struct {
 		start, end int64
 		ref        *exactFlow
-		to         cluster.NodeID
+		to         state.NodeID
 	}
 	var all []read
 	e := newExact(s)
@@ -82,7 +82,7 @@ func durations(t *testing.T, s *System, rng *rand.Rand, reads, slots int, gapMs,
 	for at := 0.0; len(all) < reads || running > 0; {
 		if now := int64(at); len(all) < reads && now < s.Next() {
 			at += rng.ExpFloat64() * gapMs
-			to := cluster.NodeID(rng.IntN(len(busy)))
+			to := state.NodeID(rng.IntN(len(busy)))
 			if busy[to] == slots {
 				continue
 			}
@@ -116,13 +116,13 @@ func durations(t *testing.T, s *System, rng *rand.Rand, reads, slots int, gapMs,
 }
 
 // source is where a read is from: the node itself, one in its rack, or another.
-func source(rng *rand.Rand, s *System, to cluster.NodeID, local, rack float64) cluster.NodeID {
+func source(rng *rand.Rand, s *System, to state.NodeID, local, rack float64) state.NodeID {
 	p := rng.Float64()
 	if p < local {
 		return to
 	}
 	for {
-		from := cluster.NodeID(rng.IntN(len(s.rackOf)))
+		from := state.NodeID(rng.IntN(len(s.rackOf)))
 		if (s.rackOf[from] == s.rackOf[to]) == (p < local+rack) {
 			return from
 		}
@@ -131,9 +131,9 @@ func source(rng *rand.Rand, s *System, to cluster.NodeID, local, rack float64) c
 
 // racked is a system of nodes in racks, all with the same rates.
 func racked(nodes, perRack int, disk, link, uplink int64) *System {
-	racks := make([]cluster.RackID, nodes)
+	racks := make([]state.RackID, nodes)
 	for n := range racks {
-		racks[n] = cluster.RackID(n / perRack)
+		racks[n] = state.RackID(n / perRack)
 	}
 	s := New(racks)
 	for n := range int32(nodes) {

@@ -53,7 +53,7 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // Flow is a running transfer or computation. Its number is used again when it
@@ -87,21 +87,21 @@ const (
 // System is resources and what passes them. A new one has no limits. Times that
 // its methods are given never go back, and do not pass Next.
 type System struct {
-	rackOf []cluster.RackID
+	rackOf []state.RackID
 	first  [kinds + 1]uint32 // of each kind in all
 	all    []resource
 	flows  []flow
 	spare  []uint32 // flows
 	seq    uint32   // of the next flow
-	wheel  wheel
+	wheel  endings
 	due    queue   // resources whose flows must be looked at again
 	ended  []ended // flows to be popped, in order
 	popped int     // of them
 }
 
 // New is a system for nodes whose racks are given.
-func New(rackOf []cluster.RackID) *System {
-	racks := cluster.RackID(0)
+func New(rackOf []state.RackID) *System {
+	racks := state.RackID(0)
 	for _, r := range rackOf {
 		racks = max(racks, r+1)
 	}
@@ -152,7 +152,7 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 
 // Read starts a read of a block's replica, or of its cached copy, on node from
 // by node to.
-func (s *System) Read(now int64, from, to cluster.NodeID, cached bool, bytes int64, tag uint32) Flow {
+func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	source := Disk
 	if cached {
@@ -164,7 +164,7 @@ func (s *System) Read(now int64, from, to cluster.NodeID, cached bool, bytes int
 }
 
 // Write starts a write by node from to the disk of node to.
-func (s *System) Write(now int64, from, to cluster.NodeID, bytes int64, tag uint32) Flow {
+func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.link(f, from, to)
 	s.pass(f, Disk, int32(to))
@@ -174,7 +174,7 @@ func (s *System) Write(now int64, from, to cluster.NodeID, bytes int64, tag uint
 // Fetch starts a reducer's copying of map outputs from the nodes of one rack,
 // streams at a time: it weighs as much as so many flows. What the sources' own
 // links and disks allow is left out.
-func (s *System) Fetch(now int64, from cluster.RackID, to cluster.NodeID, streams int32, bytes int64, tag uint32) Flow {
+func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, max(1, streams))
 	if rack := s.rackOf[to]; rack != from {
 		s.pass(f, UplinkOut, int32(from))
@@ -185,7 +185,7 @@ func (s *System) Fetch(now int64, from cluster.RackID, to cluster.NodeID, stream
 }
 
 // Compute starts a computation of so many microseconds of one core.
-func (s *System) Compute(now int64, n cluster.NodeID, coreUs int64, tag uint32) Flow {
+func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.pass(f, Cores, int32(n))
 	s.pass(f, Host, 0)
@@ -246,7 +246,7 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 // id is a resource's index in all.
 func (s *System) id(k Kind, i int32) uint32 { return s.first[k] + uint32(i) }
 
-func (s *System) link(f *flow, from, to cluster.NodeID) {
+func (s *System) link(f *flow, from, to state.NodeID) {
 	if from == to {
 		return
 	}

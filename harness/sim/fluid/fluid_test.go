@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 const mb = 1_000_000
@@ -102,7 +102,7 @@ func TestClosedForms(t *testing.T) {
 		{"one machine under all nodes", func(s *System) {
 			s.SetRate(0, Host, 0, 2e6, 1e6)
 			for i := range uint32(8) {
-				s.Compute(0, cluster.NodeID(i/2), 1e6, i)
+				s.Compute(0, state.NodeID(i/2), 1e6, i)
 			}
 		}, []end{{0, 4000}, {1, 4000}, {2, 4000}, {3, 4000}, {4, 4000}, {5, 4000}, {6, 4000}, {7, 4000}}},
 		{"longer than the wheel", func(s *System) { s.Read(0, 0, 0, false, 80_000*mb, 1) }, []end{{1, 1000_000}}},
@@ -159,7 +159,7 @@ func TestClosedForms(t *testing.T) {
 
 // TestNothingLimits is what costs nothing.
 func TestNothingLimits(t *testing.T) {
-	s := New(make([]cluster.RackID, 2))
+	s := New(make([]state.RackID, 2))
 	s.SetRate(0, Disk, 0, 80*mb, 0)
 	for name, f := range map[string]Flow{
 		"a read without a limit":  s.Read(0, 1, 1, false, 100*mb, 1),
@@ -237,7 +237,7 @@ func digest(s *System, seed uint64, flows int) uint64 {
 				break
 			}
 		}
-		from, to := cluster.NodeID(rng.IntN(nodes)), cluster.NodeID(rng.IntN(nodes))
+		from, to := state.NodeID(rng.IntN(nodes)), state.NodeID(rng.IntN(nodes))
 		f := Ended
 		switch rng.IntN(8) {
 		case 0:
@@ -309,7 +309,7 @@ func TestNoAllocation(t *testing.T) {
 				}
 			}
 			now += 3
-			to := cluster.NodeID(rng.IntN(40))
+			to := state.NodeID(rng.IntN(40))
 			s.Read(now, source(rng, s, to, .5, .2), to, false, 32*mb, i)
 		}
 	}

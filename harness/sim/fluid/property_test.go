@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
+	"heddle/harness/state"
 )
 
 // TestProperties: whatever is started, cancelled and changed, every flow ends
@@ -68,11 +68,11 @@ func TestProperties(t *testing.T) {
 				continue
 			}
 			bytes := rapid.Int64Range(1, 200*mb).Draw(t, "bytes")
-			to := cluster.NodeID(node.Draw(t, "to"))
+			to := state.NodeID(node.Draw(t, "to"))
 			tag := uint32(len(all))
 			var id Flow
 			if streams := rapid.Int32Range(0, 3).Draw(t, "streams"); streams == 0 {
-				id = s.Read(now, cluster.NodeID(node.Draw(t, "from")), to, false, bytes, tag)
+				id = s.Read(now, state.NodeID(node.Draw(t, "from")), to, false, bytes, tag)
 			} else {
 				id = s.Fetch(now, s.rackOf[node.Draw(t, "from")], to, streams, bytes, tag)
 			}

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // Cache is the memory that DataNodes have for cached copies, as directives fill
@@ -22,10 +22,10 @@ func NewCache(size []int64) *Cache {
 }
 
 // Room is how many bytes a node has left.
-func (c *Cache) Room(n cluster.NodeID) int64 { return c.room[n] }
+func (c *Cache) Room(n state.NodeID) int64 { return c.room[n] }
 
 // Free gives back the room of one copy.
-func (c *Cache) Free(n cluster.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
+func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
 
 // Directive is how much of a file HDFS is told to cache.
 type Directive struct {
@@ -44,13 +44,13 @@ type Directive struct {
 // one. Which of the replicas is drawn in proportion to the free shares of the
 // nodes' caches, as the NameNode does it (CacheReplicationMonitor of Hadoop 3.4),
 // which knows them later than here.
-func (c *Cache) File(cached *cluster.Hosts, key draw.Key, replicas *cluster.Hosts, blockBytes int64, d Directive) int {
+func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, blockBytes int64, d Directive) int {
 	order := make([]int, len(replicas.Ends))
 	for b := range order {
 		order[b] = b
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(spread(key, a), spread(key, b)) })
-	copies := make([][]cluster.NodeID, len(order))
+	copies := make([][]state.NodeID, len(order))
 	blocks := 0
 	for _, b := range order {
 		if blocks >= d.Blocks {
@@ -79,7 +79,7 @@ func spread(key draw.Key, b int) float64 {
 }
 
 // block appends to to the nodes, of those with replicas, that cache a block.
-func (c *Cache) block(to []cluster.NodeID, key draw.Key, replicas []cluster.NodeID, bytes int64, copies int) []cluster.NodeID {
+func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {
 		total := uint64(0)
@@ -105,7 +105,7 @@ func (c *Cache) block(to []cluster.NodeID, key draw.Key, replicas []cluster.Node
 
 // chance is in proportion to the free share of a node's cache; 0 if it has the
 // block already or no room for it.
-func (c *Cache) chance(have []cluster.NodeID, n cluster.NodeID, bytes int64) uint64 {
+func (c *Cache) chance(have []state.NodeID, n state.NodeID, bytes int64) uint64 {
 	room, size := c.room[n], c.size[n]
 	if room < bytes || size <= 0 {
 		return 0

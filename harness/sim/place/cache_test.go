@@ -7,16 +7,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 func TestDirective(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(1, 12).Draw(t, "nodes")
-		rackOf := make([]cluster.RackID, nodes)
+		rackOf := make([]state.RackID, nodes)
 		for n := range rackOf {
-			rackOf[n] = cluster.RackID(n % 3)
+			rackOf[n] = state.RackID(n % 3)
 		}
 		blocks := rapid.IntRange(0, 300).Draw(t, "blocks")
 		size := rapid.Int64Range(0, 100).Draw(t, "size")
@@ -24,8 +24,8 @@ func TestDirective(t *testing.T) {
 		told := rapid.IntRange(0, blocks).Draw(t, "told")
 		copies := rapid.IntRange(1, 3).Draw(t, "copies")
 		key := draw.Key(rapid.Uint64().Draw(t, "key"))
-		var replicas, cached cluster.Hosts
-		New(rackOf).File(&replicas, key.At(1), blocks, cluster.None, 3)
+		var replicas, cached state.Hosts
+		New(rackOf).File(&replicas, key.At(1), blocks, state.None, 3)
 		c := NewCache(slices.Repeat([]int64{size}, nodes))
 		said := c.File(&cached, key, &replicas, bytes, Directive{told, copies})
 		if len(cached.Ends) != blocks {
@@ -52,8 +52,8 @@ func TestDirective(t *testing.T) {
 			}
 		}
 		for n, u := range used {
-			if u > size || c.Room(cluster.NodeID(n)) != size-u {
-				t.Errorf("node %d holds %d of %d and says it has %d left", n, u, size, c.Room(cluster.NodeID(n)))
+			if u > size || c.Room(state.NodeID(n)) != size-u {
+				t.Errorf("node %d holds %d of %d and says it has %d left", n, u, size, c.Room(state.NodeID(n)))
 			}
 		}
 		if some != said || some > told {
@@ -75,8 +75,8 @@ func TestDirective(t *testing.T) {
 // TestLargerDirective has the blocks of the smaller one.
 func TestLargerDirective(t *testing.T) {
 	top := racks(4, 4)
-	var replicas, little, much cluster.Hosts
-	top.File(&replicas, 5, 200, cluster.None, 2)
+	var replicas, little, much state.Hosts
+	top.File(&replicas, 5, 200, state.None, 2)
 	NewCache(slices.Repeat([]int64{1000}, 8)).File(&little, 6, &replicas, 1, Directive{60, 1})
 	NewCache(slices.Repeat([]int64{1000}, 8)).File(&much, 6, &replicas, 1, Directive{120, 1})
 	for b := range 200 {
@@ -89,13 +89,13 @@ func TestLargerDirective(t *testing.T) {
 // TestFreeShares: of two replicas the one on the emptier cache is taken more
 // often, in proportion.
 func TestFreeShares(t *testing.T) {
-	replicas := cluster.Hosts{}
+	replicas := state.Hosts{}
 	replicas.Add(0, 1)
 	on := [2]int{}
 	for i := range uint64(10_000) {
 		c := NewCache([]int64{1000, 1000})
 		c.room[0] = 250
-		var cached cluster.Hosts
+		var cached state.Hosts
 		c.File(&cached, draw.Key(0).At(i), &replicas, 1, Directive{1, 1})
 		on[cached.Nodes[0]]++
 	}
@@ -106,9 +106,9 @@ func TestFreeShares(t *testing.T) {
 
 func TestFree(t *testing.T) {
 	c := NewCache([]int64{10})
-	replicas := cluster.Hosts{}
+	replicas := state.Hosts{}
 	replicas.Add(0)
-	var cached cluster.Hosts
+	var cached state.Hosts
 	for range 2 {
 		c.File(&cached, 1, &replicas, 8, Directive{1, 1})
 	}
@@ -119,7 +119,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-func of(h *cluster.Hosts, b int) []cluster.NodeID {
+func of(h *state.Hosts, b int) []state.NodeID {
 	start := int32(0)
 	if b > 0 {
 		start = h.Ends[b-1]
@@ -135,7 +135,7 @@ type held struct {
 	bytes int64
 }
 
-func (l naive) read(n cluster.NodeID, block uint64, bytes, size int64) (hit bool, evicted []uint64) {
+func (l naive) read(n state.NodeID, block uint64, bytes, size int64) (hit bool, evicted []uint64) {
 	i := slices.IndexFunc(l[n], func(h held) bool { return h.block == block })
 	if i >= 0 {
 		h := l[n][i]
@@ -165,7 +165,7 @@ func TestLRU(t *testing.T) {
 		size := rapid.Int64Range(0, 400).Draw(t, "size")
 		l, want := NewLRU(slices.Repeat([]int64{size}, nodes)), make(naive, nodes)
 		for range rapid.IntRange(0, 400).Draw(t, "reads") {
-			n := cluster.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "node"))
+			n := state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "node"))
 			if rapid.IntRange(0, 60).Draw(t, "lose") == 0 {
 				l.Lose(n)
 				want[n] = nil
@@ -194,7 +194,7 @@ func BenchmarkLRU(b *testing.B) {
 	key := draw.Stream(1, "reads")
 	read := func(i int) {
 		k := key.At(uint64(i))
-		_, evicted = l.Read(cluster.NodeID(k.Below(nodes)), uint64(k.At(0).Below(200)), 1<<27, evicted[:0])
+		_, evicted = l.Read(state.NodeID(k.Below(nodes)), uint64(k.At(0).Below(200)), 1<<27, evicted[:0])
 	}
 	for i := range 100 * nodes {
 		read(i)

@@ -1,8 +1,8 @@
 package place
 
 import (
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // LRU is a cache on each node that follows what is read: a block that a node
@@ -27,7 +27,7 @@ type LRU struct {
 type copied struct {
 	block        uint64
 	bytes        int64
-	node         cluster.NodeID
+	node         state.NodeID
 	newer, older uint32
 }
 
@@ -52,12 +52,12 @@ func (l *LRU) Reset() {
 }
 
 // Has says whether a node has a block in memory.
-func (l *LRU) Has(n cluster.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
+func (l *LRU) Has(n state.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
 
 // Read says that node n, which has a replica of it, has read a block. It says
 // whether the block was in memory, and appends to evicted the blocks that had to
 // go for it. A block larger than the cache leaves it as it is.
-func (l *LRU) Read(n cluster.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
+func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
 	if i := l.table[l.find(n, block)]; i != 0 {
 		l.unlink(i)
 		l.link(i)
@@ -89,7 +89,7 @@ func (l *LRU) Read(n cluster.NodeID, block uint64, bytes int64, evicted []uint64
 }
 
 // Lose drops all copies of a node.
-func (l *LRU) Lose(n cluster.NodeID) {
+func (l *LRU) Lose(n state.NodeID) {
 	for l.older[n] != 0 {
 		l.drop(l.older[n])
 	}
@@ -132,12 +132,12 @@ func (l *LRU) unlink(i uint32) {
 
 // The table has open addresses, one after the other, at most half of them used.
 
-func (l *LRU) home(n cluster.NodeID, block uint64) int {
+func (l *LRU) home(n state.NodeID, block uint64) int {
 	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
 }
 
 // find is where a block of a node is in the table, or where it would be put.
-func (l *LRU) find(n cluster.NodeID, block uint64) int {
+func (l *LRU) find(n state.NodeID, block uint64) int {
 	at := l.home(n, block)
 	for l.table[at] != 0 {
 		if x := &l.all[l.table[at]]; x.block == block && x.node == n {

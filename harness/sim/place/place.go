@@ -9,28 +9,28 @@ package place
 import (
 	"slices"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // Topology is which node is in which rack.
 type Topology struct {
-	nodes []cluster.NodeID // rack by rack
-	where []where          // by node
-	first []int32          // by rack, its first index in nodes; then their number
-	racks int              // that have a node
+	nodes []state.NodeID // rack by rack
+	where []where        // by node
+	first []int32        // by rack, its first index in nodes; then their number
+	racks int            // that have a node
 }
 
 // where is a node's rack and its index in nodes.
 type where struct {
-	rack cluster.RackID
+	rack state.RackID
 	at   int32
 }
 
 // New is the topology of nodes whose racks are given.
-func New(rackOf []cluster.RackID) *Topology {
-	t := &Topology{nodes: make([]cluster.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
-	last := cluster.RackID(-1)
+func New(rackOf []state.RackID) *Topology {
+	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
+	last := state.RackID(-1)
 	for _, r := range rackOf {
 		last = max(last, r)
 	}
@@ -46,7 +46,7 @@ func New(rackOf []cluster.RackID) *Topology {
 	}
 	next := slices.Clone(t.first)
 	for n, r := range rackOf {
-		t.nodes[next[r]], t.where[n] = cluster.NodeID(n), where{r, next[r]}
+		t.nodes[next[r]], t.where[n] = state.NodeID(n), where{r, next[r]}
 		next[r]++
 	}
 	return t
@@ -55,7 +55,7 @@ func New(rackOf []cluster.RackID) *Topology {
 // File adds to h the replicas of a file's blocks. The key names the file, so
 // block i is where it is whatever else is placed; a longer file begins like a
 // shorter one. The writer is a node, or None for a client outside the cluster.
-func (t *Topology) File(h *cluster.Hosts, key draw.Key, blocks int, writer cluster.NodeID, replication int) {
+func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.NodeID, replication int) {
 	h.Nodes = slices.Grow(h.Nodes, blocks*replication)
 	h.Ends = slices.Grow(h.Ends, blocks)
 	for b := range blocks {
@@ -75,13 +75,13 @@ func (t *Topology) File(h *cluster.Hosts, key draw.Key, blocks int, writer clust
 //
 // Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
 // getMaxNodesPerRack.
-func (t *Topology) Block(to []cluster.NodeID, key draw.Key, writer cluster.NodeID, replication int) []cluster.NodeID {
+func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, replication int) []state.NodeID {
 	replication = min(replication, len(t.nodes))
 	if replication < 1 {
 		return to
 	}
 	first := writer
-	if first == cluster.None {
+	if first == state.None {
 		first = t.nodes[key.Below(len(t.nodes))]
 	}
 	to = append(to, first)
@@ -90,16 +90,16 @@ func (t *Topology) Block(to []cluster.NodeID, key draw.Key, writer cluster.NodeI
 	}
 	begin := len(to) - 1
 	second := t.outside(t.where[first].rack, key.At(1))
-	if second == cluster.None {
+	if second == state.None {
 		return t.anywhere(to, begin, key, replication) // one rack
 	}
 	to = append(to, second)
 	if replication == 2 {
 		return to
 	}
-	if third := t.beside(second, key.At(2)); third != cluster.None {
+	if third := t.beside(second, key.At(2)); third != state.None {
 		to = append(to, third)
-	} else if third = t.beside(first, key.At(2)); third != cluster.None {
+	} else if third = t.beside(first, key.At(2)); third != state.None {
 		to = append(to, third)
 	}
 	if len(to)-begin < replication {
@@ -109,11 +109,11 @@ func (t *Topology) Block(to []cluster.NodeID, key draw.Key, writer cluster.NodeI
 }
 
 // outside is a node in another rack, None if there is none.
-func (t *Topology) outside(rack cluster.RackID, key draw.Key) cluster.NodeID {
+func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	from, to := t.first[rack], t.first[rack+1]
 	others := len(t.nodes) - int(to-from)
 	if others == 0 {
-		return cluster.None
+		return state.None
 	}
 	i := int32(key.Below(others))
 	if i >= from {
@@ -123,11 +123,11 @@ func (t *Topology) outside(rack cluster.RackID, key draw.Key) cluster.NodeID {
 }
 
 // beside is another node of n's rack, None if there is none.
-func (t *Topology) beside(n cluster.NodeID, key draw.Key) cluster.NodeID {
+func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	own := t.where[n]
 	from, to := t.first[own.rack], t.first[own.rack+1]
 	if to-from == 1 {
-		return cluster.None
+		return state.None
 	}
 	i := from + int32(key.Below(int(to-from-1)))
 	if i >= own.at {
@@ -137,18 +137,18 @@ func (t *Topology) beside(n cluster.NodeID, key draw.Key) cluster.NodeID {
 }
 
 // anywhere fills up to replication nodes from to[begin], within the bound.
-func (t *Topology) anywhere(to []cluster.NodeID, begin int, key draw.Key, replication int) []cluster.NodeID {
+func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replication int) []state.NodeID {
 	bound := t.perRack(replication)
 	for r := len(to) - begin; r < replication; r++ {
 		from := key.At(uint64(r))
-		n := cluster.NodeID(cluster.None)
+		n := state.NodeID(state.None)
 		for try := range uint64(tries) {
 			if x := t.nodes[from.At(try).Below(len(t.nodes))]; t.allowed(to[begin:], x, bound) {
 				n = x
 				break
 			}
 		}
-		if n == cluster.None { // few are allowed: go through all from one on
+		if n == state.None { // few are allowed: go through all from one on
 			start := from.Below(len(t.nodes))
 			for i := range t.nodes {
 				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
@@ -157,7 +157,7 @@ func (t *Topology) anywhere(to []cluster.NodeID, begin int, key draw.Key, replic
 				}
 			}
 		}
-		if n == cluster.None {
+		if n == state.None {
 			break
 		}
 		to = append(to, n)
@@ -179,7 +179,7 @@ func (t *Topology) perRack(replication int) int {
 	return bound
 }
 
-func (t *Topology) allowed(have []cluster.NodeID, n cluster.NodeID, bound int) bool {
+func (t *Topology) allowed(have []state.NodeID, n state.NodeID, bound int) bool {
 	inRack, rack := 0, t.where[n].rack
 	for _, x := range have {
 		if x == n {

@@ -7,20 +7,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"heddle/harness/cluster"
 	"heddle/harness/sim/draw"
+	"heddle/harness/state"
 )
 
 // racks is a topology of racks of these sizes, the nodes dealt out in turn.
 func racks(sizes ...int) *Topology {
-	var rackOf []cluster.RackID
+	var rackOf []state.RackID
 	for left := true; left; {
 		left = false
 		for r := range sizes {
 			if sizes[r] > 0 {
 				sizes[r]--
 				left = true
-				rackOf = append(rackOf, cluster.RackID(r))
+				rackOf = append(rackOf, state.RackID(r))
 			}
 		}
 	}
@@ -30,22 +30,22 @@ func racks(sizes ...int) *Topology {
 // TestRules holds every block against the rules, on topologies of any shape.
 func TestRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rackOf := rapid.SliceOfN(rapid.Map(rapid.Int32Range(0, 5), func(r int32) cluster.RackID { return cluster.RackID(r) }), 1, 30).Draw(t, "racks")
+		rackOf := rapid.SliceOfN(rapid.Map(rapid.Int32Range(0, 5), func(r int32) state.RackID { return state.RackID(r) }), 1, 30).Draw(t, "racks")
 		top := New(rackOf)
-		size := map[cluster.RackID]int{}
+		size := map[state.RackID]int{}
 		for _, r := range rackOf {
 			size[r]++
 		}
 		replication := rapid.IntRange(1, 10).Draw(t, "replication")
-		writer := cluster.NodeID(rapid.IntRange(-1, len(rackOf)-1).Draw(t, "writer"))
+		writer := state.NodeID(rapid.IntRange(-1, len(rackOf)-1).Draw(t, "writer"))
 		key := draw.Key(rapid.Uint64().Draw(t, "key"))
-		got := top.Block([]cluster.NodeID{7}, key, writer, replication)
+		got := top.Block([]state.NodeID{7}, key, writer, replication)
 		if got[0] != 7 {
 			t.Fatalf("what was there is gone: %v", got)
 		}
 		got = got[1:]
-		in := func(i int) cluster.RackID { return rackOf[got[i]] }
-		if writer != cluster.None && got[0] != writer {
+		in := func(i int) state.RackID { return rackOf[got[i]] }
+		if writer != state.None && got[0] != writer {
 			t.Errorf("the first is on %d, not on the writer %d", got[0], writer)
 		}
 		sorted := slices.Sorted(slices.Values(got))
@@ -71,7 +71,7 @@ func TestRules(t *testing.T) {
 				bound--
 			}
 		}
-		count := map[cluster.RackID]int{}
+		count := map[state.RackID]int{}
 		for i := range got {
 			count[in(i)]++
 		}
@@ -93,9 +93,9 @@ func TestRules(t *testing.T) {
 func TestEven(t *testing.T) {
 	top := racks(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
 	for _, replication := range []int{1, 2, 3, 5} {
-		var h cluster.Hosts
+		var h state.Hosts
 		const blocks = 20_000
-		top.File(&h, draw.Stream(3, "replicas"), blocks, cluster.None, replication)
+		top.File(&h, draw.Stream(3, "replicas"), blocks, state.None, replication)
 		counts := make([]float64, 100)
 		for _, n := range h.Nodes {
 			counts[n]++
@@ -113,10 +113,10 @@ func TestEven(t *testing.T) {
 // TestFileKeepsItsBlocks: a block does not depend on how many others there are.
 func TestFileKeepsItsBlocks(t *testing.T) {
 	top := racks(5, 5, 2)
-	var short, long cluster.Hosts
+	var short, long state.Hosts
 	key := draw.Stream(1, "replicas").At(4)
-	top.File(&short, key, 10, cluster.None, 3)
-	top.File(&long, key, 100, cluster.None, 3)
+	top.File(&short, key, 10, state.None, 3)
+	top.File(&long, key, 100, state.None, 3)
 	if !slices.Equal(short.Nodes, long.Nodes[:30]) || !slices.Equal(short.Ends, long.Ends[:10]) {
 		t.Errorf("blocks of the short file on %v, of the long one on %v", short.Nodes, long.Nodes[:30])
 	}
@@ -124,12 +124,12 @@ func TestFileKeepsItsBlocks(t *testing.T) {
 
 // TestDigest has where blocks are on every machine.
 func TestDigest(t *testing.T) {
-	var h cluster.Hosts
+	var h state.Hosts
 	top := racks(7, 7, 3, 1)
 	for r := 1; r <= 6; r++ {
-		top.File(&h, draw.Stream(9, "replicas").At(uint64(r)), 1000, cluster.NodeID(r-2), r)
+		top.File(&h, draw.Stream(9, "replicas").At(uint64(r)), 1000, state.NodeID(r-2), r)
 	}
-	cached := cluster.Hosts{}
+	cached := state.Hosts{}
 	c := NewCache(slices.Repeat([]int64{1 << 30}, 18))
 	c.File(&cached, draw.Stream(9, "cache"), &h, 1<<20, Directive{len(h.Ends) / 2, 2})
 	sum := fnv.New64a()
@@ -143,10 +143,10 @@ func TestDigest(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	top := racks(40, 40, 40)
-	var h cluster.Hosts
+	var h state.Hosts
 	if n := testing.AllocsPerRun(10, func() {
 		h.Reset()
-		top.File(&h, 1, 1000, cluster.None, 3)
+		top.File(&h, 1, 1000, state.None, 3)
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -155,16 +155,16 @@ func TestNoAllocation(t *testing.T) {
 func BenchmarkFile(b *testing.B) {
 	for _, replication := range []int{1, 2, 3, 4} {
 		b.Run("replication="+string(rune('0'+replication)), func(b *testing.B) {
-			rackOf := make([]cluster.RackID, 10_000)
+			rackOf := make([]state.RackID, 10_000)
 			for n := range rackOf {
-				rackOf[n] = cluster.RackID(n / 40)
+				rackOf[n] = state.RackID(n / 40)
 			}
 			top := New(rackOf)
-			var h cluster.Hosts
+			var h state.Hosts
 			b.ReportAllocs()
 			for i := 0; i < b.N; i += 1000 {
 				h.Reset()
-				top.File(&h, draw.Key(i), 1000, cluster.None, replication)
+				top.File(&h, draw.Key(i), 1000, state.None, replication)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*replication), "ns/replica")
 		})

@@ -1,0 +1,159 @@
+// Package clients turns a cluster file into clients of what it names: the
+// ResourceManager, the history server, the NameNode and the agents. Nothing is
+// connected before it is asked something. [Clients.Answers] says whether all
+// daemons answer at all; what is missing on a cluster is doctor's question.
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/collectors/node/agent"
+	"heddle/harness/config"
+	"heddle/yarnclient"
+)
+
+// Clients holds clients of one cluster. Each is safe for use by many
+// goroutines.
+type Clients struct {
+	Config  *config.Cluster
+	RM      *yarnclient.RM
+	History *yarnclient.History
+	HDFS    *hdfs.Client
+	// Agents are in the order of the cluster file.
+	Agents []Agent
+}
+
+// Agent is the client of one node's agent.
+type Agent struct {
+	Node string
+	*agent.Client
+}
+
+// To makes the clients. It fails on a cluster file that names something
+// unusable, such as an agent whose token file cannot be read.
+func To(c *config.Cluster) (*Clients, error) {
+	dial := c.DialContext()
+	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
+	if err != nil {
+		return nil, err
+	}
+	history, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User, DialContext: dial})
+	if err != nil {
+		return nil, err
+	}
+	namenode, err := hdfs.New(hdfs.Options{NameNodes: c.NameNodes, User: c.User, DialContext: dial})
+	if err != nil {
+		return nil, err
+	}
+	cluster := &Clients{Config: c, RM: rm, History: history, HDFS: namenode}
+	for _, a := range c.Agents {
+		client, err := agent.NewClient(agent.ClientOptions{URL: a.URL, TokenFile: a.TokenFile, CAFile: a.CAFile, DialContext: dial})
+		if err != nil {
+			return nil, fmt.Errorf("agent of %s: %w", a.Node, err)
+		}
+		cluster.Agents = append(cluster.Agents, Agent{a.Node, client})
+	}
+	return cluster, nil
+}
+
+// firstContact is how long a daemon may take to say what it is.
+const firstContact = 8 * time.Second
+
+// Answers asks each daemon what it is, all at once, and returns the Hadoop
+// version. The error, an ErrUnable, names each daemon that does not answer, is
+// something else, or is not active.
+func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, firstContact, fmt.Errorf("no whole answer within %v", firstContact))
+	defer cancel()
+	var failed [3]error
+	var asked sync.WaitGroup
+	asked.Go(func() {
+		var info yarnclient.ClusterInfo
+		info, failed[0] = c.RM.Active(ctx)
+		hadoop = info.HadoopVersion
+	})
+	asked.Go(func() {
+		if _, err := c.HDFS.Stat(ctx, "/"); !errors.Is(err, fs.ErrPermission) {
+			failed[1] = err
+		}
+	})
+	asked.Go(func() { _, failed[2] = c.History.Info(ctx) })
+	asked.Wait()
+	for _, f := range failed {
+		switch {
+		case f == nil:
+		case err == nil:
+			err = fmt.Errorf("%w: %w", ErrUnable, f)
+		default:
+			err = fmt.Errorf("%w; %w", err, f)
+		}
+	}
+	return hadoop, err
+}
+
+// AwaitAnswers is Answers, asked again for as long as limit while daemons do not
+// answer.
+func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
+	for start := time.Now(); ; {
+		_, err := c.Answers(ctx)
+		if err == nil || ctx.Err() != nil || time.Since(start) > limit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// ErrUnable says that a daemon cannot be used: it is not reachable, not able, or
+// something else.
+var ErrUnable = errors.New("the cluster cannot be used")
+
+// Unable says whether err comes from a cluster that is not reachable or not
+// able, rather than from what was asked of it.
+func Unable(err error) bool {
+	if errors.Is(err, context.Canceled) { // by the user
+		return false
+	}
+	for _, kind := range []error{
+		ErrUnable, hdfs.ErrUnreachable, hdfs.ErrUnavailable, hdfs.ErrSecure,
+		yarnclient.ErrUnreachable, yarnclient.ErrUnauthorized, yarnclient.ErrStandby,
+		yarnclient.ErrUnavailable, yarnclient.ErrNotRest, yarnclient.ErrBadAnswer,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	var refused *yarnclient.RemoteError
+	return errors.As(err, &refused) && refused.Status >= 500
+}
+
+// Close ends the connections.
+func (c *Clients) Close() error {
+	c.RM.Close()
+	c.History.Close()
+	return c.HDFS.Close()
+}
+
+// DropCaches empties the page cache of every node that has an agent, so that
+// the next reads are cold. It fails, after having asked all, where one could
+// not or may not.
+func (c *Clients) DropCaches(ctx context.Context) error {
+	if len(c.Agents) == 0 {
+		return errors.New("drop page caches: the cluster file names no agent; cold reads need one a node, started with --allow-drop-caches")
+	}
+	var errs []error
+	for _, a := range c.Agents {
+		if _, err := a.Client.DropCaches(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("drop page cache of %s: %w", a.Node, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,268 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"heddle/yarnclient"
+)
+
+// ReplaceLabels is yarnclient's, for any label: nodes that this hold touches
+// for the first time are noted before, all of a call in one step, which costs
+// some 30 ms. Give it all workers once, early.
+func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	if err := h.labelsNoted(ctx, labelOf); err != nil {
+		return fmt.Errorf("replace labels: %w", err)
+	}
+	return h.cluster.RM.ReplaceLabels(ctx, labelOf)
+}
+
+func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error {
+	return ensure(ctx, h, NodeLabel, maps.Keys(labelOf), func(ctx context.Context, nodes []string) ([]Change, error) {
+		before, err := nodesToLabels(ctx, h.cluster.RM)
+		changes := make([]Change, len(nodes))
+		for i, node := range nodes {
+			changes[i] = Change{Kind: NodeLabel, Name: node, Label: before[node]}
+		}
+		return changes, err
+	})
+}
+
+// SetNodeResource is yarnclient's. At a first change, the sizes of all nodes
+// whose labels are noted are noted too, in one step.
+func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	err := ensure(ctx, h, NodeResource, slices.Values([]string{id}), func(ctx context.Context, ids []string) ([]Change, error) {
+		var nodes []yarnclient.Node
+		err := whileActive(ctx, h.cluster.RM, func() (err error) {
+			nodes, err = h.cluster.RM.Nodes(ctx, "RUNNING")
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		var changes []Change
+		found := false
+		for _, n := range nodes {
+			touched := n.ID == ids[0]
+			found = found || touched && n.Total != (yarnclient.Resource{})
+			if touched || h.noted(key{kind: NodeLabel, name: n.ID}) && !h.noted(key{kind: NodeResource, name: n.ID}) {
+				changes = append(changes, Change{Kind: NodeResource, Name: n.ID, Resource: &n.Total})
+			}
+		}
+		if !found {
+			return nil, errors.New("the ResourceManager does not tell its size: it is not running, or Hadoop is older than 3.3")
+		}
+		return changes, nil
+	})
+	if err != nil {
+		return fmt.Errorf("set resource of node %s: %w", id, err)
+	}
+	return h.cluster.RM.SetNodeResource(ctx, id, total)
+}
+
+// AddLabels is yarnclient's. Labels that are not there yet are noted and removed
+// again by Release, unless a queue, a node or an application has come to use
+// them.
+func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	missing, err := h.noteAdded(ctx, false, names)
+	if err != nil {
+		return fmt.Errorf("add labels: %w", err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
+}
+
+// noteAdded notes and returns the labels that are not there.
+func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	if err := h.alive(); err != nil {
+		return nil, err
+	}
+	there, err := labelNames(ctx, h.cluster.RM)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	var changes []Change
+	for _, name := range names {
+		if there[name] {
+			continue
+		}
+		missing = append(missing, name)
+		c := Change{Kind: AddedLabel, Name: name, Prepared: prepared}
+		if !h.noted(c.key()) {
+			changes = append(changes, c)
+		}
+	}
+	return missing, h.note(ctx, changes)
+}
+
+// SetAppPriority is yarnclient's; the priority is noted at its first change.
+func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	err := ensure(ctx, h, Priority, slices.Values([]string{id}), func(ctx context.Context, apps []string) ([]Change, error) {
+		before, err := h.cluster.RM.AppPriority(ctx, apps[0])
+		return []Change{{Kind: Priority, Name: apps[0], Priority: before}}, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("set priority of %s: %w", id, err)
+	}
+	return h.cluster.RM.SetAppPriority(ctx, id, priority)
+}
+
+// SetSchedulerConf is yarnclient's, for settings of queues that are there and
+// for global ones that are set: those can be put back.
+func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	if err := h.noteSettings(ctx, false, change); err != nil {
+		return fmt.Errorf("set scheduler configuration: %w", err)
+	}
+	return h.cluster.RM.SetSchedulerConf(ctx, change)
+}
+
+func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclient.SchedulerChange) error {
+	if len(change.Remove)+len(change.Add) > 0 {
+		return errors.New("adding and removing queues is not noted in the journal, so it is not done")
+	}
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	if err := h.alive(); err != nil {
+		return err
+	}
+	var before map[string]string
+	err := whileActive(ctx, h.cluster.RM, func() (err error) {
+		before, err = h.cluster.RM.SchedulerConf(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for _, q := range slices.Concat(change.Update, []yarnclient.QueueSettings{{Settings: change.Global}}) {
+		for _, name := range slices.Sorted(maps.Keys(q.Settings)) {
+			c := Change{Kind: Setting, Queue: q.Queue, Name: name, Prepared: prepared}
+			c.Value = before[c.settingName()]
+			if q.Queue == "" && c.Value == "" {
+				return fmt.Errorf("global setting %s is not set, and Hadoop cannot unset it again; set it in capacity-scheduler.xml", name)
+			}
+			if !h.noted(c.key()) {
+				changes = append(changes, c)
+			}
+		}
+	}
+	return h.note(ctx, changes)
+}
+
+// settingName is a setting's full name.
+func (c Change) settingName() string {
+	if c.Queue == "" {
+		return c.Name
+	}
+	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
+}
+
+// ensure notes those of names that are not noted yet, which read gives the
+// changes of, and checks that the hold is good.
+func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
+	if err := h.alive(); err != nil {
+		return err
+	}
+	missing := func() (list []string) {
+		h.mu.RLock()
+		defer h.mu.RUnlock()
+		for name := range names {
+			if _, there := h.notes[key{kind: kind, name: name}]; !there {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	if missing() == nil {
+		return nil
+	}
+	h.noting.Lock()
+	defer h.noting.Unlock()
+	list := missing() // another may have noted them while we waited
+	if list == nil {
+		return nil
+	}
+	slices.SortFunc(list, strings.Compare)
+	changes, err := read(ctx, list)
+	if err != nil {
+		return err
+	}
+	return h.note(ctx, changes)
+}
+
+func (h *Hold) noted(k key) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	_, there := h.notes[k]
+	return there
+}
+
+// nodesToLabels and labelNames read what is so of an active ResourceManager:
+// one that starts answers with status 200 that there are no labels.
+func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
+	labelOf := map[string]string{}
+	err := whileActive(ctx, rm, func() error {
+		all, err := rm.NodesToLabels(ctx)
+		clear(labelOf)
+		for node, labels := range all {
+			labelOf[node] = strings.Join(labels, ",") // one at most
+		}
+		return err
+	})
+	return labelOf, err
+}
+
+func labelNames(ctx context.Context, rm *yarnclient.RM) (map[string]bool, error) {
+	names := map[string]bool{}
+	err := whileActive(ctx, rm, func() error {
+		labels, err := rm.NodeLabels(ctx)
+		clear(names)
+		for _, l := range labels {
+			names[l.Name] = true
+		}
+		return err
+	})
+	return names, err
+}
+
+// whileActive reads, again if the ResourceManager was not active all the time.
+func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, activeLimit, fmt.Errorf("no active ResourceManager within %v", activeLimit))
+	defer cancel()
+	for {
+		before, err := rm.WaitActive(ctx, 0)
+		if err != nil {
+			return err
+		}
+		if err = read(); err == nil {
+			after, err := rm.Info(ctx)
+			if err == nil && after.HAState == yarnclient.HAActive && after.ID == before.ID {
+				return nil
+			}
+		} else if !errors.Is(err, yarnclient.ErrUnreachable) && !errors.Is(err, yarnclient.ErrUnavailable) {
+			return err
+		}
+		if err := wait(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package lease
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/harness/config"
+	"heddle/yarnclient"
+)
+
+// Files are the operations on HDFS that lease and journal need. A path that is
+// not there is fs.ErrNotExist.
+type Files interface {
+	// MkdirAll makes a folder below Root and those above it, unless they are there.
+	// Nobody else can read what is below Root.
+	MkdirAll(ctx context.Context, path string) error
+	// Create makes a file with a content, or fails with fs.ErrExist. It fails
+	// also when the folder is not there. A crash may leave it without content.
+	Create(ctx context.Context, path string, data []byte) error
+	// Read returns a file's content, none for one that is not written to its end.
+	Read(ctx context.Context, path string) ([]byte, error)
+	// List returns the names in a folder, in order.
+	List(ctx context.Context, path string) ([]string, error)
+	// Modified is the modification time by the NameNode's clock: of a file, its
+	// creation; of a folder, when something in it was created, renamed or
+	// removed.
+	Modified(ctx context.Context, path string) (time.Time, error)
+	// Rename renames a file within its folder.
+	Rename(ctx context.Context, from, to string) error
+	// RemoveAll removes a file or folder; it is no error if it is not there.
+	RemoveAll(ctx context.Context, path string) error
+}
+
+// Connect returns the cluster that a cluster file names, with clients of its own
+// whose limits fit into a lease: a call that is under way when the hold is lost
+// has ended before the lease is void.
+func Connect(c *config.Cluster) (*Target, error) {
+	rm, err := yarnclient.NewRM(yarnclient.Options{
+		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	client, err := hdfs.New(hdfs.Options{
+		NameNodes: c.NameNodes, User: c.User, DialContext: c.DialContext(), CallTimeout: renewEvery, RetryFor: renewEvery,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Target{Name: c.Name, RM: rm, Files: &hdfsFiles{client}}, nil
+}
+
+// Close ends the connections of Connect.
+func (c *Target) Close() {
+	c.RM.Close()
+	if f, ok := c.Files.(*hdfsFiles); ok {
+		f.client.Close()
+	}
+}
+
+type hdfsFiles struct{ client *hdfs.Client }
+
+func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
+	files, err := f.client.Files()
+	if err != nil {
+		return err
+	}
+	// The journal is its user's alone; what Root is in has the inputs of jobs too.
+	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
+		return err
+	}
+	return files.MkdirAll(name, 0o700)
+}
+
+func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error {
+	files, err := f.client.Files()
+	if err != nil {
+		return err
+	}
+	defaults, err := files.ServerDefaults()
+	if err != nil {
+		return err
+	}
+	w, err := files.CreateFile(name, defaults.Replication, defaults.BlockSize, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := w.SetDeadline(time.Now().Add(2 * renewEvery)); err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		if _, err := w.Write(data); err != nil {
+			return errors.Join(err, w.Close())
+		}
+	}
+	return hdfs.CloseWriter(ctx, w)
+}
+
+func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
+	// The length leaves out a block that is being written, whose bytes cannot be
+	// counted on.
+	info, err := f.client.Stat(ctx, name)
+	if err != nil || info.Length == 0 {
+		return nil, err
+	}
+	files, err := f.client.Files()
+	if err != nil {
+		return nil, err
+	}
+	r, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	_, err = io.Copy(&b, io.LimitReader(r, info.Length))
+	return b.Bytes(), err
+}
+
+func (f *hdfsFiles) List(ctx context.Context, name string) ([]string, error) {
+	return f.client.Names(ctx, name)
+}
+
+func (f *hdfsFiles) Modified(ctx context.Context, name string) (time.Time, error) {
+	info, err := f.client.Stat(ctx, name)
+	return info.Modified, err
+}
+
+func (f *hdfsFiles) Rename(ctx context.Context, from, to string) error {
+	return f.client.Rename(ctx, from, to)
+}
+
+func (f *hdfsFiles) RemoveAll(_ context.Context, name string) error {
+	files, err := f.client.Files()
+	if err != nil {
+		return err
+	}
+	err = files.RemoveAll(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func randomID() []byte {
+	id := make([]byte, 8)
+	rand.Read(id)
+	return id
+}
+
+// wait waits for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

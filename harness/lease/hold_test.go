@@ -1,0 +1,225 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/lease/leasetest"
+	"heddle/yarnclient"
+	"heddle/yarnclient/yarntest"
+)
+
+// world is a cluster to hold, in virtual time.
+type world struct {
+	yarn  *yarntest.Fake
+	files *leasetest.Files
+	rm    *yarnclient.RM // of an onlooker
+}
+
+func newWorld() *world {
+	yarn := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"idle", "m00", "r00", "gpu"}})
+	w := &world{yarn: yarn, files: leasetest.New()}
+	w.rm = w.cluster().RM
+	return w
+}
+
+// cluster is the world as one process sees it.
+func (w *world) cluster() *Target {
+	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: w.yarn.Transport()})
+	if err != nil {
+		panic(err)
+	}
+	return &Target{Name: "test", RM: rm, Files: w.files}
+}
+
+// state is what a hold may change.
+type state struct {
+	LabelOf    map[string]string
+	Size       map[string]yarnclient.Resource
+	Labels     map[string]bool
+	Priorities map[string]int
+	Conf       map[string]string
+}
+
+func (w *world) state(t testing.TB) state {
+	t.Helper()
+	ctx := context.Background()
+	s := state{Size: map[string]yarnclient.Resource{}, Priorities: map[string]int{}}
+	var err error
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.LabelOf, err = nodesToLabels(ctx, w.rm)
+	check(err)
+	s.Labels, err = labelNames(ctx, w.rm)
+	check(err)
+	nodes, err := w.rm.Nodes(ctx)
+	check(err)
+	for _, n := range nodes {
+		s.Size[n.ID] = n.Total
+	}
+	apps, err := w.rm.Apps(ctx, yarnclient.AppFilter{})
+	check(err)
+	for _, a := range apps {
+		s.Priorities[a.ID] = a.Priority
+	}
+	s.Conf, err = w.rm.SchedulerConf(ctx)
+	check(err)
+	return s
+}
+
+// pass lets virtual time go on.
+func pass(d time.Duration) { <-time.After(d) }
+
+// die ends a hold as a kill does. A renewal that is under way gets through.
+func (h *Hold) die() {
+	h.abandon()
+	synctest.Wait()
+}
+
+func take(t testing.TB, w *world) *Hold {
+	t.Helper()
+	h, err := Take(t.Context(), w.cluster(), Options{Purpose: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+const (
+	node1 = "r1n1:45454"
+	node2 = "r1n2:45454"
+)
+
+// steer changes one of everything.
+func steer(t testing.TB, h *Hold, app string) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := h.SetAppPriority(ctx, app, 7)
+	for _, err := range []error{
+		err,
+		h.AddLabels(ctx, true, "m01", "m00"),
+		h.ReplaceLabels(ctx, map[string]string{node1: "idle", node2: "idle"}),
+		h.ReplaceLabels(ctx, map[string]string{node1: "m01"}),
+		h.SetNodeResource(ctx, node1, yarnclient.Resource{MemoryMB: 512, VCores: 100}),
+		h.SetNodeResource(ctx, node1, yarnclient.Resource{MemoryMB: 1024, VCores: 100}),
+		h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{
+			{Queue: "root.a", Settings: map[string]string{"capacity": "10"}},
+		}}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// longJob runs through every test, unlabelled.
+func (w *world) longJob(t testing.TB) string {
+	app, err := w.yarn.Submit(yarntest.Job{Priority: 3, Maps: [][]string{{"r2n1"}}, Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+func TestReleasePutsEverythingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		app := w.longJob(t)
+		before := w.state(t)
+		h := take(t, w)
+		steer(t, h, app)
+		if cmp.Equal(before, w.state(t)) {
+			t.Fatal("steering changed nothing")
+		}
+		r, err := h.Release(t.Context())
+		if err != nil || len(r.Left) > 0 || len(r.Back) != 6 {
+			t.Errorf("released with %v: %+v", err, r)
+		}
+		w.same(t, before)
+		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err == nil {
+			t.Error("a released hold changes labels")
+		}
+	})
+}
+
+// same compares with a state from before. Hadoop keeps an unset setting of a
+// queue as an empty one.
+func (w *world) same(t testing.TB, before state) {
+	t.Helper()
+	now := w.state(t)
+	for name, value := range now.Conf {
+		if value == "" {
+			delete(now.Conf, name)
+		}
+	}
+	if d := cmp.Diff(before, now); d != "" {
+		t.Errorf("not as before:\n%s", d)
+	}
+}
+
+func TestRestoreAfterCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		app := w.longJob(t)
+		before := w.state(t)
+		h := take(t, w)
+		steer(t, h, app)
+		h.die()
+		start := time.Now()
+		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
+		if err != nil || r.Err() != nil {
+			t.Fatal(err, r.Err())
+		}
+		if d := time.Since(start); d < leaseLimit-renewEvery || d > leaseLimit+2*lookEvery {
+			t.Errorf("restored %v after the crash, want when the lease was void, after %v", d, leaseLimit)
+		}
+		w.same(t, before)
+		if r, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil || r.Epoch != 0 {
+			t.Errorf("a second restore did %+v, %v", r, err)
+		}
+	})
+}
+
+func TestHeldIsToldByWhom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		h := take(t, w)
+		pass(42 * time.Second)
+		for _, contend := range []func() error{
+			func() error { _, err := Take(t.Context(), w.cluster(), Options{}); return err },
+			func() error { _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); return err },
+		} {
+			start := time.Now()
+			err := contend()
+			var held *HeldError
+			if !errors.As(err, &held) || held.Lease.Epoch != h.Epoch() || !strings.Contains(err.Error(), "(test)") {
+				t.Errorf("got %v, want who holds the cluster", err)
+			}
+			if d := time.Since(start); d > renewEvery+2*lookEvery {
+				t.Errorf("told after %v", d)
+			}
+		}
+		if err := h.alive(); err != nil {
+			t.Error(err)
+		}
+		if _, err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		start := time.Now()
+		next := take(t, w)
+		if next.Epoch() <= h.Epoch() || time.Since(start) != 0 {
+			t.Errorf("epoch %d after %d, taken after %v", next.Epoch(), h.Epoch(), time.Since(start))
+		}
+		next.abandon()
+	})
+}

@@ -1,0 +1,135 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/yarnclient"
+)
+
+// State is what Inspect found. Its JSON keys are stable.
+type State struct {
+	Cluster string  `json:"cluster"`
+	Labels  []Label `json:"labels"`
+	Nodes   []Node  `json:"nodes"`
+	// Lease is the last hold; nil if there was none. Hold says how it is: "none",
+	// "released", "held" or "void".
+	Hold  string `json:"hold"`
+	Lease *Lease `json:"lease,omitempty"`
+	// Noted are the changes that are to be put back when the hold ends, and
+	// those of Prepare.
+	Noted []Change `json:"noted"`
+	// Warnings are for the user.
+	Warnings []string `json:"warnings"`
+}
+
+// Label is a label of the cluster.
+type Label struct {
+	Name      string   `json:"name"`
+	Exclusive bool     `json:"exclusive"`
+	Pool      bool     `json:"pool"`
+	Nodes     []string `json:"nodes"`
+}
+
+// Node is a node of the cluster.
+type Node struct {
+	ID       string `json:"node"`
+	Rack     string `json:"rack"`
+	State    string `json:"state"`
+	Label    string `json:"label"`
+	MemoryMB int64  `json:"memoryMB"`
+	VCores   int    `json:"vcores"`
+}
+
+// Inspect looks at the labels of a cluster and at who holds it. It changes
+// nothing, but for a file in HDFS that tells the NameNode's time.
+func Inspect(ctx context.Context, c *Target) (State, error) {
+	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
+	var labels []yarnclient.NodeLabel
+	var nodes []yarnclient.Node
+	var apps []yarnclient.App
+	var labelOf map[string][]string
+	if _, err := c.RM.Info(ctx); err != nil { // not to be waited for
+		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+	}
+	err := whileActive(ctx, c.RM, func() (err error) {
+		if labels, err = c.RM.NodeLabels(ctx); err != nil {
+			return err
+		}
+		if nodes, err = c.RM.Nodes(ctx); err != nil {
+			return err
+		}
+		if labelOf, err = c.RM.NodesToLabels(ctx); err != nil {
+			return err
+		}
+		apps, err = c.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
+		return err
+	})
+	if err != nil {
+		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+	}
+	b := book{c.Files}
+	l, err := b.lease(ctx)
+	if err == nil && l.Epoch > 0 {
+		s.Lease = &l
+		s.Hold, err = b.judge(ctx, l)
+	}
+	var noted notes
+	if err == nil {
+		_, noted, err = b.notesBefore(ctx, l.Epoch+1)
+	}
+	if err != nil {
+		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+	}
+	s.Noted = list(noted.sorted(""))
+
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})
+		if _, explained := noted[key{kind: NodeLabel, name: n.ID}]; InPool(n.Label()) && !explained {
+			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; 'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`, n.ID, n.Label(), n.ID))
+		}
+	}
+	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
+	for _, l := range labels {
+		label := Label{Name: l.Name, Exclusive: l.Exclusive, Pool: InPool(l.Name), Nodes: []string{}}
+		for node, names := range labelOf {
+			if slices.Contains(names, l.Name) {
+				label.Nodes = append(label.Nodes, node)
+			}
+		}
+		slices.Sort(label.Nodes)
+		s.Labels = append(s.Labels, label)
+		if label.Pool && !label.Exclusive {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("label %s of the pool is not exclusive: other jobs may use its nodes; remove it and let heddle labels prepare add it", l.Name))
+		}
+	}
+	slices.SortFunc(s.Labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	switch s.Hold {
+	case "held":
+		return s, nil
+	case "void":
+		s.Warnings = append(s.Warnings, "the hold was not renewed in time: heddle labels restore puts back what is noted, as would an agent with --watchdog")
+	case "released":
+		if slices.ContainsFunc(s.Noted, func(c Change) bool { return !c.Prepared }) {
+			s.Warnings = append(s.Warnings, "some changes could not be put back: try heddle labels restore")
+		}
+	}
+	for _, app := range strandedApps(apps, nodes) {
+		s.Warnings = append(s.Warnings, app+", which no running node has, and nothing steers: it waits for ever; kill it")
+	}
+	return s, nil
+}
+
+// judge says how a lease is.
+func (b book) judge(ctx context.Context, l Lease) (string, error) {
+	if l.Released {
+		return "released", nil
+	}
+	now, err := b.now(ctx)
+	if err == nil && !now.Before(l.Until) {
+		return "void", nil
+	}
+	return "held", err
+}

@@ -1,0 +1,197 @@
+package lease
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"heddle/harness/lease/leasetest"
+	"heddle/harness/runs"
+	"heddle/yarnclient"
+)
+
+var everyKind = []Change{
+	{Kind: NodeLabel, Name: "r1n1:45454"},
+	{Kind: NodeLabel, Name: "r1n2:45454", Label: "gpu"},
+	{Kind: NodeResource, Name: "r1n1:45454", Resource: &yarnclient.Resource{MemoryMB: 4096, VCores: 8}},
+	{Kind: AddedLabel, Name: "m00", Prepared: true},
+	{Kind: Priority, Name: "application_1_0001", Priority: 3},
+	{Kind: Setting, Queue: "root.a", Name: "capacity", Value: "10"},
+}
+
+func same(a, b []Change) string {
+	return cmp.Diff(a, b, cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".line" }, cmp.Ignore()))
+}
+
+// TestCutJournal cuts a journal at every byte, and spoils every byte.
+func TestCutJournal(t *testing.T) {
+	data, err := encode(everyKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := map[int]int{0: 0} // lines that are whole, by length
+	for i, n := 0, 0; i < len(data); i++ {
+		if data[i] == '\n' {
+			n++
+			ends[i+1] = n
+		}
+	}
+	lines := 0
+	for n := range len(data) + 1 {
+		if whole, ok := ends[n]; ok {
+			lines = whole
+		}
+		got, whole := parse(data[:n])
+		if _, ok := ends[n]; whole != ok || same(got, everyKind[:lines]) != "" {
+			t.Fatalf("cut at byte %d: whole %v, %v", n, whole, got)
+		}
+		if n == len(data) {
+			break
+		}
+		spoilt := append([]byte(nil), data...)
+		spoilt[n] ^= 4
+		if got, _ := parse(spoilt); same(got, everyKind[:lines]) != "" {
+			t.Fatalf("spoilt at byte %d: %v", n, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	data, err := encode(everyKind)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("00000000 {}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		changes, whole := parse(data)
+		again, err := encode(changes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, ok := parse(again)
+		if d := same(changes, back); !ok || d != "" {
+			t.Errorf("not the same again (whole %v): %s", whole, d)
+		}
+	})
+}
+
+// TestUnknownKind is left to the newer version that wrote it, as it is.
+func TestUnknownKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		h := take(t, w)
+		line := []byte(`{"kind":"splitFile","name":"/staging/x","blocks":[1,2]}`)
+		if err := h.note(t.Context(), []Change{{Kind: "splitFile", Name: "/staging/x", line: line}}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := h.Release(t.Context())
+		if err != nil || len(r.Left) != 1 || r.Err() == nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+		_, open, err := h.book.notesBefore(t.Context(), 1000)
+		if err != nil || string(open[key{kind: "splitFile", name: "/staging/x"}].line) != string(line) {
+			t.Errorf("the journal has %v, %v", open, err)
+		}
+	})
+}
+
+// The copy is the run's owner's alone, and a link in its place leads nowhere.
+func TestRunFolderCopyStaysThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, folder, outside := newWorld(), t.TempDir(), filepath.Join(t.TempDir(), "new")
+		if err := os.Symlink(outside, filepath.Join(folder, FileName)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Take(t.Context(), w.cluster(), Options{Folder: folder}); err == nil {
+			t.Error("the journal's copy is written through a link")
+		}
+		if _, err := os.Lstat(outside); err == nil {
+			t.Errorf("%s was made", outside)
+		}
+		folder = t.TempDir()
+		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.die()
+		if info, err := os.Stat(filepath.Join(folder, FileName)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%v, %v; want mode 0600", info, err)
+		}
+	})
+}
+
+// TestRunFolderCopy restores where HDFS has lost its journal.
+func TestRunFolderCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		app := w.longJob(t)
+		before := w.state(t)
+		folder := t.TempDir()
+		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steer(t, h, app)
+		h.die()
+		f, err := os.OpenFile(filepath.Join(folder, FileName), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString("1234abcd {\"kin") // the crash came while writing
+		if err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+		w.files = leasetest.New()
+		o := RestoreOptions{Options: Options{Folder: folder}}
+		if r, err := Restore(t.Context(), w.cluster(), o); err != nil || r.Err() != nil {
+			t.Fatal(err, r.Err())
+		}
+		w.same(t, before)
+		// What was restored is noted behind the line that was cut, and is read.
+		r, err := Restore(t.Context(), w.cluster(), o)
+		if err != nil || r.Epoch != 0 {
+			t.Errorf("restored again: %+v, error %v; want nothing to do", r, err)
+		}
+	})
+}
+
+// TestDamagedCopy: what stands behind a damaged line would be left as it is
+// without a word.
+func TestDamagedCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		app := w.longJob(t)
+		folder := t.TempDir()
+		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steer(t, h, app)
+		h.die()
+		name := filepath.Join(folder, FileName)
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)/2] ^= 1
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := RestoreOptions{Options: Options{Folder: folder}}
+		if _, err := Restore(t.Context(), w.cluster(), o); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want %v with the file", err, runs.ErrDamaged)
+		}
+		o.Unverified = true
+		r, err := Restore(t.Context(), w.cluster(), o)
+		if err != nil || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], runs.NotVerified) {
+			t.Errorf("unverified: %+v, error %v; want a warning", r, err)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"heddle/yarnclient"
+)
+
+// PrepareOptions of Prepare.
+type PrepareOptions struct {
+	Options
+	// Triples is how many jobs can be steered at a time.
+	Triples int
+	// Queue is the leaf queue whose jobs are steered, "root.default"; empty: the
+	// leaf with the largest capacity.
+	Queue string
+	// DryRun changes nothing.
+	DryRun bool
+}
+
+// Preparation is what Prepare did, or would do.
+type Preparation struct {
+	Queue string `json:"queue"`
+	// Labels were missing and are added.
+	Labels []string `json:"labels"`
+	// Settings of the Capacity scheduler, by full name, were missing and are
+	// set.
+	Settings map[string]string `json:"settings"`
+	// ByHand is set where the scheduler takes settings from its file only: they
+	// have to be put into capacity-scheduler.xml.
+	ByHand bool `json:"byHand"`
+
+	update []yarnclient.QueueSettings
+}
+
+const queuePrefix = "yarn.scheduler.capacity."
+
+// Prepare sets a cluster up for steering: the labels of the pool, and the right
+// of one queue to the whole of each. It stays until a Restore with Prepared.
+// Settings of a scheduler with the memory store are gone after a restart of the
+// ResourceManager; prepare again then.
+func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
+	p, err := prepare(ctx, c, o)
+	if err != nil {
+		return p, fmt.Errorf("prepare cluster %s: %w", c.Name, err)
+	}
+	return p, nil
+}
+
+func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
+	p, err := plan(ctx, c.RM, o)
+	if err != nil || o.DryRun || len(p.Labels) == 0 && (len(p.Settings) == 0 || p.ByHand) {
+		return p, err
+	}
+	h, err := Take(ctx, c, o.Options)
+	if err != nil {
+		return p, err
+	}
+	if err = h.prepare(ctx, p); err != nil {
+		h.giveUp(ctx) // what was noted is undone with Prepared
+		return p, err
+	}
+	_, err = h.Release(ctx)
+	return p, err
+}
+
+func (h *Hold) prepare(ctx context.Context, p Preparation) error {
+	missing, err := h.noteAdded(ctx, true, p.Labels)
+	if err == nil && len(missing) > 0 {
+		err = h.cluster.RM.AddLabels(ctx, true, missing...)
+	}
+	if err != nil || p.ByHand || len(p.update) == 0 {
+		return err
+	}
+	change := yarnclient.SchedulerChange{Update: p.update}
+	if err := h.noteSettings(ctx, true, change); err != nil {
+		return err
+	}
+	return h.cluster.RM.SetSchedulerConf(ctx, change)
+}
+
+// plan finds what is missing.
+func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
+	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
+	var labels []yarnclient.NodeLabel
+	var scheduler yarnclient.Scheduler
+	var conf map[string]string
+	if _, err := rm.Info(ctx); err != nil { // not to be waited for
+		return p, err
+	}
+	err := whileActive(ctx, rm, func() (err error) {
+		if labels, err = rm.NodeLabels(ctx); err != nil {
+			return err
+		}
+		if scheduler, err = rm.Scheduler(ctx); err != nil {
+			return err
+		}
+		var remote *yarnclient.RemoteError
+		conf, err = rm.SchedulerConf(ctx)
+		if p.ByHand = errors.As(err, &remote) && remote.Status == 400; p.ByHand {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if scheduler.Type != "capacityScheduler" {
+		return p, fmt.Errorf("the scheduler is %s; node labels need the Capacity scheduler (heddle doctor says what to set)", scheduler.Type)
+	}
+	exclusive := map[string]bool{}
+	there := map[string]bool{}
+	for _, l := range labels {
+		there[l.Name], exclusive[l.Name] = true, l.Exclusive
+	}
+	pool := Pool(o.Triples)
+	for _, name := range append([]string{Parking}, pool...) {
+		switch {
+		case !there[name]:
+			p.Labels = append(p.Labels, name)
+		case !exclusive[name]:
+			return p, fmt.Errorf("label %s is there but not exclusive; remove it first: yarn rmadmin -removeFromClusterNodeLabels %s", name, name)
+		}
+	}
+	if p.Queue == "" {
+		p.Queue = largestLeaf(scheduler)
+	}
+	q := scheduler.Queue(p.Queue)
+	if q == nil || !q.Leaf {
+		return p, fmt.Errorf("there is no leaf queue %q", p.Queue)
+	}
+	return p, p.grant(scheduler, conf, pool)
+}
+
+func largestLeaf(s yarnclient.Scheduler) string {
+	var best yarnclient.Queue
+	for _, q := range s.Queues {
+		if q.Leaf && (best.Path == "" || q.CapacityPct > best.CapacityPct) {
+			best = q
+		}
+	}
+	return best.Path
+}
+
+// grant adds the settings that give the queue, and those above it, the whole of
+// each label.
+func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, pool []string) error {
+	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
+		settings := map[string]string{}
+		const access = "accessible-node-labels"
+		if listed, set := conf[queuePrefix+path+"."+access]; path != "root" && (set || path == p.Queue) {
+			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
+			if more := missingFrom(names, pool); !slices.Contains(names, "*") && len(more) > 0 {
+				settings[access] = strings.Join(append(names, more...), ",")
+			}
+		}
+		for _, label := range pool {
+			name := access + "." + label + ".capacity"
+			if trimZero(conf[queuePrefix+path+"."+name]) == "100" {
+				continue
+			}
+			for _, other := range s.Queues {
+				given := conf[queuePrefix+other.Path+"."+name]
+				if other.Parent == s.Queue(path).Parent && other.Path != path && trimZero(given) != "" && trimZero(given) != "0" {
+					return fmt.Errorf("queue %s has %s %% of label %s, which %s needs the whole of; set it to 0, or name the queue with --queue", other.Path, given, label, path)
+				}
+			}
+			settings[name] = "100"
+		}
+		if len(settings) > 0 {
+			p.update = append(p.update, yarnclient.QueueSettings{Queue: path, Settings: settings})
+			for _, name := range slices.Sorted(maps.Keys(settings)) {
+				p.Settings[queuePrefix+path+"."+name] = settings[name]
+			}
+		}
+	}
+	return nil
+}
+
+func missingFrom(have, want []string) []string {
+	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
+}
+
+// trimZero makes "100.0" of a capacity "100".
+func trimZero(percent string) string {
+	if whole, fraction, ok := strings.Cut(percent, "."); ok && strings.Trim(fraction, "0") == "" {
+		return whole
+	}
+	return percent
+}

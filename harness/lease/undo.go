@@ -1,0 +1,317 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"heddle/yarnclient"
+)
+
+// undoing is one pass over the notes.
+type undoing struct {
+	h      *Hold
+	rm     *yarnclient.RM
+	report Report
+}
+
+func (u *undoing) back(c Change) { u.report.Back = append(u.report.Back, Item{Change: c}) }
+func (u *undoing) same(c Change) { u.report.Same = append(u.report.Same, Item{Change: c}) }
+func (u *undoing) kept(c Change, why string) {
+	u.report.Kept = append(u.report.Kept, Item{c, why})
+}
+
+func (u *undoing) left(c Change, err error) {
+	u.report.Left = append(u.report.Left, Item{c, err.Error()})
+	u.report.open = append(u.report.open, c)
+}
+
+func (u *undoing) allLeft(list []Change, err error) {
+	for _, c := range list {
+		u.left(c, err)
+	}
+}
+
+// labels go back in one call; where that is refused, node by node. The store
+// takes them also for nodes that are down.
+func (u *undoing) labels(ctx context.Context, list []Change) {
+	there, err := labelNames(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	refused := map[string]error{}
+	for try := 0; len(list) > 0; try++ {
+		now, err := nodesToLabels(ctx, u.rm)
+		if err != nil {
+			u.allLeft(list, err)
+			return
+		}
+		back := map[string]string{}
+		list = slices.DeleteFunc(list, func(c Change) bool {
+			want := c.Label
+			gone := want != "" && !there[want] // whoever removed it took it off the nodes
+			if gone {
+				want = ""
+			}
+			switch {
+			case now[c.Name] != want && try == 3:
+				u.left(c, orElse(refused[c.Name], fmt.Errorf("has %s", labelText(now[c.Name]))))
+			case now[c.Name] != want:
+				back[c.Name] = want
+				return false
+			case gone:
+				u.kept(c, "that label was removed meanwhile; the node has none now")
+			case try == 0:
+				u.same(c)
+			default:
+				u.back(c)
+			}
+			return true
+		})
+		if len(back) == 0 {
+			return
+		}
+		err = u.do(func() error { return u.rm.ReplaceLabels(ctx, back) })
+		if remote := (*yarnclient.RemoteError)(nil); !errors.As(err, &remote) {
+			for node := range back {
+				refused[node] = err
+			}
+			continue
+		}
+		for node, label := range back {
+			refused[node] = u.do(func() error { return u.rm.ReplaceLabels(ctx, map[string]string{node: label}) })
+		}
+	}
+}
+
+func orElse(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// resources go back node by node. A restart of the ResourceManager or of the
+// node has done it already; a node that is not known yet after one is waited
+// for, for a while.
+func (u *undoing) resources(ctx context.Context, list []Change) {
+	var set []Change // asked to be set, not seen yet
+	start := time.Now()
+	for len(list) > 0 {
+		var nodes map[string]yarnclient.Node
+		err := whileActive(ctx, u.rm, func() error {
+			all, err := u.rm.Nodes(ctx)
+			nodes = map[string]yarnclient.Node{}
+			for _, n := range all {
+				nodes[n.ID] = n
+			}
+			return err
+		})
+		if err != nil {
+			u.allLeft(list, err)
+			return
+		}
+		late := time.Since(start) >= nodeLimit
+		var again []Change
+		for _, c := range list {
+			n, known := nodes[c.Name]
+			wasSet := slices.ContainsFunc(set, func(s Change) bool { return s.key() == c.key() })
+			switch {
+			case c.Resource == nil:
+				u.left(c, errors.New("the journal does not have its size"))
+			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
+				u.back(c)
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // as after a restart
+				u.same(c)
+			case known && n.State != "RUNNING":
+				u.left(c, fmt.Errorf("the node is %s", n.State))
+			case known && !late:
+				err := u.do(func() error { return u.rm.SetNodeResource(ctx, c.Name, *c.Resource) })
+				if errors.Is(err, yarnclient.ErrUnauthorized) || errors.Is(err, ErrLost) {
+					u.left(c, err)
+					continue
+				}
+				set = append(set, c)
+				again = append(again, c)
+			case !late:
+				again = append(again, c)
+			case !known:
+				u.same(c) // it comes back with a size of its own, if it does
+			default:
+				u.left(c, fmt.Errorf("offers %d MiB, %d vcores although told otherwise", n.Total.MemoryMB, n.Total.VCores))
+			}
+		}
+		if list = again; len(list) > 0 {
+			if err := wait(ctx, lookEvery/5); err != nil {
+				u.allLeft(list, err)
+				return
+			}
+		}
+	}
+}
+
+func (u *undoing) priorities(ctx context.Context, list []Change) {
+	for i, c := range list {
+		var app yarnclient.App
+		err := whileActive(ctx, u.rm, func() (err error) {
+			app, err = u.rm.App(ctx, c.Name)
+			return err
+		})
+		switch {
+		case errors.Is(err, yarnclient.ErrNotFound) || err == nil && app.Ended():
+			u.same(c)
+			continue
+		case err != nil:
+			u.allLeft(list[i:], err)
+			return
+		case app.Priority == c.Priority:
+			u.same(c)
+			continue
+		}
+		var now int
+		err = u.do(func() (err error) {
+			now, err = u.rm.SetAppPriority(ctx, c.Name, c.Priority)
+			return err
+		})
+		switch {
+		case err != nil:
+			u.left(c, err)
+		case now != c.Priority:
+			u.left(c, fmt.Errorf("the ResourceManager made it %d", now))
+		default:
+			u.back(c)
+		}
+	}
+}
+
+// settings go back in one call, since the capacities of one parent must add up
+// at every moment.
+func (u *undoing) settings(ctx context.Context, list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	var now map[string]string
+	err := whileActive(ctx, u.rm, func() (err error) {
+		now, err = u.rm.SchedulerConf(ctx)
+		return err
+	})
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	change := yarnclient.SchedulerChange{Global: map[string]string{}}
+	var changed []Change
+	for _, c := range list {
+		if now[c.settingName()] == c.Value {
+			u.same(c) // also after a restart with the memory store
+			continue
+		}
+		changed = append(changed, c)
+		if c.Queue == "" {
+			change.Global[c.Name] = c.Value
+			continue
+		}
+		i := slices.IndexFunc(change.Update, func(q yarnclient.QueueSettings) bool { return q.Queue == c.Queue })
+		if i < 0 {
+			i = len(change.Update)
+			change.Update = append(change.Update, yarnclient.QueueSettings{Queue: c.Queue, Settings: map[string]string{}})
+		}
+		change.Update[i].Settings[c.Name] = c.Value
+	}
+	if len(changed) == 0 {
+		return
+	}
+	if err := u.do(func() error { return u.rm.SetSchedulerConf(ctx, change) }); err != nil {
+		u.allLeft(changed, err)
+		return
+	}
+	for _, c := range changed {
+		u.back(c)
+	}
+}
+
+// addedLabels are removed one by one, unless something uses them by now: to
+// remove a label takes it from its nodes, and ends applications that ask for
+// it.
+func (u *undoing) addedLabels(ctx context.Context, list []Change) {
+	if len(list) == 0 {
+		return
+	}
+	there, err := labelNames(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	users, err := labelUsers(ctx, u.rm)
+	if err != nil {
+		u.allLeft(list, err)
+		return
+	}
+	nodesLeft := slices.ContainsFunc(u.report.Left, func(i Item) bool { return i.Kind == NodeLabel })
+	for _, c := range list {
+		switch user := users[c.Name]; {
+		case !there[c.Name]:
+			u.same(c)
+		case user != "" && nodesLeft:
+			u.left(c, fmt.Errorf("%s uses it", user))
+		case user != "":
+			u.kept(c, user+" uses it")
+		default:
+			err := u.do(func() error { return u.rm.RemoveLabels(ctx, c.Name) })
+			var refused *yarnclient.RemoteError
+			switch {
+			case errors.As(err, &refused) && refused.Status == 400:
+				u.kept(c, refused.Error()) // a queue names it
+			case err != nil:
+				u.left(c, err)
+			default:
+				u.back(c)
+			}
+		}
+	}
+}
+
+// labelUsers says of each label that is in use who uses it.
+func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
+	users := map[string]string{}
+	nodes, err := nodesToLabels(ctx, rm)
+	if err != nil {
+		return nil, err
+	}
+	for node, label := range nodes {
+		users[label] = "node " + node
+	}
+	var apps []yarnclient.App
+	err = whileActive(ctx, rm, func() (err error) {
+		apps, err = rm.Apps(ctx, yarnclient.AppFilter{States: unfinished})
+		return err
+	})
+	for _, a := range apps {
+		for _, label := range labelsOf(&a) {
+			users[label] = "application " + a.ID
+		}
+	}
+	return users, err
+}
+
+var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
+
+// labelsOf are the labels that an application asks for.
+func labelsOf(a *yarnclient.App) []string {
+	labels := []string{a.Label, a.AMLabel}
+	for _, r := range a.Requests {
+		labels = append(labels, r.Label)
+	}
+	return slices.DeleteFunc(labels, func(l string) bool { return l == "" })
+}
+
+// do makes a change while the lease is ours.
+func (u *undoing) do(change func() error) error {
+	if err := u.h.held(); err != nil {
+		return err
+	}
+	return change()
+}

@@ -1,0 +1,254 @@
+package qlearn
+
+import "math/rand/v2"
+
+// action is to start map i on node k.
+type action struct{ i, k int32 }
+
+// learner is the table while it is learnt, and the episode that is under way.
+type learner struct {
+	*Table
+	rng      *rand.Rand
+	epsilon  float64
+	learning bool
+
+	// Maps that have not been started and nodes with a free slot come first in
+	// their lists, in an order that changes all the time.
+	maps, nodes shuffled
+	free        []int32 // slots, by node
+	counts      [classes]int
+	started     int
+
+	best [classes]ranking
+}
+
+func newLearner(t *Table, rng *rand.Rand) *learner {
+	l := &learner{Table: t, rng: rng, epsilon: t.rule.Epsilon, free: make([]int32, t.layout.Nodes)}
+	l.maps = newShuffled(t.layout.Maps)
+	for k, slots := range t.layout.slots {
+		if slots > 0 {
+			l.nodes.list = append(l.nodes.list, int32(k))
+		}
+	}
+	l.nodes.place = make([]int32, t.layout.Nodes)
+	for at, k := range l.nodes.list {
+		l.nodes.place[k] = int32(at)
+	}
+	if !t.rule.ByClass {
+		for s := range l.best {
+			l.best[s].rows = make([]row, t.layout.Maps)
+			for i := range l.best[s].rows {
+				l.best[s].rows[i].k = none
+			}
+		}
+	}
+	return l
+}
+
+// episode assigns maps to slots, as choose says, until choose ends it, and learns
+// from each assignment. It returns the sum of rewards.
+func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
+	l.maps.reset()
+	l.counts, l.started = [classes]int{}, 0
+	l.freeSlots()
+	n := float64(l.rule.length(l.layout))
+	s := NoLocality
+	a, ok := choose(s)
+	for ok {
+		next := l.take(a)
+		reward := weights[next] / n
+		if l.rule.Cumulative {
+			reward = float64(weights[next]*float64(l.counts[next])) / n
+		}
+		sum += reward
+		target := reward
+		b, more := choose(next)
+		if more {
+			after := b // SARSA: what will really be done
+			if l.rule.QLearning {
+				after, _ = l.greedy(next)
+			}
+			target += float64(l.rule.Gamma * *l.value(next, after))
+		}
+		l.learn(s, a, target)
+		s, a, ok = next, b, more
+	}
+	return sum
+}
+
+// take carries out an action and returns the class of the assignment, which is
+// the state after it.
+func (l *learner) take(a action) Class {
+	l.maps.remove(a.i)
+	if l.free[a.k]--; l.free[a.k] == 0 {
+		l.nodes.remove(a.k)
+	}
+	c := l.layout.Class(int(a.i), int(a.k))
+	l.counts[c]++
+	l.started++
+	return c
+}
+
+// learn moves the value of a in s towards the target.
+func (l *learner) learn(s Class, a action, target float64) {
+	q := l.value(s, a)
+	*q += float64(l.rule.Alpha * (target - *q))
+	if !l.rule.ByClass {
+		l.best[s].moved(a, *q)
+	}
+}
+
+// freeSlots is the beginning of a wave.
+func (l *learner) freeSlots() {
+	copy(l.free, l.layout.slots)
+	l.nodes.reset()
+	for s := range l.best {
+		l.best[s].made = false
+	}
+}
+
+// epsilonGreedy is any valid action with probability epsilon, else the best.
+// False: no map is left, or no slot is free.
+func (l *learner) epsilonGreedy(s Class) (action, bool) {
+	if !l.more() {
+		return action{}, false
+	}
+	if l.rng.Float64() < l.epsilon {
+		return action{l.maps.list[l.rng.IntN(l.maps.n)], l.nodes.list[l.rng.IntN(l.nodes.n)]}, true
+	}
+	return l.greedy(s)
+}
+
+// more says whether an action is left. When no slot is free, the next wave
+// begins, unless an episode is one wave.
+func (l *learner) more() bool {
+	if l.nodes.n == 0 && !l.rule.OneWave {
+		l.freeSlots()
+	}
+	return l.maps.n > 0 && l.nodes.n > 0
+}
+
+// greedy is the valid action with the highest value in s.
+func (l *learner) greedy(s Class) (action, bool) {
+	if !l.more() {
+		return action{}, false
+	}
+	b := &l.best[s]
+	if !b.made || l.rule.ByClass && l.learning { // values of classes change under the ranking
+		b.made = true
+		b.heap = b.heap[:0]
+		for _, i := range l.maps.list[:l.maps.n] {
+			b.heap = append(b.heap, l.bestOf(s, i))
+		}
+		for at := len(b.heap)/2 - 1; at >= 0; at-- {
+			b.sink(at)
+		}
+	}
+	for {
+		switch top := &b.heap[0]; {
+		case !l.maps.has(top.i):
+			last := len(b.heap) - 1
+			b.heap[0], b.heap = b.heap[last], b.heap[:last]
+		case l.free[top.k] == 0:
+			*top = l.scan(s, top.i, l.nodes.list[:l.nodes.n])
+		default:
+			return action{top.i, top.k}, true
+		}
+		b.sink(0)
+	}
+}
+
+// bestOf is the best of map i's actions, at least: of all nodes with slots,
+// free or not.
+func (l *learner) bestOf(s Class, i int32) row {
+	if l.rule.ByClass {
+		return l.scan(s, i, l.nodes.list[:l.nodes.n])
+	}
+	r := &l.best[s].rows[i]
+	if r.k == none {
+		*r = l.scan(s, i, l.nodes.list)
+	}
+	return *r
+}
+
+func (l *learner) scan(s Class, i int32, nodes []int32) row {
+	best := row{i: i, k: none}
+	for _, k := range nodes {
+		if q := *l.value(s, action{i, k}); best.k == none || q > best.q {
+			best.q, best.k = q, k
+		}
+	}
+	return best
+}
+
+// ranking finds the best action of a state without looking at all. The heap has
+// a row for each map that had not started when it was made, ordered by what the
+// best action of that map was then: never less than it is now, as nodes fill
+// and no value changes while its map can still be started.
+type ranking struct {
+	made bool
+	heap []row
+	rows []row // by map, of all nodes; k none: not known
+}
+
+const none = -1
+
+// row is the best action of a map and its value.
+type row struct {
+	q    float64
+	i, k int32
+}
+
+// moved notes that the value of a has become q.
+func (b *ranking) moved(a action, q float64) {
+	switch r := &b.rows[a.i]; {
+	case r.k == none:
+	case q >= r.q:
+		*r = row{q, a.i, a.k}
+	case r.k == a.k:
+		r.k = none
+	}
+}
+
+func (b *ranking) sink(at int) {
+	if at >= len(b.heap) {
+		return
+	}
+	x := b.heap[at]
+	for child := 2*at + 1; child < len(b.heap); child = 2*at + 1 {
+		if child+1 < len(b.heap) && b.heap[child+1].q > b.heap[child].q {
+			child++
+		}
+		if b.heap[child].q <= x.q {
+			break
+		}
+		b.heap[at] = b.heap[child]
+		at = child
+	}
+	b.heap[at] = x
+}
+
+// shuffled is a set of numbers with its first n the ones that are in.
+type shuffled struct {
+	list, place []int32
+	n           int
+}
+
+func newShuffled(n int) shuffled {
+	s := shuffled{list: make([]int32, n), place: make([]int32, n)}
+	for i := range s.list {
+		s.list[i], s.place[i] = int32(i), int32(i)
+	}
+	return s
+}
+
+func (s *shuffled) reset() { s.n = len(s.list) }
+
+func (s *shuffled) has(x int32) bool { return int(s.place[x]) < s.n }
+
+func (s *shuffled) remove(x int32) {
+	s.n--
+	at, last := s.place[x], s.list[s.n]
+	s.list[at], s.list[s.n] = last, x
+	s.place[last], s.place[x] = at, int32(s.n)
+}

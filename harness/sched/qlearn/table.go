@@ -1,0 +1,118 @@
+package qlearn
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Table is the value of every action in every state, zero at first.
+type Table struct {
+	rule   Rule
+	layout *Layout
+	width  int
+	q      []float64 // of action x in state s: s·width + x
+}
+
+// NewTable is a table that has not learnt anything.
+func NewTable(layout *Layout, rule Rule) *Table {
+	width := layout.Maps * layout.Nodes
+	if rule.ByClass {
+		width = classes
+	}
+	return &Table{rule: rule, layout: layout, width: width, q: make([]float64, classes*width)}
+}
+
+// Layout is what the table was trained for.
+func (t *Table) Layout() *Layout { return t.layout }
+
+// value is where the table has an action.
+func (t *Table) value(s Class, a action) *float64 {
+	x := int(a.i)*t.layout.Nodes + int(a.k)
+	if t.rule.ByClass {
+		x = int(t.layout.class[x])
+	}
+	return &t.q[int(s)*t.width+x]
+}
+
+// Value is what it is worth, in state s, to start map i on node k.
+func (t *Table) Value(s Class, i, k int) float64 { return *t.value(s, action{int32(i), int32(k)}) }
+
+// ClassValue is what an action of class c is worth in state s, in a table of
+// classes.
+func (t *Table) ClassValue(s, c Class) float64 { return t.q[int(s)*t.width+int(c)] }
+
+// Pair is a map and the node that it is to start on.
+type Pair struct{ Map, Node int }
+
+// Rollout is the greedy policy for all maps, in the order of assignment: when
+// no slot is free, all are again. It is empty if no node has a slot.
+func (t *Table) Rollout() []Pair { return t.RolloutFor(t.layout) }
+
+// RolloutFor is Rollout for another layout, by a table of classes.
+func (t *Table) RolloutFor(layout *Layout) []Pair {
+	on := *t
+	on.layout = layout
+	on.rule.OneWave = false
+	l := newLearner(&on, nil)
+	if len(l.nodes.list) == 0 {
+		return nil
+	}
+	pairs := make([]Pair, 0, layout.Maps)
+	l.maps.reset()
+	s := NoLocality
+	for len(pairs) < layout.Maps {
+		a, _ := l.greedy(s)
+		s = l.take(a)
+		pairs = append(pairs, Pair{int(a.i), int(a.k)})
+	}
+	return pairs
+}
+
+// Append appends the values, and what they belong to, to b.
+func (t *Table) Append(b []byte) []byte {
+	for _, x := range t.header() {
+		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	for _, q := range t.q {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(q))
+	}
+	return b
+}
+
+// header is what a table belongs to: maps, nodes and digest of its layout, or
+// nothing.
+func (t *Table) header() [3]uint64 {
+	if t.rule.ByClass {
+		return [3]uint64{}
+	}
+	return [3]uint64{uint64(t.layout.Maps), uint64(t.layout.Nodes), t.layout.Digest()}
+}
+
+// Read is the table that Append wrote. One of another job or layout is refused.
+func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
+	t := NewTable(layout, rule)
+	want := t.header()
+	if len(b) < 8*len(want) {
+		return nil, fmt.Errorf("%d bytes are no table", len(b))
+	}
+	var has [len(want)]uint64
+	for i := range has {
+		has[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	switch b = b[8*len(want):]; {
+	case has[0] != want[0] || has[1] != want[1]:
+		return nil, fmt.Errorf("the table is for %d maps on %d nodes, not for %d on %d", has[0], has[1], want[0], want[1])
+	case has[2] != want[2]:
+		return nil, fmt.Errorf("the table is for another layout of %d maps on %d nodes: blocks, cached copies, racks or slots differ", has[0], has[1])
+	case len(b) != 8*len(t.q):
+		return nil, fmt.Errorf("the table has %d bytes, not %d", len(b), 8*len(t.q))
+	}
+	for x := range t.q {
+		t.q[x] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*x:]))
+		if math.IsNaN(t.q[x]) || math.IsInf(t.q[x], 0) {
+			return nil, fmt.Errorf("the table has %v as a value", t.q[x])
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,101 @@
+package fluid
+
+import "math/bits"
+
+// endings has resources wake at times to come, of which it reaches slots
+// milliseconds ahead: who would wake later wakes at its end and is put back.
+type endings struct {
+	next  int64 // the first time at which something wakes, or Never
+	base  int64 // nothing wakes before
+	heads [slots]uint32
+	some  [slots / 64]uint64 // which heads are not 0
+	any   [slots / 4096]uint64
+	nodes []wake
+	spare uint32
+}
+
+const slots = 1 << 14
+
+// wake is an element of a slot's list. Index 0 is no element.
+type wake struct{ resource, next uint32 }
+
+func (w *endings) reset() {
+	w.next, w.base = Never, 0
+	clear(w.heads[:])
+	clear(w.some[:])
+	clear(w.any[:])
+	w.nodes, w.spare = append(w.nodes[:0], wake{}), 0
+}
+
+// at says that it is now.
+func (w *endings) at(now int64) { w.base = min(now, w.next) }
+
+// push has a resource wake at t or, where that is out of reach, earlier; it
+// returns when.
+func (w *endings) push(t int64, resource uint32) int64 {
+	t = min(t, w.base+slots-1)
+	i := w.spare
+	if i != 0 {
+		w.spare = w.nodes[i].next
+	} else {
+		i = uint32(len(w.nodes))
+		w.nodes = append(w.nodes, wake{})
+	}
+	slot := t & (slots - 1)
+	w.nodes[i] = wake{resource, w.heads[slot]}
+	w.heads[slot] = i
+	w.some[slot>>6] |= 1 << (slot & 63)
+	w.any[slot>>12] |= 1 << (slot >> 6 & 63)
+	w.next = min(w.next, t)
+	return t
+}
+
+// take empties the slot of the next time and returns its list.
+func (w *endings) take() uint32 {
+	w.base = w.next
+	slot := w.next & (slots - 1)
+	list := w.heads[slot]
+	w.heads[slot] = 0
+	if w.some[slot>>6] &^= 1 << (slot & 63); w.some[slot>>6] == 0 {
+		w.any[slot>>12] &^= 1 << (slot >> 6 & 63)
+	}
+	w.next = w.after(slot)
+	return list
+}
+
+// free gives back an element and returns what it held.
+func (w *endings) free(i uint32) (resource, next uint32) {
+	n := w.nodes[i]
+	w.nodes[i].next, w.spare = w.spare, i
+	return n.resource, n.next
+}
+
+// after is the time of the first slot with a list, from base's on and around.
+func (w *endings) after(slot int64) int64 {
+	word := slot >> 6
+	if m := w.some[word] >> (slot & 63); m != 0 {
+		return w.base + int64(bits.TrailingZeros64(m))
+	}
+	if word = w.wordAfter(word); word < 0 {
+		return Never
+	}
+	found := word<<6 + int64(bits.TrailingZeros64(w.some[word]))
+	return w.base + (found-slot)&(slots-1)
+}
+
+// wordAfter is the first word of some with a bit after the one given, around to
+// itself; -1 if there is none.
+func (w *endings) wordAfter(word int64) int64 {
+	word = (word + 1) % (slots / 64)
+	i := word >> 6
+	if m := w.any[i] >> (word & 63); m != 0 {
+		return word + int64(bits.TrailingZeros64(m))
+	}
+	for range w.any {
+		i = (i + 1) % int64(len(w.any))
+		if w.any[i] != 0 {
+			return i<<6 + int64(bits.TrailingZeros64(w.any[i]))
+		}
+	}
+	return -1
+}

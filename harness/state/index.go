@@ -1,0 +1,233 @@
+package state
+
+import "math/bits"
+
+// index finds the waiting maps of one job by a key, a node or a rack: per key
+// the maps in ascending order, and a cursor behind which none waits. All lists
+// lie in one array; the last entry of each has its sign bit set. A cursor below
+// zero, ^i, says that the list that ends before i has been used up.
+//
+// A start does not touch the index, the next look-up steps over the map: each
+// entry is stepped over once, unless its map waits again.
+type index struct {
+	cursors table
+	tasks   []int32
+	lists   int32
+}
+
+const lastOfList = -1 << 31
+
+func taskOf(entry int32) int32 { return entry &^ lastOfList }
+
+// first is the lowest-numbered waiting map of key's list, None if there is
+// none.
+func (x *index) first(key int32, waiting []int32) TaskID {
+	at := x.cursors.find(key)
+	if at < 0 {
+		return None
+	}
+	i := x.cursors.slots[at+1]
+	if i < 0 {
+		return None
+	}
+	for from := i; ; i++ {
+		e := x.tasks[i]
+		if t := taskOf(e); isSet(waiting, t) {
+			if i != from {
+				x.cursors.slots[at+1] = i
+			}
+			return TaskID(t)
+		}
+		if e < 0 {
+			x.cursors.slots[at+1] = ^(i + 1)
+			return None
+		}
+	}
+}
+
+// each yields the waiting maps of key's list, ascending, until told to stop.
+func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
+	at := x.cursors.find(key)
+	if at < 0 || x.cursors.slots[at+1] < 0 {
+		return
+	}
+	for i := x.cursors.slots[at+1]; ; i++ {
+		e := x.tasks[i]
+		if t := taskOf(e); isSet(waiting, t) && !yield(TaskID(t)) || e < 0 {
+			return
+		}
+	}
+}
+
+// rewind moves key's cursor back to t, which waits again. It walks back over
+// what was stepped over since.
+func (x *index) rewind(key, t int32) {
+	at := x.cursors.find(key)
+	if at < 0 {
+		return
+	}
+	i := x.cursors.slots[at+1]
+	if i < 0 {
+		i = ^i - 1
+	}
+	for taskOf(x.tasks[i]) > t && i > 0 && x.tasks[i-1] >= 0 {
+		i--
+	}
+	if taskOf(x.tasks[i]) == t {
+		x.cursors.slots[at+1] = i
+	}
+}
+
+// build fills x: the keys of map i are keys[ends[i-1]:ends[i]]. The table is
+// sized and clear, tasks as long as keys; at is scratch of that length.
+func build[K ~int32](x *index, keys []K, ends, at []int32) {
+	slots := x.cursors.slots
+	for i, key := range keys { // count
+		at[i] = x.cursors.insert(int32(key))
+		slots[at[i]+1]++
+	}
+	sum := int32(0)
+	for i := 0; i < len(slots); i += 2 { // counts to starts
+		slots[i+1], sum = sum, sum+slots[i+1]
+	}
+	i := 0
+	for t, end := range ends {
+		for ; i < int(end); i++ {
+			next := &slots[at[i]+1]
+			x.tasks[*next] = int32(t)
+			*next++
+		}
+	}
+	start := int32(0)
+	for i := 0; i < len(slots); i += 2 { // ends back to starts
+		if slots[i] != 0 {
+			end := slots[i+1]
+			x.tasks[end-1] |= lastOfList
+			slots[i+1], start = start, end
+			x.lists++
+		}
+	}
+}
+
+// table maps keys from 0 to one number each: pairs of (key+1, number), open
+// addressing, a power of two of them. Where it has a pair for every key there
+// is, a key's place is the key.
+type table struct {
+	slots []int32
+	shift uint8 // 0: the place is the key
+}
+
+// tableSize is the length of slots for up to n keys out of all.
+func tableSize(n, all int) int {
+	if n == 0 {
+		return 0
+	}
+	if n >= all {
+		return 2 * ceilPower(all)
+	}
+	return 2 * min(ceilPower(n+n/3+1), ceilPower(all))
+}
+
+// reset takes slots, which are clear, for keys out of all.
+func (t *table) reset(slots []int32, all int) {
+	t.slots, t.shift = slots, 0
+	if pairs := len(slots) / 2; pairs < all {
+		t.shift = uint8(33 - bits.Len32(uint32(pairs)))
+	}
+}
+
+// find is the position of key's pair in slots, -1 if it has none.
+func (t *table) find(key int32) int32 {
+	mask := int32(len(t.slots) - 1)
+	at := t.place(key)
+	if at > mask { // no pairs, or a key that came after them
+		return -1
+	}
+	for ; ; at = (at + 2) & mask {
+		switch t.slots[at] {
+		case key + 1:
+			return at
+		case 0:
+			return -1
+		}
+	}
+}
+
+// insert is find for a key that is given a pair, with number 0, where it has
+// none. There is one free.
+func (t *table) insert(key int32) int32 {
+	mask := int32(len(t.slots) - 1)
+	for at := t.place(key); ; at = (at + 2) & mask {
+		switch t.slots[at] {
+		case 0:
+			t.slots[at] = key + 1
+			return at
+		case key + 1:
+			return at
+		}
+	}
+}
+
+func (t *table) place(key int32) int32 {
+	if t.shift == 0 {
+		return 2 * key
+	}
+	return int32(uint32(key)*2654435769>>t.shift) << 1
+}
+
+func ceilPower(n int) int {
+	if n <= 1 {
+		return 1
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// Sets of tasks are bits in words of 32, so that they can lie among a job's
+// other arrays.
+
+func words(n int32) int { return int(n+31) / 32 }
+
+func isSet(set []int32, t int32) bool { return uint32(set[t>>5])>>(t&31)&1 != 0 }
+
+func setBit(set []int32, t int32) { set[t>>5] |= 1 << (t & 31) }
+
+func clearBit(set []int32, t int32) { set[t>>5] &^= 1 << (t & 31) }
+
+// firstSet is the lowest member from word *from on, None if there is none;
+// *from moves up to its word.
+func firstSet(set []int32, from *int32) TaskID {
+	for w := *from; int(w) < len(set); w++ {
+		if set[w] != 0 {
+			*from = w
+			return TaskID(w<<5 + int32(bits.TrailingZeros32(uint32(set[w]))))
+		}
+	}
+	*from = int32(len(set))
+	return None
+}
+
+// lastSet is the highest member of a set that has one.
+func lastSet(set []int32) int32 {
+	w := len(set) - 1
+	for set[w] == 0 {
+		w--
+	}
+	return int32(w<<5 + bits.Len32(uint32(set[w])) - 1)
+}
+
+// nthSet is the member with n members below it, None if there is none.
+func nthSet(set []int32, n int32) TaskID {
+	for w, word := range set {
+		in := int32(bits.OnesCount32(uint32(word)))
+		if n >= in {
+			n -= in
+			continue
+		}
+		x := uint32(word)
+		for ; n > 0; n-- {
+			x &= x - 1
+		}
+		return TaskID(w<<5 + bits.TrailingZeros32(x))
+	}
+	return None
+}

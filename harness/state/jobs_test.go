@@ -1,0 +1,321 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fourNodes is two racks of two nodes with two slots each, and a job whose maps
+// have their blocks on the nodes given; the maps are asked for.
+func fourNodes(t *testing.T, replicas ...[]NodeID) (*State, JobID) {
+	t.Helper()
+	s := New()
+	for n := range 4 {
+		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n/2), Resource{1024, 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := JobSpec{Name: "job", Maps: int32(len(replicas)), Reduces: 1, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}}
+	for _, nodes := range replicas {
+		spec.Replicas.Add(nodes...)
+	}
+	id, err := s.Submit(&spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ask(id, Map, spec.Maps)
+	return s, id
+}
+
+// TestWouldBind goes through the branches in the order the AM tries them.
+func TestWouldBind(t *testing.T) {
+	s, id := fourNodes(t, []NodeID{2}, []NodeID{0, 2}, []NodeID{1}, []NodeID{0}, nil)
+	v := s.View()
+	steps := []struct {
+		name   string
+		before func() error
+		node   NodeID
+		task   TaskID
+		branch Branch
+	}{
+		{"lowest that lists the host", nil, 0, 1, BindNode},
+		{"one that is reserved is left out", func() error { _, err := s.Reserve(id, Map, 1, 0); return err }, 0, 3, BindNode},
+		{"rack when the host has none left", func() error { return s.Start(id, 3, 0) }, 0, 2, BindRack},
+		{"other rack's node", nil, 3, 0, BindRack},
+		{"any when the rack has none left", func() error { return s.Start(id, 2, 1) }, 1, 0, BindAny},
+		{"a re-run before all, wherever", func() error { return s.Retry(id, 3, true) }, 2, 3, BindRerun},
+		{"re-runs in the order they failed", func() error { return s.Retry(id, 2, true) }, 2, 3, BindRerun},
+		{"killed maps keep their locality", func() error {
+			for _, task := range []TaskID{3, 2, 0} {
+				if err := s.Start(id, task, 3); err != nil {
+					return err
+				}
+			}
+			return s.Retry(id, 0, false)
+		}, 2, 0, BindNode},
+		{"a map without hosts is any's", func() error { return s.Start(id, 0, 2) }, 2, 4, BindAny},
+		{"nothing waits", func() error { return s.Start(id, 4, 2) }, 2, None, BindNone},
+	}
+	for _, step := range steps {
+		if step.before != nil {
+			if err := step.before(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+		}
+		if task, branch := v.WouldBind(id, step.node); task != step.task || branch != step.branch {
+			t.Errorf("%s: bound %d by %v, want %d by %v", step.name, task, branch, step.task, step.branch)
+		}
+	}
+}
+
+// TestResplit has an ApplicationMaster that reads other hosts than HDFS has.
+func TestResplit(t *testing.T) {
+	s := New()
+	for n := range 2 {
+		if _, err := s.AddNode(fmt.Sprint("n", n), "rack", Resource{1024, 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := JobSpec{Name: "job", Maps: 2}
+	spec.Replicas.Add(0)
+	spec.Replicas.Add(0)
+	id, err := s.Submit(&spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var planned Hosts
+	planned.Add(1)
+	planned.Add(0)
+	spec.SplitHosts = &planned
+	if err := s.Resplit(id, &spec); err != nil {
+		t.Fatal(err)
+	}
+	s.Ask(id, Map, 2)
+	v := s.View()
+	if task, branch := v.WouldBind(id, 1); task != 0 || branch != BindNode {
+		t.Errorf("on n1 the AM binds %d by %v, want 0 by node", task, branch)
+	}
+	if task, level := v.Nearest(id, 1, LevelCache, LevelOff); task != 0 || level != LevelRack {
+		t.Errorf("nearest to n1 is %d by %v, want 0 by rack", task, level)
+	}
+	if got := v.SplitLevel(id, 0, 1); got != LevelNode {
+		t.Errorf("split of map 0 is %v to n1, want node", got)
+	}
+	if err := s.Resplit(id, &spec); err == nil {
+		t.Error("a job that has begun was split anew")
+	}
+}
+
+// TestRefusals has what a driver may get wrong, and the words it is told.
+func TestRefusals(t *testing.T) {
+	s, id := fourNodes(t, []NodeID{0}, []NodeID{1})
+	s.NodeDown(3)
+	s.Hold(2, id, Resource{1024, 1})
+	ran, _ := fourNodes(t)
+	ran.EndJob(0)
+	if err := s.Start(id, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	reserve := func(s *State, id JobID, k Kind, task TaskID, n NodeID) error {
+		_, err := s.Reserve(id, k, task, n)
+		return err
+	}
+	submit := func(change func(*JobSpec)) error {
+		spec := JobSpec{Name: "bad", Maps: 1}
+		change(&spec)
+		_, err := s.Submit(&spec)
+		return err
+	}
+	_, twice := s.AddNode("n0", "rack0", Resource{})
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{reserve(s, id, Map, 0, 3), "down"},
+		{reserve(s, id, Map, 0, 2), "free"},
+		{reserve(s, id, Map, 1, 0), "runs on n1"},
+		{reserve(s, id, Reduce, None, 0), "no reduce waits"},
+		{reserve(s, id, Reduce, 2, 0), "not asked"},
+		{reserve(s, id, Reduce, 0, 0), "is a map"},
+		{reserve(s, id, Map, 99, 0), "no task 99"},
+		{reserve(s, 9, Map, 0, 0), "job 9 of 1"},
+		{reserve(ran, 0, Map, None, 0), "ended"},
+		{s.Start(id, 1, 0), "runs on n1"},
+		{s.Start(id, 0, 99), "node 99"},
+		{s.Start(id, -7, 0), "task -7"},
+		{ran.Start(0, 0, 0), "ended"},
+		{s.Finish(id, 0), "waits"},
+		{s.Retry(id, 2, false), "not asked"},
+		{s.Confirm(5, 0), "no reservation 5"},
+		{twice, "there already"},
+		{submit(func(j *JobSpec) { j.Maps = -1 }), "-1 maps"},
+		{submit(func(j *JobSpec) { j.Weight = -1 }), "weight"},
+		{submit(func(j *JobSpec) { j.MapSize.MemoryMB = -1 }), "container"},
+		{submit(func(j *JobSpec) { j.Replicas.Add(4) }), "replicas: node 4 of 4"},
+		{submit(func(j *JobSpec) { j.Cached.Add(); j.Cached.Add() }), "2 maps, of 1"},
+		{submit(func(j *JobSpec) { j.SplitHosts = &Hosts{Ends: []int32{3}} }), "split hosts: map 0"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("got error %v, want one with %q", c.err, c.want)
+		}
+	}
+}
+
+// TestRobbed has the AM bind another map than a decision expected, the one of
+// another decision on its way.
+func TestRobbed(t *testing.T) {
+	s, id := fourNodes(t, []NodeID{0}, []NodeID{0, 2})
+	first, err := s.Reserve(id, Map, None, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Reserve(id, Map, None, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Confirm(first, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, task, node, ok := s.Reservation(second); !ok || task != 0 || node != 2 {
+		t.Errorf("the other reservation has task %d on node %d, %v; want 0 on 2", task, node, ok)
+	}
+	if free := s.View().Free(0); free != (Resource{512, 1}) {
+		t.Errorf("node 0 has %v free, want one container's less than its 1024 MB", free)
+	}
+}
+
+// TestEndedJob has look-ups of a job that has ended, and of reduces, find
+// nothing rather than fail.
+func TestEndedJob(t *testing.T) {
+	s, id := fourNodes(t, []NodeID{0})
+	s.Cached(id, 0, 0)
+	if _, err := s.Reserve(id, Map, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	look := func(task TaskID) {
+		t.Helper()
+		bound, branch := v.WouldBind(id, 0)
+		if level := v.Level(id, task, 0); level != LevelOff || len(v.Replicas(id, task))+len(v.SplitHosts(id, task))+len(v.CachedOn(id, task, nil)) > 0 || bound != None || branch != BindNone {
+			t.Errorf("task %d is %v to its data, on %v; %d would be bound by %v", task, level, v.Replicas(id, task), bound, branch)
+		}
+	}
+	look(1) // the reduce
+	s.EndJob(id)
+	look(0)
+	if v.IsWaiting(id, 0) || v.RunsOn(id, 0) != None || v.NextMap(id, 0, LevelCache) != None || v.NextReduce(id) != None {
+		t.Error("a task of an ended job waits or runs")
+	}
+	if free := v.Free(0); free != (Resource{1024, 2}) || v.QueueUsed(0) != (Resource{}) {
+		t.Errorf("after its end %v is free, the queue has %v", free, v.QueueUsed(0))
+	}
+}
+
+func TestWithRoom(t *testing.T) {
+	s, id := fourNodes(t, nil)
+	s.SetSmallest(Resource{512, 1})
+	s.Hold(1, id, Resource{600, 1})
+	s.NodeDown(2)
+	if got := s.View().WithRoom(3, nil); !slices.Equal(got, []NodeID{3, 0}) {
+		t.Errorf("nodes with room, 3 first: %v, want [3 0]", got)
+	}
+	s.Release(1, id, Resource{600, 1})
+	s.NodeUp(2)
+	if got := s.View().WithRoom(None, nil); !slices.Equal(got, []NodeID{0, 1, 2, 3}) {
+		t.Errorf("nodes with room: %v, want all", got)
+	}
+}
+
+// TestNoAllocation holds the steady state to none, submissions and ends
+// included.
+func TestNoAllocation(t *testing.T) {
+	l := newLoad(t, 50, 100)
+	v := l.s.View()
+	one := func() {
+		l.submit(t)
+		id := v.WaitingJobs(Map)[0]
+		for range l.spec.Maps {
+			task, _ := v.Nearest(id, 7, LevelCache, LevelOff)
+			r, err := l.s.Reserve(id, Map, task, NodeID(task)%50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.s.Cached(id, task, 3)
+			if err := l.s.Confirm(r, task); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.s.Finish(id, task); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.s.EndJob(id)
+	}
+	for range 600 {
+		one()
+	}
+	// The table of jobs itself grows, seldom.
+	if n := testing.AllocsPerRun(200, one); n >= 1 {
+		t.Errorf("%v allocations a job of 100 maps, want less than 1", n)
+	}
+}
+
+func TestSizeClasses(t *testing.T) {
+	last, lastSize := -1, 0
+	for n := range 100_000 {
+		class, size := sizeClass(n)
+		if size < n || size > max(64, n+n/8+1) || class < last || class == last && size != lastSize {
+			t.Fatalf("a piece of %d is of class %d and size %d, after class %d and size %d", n, class, size, last, lastSize)
+		}
+		if again, _ := sizeClass(size); again != class {
+			t.Fatalf("a piece of size %d comes back into class %d, not %d", size, again, class)
+		}
+		last, lastSize = class, size
+	}
+}
+
+// TestKilledMapsGoLast has maps that were killed bound after the others of their
+// branch, in the order of their ends.
+func TestKilledMapsGoLast(t *testing.T) {
+	s := New()
+	for _, name := range []string{"a", "b"} {
+		if _, err := s.AddNode(name, "r", Resource{8, 8}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := &JobSpec{Maps: 5, MapSize: Resource{1, 1}}
+	for range 4 {
+		spec.Replicas.Add(0)
+	}
+	spec.Replicas.Add(1)
+	id, err := s.Submit(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ask(id, Map, 5)
+	for _, killed := range []TaskID{2, 0} {
+		if err := errors.Join(s.Start(id, killed, 0), s.Retry(id, killed, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type bound struct {
+		Task   TaskID
+		Branch Branch
+	}
+	var got []bound
+	for range 5 {
+		task, branch := s.View().WouldBind(id, 0)
+		got = append(got, bound{task, branch})
+		if err := s.Start(id, task, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []bound{{1, BindNode}, {3, BindNode}, {2, BindNode}, {0, BindNode}, {4, BindRack}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bound (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,128 @@
+package state
+
+import "fmt"
+
+type node struct {
+	capacity Resource
+	free     Resource // after running tasks, reservations and what is held
+	up       bool
+	label    string
+}
+
+// AddNode adds a node that is up, with capacity for the containers that this
+// State knows of.
+func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
+	if _, ok := s.names.node[name]; ok {
+		return None, fmt.Errorf("add node %q: it is there already", name)
+	}
+	n := NodeID(intern(s.names.node, &s.names.nodes, name))
+	s.nodes = append(s.nodes, node{capacity: capacity, free: capacity, up: true})
+	s.racks = append(s.racks, intern(s.names.rack, &s.names.racks, rack))
+	if int(n)/64 >= len(s.room) {
+		s.room = append(s.room, 0)
+	}
+	s.up++
+	s.total = s.total.Add(capacity)
+	s.noteRoom(n)
+	return n, nil
+}
+
+// NodeDown says that a node was lost or taken out. What ran there still counts
+// as running until Finish, Retry or EndJob says otherwise.
+func (s *State) NodeDown(n NodeID) {
+	if x := &s.nodes[n]; x.up {
+		x.up = false
+		s.up--
+		s.total = s.total.Sub(x.capacity)
+		s.noteRoom(n)
+	}
+}
+
+// NodeUp says that a node came back.
+func (s *State) NodeUp(n NodeID) {
+	if x := &s.nodes[n]; !x.up {
+		x.up = true
+		s.up++
+		s.total = s.total.Add(x.capacity)
+		s.noteRoom(n)
+	}
+}
+
+// SetCapacity changes what a node has for the containers that this State knows
+// of: its own size less what others use there.
+func (s *State) SetCapacity(n NodeID, capacity Resource) {
+	x := &s.nodes[n]
+	change := capacity.Sub(x.capacity)
+	x.capacity = capacity
+	x.free = x.free.Add(change)
+	if x.up {
+		s.total = s.total.Add(change)
+	}
+	s.noteRoom(n)
+}
+
+// SetLabel says which node label a node carries; empty is the default
+// partition.
+func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
+
+// Hold takes room for a container that is no task's first attempt: an
+// ApplicationMaster, a speculative copy. It counts as used by job, which may
+// be None.
+func (s *State) Hold(n NodeID, job JobID, r Resource) {
+	if job == None {
+		s.take(n, r)
+		return
+	}
+	j := &s.jobs[job]
+	j.held = j.held.Add(r)
+	s.takeFor(job, n, r)
+}
+
+// Release gives back what Hold took.
+func (s *State) Release(n NodeID, job JobID, r Resource) {
+	if job == None {
+		s.give(n, r)
+		return
+	}
+	j := &s.jobs[job]
+	j.held = j.held.Sub(r)
+	s.giveFor(job, n, r)
+}
+
+func (s *State) takeFor(id JobID, n NodeID, r Resource) {
+	s.take(n, r)
+	s.note(id)
+	q := &s.queues[s.jobs[id].queue]
+	*q = q.Add(r)
+}
+
+func (s *State) giveFor(id JobID, n NodeID, r Resource) {
+	s.give(n, r)
+	s.note(id)
+	q := &s.queues[s.jobs[id].queue]
+	*q = q.Sub(r)
+}
+
+func (s *State) take(n NodeID, r Resource) {
+	x := &s.nodes[n]
+	x.free = x.free.Sub(r)
+	if !x.free.Holds(s.small) {
+		s.room[n>>6] &^= 1 << (n & 63)
+	}
+}
+
+func (s *State) give(n NodeID, r Resource) {
+	x := &s.nodes[n]
+	x.free = x.free.Add(r)
+	if x.up && x.free.Holds(s.small) {
+		s.room[n>>6] |= 1 << (n & 63)
+	}
+}
+
+func (s *State) noteRoom(n NodeID) {
+	s.take(n, Resource{})
+	if !s.nodes[n].up {
+		s.room[n>>6] &^= 1 << (n & 63)
+	}
+	s.give(n, Resource{})
+}

@@ -1,0 +1,111 @@
+package invent
+
+import (
+	"slices"
+
+	"heddle/traces"
+)
+
+// Placer puts replicas on a cluster's nodes by HDFS's rule: the first on the
+// writer's node, the second on another rack, the third on the second's rack,
+// further ones anywhere; never two on a node.
+type Placer struct {
+	nodes []traces.NodeFacts
+	index map[traces.Node]int
+	racks map[string][]int // positions in nodes
+}
+
+var (
+	firstReplica  = Named("replica 1")
+	secondReplica = Named("replica 2")
+	thirdReplica  = Named("replica 3")
+	otherReplica  = Named("replica 4")
+)
+
+// NewPlacer takes the nodes in their order, which the draws depend on.
+func NewPlacer(nodes []traces.NodeFacts) *Placer {
+	p := &Placer{nodes: nodes, index: map[traces.Node]int{}, racks: map[string][]int{}}
+	for i, n := range nodes {
+		p.index[n.Node] = i
+		p.racks[n.Rack] = append(p.racks[n.Rack], i)
+	}
+	return p
+}
+
+// Replicas appends the nodes of part i of a file, copies in all or as many as
+// the cluster has. writer is the first's node; empty draws one.
+func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed, file, i uint64) []traces.Node {
+	copies = min(copies, len(p.nodes))
+	if copies <= 0 {
+		return to
+	}
+	first, known := p.index[writer]
+	if !known {
+		first = firstReplica.Below(len(p.nodes), seed, file, i)
+	}
+	taken := make([]int, 1, 8)
+	taken[0] = first
+	for n := uint64(1); len(taken) < copies; n++ {
+		next := -1
+		switch n {
+		case 1:
+			next = p.otherRack(first, secondReplica.Of(seed, file, i))
+		case 2:
+			next = free(p.racks[p.nodes[taken[1]].Rack], taken, thirdReplica.Of(seed, file, i))
+		}
+		if next < 0 {
+			next = p.anywhere(taken, otherReplica.Of(seed+n, file, i))
+		}
+		taken = append(taken, next)
+	}
+	for _, n := range taken {
+		to = append(to, p.nodes[n].Node)
+	}
+	return to
+}
+
+// otherRack is a node off the rack of node first, -1 where there is none.
+func (p *Placer) otherRack(first int, r uint64) int {
+	rack := p.nodes[first].Rack
+	if len(p.racks[rack]) == len(p.nodes) {
+		return -1
+	}
+	for ; ; r = mix(r) {
+		if i := int(r % uint64(len(p.nodes))); p.nodes[i].Rack != rack {
+			return i
+		}
+	}
+}
+
+// anywhere is a node that is not taken; there is one.
+func (p *Placer) anywhere(taken []int, r uint64) int {
+	for ; ; r = mix(r) {
+		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
+			return i
+		}
+	}
+}
+
+// free is a node of pool that is not taken, -1 where there is none.
+func free(pool, taken []int, r uint64) int {
+	var left []int
+	for _, i := range pool {
+		if !slices.Contains(taken, i) {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 {
+		return -1
+	}
+	return left[r%uint64(len(left))]
+}
+
+var anyNode = Named("node")
+
+// Node draws a node for part i of a thing.
+func (p *Placer) Node(seed, thing, i uint64) traces.Node {
+	return p.nodes[anyNode.Below(len(p.nodes), seed, thing, i)].Node
+}
+
+// Empty is true for a cluster without nodes.
+func (p *Placer) Empty() bool { return p == nil || len(p.nodes) == 0 }

@@ -1,0 +1,608 @@
+package yarntest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/yarnclient"
+	"heddle/yarnclient/yarntest"
+)
+
+// fixture is a cluster on a manual clock, with a client and a node for masters.
+type fixture struct {
+	*testing.T
+	*yarntest.Fake
+	clock *yarntest.Clock
+	rm    *yarnclient.RM
+	ctx   context.Context
+}
+
+func newFixture(t *testing.T, change func(*yarntest.Config)) *fixture {
+	t.Helper()
+	f := &fixture{T: t, clock: yarntest.NewClock(), ctx: t.Context()}
+	cfg := yarntest.Config{
+		Nodes:  append(yarntest.Workers(2, 2, 1024, 8), yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 4096, VCores: 32}),
+		Labels: []string{"idle", "s00", "s01"},
+		Async:  20 * time.Millisecond,
+		Now:    f.clock.Now,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	f.Fake = yarntest.New(cfg)
+	f.rm = f.client("")
+	return f
+}
+
+func (f *fixture) client(user string) *yarnclient.RM {
+	f.Helper()
+	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: user, Transport: f.Transport(), Retries: -1})
+	f.must(err)
+	return rm
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) submit(j yarntest.Job) string {
+	f.Helper()
+	j.AMLabel = "am"
+	id, err := f.Submit(j)
+	f.must(err)
+	f.until("the job runs", func() bool {
+		app, err := f.rm.App(f.ctx, id)
+		f.must(err)
+		return app.State == "RUNNING"
+	})
+	return id
+}
+
+// until moves the clock in steps of 5 ms, as a poller would, for a minute.
+func (f *fixture) until(what string, done func() bool) {
+	f.Helper()
+	for range 12000 {
+		if done() {
+			return
+		}
+		f.clock.Advance(5 * time.Millisecond)
+	}
+	f.Fatalf("not within a minute: %s", what)
+}
+
+func (f *fixture) label(labels map[string]string) {
+	f.Helper()
+	f.must(f.rm.ReplaceLabels(f.ctx, labels))
+}
+
+func (f *fixture) park() {
+	f.label(map[string]string{"r1n1:45454": "idle", "r1n2:45454": "idle", "r2n1:45454": "idle", "r2n2:45454": "idle"})
+}
+
+// tasks lists the containers of a job but the master's.
+func (f *fixture) tasks(appID string) []yarnclient.Container {
+	f.Helper()
+	attempts, err := f.rm.Attempts(f.ctx, appID)
+	f.must(err)
+	list, err := f.rm.Containers(f.ctx, attempts[len(attempts)-1].ID)
+	f.must(err)
+	return slices.DeleteFunc(list, func(k yarnclient.Container) bool { return k.Priority == yarnclient.PriorityAM })
+}
+
+var fourMaps = [][]string{{"r1n1", "r2n1"}, {"r1n2"}, {"r1n1"}, {"r2n2"}}
+
+func minute(string, int, int) (time.Duration, bool) { return time.Minute, false }
+
+func TestJobRunsToItsEnd(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{Maps: fourMaps, Reduces: 2, Slowstart: 1, Tags: "a,b"})
+	f.until("end", func() bool {
+		app, err := f.rm.App(f.ctx, id)
+		f.must(err)
+		return app.FinalStatus == "SUCCEEDED"
+	})
+	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{"jhs:19888"}, Transport: f.Transport()})
+	f.must(err)
+	job := h.Job("job_" + id[len("application_"):])
+	info, err := job.Job(f.ctx)
+	f.must(err)
+	if info.State != "SUCCEEDED" || info.MapsCompleted != 4 || info.ReducesCompleted != 2 {
+		t.Errorf("%+v", info)
+	}
+	counters, err := job.Counters(f.ctx)
+	f.must(err)
+	var sum int64
+	for _, name := range []string{"DATA_LOCAL_MAPS", "RACK_LOCAL_MAPS", "OTHER_LOCAL_MAPS"} {
+		c, _ := counters.Get("JobCounter", name)
+		sum += c.Total
+	}
+	if sum != 4 {
+		t.Errorf("locality of %d maps counted, want 4: %+v", sum, counters)
+	}
+	tasks, err := job.Tasks(f.ctx, yarnclient.AllTasks)
+	f.must(err)
+	for _, task := range tasks {
+		attempts, err := job.Attempts(f.ctx, task.ID)
+		f.must(err)
+		if len(attempts) != 1 || attempts[0].ID != task.SuccessfulAttempt || attempts[0].FinishedMs <= attempts[0].StartedMs {
+			t.Errorf("%s: %+v", task.ID, attempts)
+		}
+	}
+	if apps, err := f.rm.Apps(f.ctx, yarnclient.AppFilter{Tags: []string{"b"}, States: []string{"FINISHED"}}); err != nil || len(apps) != 1 {
+		t.Errorf("by tag: %v, %v", apps, err)
+	}
+	if _, err := f.rm.AM(id).Job(f.ctx); !errors.Is(err, yarnclient.ErrJobEnded) {
+		t.Errorf("master after the end: %v, want ErrJobEnded", err)
+	}
+	f.clock.Advance(time.Second)
+	nodes, err := f.rm.Nodes(f.ctx)
+	f.must(err)
+	for _, n := range nodes {
+		if n.Containers != 0 || n.UsedMB != 0 || n.UsedVCores != 0 {
+			t.Errorf("%s is not empty after the end: %+v", n.ID, n)
+		}
+	}
+}
+
+// TestSteering carries out decisions by labels: exactly one container each, on
+// the node, and the map that late binding takes.
+func TestSteering(t *testing.T) {
+	f := newFixture(t, nil)
+	f.park()
+	id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+	for i, decision := range []struct {
+		host     string
+		wantMap  int
+		locality string
+	}{
+		{"r1n1", 0, "node"}, // maps 0 and 2 list it: the lowest
+		{"r1n1", 2, "node"},
+		{"r1n2", 1, "node"},
+		{"r1n2", 3, "off"}, // nothing left for the node or its rack
+	} {
+		node := decision.host + ":45454"
+		f.must(f.rm.SetNodeResource(f.ctx, node, yarnclient.Resource{MemoryMB: int64(512 * (len(f.on(id, node)) + 1)), VCores: 100}))
+		f.label(map[string]string{node: "s00"})
+		before := f.clock.Now()
+		f.until("container", func() bool { return len(f.tasks(id)) > i })
+		if took := f.clock.Now().Sub(before); took > 30*time.Millisecond {
+			t.Errorf("decision %d took %v, want the asynchronous interval of 20 ms", i, took)
+		}
+		f.label(map[string]string{node: "idle"})
+		f.clock.Advance(300 * time.Millisecond)
+		attempts := f.Attempts(id)
+		if len(attempts) != i+1 {
+			t.Fatalf("decision %d: %d attempts, want %d", i, len(attempts), i+1)
+		}
+		at := slices.IndexFunc(attempts, func(a yarntest.Attempt) bool { return a.Task == decision.wantMap })
+		if at < 0 || attempts[at].Host != decision.host || attempts[at].Locality != decision.locality {
+			t.Errorf("decision %d: %+v, want map %d on %s, %s", i, attempts, decision.wantMap, decision.host, decision.locality)
+		}
+	}
+}
+
+func (f *fixture) on(appID, node string) []yarnclient.Container {
+	return slices.DeleteFunc(f.tasks(appID), func(k yarnclient.Container) bool { return k.NodeID != node })
+}
+
+// TestRackBinding: without a map for the node, one of its rack.
+func TestRackBinding(t *testing.T) {
+	f := newFixture(t, nil)
+	f.park()
+	id := f.submit(yarntest.Job{Maps: [][]string{{"r2n2"}, {}, {"r1n2"}}, MapLabel: "s00", Run: minute})
+	f.must(f.rm.SetNodeResource(f.ctx, "r1n1:45454", yarnclient.Resource{MemoryMB: 512, VCores: 100}))
+	f.label(map[string]string{"r1n1:45454": "s00"})
+	f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 })
+	if a := f.Attempts(id)[0]; a.Task != 2 || a.Locality != "rack" {
+		t.Errorf("%+v, want map 2 by rack", a)
+	}
+}
+
+// TestTwoSlots: on heartbeats a node fills up at once, unless bounded.
+func TestTwoSlots(t *testing.T) {
+	for _, most := range []int{0, 1} {
+		f := newFixture(t, func(c *yarntest.Config) { c.Async, c.MaxAssignments = 0, most })
+		f.park()
+		id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+		f.label(map[string]string{"r1n1:45454": "s00"})
+		f.until("container", func() bool { return len(f.tasks(id)) > 0 })
+		if got, want := len(f.tasks(id)), 2-most; got != want {
+			t.Errorf("bound %d: %d containers at once, want %d", most, got, want)
+		}
+	}
+}
+
+func TestLocalityDelay(t *testing.T) {
+	for _, test := range []struct {
+		delay int
+		node  bool
+	}{{0, false}, {40, true}} {
+		f := newFixture(t, func(c *yarntest.Config) {
+			c.Async, c.LocalityDelay = 0, test.delay
+			c.Nodes = append(yarntest.Workers(2, 20, 512, 8), yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 4096, VCores: 32})
+		})
+		id := f.submit(yarntest.Job{Maps: [][]string{{"r2n20"}}, Run: minute})
+		f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 })
+		if got := f.Attempts(id)[0].Locality; (got == "node") != test.node {
+			t.Errorf("delay %d of 41 nodes: %s, want node: %v", test.delay, got, test.node)
+		}
+	}
+}
+
+func TestRerunAfterFailure(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{
+		Maps: fourMaps,
+		Run: func(_ string, task, attempt int) (time.Duration, bool) {
+			return time.Second, task == 1 && attempt == 0
+		},
+	})
+	sawPriority := false
+	f.until("end", func() bool {
+		for _, k := range f.tasks(id) {
+			sawPriority = sawPriority || k.Priority == yarnclient.PriorityFailedMap
+		}
+		app, err := f.rm.App(f.ctx, id)
+		f.must(err)
+		return app.Ended()
+	})
+	attempts := f.Attempts(id)
+	again := attempts[slices.IndexFunc(attempts, func(a yarntest.Attempt) bool { return a.Task == 1 && a.Number == 1 })]
+	if !sawPriority || again.State != "SUCCEEDED" || again.Locality != "" {
+		t.Errorf("re-run %+v, asked at the failed maps' priority: %v", again, sawPriority)
+	}
+}
+
+func TestKillAttemptAsksAgain(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
+	am := f.rm.AM(id)
+	running := func(number int) func() bool {
+		return func() bool {
+			a := f.Attempts(id)
+			return len(a) == number+1 && a[number].State == "RUNNING"
+		}
+	}
+	f.until("first attempt", running(0))
+	f.must(am.KillAttempt(f.ctx, f.Attempts(id)[0].ID))
+	f.until("second attempt", running(1))
+	job, err := am.Job(f.ctx)
+	f.must(err)
+	if job.KilledMapAttempts != 1 || job.MapsRunning != 1 {
+		t.Errorf("%+v", job)
+	}
+}
+
+func TestPriorityOrdersJobs(t *testing.T) {
+	f := newFixture(t, nil)
+	f.park()
+	first := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+	second := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+	if p, err := f.rm.SetAppPriority(f.ctx, second, 5000); err != nil || p != 100 {
+		t.Errorf("priority %d, %v, want the cap of 100", p, err)
+	}
+	f.label(map[string]string{"r1n1:45454": "s00"})
+	f.until("containers", func() bool { return len(f.tasks(second)) == 2 })
+	if n := len(f.tasks(first)); n != 0 {
+		t.Errorf("the less urgent job got %d containers", n)
+	}
+}
+
+func TestOverCommit(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
+	f.until("container", func() bool { return len(f.tasks(id)) == 1 })
+	node := f.tasks(id)[0].NodeID
+	f.must(f.rm.SetNodeResource(f.ctx, node, yarnclient.Resource{MemoryMB: 128, VCores: 100}))
+	n, err := f.rm.Node(f.ctx, node)
+	f.must(err)
+	if n.AvailMB != -384 || len(f.tasks(id)) != 1 {
+		t.Errorf("available %d MB with %d containers, want -384 and the container kept", n.AvailMB, len(f.tasks(id)))
+	}
+}
+
+// TestLabelFaults: a call that succeeds after its timeout, an allocation on
+// the old label, two containers at once.
+func TestLabelFaults(t *testing.T) {
+	t.Run("applied and silent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 1, 1024, 8), Labels: []string{"s00"}})
+			rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c.Transport(), Timeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Inject(yarntest.Fault{Method: http.MethodPost, Path: "replace-node-to-labels", Apply: true, Hang: true})
+			err = rm.ReplaceLabels(t.Context(), map[string]string{"r1n1:45454": "s00"})
+			if e := new(yarnclient.RequestError); !errors.Is(err, yarnclient.ErrUnreachable) || !errors.As(err, &e) || e.Unsent {
+				t.Errorf("%v, want ErrUnreachable of a call that may have been carried out", err)
+			}
+			if n, err := rm.Node(t.Context(), "r1n1:45454"); err != nil || n.Label() != "s00" {
+				t.Errorf("label %q, %v; want it changed", n.Label(), err)
+			}
+		})
+	})
+	t.Run("old label", func(t *testing.T) {
+		f := newFixture(t, nil)
+		f.park()
+		id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+		f.must(f.rm.SetNodeResource(f.ctx, "r1n1:45454", yarnclient.Resource{MemoryMB: 512, VCores: 100}))
+		f.label(map[string]string{"r1n1:45454": "s00"})
+		f.StaleLabel("r1n1", 50*time.Millisecond)
+		f.label(map[string]string{"r1n1:45454": "idle"}) // before any allocation
+		f.clock.Advance(time.Second)
+		if n := len(f.tasks(id)); n != 1 {
+			t.Errorf("%d containers after the label was taken back, want the late one", n)
+		}
+	})
+	t.Run("two at once", func(t *testing.T) {
+		f := newFixture(t, nil)
+		f.park()
+		id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+		f.must(f.rm.SetNodeResource(f.ctx, "r1n1:45454", yarnclient.Resource{MemoryMB: 512, VCores: 100}))
+		f.AllocateTwice("r1n1")
+		f.label(map[string]string{"r1n1:45454": "s00"})
+		f.until("container", func() bool { return len(f.tasks(id)) > 0 })
+		if n := len(f.tasks(id)); n != 2 {
+			t.Errorf("%d containers, want 2 at once", n)
+		}
+	})
+}
+
+func TestNodeLossAndReturn(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
+	f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 && f.Attempts(id)[0].State == "RUNNING" })
+	f.StopNode("r1n1")
+	f.clock.Advance(14 * time.Second)
+	if n, err := f.rm.Node(f.ctx, "r1n1:45454"); err != nil || n.State != "RUNNING" || n.Containers != 1 {
+		t.Errorf("before expiry: %+v, %v", n, err)
+	}
+	f.clock.Advance(2 * time.Second)
+	if n, err := f.rm.Node(f.ctx, "r1n1:45454"); err != nil || n.State != "LOST" || n.Containers != 0 {
+		t.Errorf("after expiry: %+v, %v", n, err)
+	}
+	f.until("second attempt elsewhere", func() bool { return len(f.Attempts(id)) == 2 })
+	if a := f.Attempts(id); a[0].State != "KILLED" || a[1].Host == "r1n1" {
+		t.Errorf("%+v", a)
+	}
+	f.StartNode("r1n1")
+	f.until("back", func() bool {
+		n, err := f.rm.Node(f.ctx, "r1n1:45454")
+		f.must(err)
+		return n.State == "RUNNING"
+	})
+}
+
+func TestMasterLoss(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.submit(yarntest.Job{Maps: fourMaps})
+	f.until("attempts", func() bool { return len(f.Attempts(id)) > 0 })
+	f.KillMaster(id)
+	if _, err := f.rm.AM(id).Job(f.ctx); !errors.Is(err, yarnclient.ErrNoMaster) {
+		t.Errorf("between masters: %v, want ErrNoMaster", err)
+	}
+	f.until("end", func() bool {
+		app, err := f.rm.App(f.ctx, id)
+		f.must(err)
+		return app.FinalStatus == "SUCCEEDED"
+	})
+	if a, err := f.rm.Attempts(f.ctx, id); err != nil || len(a) != 2 {
+		t.Errorf("%+v, %v; want two masters", a, err)
+	}
+}
+
+// TestRestart: refused, then wrong with status 200, then as it was with
+// another epoch.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 2, 1024, 8), Labels: []string{"s00"}})
+		rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c.Transport(), Retries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		id, err := c.Submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second) // virtual
+		if err := rm.ReplaceLabels(ctx, map[string]string{"r1n2:45454": "s00"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := rm.SetNodeResource(ctx, "r1n2:45454", yarnclient.Resource{MemoryMB: 4, VCores: 4}); err != nil {
+			t.Fatal(err)
+		}
+		before, err := rm.Info(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.RestartRM(3*time.Second, time.Second)
+		if _, err := rm.Nodes(ctx); !errors.Is(err, yarnclient.ErrUnreachable) {
+			t.Errorf("down: %v, want ErrUnreachable", err)
+		}
+		<-time.After(3500 * time.Millisecond)
+		if info, err := rm.Info(ctx); err != nil || info.HAState != yarnclient.HAInitializing {
+			t.Errorf("initializing: %+v, %v", info, err)
+		}
+		if m, err := rm.NodesToLabels(ctx); err != nil || len(m) != 0 {
+			t.Errorf("initializing: labels %v, %v; want none, without an error", m, err)
+		}
+		if err := rm.ReplaceLabels(ctx, map[string]string{"r1n1:45454": "s00"}); err == nil {
+			t.Error("initializing: a label was taken")
+		}
+		after, err := rm.WaitActive(ctx, 2)
+		if err != nil || after.ID == before.ID {
+			t.Errorf("%+v, %v; want another epoch than %d", after, err, before.ID)
+		}
+		if n, err := rm.Node(ctx, "r1n2:45454"); err != nil || n.Label() != "s00" || n.Total.MemoryMB != 1024 {
+			t.Errorf("%+v, %v; want the label kept and the size back", n, err)
+		}
+		<-time.After(time.Second)
+		if app, err := rm.App(ctx, id); err != nil || app.State != "RUNNING" || app.Containers != 2 {
+			t.Errorf("%+v, %v; want the job back with two containers", app, err)
+		}
+	})
+}
+
+func TestStandby(t *testing.T) {
+	f := newFixture(t, nil)
+	f.SetHA(yarnclient.HAStandby, "")
+	if _, err := f.rm.Nodes(f.ctx); !errors.Is(err, yarnclient.ErrStandby) {
+		t.Errorf("%v, want ErrStandby", err)
+	}
+	f.SetHA(yarnclient.HAActive, "")
+	if _, err := f.rm.Nodes(f.ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInjected(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault yarntest.Fault
+		want  error
+	}{
+		"HTML":      {yarntest.Fault{Status: 200, Body: "<html>login</html>"}, yarnclient.ErrNotRest},
+		"401":       {yarntest.Fault{Status: 401}, yarnclient.ErrUnauthorized},
+		"403":       {yarntest.Fault{Status: 403}, yarnclient.ErrUnauthorized},
+		"404":       {yarntest.Fault{Status: 404}, yarnclient.ErrNotFound},
+		"503":       {yarntest.Fault{Status: 503}, yarnclient.ErrUnavailable},
+		"truncated": {yarntest.Fault{Cut: 30}, yarnclient.ErrBadAnswer},
+		"dropped":   {yarntest.Fault{Drop: true}, yarnclient.ErrUnreachable},
+	} {
+		for _, socket := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/socket=%v", name, socket), func(t *testing.T) {
+				f := newFixture(t, nil)
+				if socket {
+					server := httptest.NewUnstartedServer(f.Fake)
+					server.Config.ErrorLog = nil
+					server.Start()
+					defer server.Close()
+					rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{server.URL}, Retries: -1})
+					f.must(err)
+					defer rm.Close()
+					f.rm = rm
+				}
+				test.fault.Path = "/nodes"
+				f.Inject(test.fault)
+				if _, err := f.rm.Nodes(f.ctx); !errors.Is(err, test.want) {
+					t.Errorf("%v, want %v", err, test.want)
+				}
+				if nodes, err := f.rm.Nodes(f.ctx); err != nil || len(nodes) != 5 {
+					t.Errorf("after the fault: %d nodes, %v", len(nodes), err)
+				}
+			})
+		}
+	}
+}
+
+// TestDialects: the typed answers of 3.5 decode to what the quoted ones do.
+func TestDialects(t *testing.T) {
+	look := func(typed bool) []any {
+		f := newFixture(t, func(c *yarntest.Config) { c.Typed = typed })
+		id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
+		var out []any
+		add := func(v any, err error) {
+			f.must(err)
+			out = append(out, v)
+		}
+		for range 3 { // no, one and several labelled workers
+			add(f.tasks(id), nil)
+			add(f.rm.NodeLabels(f.ctx))
+			add(f.rm.RMNodeLabels(f.ctx))
+			add(f.rm.NodesToLabels(f.ctx))
+			add(f.rm.LabelsToNodes(f.ctx, "s00"))
+			add(f.rm.LabelsOfNode(f.ctx, "r1n1:45454"))
+			add(f.rm.SchedulerConf(f.ctx))
+			node := []string{"r1n1:45454", "r1n2:45454", "r2n1:45454"}[len(out)/8%3]
+			f.label(map[string]string{node: "s00"})
+			f.must(f.rm.SetSchedulerConf(f.ctx, yarnclient.SchedulerChange{Global: map[string]string{"yarn.scheduler.capacity.x." + node: " "}}))
+			f.clock.Advance(time.Second)
+		}
+		return out
+	}
+	if d := cmp.Diff(look(false), look(true)); d != "" {
+		t.Errorf("quoted (-) and typed (+) differ:\n%s", d)
+	}
+}
+
+// TestDeterministic runs one scenario twice.
+func TestDeterministic(t *testing.T) {
+	run := func() []yarntest.Attempt {
+		f := newFixture(t, nil)
+		var maps [][]string
+		for i := range 50 {
+			maps = append(maps, []string{fmt.Sprintf("r%dn%d", i%2+1, i/2%2+1)})
+		}
+		a := f.submit(yarntest.Job{Maps: maps, Reduces: 3})
+		b := f.submit(yarntest.Job{Maps: maps, Reduces: 3, Slowstart: 1})
+		f.clock.Advance(time.Minute)
+		return append(f.Attempts(a), f.Attempts(b)...)
+	}
+	if d := cmp.Diff(run(), run()); d != "" {
+		t.Error(d)
+	}
+}
+
+// BenchmarkDecisions steers a job on 1,000 nodes: bound, move, see, park.
+func BenchmarkDecisions(b *testing.B) {
+	clock := yarntest.NewClock()
+	nodes := yarntest.Workers(20, 50, 512, 8)
+	labels := map[string]string{}
+	for _, n := range nodes {
+		labels[n.Host+":45454"] = "idle"
+	}
+	nodes = append(nodes, yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 4096, VCores: 32})
+	c := yarntest.New(yarntest.Config{Nodes: nodes, Labels: []string{"idle", "s00"}, Async: 20 * time.Millisecond, Now: clock.Now})
+	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c.Transport()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := rm.ReplaceLabels(ctx, labels); err != nil {
+		b.Fatal(err)
+	}
+	var maps [][]string
+	for i := range 1000 {
+		maps = append(maps, []string{nodes[i].Host})
+	}
+	b.ResetTimer()
+	for i := 0; b.Loop(); i++ {
+		if i%1000 == 0 {
+			b.StopTimer()
+			if _, err := c.Submit(yarntest.Job{Maps: maps, AMLabel: "am", MapLabel: "s00"}); err != nil {
+				b.Fatal(err)
+			}
+			clock.Advance(5 * time.Second)
+			b.StartTimer()
+		}
+		id := nodes[i%1000].Host + ":45454"
+		if err := rm.ReplaceLabels(ctx, map[string]string{id: "s00"}); err != nil {
+			b.Fatal(err)
+		}
+		for {
+			clock.Advance(5 * time.Millisecond)
+			n, err := rm.Node(ctx, id)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n.Containers > 0 {
+				break
+			}
+		}
+		if err := rm.ReplaceLabels(ctx, map[string]string{id: "idle"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
