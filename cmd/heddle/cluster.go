@@ -39,6 +39,25 @@ func loadCluster(text string) (*config.Cluster, error) {
 	return c, withCode(exitCluster, c.Supported())
 }
 
+// loadMachines finds the cluster that text names for a simulation of it: a cluster
+// file, or a lab, which need not be up and need not exist.
+func loadMachines(text string) (*config.Cluster, error) {
+	if !config.IsClusterFile(text) {
+		set := lab.Default()
+		l, err := lab.Open(text)
+		switch {
+		case err == nil:
+			set = l.Config()
+		case !errors.Is(err, lab.ErrNotFound):
+			return nil, withCode(exitUsage, err)
+		}
+		set.Name = text
+		return &config.Cluster{Name: text, Rates: set.Rates(), Machines: set.Machines()}, nil
+	}
+	c, err := config.LoadCluster(text)
+	return c, withCode(exitUsage, err)
+}
+
 func noLab(name string) error {
 	return withCode(exitCluster, fmt.Errorf("no lab named %s is up: heddle lab up --name %s", name, name))
 }

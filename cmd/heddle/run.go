@@ -16,6 +16,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
+	"heddle/harness/replay"
 	"heddle/harness/runs"
 )
 
@@ -23,7 +24,7 @@ func runCommand() *cli.Command {
 	var o experiment.Options
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run an experiment on a cluster and capture it",
+		Usage:     "run an experiment on a cluster and capture it, or simulate it",
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Every workload of the experiment runs under every model, repeated. Results go to
 a run folder, whose path is printed. A run that was interrupted is taken up with
@@ -31,13 +32,21 @@ a run folder, whose path is printed. A run that was interrupted is taken up with
 
    heddle lab up
    heddle run first.yaml
-   heddle run --resume RUN-FOLDER`,
+   heddle run --resume RUN-FOLDER
+
+With --simulate the same trials run in virtual time, on machines as the cluster's
+file describes them (machines:); a lab need not be up. Tasks take what a
+calibration says, or typical times:
+
+   heddle run --simulate --calibration RUN-FOLDER first.yaml`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
+			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, what tasks cost: a `FILE` of heddle replay --calibrate, or a run folder to fit it to"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
 		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
@@ -66,9 +75,17 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, err)
 	}
 	e := o.Experiment
+	simulated := c.Bool("simulate")
+	if !simulated && c.IsSet("calibration") {
+		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
+	}
+	find := loadCluster
+	if simulated {
+		find = loadMachines
+	}
 	load := func(name, kept string) (*config.Cluster, error) {
 		if old == nil {
-			return loadCluster(name)
+			return find(name)
 		}
 		data, err := old.ReadFile(kept)
 		if err != nil {
@@ -83,7 +100,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	if c.IsSet("cluster") {
 		name = c.String("cluster")
-		o.Cluster, err = loadCluster(name)
+		o.Cluster, err = find(name)
 	} else {
 		o.Cluster, err = load(e.Cluster, "cluster.yaml")
 	}
@@ -107,10 +124,19 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	o.Command = os.Args
-	changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
 	p := newProgress(os.Stderr)
 	o.Progress = p.step
-	run, err := experiment.Run(c.Context, *o)
+	var run *runs.Run
+	if simulated {
+		var costs *replay.Calibration
+		if costs, err = calibrationOf(c.String("calibration"), o.Unverified); err != nil {
+			return withCode(exitUsage, err)
+		}
+		run, err = experiment.Simulate(c.Context, *o, costs)
+	} else {
+		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(o.Others))...)...)
+		run, err = experiment.Run(c.Context, *o)
+	}
 	p.close()
 	if run != nil {
 		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), c.Bool("json")); err == nil {
@@ -119,6 +145,30 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
 	return runError(err)
+}
+
+// calibrationOf reads a calibration, or fits one to the trials of a run folder;
+// nil for no path.
+func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return replay.ReadCalibration(path)
+	}
+	run, err := experiment.Read(path, unverified)
+	if err != nil {
+		return nil, err
+	}
+	var list []*replay.Trace
+	for i := range run.Results {
+		t, err := replay.Load(run.TracePath(&run.Results[i]))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	return replay.Calibrate(list, replay.Change{})
 }
 
 // changesCluster notes what an experiment puts back on the clusters it uses.

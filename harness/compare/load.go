@@ -34,6 +34,14 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare: %w", err)
 	}
+	worlds, err := worldsOf(dirs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare: %w", err)
+	}
+	if len(worlds) > 1 {
+		o.Apart = true
+		warnings = append(warnings, "some runs are simulated and others measured: they are kept apart, and their trials are not pairs")
+	}
 	for i, dir := range dirs {
 		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
 			return nil, nil, fmt.Errorf("compare: two runs are called %s, by which they would be told apart", filepath.Base(dir))
@@ -59,6 +67,13 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 			if warning != "" {
 				warnings = append(warnings, warning)
 			}
+			if m.World == runs.WorldSimulated {
+				for _, w := range r.Warnings { // what the simulation rests on, the same in each trial
+					if text := m.Name + ": " + w; !slices.Contains(warnings, text) {
+						warnings = append(warnings, text)
+					}
+				}
+			}
 			t.run, t.folder = i, filepath.Base(dir)
 			if o.Apart {
 				t.model = t.folder + "/" + t.model
@@ -73,6 +88,19 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 		}
 	}
 	return trials, warnings, nil
+}
+
+// worldsOf are the worlds that the trials of the runs ran in.
+func worldsOf(dirs []string) (map[string]bool, error) {
+	worlds := map[string]bool{}
+	for _, dir := range dirs {
+		run, err := runs.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		worlds[run.Manifest().World] = true
+	}
+	return worlds, nil
 }
 
 // shareModel says whether a model is in both runs.

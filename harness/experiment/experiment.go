@@ -134,12 +134,16 @@ func (o *Options) supported() error {
 	return err
 }
 
-// open makes the run folder, or takes an unfinished one up.
+// open makes the run folder, or takes an unfinished one up. Hadoop is the
+// cluster's version, "" for trials in virtual time.
 func open(o *Options, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
 		if err != nil {
 			return nil, err
+		}
+		if simulated := run.Manifest().World == runs.WorldSimulated; simulated != (hadoop == "") {
+			return nil, fmt.Errorf("resume %s: %w: its trials ran in another world: simulated %v", o.Resume, runs.ErrExists, simulated)
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
@@ -151,9 +155,11 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 		}
 		return run, err
 	}
-	m := runs.Manifest{
-		Command: o.Command, Seed: o.Experiment.Seed, Settings: o.Settings,
-		Versions: map[string]string{"hadoop": hadoop},
+	m := runs.Manifest{Command: o.Command, Seed: o.Experiment.Seed, Settings: o.Settings}
+	if hadoop == "" {
+		m.World = runs.WorldSimulated
+	} else {
+		m.Versions = map[string]string{"hadoop": hadoop}
 	}
 	for _, t := range o.Experiment.Trials() {
 		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name})

@@ -37,7 +37,7 @@ func parse(t *testing.T, text string) (*config.Experiment, []byte) {
 	return e, []byte(text)
 }
 
-func workload(name string) string {
+func oneWorkload(name string) string {
 	return fmt.Sprintf(`
 name: %[1]s
 workloads:
@@ -63,7 +63,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 	c, clients := lab(t)
 	for _, name := range hibench.Workloads() {
 		t.Run(name, func(t *testing.T) {
-			e, source := parse(t, workload(name))
+			e, source := parse(t, oneWorkload(name))
 			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 func TestCacheLevelIsTheNameNodes(t *testing.T) {
 	c, clients := lab(t)
 	ctx := t.Context()
-	e, source := parse(t, strings.NewReplacer("12MiB", "16MiB", "maps: 3", "maps: 4").Replace(workload("wordcount")))
+	e, source := parse(t, strings.NewReplacer("12MiB", "16MiB", "maps: 3", "maps: 4").Replace(oneWorkload("wordcount")))
 	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
 	pool := "heddle-test"
 	if err := clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}); err != nil {
@@ -132,7 +132,7 @@ func TestCacheLevelIsTheNameNodes(t *testing.T) {
 // the cluster, and the run can be taken up.
 func TestStoppedAtEachStage(t *testing.T) {
 	c, clients := lab(t)
-	e, source := parse(t, strings.Replace(workload("sort"), "name: sort\n", "name: stopped\n", 1))
+	e, source := parse(t, strings.Replace(oneWorkload("sort"), "name: sort\n", "name: stopped\n", 1))
 	root := t.TempDir()
 	for _, stage := range []string{"prepare", "run", "running", "history", "check"} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -507,7 +507,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("mount a small file system: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(root, unix.MNT_DETACH) })
-	e, source := parse(t, workload("wordcount"))
+	e, source := parse(t, oneWorkload("wordcount"))
 	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: root, Name: "run", Progress: logSteps(t)})
 	if !errors.Is(err, runs.ErrDiskFull) {
 		t.Fatalf("error %v, want a full disk", err)
@@ -535,7 +535,7 @@ func TestHiBenchCheckout(t *testing.T) {
 	withCheckout.HiBench = checkout
 	for _, name := range hibench.Workloads() {
 		t.Run(name, func(t *testing.T) {
-			e, source := parse(t, workload(name))
+			e, source := parse(t, oneWorkload(name))
 			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &withCheckout, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
 			if err != nil {
 				t.Fatal(err)

@@ -130,7 +130,7 @@ func (t *trialRun) run(ctx context.Context) error {
 	if err := t.dropLinks(); err != nil {
 		return err
 	}
-	return t.write(result)
+	return writeResult(t.folder, &result)
 }
 
 // clean removes what the jobs have written.
@@ -374,12 +374,13 @@ func (t *trialRun) runner(ctx context.Context) (*hibench.Runner, error) {
 	})
 }
 
-func (t *trialRun) write(r Result) error {
+// writeResult keeps what a trial came to.
+func writeResult(folder *runs.Active, r *Result) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
-	return t.folder.WriteFile("result.json", append(data, '\n'))
+	return folder.WriteFile(resultFile, append(data, '\n'))
 }
 
 // workers are the nodes that hold data, as HiBench's reports count them; none

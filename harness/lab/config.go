@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -87,6 +88,11 @@ func Default() Config {
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
 		Scheduler: Capacity, Async: true, CDS: true,
 	}
+}
+
+// Rates are those of the lab's disks, links and uplinks, on this machine.
+func (c Config) Rates() config.Rates {
+	return config.Rates{Disk: c.Disk, Link: c.Link, Uplink: c.Uplink, HostCores: float64(runtime.NumCPU())}
 }
 
 // Machines is the lab as simulations describe a cluster.

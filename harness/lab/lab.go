@@ -22,7 +22,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/sys/unix"
@@ -123,7 +122,7 @@ func (l *Lab) Cluster() config.Cluster {
 		User:             hadoopUser,
 		Hosts:            map[string]string{},
 		Hadoop:           config.Hadoop{Home: l.path("home"), Conf: l.path("conf")},
-		Rates:            config.Rates{Disk: l.Cfg.Disk, Link: l.Cfg.Link, Uplink: l.Cfg.Uplink, HostCores: float64(runtime.NumCPU())},
+		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
 	for _, n := range l.nodes {

@@ -110,6 +110,20 @@ type Phase struct {
 	Corrected float64 `json:"corrected"`
 }
 
+// Uncalibrated is what workloads cost where nothing was measured: the times of
+// the cluster's own machinery are the simulator's defaults, and nodes' cores are
+// shared where the cluster says how many they are.
+func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
+	x := &Calibration{
+		Format: calibrationFormat, HostCores: c.HostCores, TaskStart: Figure{Value: float64(sim.DefaultCosts().TaskStartMs)},
+		Workloads: workloads, Warnings: []string{"nothing was measured: these are typical costs"},
+	}
+	if x.HostCores == 0 {
+		x.Sharing = 1
+	}
+	return x
+}
+
 // at is the time that the phase takes with so many bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 

@@ -34,6 +34,8 @@ type Manifest struct {
 	Command []string `json:"command,omitempty"`
 	Owner   Owner    `json:"owner"`
 	Seed    uint64   `json:"seed"`
+	// World is where the trials ran: WorldSimulated, or "" for a cluster.
+	World string `json:"world,omitempty"`
 	// Versions of what took part: "hadoop", "java", "kernel".
 	Versions map[string]string `json:"versions,omitempty"`
 	// Settings that results depend on and that are in no other file, such as
@@ -43,6 +45,9 @@ type Manifest struct {
 	// Files are those right in the run folder.
 	Files []File `json:"files,omitempty"`
 }
+
+// WorldSimulated is the Manifest.World of trials in virtual time.
+const WorldSimulated = "simulated"
 
 // State is how far a run is.
 type State string
