@@ -113,6 +113,9 @@ type dataNodeConn struct {
 
 	answered             bool // the request's first message has come
 	chunkBytes, sumBytes int
+	// at is where in the block the next packet begins, end where the last byte is
+	// that was asked for.
+	at, end int64
 }
 
 func (d *dataNodeConn) SetDeadline(t time.Time) error {
@@ -126,8 +129,34 @@ func (d *dataNodeConn) Write(b []byte) (int, error) {
 			return 0, errors.New("the cluster demands encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not speak")
 		}
 		d.op = b[2]
+		if err := d.asked(b[3:]); err != nil {
+			return 0, err
+		}
 	}
 	return d.Conn.Write(b)
+}
+
+// asked learns from a request to read a block (an OpReadBlockProto behind its
+// length) which bytes are to come.
+func (d *dataNodeConn) asked(request []byte) error {
+	const offset, length = 2, 3
+	if d.op != readBlock {
+		return nil
+	}
+	message, n := protowire.ConsumeBytes(request)
+	if n < 0 {
+		return fmt.Errorf("request to read a block: %w", protowire.ParseError(n))
+	}
+	_, from, err := field(message, offset, protowire.VarintType)
+	if err != nil {
+		return fmt.Errorf("request to read a block: %w", err)
+	}
+	_, count, err := field(message, length, protowire.VarintType)
+	if err != nil {
+		return fmt.Errorf("request to read a block: %w", err)
+	}
+	d.end = int64(from + count)
+	return nil
 }
 
 func (d *dataNodeConn) Read(b []byte) (int, error) {
@@ -204,7 +233,7 @@ func (d *dataNodeConn) checksums(response []byte) error {
 	if chunk < 1 || chunk > maxPacketBytes || int64(offset) < 0 {
 		return fmt.Errorf("announced a checksum for each %d bytes from byte %d on", int64(chunk), int64(offset))
 	}
-	d.chunkBytes, d.sumBytes = int(chunk), 4
+	d.chunkBytes, d.sumBytes, d.at = int(chunk), 4, int64(offset)
 	if by == none {
 		d.sumBytes = 0
 	}
@@ -232,8 +261,10 @@ func (d *dataNodeConn) packet() error {
 	switch {
 	case size < 4 || size > maxPacketBytes:
 		return fmt.Errorf("announced a packet of %d bytes, Hadoop's have %d at most", size, maxPacketBytes)
-	case data == 0:
+	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode has for it")
+	case data == 0 && size == 4:
+		return nil // it ends the block; short reads fetch it before they have taken all
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}
@@ -242,6 +273,7 @@ func (d *dataNodeConn) packet() error {
 		return fmt.Errorf("announced a packet of %d bytes, which %d of data with their checksums are not", size, data)
 	}
 	d.data = int(size) - 4
+	d.at += data
 	return nil
 }
 
