@@ -48,10 +48,15 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	experiments, err := filepath.Abs("../../harness/config/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("RUN", lab)
+			env.Setenv("EXPERIMENTS", experiments)
 			files, _ := filepath.Glob("../../traces/jhist/testdata/*0060*.jhist")
 			history, err := os.ReadFile(files[0])
 			if err != nil {

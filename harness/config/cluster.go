@@ -139,18 +139,24 @@ func (c *Cluster) fill(file string) {
 	}
 }
 
+// simulated says that the cluster is for simulations alone: its file says what it
+// is made of, and no address.
+func (c *Cluster) simulated() bool {
+	return c.Machines != nil && len(c.ResourceManagers) == 0 && len(c.NameNodes) == 0 && c.HistoryServer == ""
+}
+
 // Validate says what is wrong with c, all of it, as an *Error.
 func (c *Cluster) Validate() error { return c.problems().err("") }
 
 func (c *Cluster) problems() problems {
 	var p problems
-	if len(c.ResourceManagers) == 0 {
+	if len(c.ResourceManagers) == 0 && !c.simulated() {
 		p.addf("resourceManagers", "want at least one web address, such as http://rm:8088")
 	}
 	for i, a := range c.ResourceManagers {
 		webAddress(&p, fmt.Sprintf("resourceManagers[%d]", i), a, "http://rm:8088")
 	}
-	if len(c.NameNodes) == 0 {
+	if len(c.NameNodes) == 0 && !c.simulated() {
 		p.addf("nameNodes", "want at least one RPC address, such as namenode:8020")
 	}
 	for i, a := range c.NameNodes {
@@ -158,10 +164,12 @@ func (c *Cluster) problems() problems {
 			p.addf(fmt.Sprintf("nameNodes[%d]", i), "%q: want the RPC address host:port, such as namenode:8020", blot(a))
 		}
 	}
-	if c.HistoryServer == "" {
-		p.addf("historyServer", "want its web address, such as http://history:19888")
-	} else {
-		webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
+	if !c.simulated() {
+		if c.HistoryServer == "" {
+			p.addf("historyServer", "want its web address, such as http://history:19888")
+		} else {
+			webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
+		}
 	}
 	if c.User == "" {
 		p.addf("user", "want the Hadoop user to work as")
@@ -217,6 +225,9 @@ func isHostPort(text string) bool {
 
 // Supported says whether this version can work with c.
 func (c *Cluster) Supported() error {
+	if c.simulated() {
+		return fmt.Errorf("cluster %s has no addresses in its file: it is for heddle run --simulate", c.Name)
+	}
 	if c.Security == SecurityKerberos {
 		return errors.New("cluster " + c.Name + ": security: kerberos is not available yet in this version; only clusters with simple authentication can be used")
 	}

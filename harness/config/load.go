@@ -178,6 +178,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer: // nil where the file does not have it
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(n, v.Elem(), path)
 	case reflect.Struct:
 		d.structure(n, v, path)
 	case reflect.Map:
