@@ -25,9 +25,9 @@ func (s Spec) Shape() Shape {
 	return shape
 }
 
-// Ratios are those of runs on a lab: WordCount's combiner leaves next to nothing
-// of a text of a thousand words, TeraSort adds 4 bytes to each row of 100. Times
-// are of heddle replay --calibrate on such runs, in whole tens.
+// WordCount's ratios were measured on a lab: its combiner leaves next to nothing
+// of a text of a thousand words. Sort ships what it reads, and TeraSort adds 4
+// bytes to each row of 100. Times are guesses, in whole tens.
 var (
 	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
