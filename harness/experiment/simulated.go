@@ -44,8 +44,13 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 			err = fmt.Errorf("stopped: %w; take it up with: heddle run --simulate --resume %s", err, run.Dir)
 			break
 		}
+		trial, ok := plan[name]
+		if !ok {
+			err = fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
+			break
+		}
 		o.Progress(Step{Trial: name, Number: i + 1, Trials: len(todo), Doing: "simulate", Text: "in virtual time"})
-		if err = w.trial(ctx, run, plan[name]); err != nil {
+		if err = w.trial(ctx, run, trial); err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)
 			break
 		}
