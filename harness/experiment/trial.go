@@ -21,6 +21,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
+	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
 	"heddle/yarnclient"
@@ -103,7 +104,7 @@ type trialRun struct {
 	cache     *inputCache
 	keepCache bool
 
-	runner   *hibench.Runner
+	runner   workload.Live
 	tags     []string // of its jobs
 	captured capture.Result
 }
@@ -243,7 +244,7 @@ func (t *trialRun) dropLinks() error {
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
+func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, capture.Result, error) {
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
@@ -408,7 +409,7 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 }
 
 // newRunner is the trial's workload.
-func (t *trialRun) newRunner(ctx context.Context) (*hibench.Runner, error) {
+func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
 		return nil, err
@@ -422,16 +423,13 @@ func (t *trialRun) newRunner(ctx context.Context) (*hibench.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, w := t.cluster.Config, t.plan.Workload
+	c := t.cluster.Config
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return hibench.New(env, hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
-		Settings: hibench.Settings(w.Settings),
-	})
+	return workload.Of(t.plan.Workload).On(env)
 }
 
 // writeResult keeps what a trial came to.
