@@ -1,4 +1,4 @@
-package steer
+package drive
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 func BenchmarkDecisions(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
-		f := steer(b, yarntest.Config{
+		f := steered(b, yarntest.Config{
 			Nodes: yarntest.Workers(25, 40, 512, 8), Async: async, Heartbeat: time.Second, AMHeartbeat: time.Second,
 		})
 		run := func(j *yarntest.Job) {
