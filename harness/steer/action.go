@@ -1,7 +1,10 @@
 package steer
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"time"
 
 	"heddle/collectors/hdfs/jobsplit"
@@ -53,6 +56,41 @@ const (
 	AskJobFiles     What = "jobFiles"     // *JobFiles of an application
 	AskReplicas     What = "replicas"     // [][]Replica of an application's maps
 )
+
+// DecodeAnswer is an answer of the type that what says, from its JSON.
+func DecodeAnswer(what What, data []byte) (any, error) {
+	switch what {
+	case AskApps:
+		return decode[[]yarnclient.App](data)
+	case AskApp:
+		return decode[yarnclient.App](data)
+	case AskAppAttempts:
+		return decode[[]yarnclient.AppAttempt](data)
+	case AskContainers:
+		return decode[[]yarnclient.Container](data)
+	case AskRM:
+		return decode[yarnclient.ClusterInfo](data)
+	case AskNode:
+		return decode[yarnclient.Node](data)
+	case AskNodes:
+		return decode[[]yarnclient.Node](data)
+	case AskTasks:
+		return decode[[]yarnclient.Task](data)
+	case AskTaskAttempts:
+		return decode[[]yarnclient.TaskAttempt](data)
+	case AskJobFiles:
+		return decode[*JobFiles](data)
+	case AskReplicas:
+		return decode[[][]Replica](data)
+	}
+	return nil, fmt.Errorf("an answer to %q, which nobody asks", what)
+}
+
+func decode[T any](data []byte) (any, error) {
+	var answer T
+	err := json.Unmarshal(data, &answer)
+	return answer, err
+}
 
 // Submission are jobs that are steered. Its labels are no other's. Jobs of one
 // Submission share them, so they are told apart only if they run one after the
@@ -142,8 +180,9 @@ type Replica struct {
 	Cached bool
 }
 
-// Action is something to be done: one of the types below.
-type Action interface{ action() }
+// Action is something to be done: one of the types below. Its text is the same for
+// the same action.
+type Action interface{ String() string }
 
 // Look asks the cluster. Its answer is an Observation.
 type Look struct {
@@ -219,13 +258,27 @@ const (
 // Stop ends steering.
 type Stop struct{ Err error }
 
-func (*Look) action()         {}
-func (*SetLabels) action()    {}
-func (*SetSize) action()      {}
-func (*SetScheduler) action() {}
-func (*Kill) action()         {}
-func (*Rewrite) action()      {}
-func (*Trained) action()      {}
-func (*Record) action()       {}
-func (*Log) action()          {}
-func (*Stop) action()         {}
+func (a *Look) String() string {
+	return fmt.Sprintf("%d look at %s of %q%v within %v", a.Number, a.What, a.Of, a.Tags, a.Limit)
+}
+
+func (a *SetLabels) String() string { return fmt.Sprintf("%d label %v", a.Number, a.LabelOf) }
+
+func (a *SetSize) String() string {
+	return fmt.Sprintf("%d size of %s: %d MB, %d vcores", a.Number, a.Node, a.Total.MemoryMB, a.Total.VCores)
+}
+
+func (a *SetScheduler) String() string { return fmt.Sprintf("%d scheduler %v", a.Number, a.Change) }
+func (a *Kill) String() string         { return fmt.Sprintf("%d kill %s of %s", a.Number, a.Attempt, a.App) }
+
+func (a *Rewrite) String() string {
+	return fmt.Sprintf("%d rewrite splits of %s: CRC %08x, was %08x", a.Number, a.App, crc32.ChecksumIEEE(a.Now), crc32.ChecksumIEEE(a.Was))
+}
+
+func (a *Trained) String() string {
+	return fmt.Sprintf("trained for %s: %d episodes", a.Job, len(a.Training.Episodes))
+}
+
+func (a *Record) String() string { return fmt.Sprintf("record %T%+v", a.Event, a.Event) }
+func (a *Log) String() string    { return fmt.Sprintf("log %d %s %v", a.Level, a.Text, a.Args) }
+func (a *Stop) String() string   { return fmt.Sprintf("stop: %v", a.Err) }

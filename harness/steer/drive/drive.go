@@ -39,6 +39,8 @@ type Options struct {
 	KeepTraining func(job traces.JobID, t *sched.Training) error
 	// Record takes events for the trace; it is called from one goroutine.
 	Record func(...traces.Event)
+	// Recorder keeps what the Core is told; nil keeps nothing.
+	Recorder *Recorder
 	// Log takes what an operator may want to know; nil discards it.
 	Log *slog.Logger
 }
@@ -140,6 +142,7 @@ func start(ctx context.Context, rm *yarnclient.RM, files jobFiles, o Options) (*
 	}
 	d.stats.Store(&steer.Stats{})
 	d.ctx, d.stop = context.WithCancelCause(ctx)
+	d.Recorder.begin(&d.Core)
 	go d.run()
 	return d, nil
 }
@@ -160,7 +163,10 @@ func (d *Driver) run() {
 				more = false
 			}
 		}
-		actions, wake := d.core.Step(d.now(), batch)
+		now := d.now()
+		step := d.Recorder.observed(now, batch)
+		actions, wake := d.core.Step(now, batch)
+		d.Recorder.said(step, actions)
 		stats := d.core.Stats()
 		d.stats.Store(&stats)
 		for _, o := range batch {
@@ -189,8 +195,18 @@ func (d *Driver) run() {
 			done = true
 		}
 	}
-	for _, a := range d.core.End(d.now()) {
+	now := d.now()
+	step := d.Recorder.observed(now, nil)
+	actions := d.core.End(now)
+	if step != nil {
+		step.End = true
+	}
+	d.Recorder.said(step, actions)
+	for _, a := range actions {
 		d.begin(a)
+	}
+	if err := d.Recorder.close(); err != nil {
+		d.Log.Error(err.Error())
 	}
 	d.rm.Close()
 }
