@@ -264,20 +264,3 @@ func (op *opening) end(outcome, cause string) {
 	}
 	op.granted = len(op.decisions)
 }
-
-// giveUp ends what is on its way when steering ends.
-func (c *Core) giveUp() {
-	for _, n := range c.nodes {
-		for _, op := range append(n.queue, n.active, n.last) {
-			if op != nil {
-				op.end("cancelled", "steering ended")
-			}
-		}
-	}
-	for _, j := range c.jobs {
-		for _, op := range j.closing {
-			op.end("cancelled", "steering ended")
-		}
-		j.settleUnbound()
-	}
-}

@@ -106,6 +106,7 @@ func New(o Options) (*Core, map[string]string, error) {
 		Options: o, pending: map[int64]func(Observation){}, state: state.New(),
 		byID: map[string]*node{}, apps: map[string]*job{}, unread: map[string]time.Time{},
 	}
+	c.gate.core, c.moves.core = c, c
 	c.acts = o.Actuator != config.ActuatorNone
 	c.Splits = cmp.Or(o.Splits, config.SplitsAsSubmitted)
 	c.observer, _ = o.Model.(sched.Observer)
@@ -167,7 +168,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 	c.ring(now)
 	if !c.ended { // what was decided together is carried out together
 		c.openQueued()
-		c.flushMoves()
+		c.moves.flush()
 	}
 	actions, c.out = c.out, []Action{}
 	if len(c.alarms) > 0 {
@@ -179,7 +180,19 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 // End ends what is on its way when steering ends, and returns what is to be noted.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
-	c.giveUp()
+	for _, n := range c.nodes {
+		for _, op := range append(n.queue, n.active, n.last) {
+			if op != nil {
+				op.end("cancelled", "steering ended")
+			}
+		}
+	}
+	for _, j := range c.jobs {
+		for _, op := range j.closing {
+			op.end("cancelled", "steering ended")
+		}
+		j.settleUnbound()
+	}
 	return c.out
 }
 

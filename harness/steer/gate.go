@@ -13,6 +13,7 @@ import (
 // ApplicationMasters takes one such label at a time, until the container is
 // there, and goes back to its own: to workers no master ever comes.
 type gate struct {
+	core  *Core
 	line  []*job // to be let in, in order
 	now   *job   // whose label the node has; nil: none
 	node  string // "host:port"
@@ -81,9 +82,9 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// atGate is the gate's next step.
-func (c *Core) atGate() {
-	g := &c.gate
+// step is the gate's next one.
+func (g *gate) step() {
+	c := g.core
 	switch {
 	case c.trouble != "":
 		g.look.in(gateEvery)
@@ -91,10 +92,10 @@ func (c *Core) atGate() {
 		g.line = slices.DeleteFunc(g.line, func(j *job) bool { return j.ended })
 		if len(g.line) > 0 {
 			g.stage = gateMoving
-			c.chooseGate()
+			g.choose()
 		}
 	case g.stage == gateOpen && g.now.ended:
-		c.shutGate()
+		g.shut()
 	case g.stage == gateOpen:
 		j := g.now
 		j.askMaster(func(has bool, sent time.Time, err error) {
@@ -104,11 +105,11 @@ func (c *Core) atGate() {
 				g.look.in(gateEvery)
 			case has:
 				j.passage, j.passedAt = passed, c.now
-				c.shutGate()
+				g.shut()
 			case c.now.After(g.until): // others may fit
 				c.log(Warn, "no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
 				g.line = append(g.line, j)
-				c.shutGate()
+				g.shut()
 			default:
 				g.look.in(max(5*time.Millisecond, c.now.Sub(sent)))
 			}
@@ -116,10 +117,9 @@ func (c *Core) atGate() {
 	}
 }
 
-// chooseGate gives the node with the most memory left the label of the first in
-// line.
-func (c *Core) chooseGate() {
-	g := &c.gate
+// choose gives the node with the most memory left the label of the first in line.
+func (g *gate) choose() {
+	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
 		var best yarnclient.Node
 		for _, n := range list {
@@ -140,38 +140,37 @@ func (c *Core) chooseGate() {
 		j := g.line[0]
 		g.line = slices.Delete(g.line, 0, 1)
 		g.now, g.node = j, best.ID
-		c.label(g.node, j.sub.amLabel(), func() {
+		g.label(j.sub.amLabel(), func() {
 			g.stage, g.until = gateOpen, c.now.Add(c.Setup.GrantLimit)
 			g.look.in(0)
 		})
 	})
 }
 
-// shutGate gives the node its own label back.
-func (c *Core) shutGate() {
-	g := &c.gate
+// shut gives the node its own label back.
+func (g *gate) shut() {
 	g.stage = gateClosing
-	c.label(g.node, c.Setup.AMLabel, func() {
+	g.label(g.core.Setup.AMLabel, func() {
 		g.stage, g.now = gateShut, nil
 		g.look.in(0)
 	})
 }
 
-// label gives a node a label, however often that has to be tried.
-func (c *Core) label(node, label string, then func()) {
-	set := &SetLabels{LabelOf: map[string]string{node: label}}
+// label gives the node a label, however often that has to be tried.
+func (g *gate) label(label string, then func()) {
+	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {
 		if err == nil {
-			c.gate.failed = 0
+			g.failed = 0
 			then()
 			return
 		}
-		what := "give node " + node + " label " + label
-		if c.gate.failed++; c.gate.failed > mostFailures && c.trouble == "" {
-			c.stop(fmt.Errorf("given up after %d attempts to %s: %w", c.gate.failed, what, err))
+		what := "give node " + g.node + " label " + label
+		if g.failed++; g.failed > mostFailures && c.trouble == "" {
+			c.stop(fmt.Errorf("given up after %d attempts to %s: %w", g.failed, what, err))
 			return
 		}
 		c.failed(what, err)
-		c.newAlarm(func() { c.label(node, label, then) }).in(gateEvery)
+		c.newAlarm(func() { g.label(label, then) }).in(gateEvery)
 	})
 }

@@ -65,6 +65,7 @@ func (n *node) labelled(label string) {
 // a call is under way, go with one call, so that they arrive in the order they
 // were asked for. A call that hangs is overtaken.
 type moves struct {
+	core   *Core
 	to     map[*node]move
 	calls  int // under way
 	last   int // number of the last one
@@ -105,8 +106,9 @@ func (n *node) moveAgain() {
 	}
 }
 
-func (c *Core) flushMoves() {
-	m := &c.moves
+// flush sends what is to be set, unless a call is under way.
+func (m *moves) flush() {
+	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {
 		return
 	}
@@ -129,13 +131,13 @@ func (c *Core) flushMoves() {
 	}
 	c.change(set, &set.Number, func(err error) {
 		m.calls--
-		c.moved(number, batch, err)
+		m.answered(number, batch, err)
 	})
 }
 
-// moved follows a call. Setting a label again does no harm: so it is done where
+// answered follows a call. Setting a label again does no harm: so it is done where
 // the call failed, or where another call overtook it and the order is not known.
-func (c *Core) moved(number int, batch map[*node]move, err error) {
+func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
 			delete(batch, n)
@@ -143,14 +145,14 @@ func (c *Core) moved(number int, batch map[*node]move, err error) {
 		}
 	}
 	if err != nil {
-		c.moves.failed++
+		m.failed++
 		for n := range batch {
 			n.moveAgain()
 		}
-		c.failed("move nodes", err)
+		m.core.failed("move nodes", err)
 		return
 	}
-	c.moves.failed = 0
+	m.failed = 0
 	nodes := slices.SortedFunc(maps.Keys(batch), func(a, b *node) int { return cmp.Compare(a.id, b.id) })
 	for _, n := range nodes {
 		n.labelled(batch[n].label)

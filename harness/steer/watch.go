@@ -31,7 +31,7 @@ func (c *Core) begin() {
 	c.watching.nodes = c.newAlarm(c.watchNodes)
 	c.watching.beats = c.newAlarm(c.beat)
 	c.watching.epoch = c.newAlarm(c.checkEpoch)
-	c.gate.look = c.newAlarm(c.atGate)
+	c.gate.look = c.newAlarm(c.gate.step)
 	c.moves.wake = c.newAlarm(func() {}) // Step looks after each
 	c.watching.nodes.in(500 * time.Millisecond)
 	c.watching.beats.in(c.Setup.Beat)
