@@ -197,6 +197,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 				if n = c.byID[info.ID]; n != nil {
 					n.move(idleLabel, n.offer)
 				}
+			} else {
+				c.gate.mend(info)
 			}
 		case !running && n.up:
 			n.lost(info.State)
