@@ -215,7 +215,8 @@ type node struct {
 	state      string // RUNNING, LOST
 	dead       bool   // sends no heartbeats
 	seen       time.Time
-	sched      string // the label that the scheduler goes by
+	sched      string    // the label that the scheduler goes by
+	schedAt    time.Time // it knows the last change then
 	total      yarnclient.Resource
 	used       yarnclient.Resource
 	containers []*container
@@ -335,16 +336,24 @@ func (c *Fake) lost(k *container) {
 }
 
 // setLabel changes a node's label at once in the answers and LabelDelay later
-// in the scheduler.
+// in the scheduler, which learns of changes in their order.
 func (c *Fake) setLabel(n *node, label string) {
 	n.Label = label
-	delay := c.cfg.LabelDelay + n.stale
-	n.stale = 0
-	if delay == 0 {
+	at := c.now.Add(c.cfg.LabelDelay + n.stale)
+	if at.Before(n.schedAt) {
+		at = n.schedAt
+	}
+	n.stale, n.schedAt = 0, at
+	if !at.After(c.now) {
 		n.sched = label
 		return
 	}
-	c.after(delay, func() { n.sched = label })
+	restarts := c.restarts
+	c.after(at.Sub(c.now), func() {
+		if c.restarts == restarts { // else it has read what is stored
+			n.sched = label
+		}
+	})
 }
 
 type event struct {
