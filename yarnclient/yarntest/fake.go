@@ -19,6 +19,7 @@ import (
 	"container/heap"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -326,11 +327,15 @@ func (c *Fake) StartNode(host string) {
 }
 
 // lost tells the master, or for its own container the ResourceManager, that a
-// container is gone.
+// container is gone. One that the master has not heard of it asks for again.
 func (c *Fake) lost(k *container) {
-	if k == k.app.master {
-		c.masterLost(k.app)
-	} else if k.attempt != nil && !k.attempt.ended() {
+	a := k.app
+	switch i := slices.Index(a.granted, k); {
+	case k == a.master:
+		c.masterLost(a)
+	case i >= 0:
+		a.granted, a.changed = slices.Delete(a.granted, i, i+1), true
+	case k.attempt != nil && !k.attempt.ended():
 		c.endAttempt(k.attempt, "KILLED")
 	}
 }
