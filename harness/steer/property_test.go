@@ -49,6 +49,11 @@ func TestSchedulesOnceFound(t *testing.T) {
 			Jobs:     []jobPlan{{At: 10, Maps: [][]int{{}}, Runs: 2428}},
 			Troubles: []trouble{{From: 9, For: 1937, Class: "labels", Fate: doneAfter, Delay: 1021}},
 		}},
+		{"nodes are not looked at for a minute, because one answer was late", schedule{
+			Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Model: "fifo",
+			Jobs:     []jobPlan{{At: 3090, Maps: [][]int{{}}, Runs: 50}},
+			Troubles: []trouble{{From: 6180, For: 1954, Class: "labels", Fate: doneAfter, Delay: 2473}, {From: 0, For: 4000, Fate: lost}},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := outcomeOf(c.plan, nil); err != nil {
