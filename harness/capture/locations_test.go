@@ -17,12 +17,15 @@ import (
 func TestLocations(t *testing.T) {
 	datadriven.Walk(t, "testdata/locations", func(t *testing.T, path string) {
 		l := newLocations()
+		reader := &samples{}
+		var events []traces.Event
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "sample":
 				var at int
 				d.ScanArgs(t, "t", &at)
-				l.add(seconds(at), "hdfs://nn:8020/in", parseBlocks(t, d.Input))
+				reader.at = append(reader.at, seconds(at))
+				events = append(events, l.add(reader, "hdfs://nn:8020/in", parseBlocks(t, d.Input))...)
 				return ""
 			case "level":
 				var at, block int
@@ -38,7 +41,7 @@ func TestLocations(t *testing.T) {
 				return fmt.Sprintf("%s, sample %d s old\n", level, age)
 			case "events":
 				var out strings.Builder
-				for _, e := range l.events() {
+				for _, e := range events {
 					switch e := e.(type) {
 					case *traces.BlockReplica:
 						fmt.Fprintf(&out, "%d replica block %d on %s gone=%v %s+%d\n", int64(e.T)/1e9, e.Block, e.Node, e.Gone, e.Path, e.OffsetBytes)

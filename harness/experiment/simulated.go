@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
@@ -12,6 +14,7 @@ import (
 	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // Simulate carries out the experiment in virtual time: the same trials in the
@@ -137,25 +140,33 @@ func (w *simulatedWorld) simulate(ctx context.Context, active *runs.Active, plan
 	}
 	model := plan.Model
 	model.Splits = e.SplitsOf(plan)
-	var captured capture.Result
-	_, captured.Header, err = replay.Run(&replay.Config{
+	var events []traces.Event
+	_, header, err := replay.Run(&replay.Config{
 		Trace: input, Model: model, Actuator: e.ActuatorOf(plan), Seed: e.Seed + uint64(plan.Repeat-1),
 		Calibration: costs, Modelled: true, Interrupted: ctx.Err,
-		Record: func(event traces.Event) { captured.Events = append(captured.Events, event) },
+		Record: func(event traces.Event) { events = append(events, event) },
 	})
 	if err != nil {
 		return err
 	}
-	captured.Header.Seed = e.Seed
-	traces.Sort(captured.Events)
-	if err := writeTrace(active, captured.Header, captured.Events); err != nil {
+	header.Seed = e.Seed
+	traces.Sort(events)
+	err = active.Write(traceFile, func(w io.Writer) error {
+		return tracefile.Encode(w, filepath.Join(active.Dir, traceFile), header, events)
+	})
+	if err != nil {
 		return err
 	}
+	var list []capture.Job
 	for _, j := range input.Jobs {
-		captured.Jobs = append(captured.Jobs, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
+		list = append(list, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
+	}
+	jobs := newTally(list)
+	for _, event := range events {
+		jobs.add(event)
 	}
 	result := Result{Trial: plan.Name, Workload: plan.Workload.Label, Model: plan.Model.Label, Repeat: plan.Repeat, Checked: []string{}}
-	result.Jobs, result.MakespanMs = jobResults(&captured)
+	result.Jobs, result.MakespanMs = jobs.ended, jobs.makespanMs()
 	for i := range input.Jobs[0].Tasks[traces.Map] {
 		result.InputBytes += input.Jobs[0].Tasks[traces.Map][i].LengthBytes
 	}

@@ -107,7 +107,7 @@ func (t *trialRun) run(ctx context.Context) error {
 	if err := t.cacheInput(ctx, data.Path); err != nil {
 		return err
 	}
-	result, captured, err := t.measure(ctx, runner, tags)
+	result, jobs, err := t.measure(ctx, runner, tags)
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
 		t.cache = nil
@@ -118,7 +118,7 @@ func (t *trialRun) run(ctx context.Context) error {
 	result.InputBytes = data.Bytes
 	t.say("check", "output")
 	for _, tag := range tags {
-		check, err := runner.Check(ctx, tag, recordCounts(captured, tag))
+		check, err := runner.Check(ctx, tag, jobs.records(tag))
 		if err != nil {
 			return errors.Join(cause(ctx, err), t.killTagged(ctx, tag+"-check"), clean(runner, tags))
 		}
@@ -183,17 +183,26 @@ func (t *trialRun) dropLinks() error {
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
+func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, *tally, error) {
+	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	folder, err := t.folder.Folder(".")
+	if err != nil {
+		return result, nil, err
+	}
+	defer folder.Close()
 	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, nil, err
 	}
 	defer jobsFolder.Close()
-	sampling := t.options.Experiment.Sampling
+	sampling := e.Sampling
 	var driver atomic.Pointer[steer.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
-		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
+		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
+		Header: traces.Header{
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+		},
 		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
 		Progress: func(p capture.Progress) {
 			step := t.step
@@ -206,17 +215,18 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 		},
 	})
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, nil, runs.Explain(t.folder.Dir, 0, err)
 	}
+	session.Add(t.cache.notes()...)
 	steering, err := t.steer(ctx, session, jobsFolder)
 	if err != nil {
-		session.Stop(ctx)
-		return result, capture.Result{}, err
+		_, serr := session.Stop(ctx)
+		return result, nil, errors.Join(err, serr)
 	}
 	if steering != nil {
 		driver.Store(steering.driver)
 	}
-	if actuator := t.options.Experiment.ActuatorOf(t.plan); actuator == config.ActuatorLabels && len(t.options.Experiment.KeepNodes) == 0 {
+	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
 		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
@@ -247,7 +257,7 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
-	captured := session.Stop(history)
+	captured, kept := session.Stop(history)
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
 	}
@@ -255,78 +265,71 @@ func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []s
 		captured.Warnings = append(captured.Warnings, warning)
 	}
 	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
-	return result, captured, errors.Join(err, t.keep(&result, &captured))
+	if kept != nil {
+		return result, nil, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
+	}
+	jobs, kept := t.keep(&result, &captured)
+	return result, jobs, errors.Join(err, kept)
 }
 
 // keep writes the trace and notes what it says of the jobs.
-func (t *trialRun) keep(result *Result, captured *capture.Result) error {
-	h := &captured.Header
-	h.Seed, h.Model, h.Params = t.options.Experiment.Seed, t.plan.Model.Model, t.plan.Model.Params
-	h.Actuator, h.Splits = t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
-	captured.Events = append(captured.Events, t.cache.notes()...)
-	traces.Sort(captured.Events)
+func (t *trialRun) keep(result *Result, captured *capture.Result) (*tally, error) {
 	if t.cache != nil {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	result.Plan = measure.Of(*h, slices.Values(captured.Events)).Plan
-	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
-		return err
+	figures, jobs := measure.New(captured.Header), newTally(captured.Jobs)
+	err := writeTrace(t.folder, captured, func(e traces.Event) { figures.Add(e); jobs.add(e) })
+	if err != nil {
+		return nil, err
 	}
-	if err := t.versions(h.Software); err != nil {
-		return err
+	if err := t.versions(captured.Header.Software); err != nil {
+		return nil, err
 	}
-	result.Warnings = captured.Warnings
-	result.Jobs, result.MakespanMs = jobResults(captured)
+	result.Plan, result.Warnings = figures.Figures().Plan, captured.Warnings
+	result.Jobs, result.MakespanMs = jobs.ended, jobs.makespanMs()
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
-			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+			return nil, fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
 		}
 	}
 	if want := max(t.plan.Workload.Jobs, 1); len(captured.Jobs) < want {
-		return fmt.Errorf("YARN knows %d applications with the tag of this trial, want %d or more", len(captured.Jobs), want)
+		return nil, fmt.Errorf("YARN knows %d applications with the tag of this trial, want %d or more", len(captured.Jobs), want)
 	}
-	return nil
+	return jobs, nil
 }
 
-// jobResults takes completion times from the events.
-func jobResults(captured *capture.Result) (jobs []JobResult, makespanMs int64) {
-	submitted := map[traces.JobID]traces.Time{}
-	var first, last traces.Time
-	for _, event := range captured.Events {
-		switch e := event.(type) {
-		case *traces.JobSubmitted:
-			if len(submitted) == 0 || e.T < first {
-				first = e.T
-			}
-			submitted[e.Job] = e.T
-		case *traces.JobFinished:
-			last = max(last, e.T)
-			jobs = append(jobs, JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - submitted[e.Job]).Milliseconds()})
-		}
-	}
-	for i := range jobs {
-		for _, j := range captured.Jobs {
-			if j.ID == jobs[i].ID {
-				jobs[i].Name = j.Name
-			}
-		}
-	}
-	return jobs, (last - first).Milliseconds()
+// tally takes from a trial's events what its result says of each job.
+type tally struct {
+	jobs      []capture.Job
+	submitted map[traces.JobID]traces.Time
+	counts    map[traces.JobID]*hibench.Counters // of attempts that succeeded
+	ended     []JobResult
+	first     traces.Time
+	last      traces.Time
 }
 
-// recordCounts are the records that successful attempts of the tagged job read
-// and wrote.
-func recordCounts(captured capture.Result, tag string) *hibench.Counters {
-	job := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return slices.Contains(j.Tags, tag) })
-	if job < 0 {
-		return nil
-	}
-	var c hibench.Counters
-	for _, event := range captured.Events {
-		e, ok := event.(*traces.AttemptFinished)
+func newTally(jobs []capture.Job) *tally {
+	return &tally{jobs: jobs, submitted: map[traces.JobID]traces.Time{}, counts: map[traces.JobID]*hibench.Counters{}}
+}
+
+func (t *tally) add(event traces.Event) {
+	switch e := event.(type) {
+	case *traces.JobSubmitted:
+		if len(t.submitted) == 0 || e.T < t.first {
+			t.first = e.T
+		}
+		t.submitted[e.Job] = e.T
+	case *traces.JobFinished:
+		j := JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - t.submitted[e.Job]).Milliseconds()}
+		if i := slices.IndexFunc(t.jobs, func(j capture.Job) bool { return j.ID == e.Job }); i >= 0 {
+			j.Name = t.jobs[i].Name
+		}
+		t.last, t.ended = max(t.last, e.T), append(t.ended, j)
+	case *traces.AttemptFinished:
+		c := t.countsOf(e.Attempt.Job)
 		switch {
-		case !ok || e.Outcome != traces.Succeeded || e.Attempt.Job != captured.Jobs[job].ID:
+		case e.Outcome != traces.Succeeded:
 		case e.Attempt.Kind == traces.Map:
 			c.MapInputRecords += e.Counters.InputRecords
 			c.MapOutputRecords += e.Counters.OutputRecords
@@ -334,7 +337,28 @@ func recordCounts(captured capture.Result, tag string) *hibench.Counters {
 			c.ReduceOutputRecords += e.Counters.OutputRecords
 		}
 	}
-	return &c
+}
+
+// makespanMs is from the first submission to the last end.
+func (t *tally) makespanMs() int64 { return (t.last - t.first).Milliseconds() }
+
+// records are what the tagged job read and wrote, nil where there is none.
+func (t *tally) records(tag string) *hibench.Counters {
+	for _, j := range t.jobs {
+		if slices.Contains(j.Tags, tag) {
+			return t.countsOf(j.ID)
+		}
+	}
+	return nil
+}
+
+func (t *tally) countsOf(job traces.JobID) *hibench.Counters {
+	c := t.counts[job]
+	if c == nil {
+		c = &hibench.Counters{}
+		t.counts[job] = c
+	}
+	return c
 }
 
 // killTagged ends the applications that carry one of the tags. It works also after ctx

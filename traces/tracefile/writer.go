@@ -79,7 +79,7 @@ type Writer struct {
 
 // Create starts a trace file. A file that exists is an error.
 func Create(path string, h traces.Header) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create trace: %w", err)
 	}
