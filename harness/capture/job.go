@@ -230,8 +230,14 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 func (s *Session) finish(j *jobRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := keepEvents(s.jobs, j, s.joiner.events(j)); err != nil && s.failed == nil {
+	events := s.joiner.events(j)
+	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
 		s.failed = err
+	}
+	for _, event := range events { // no attempt stays open in the part
+		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
+			s.record(e)
+		}
 	}
 	s.joiner.locations.drop(&j.sampled)
 	s.past.add(j)

@@ -57,15 +57,15 @@ const (
 	ended
 )
 
-// askTask records what is new of a task. Its attempts are asked for once, unless
-// more than the one may be there.
+// askTask records what is new of a task. Its attempts are asked for once it runs,
+// and again where another has begun or failed.
 func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobRecord, job yarnclient.Job, t yarnclient.Task) error {
 	was := j.seen[t.ID]
 	if was == ended || t.State == "NEW" {
 		return nil
 	}
-	known := t.State == "SCHEDULED" || t.State == "RUNNING" && was == running && attempts(job) == attempts(j.told) ||
-		j.seen[t.SuccessfulAttempt] == running
+	known := j.seen[t.SuccessfulAttempt] == running || t.State == "SCHEDULED" && was != running ||
+		t.State == "RUNNING" && was == running && attempts(job) == attempts(j.told)
 	var list []yarnclient.TaskAttempt
 	if !known {
 		var err error
@@ -104,6 +104,9 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 		s.record(e)
 		j.seen[t.ID] = waiting
 	}
+	if len(list) > 0 {
+		j.seen[t.ID] = running
+	}
 	end := func(attempt, state string, ms int64) {
 		if id, err := traces.ParseAttempt(attempt); err == nil && j.seen[attempt] == running {
 			s.record(&traces.AttemptFinished{T: at(ms), Attempt: id, Outcome: outcomes[state], Counters: traces.NoCounters})
@@ -117,10 +120,13 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 			e := &traces.AttemptStarted{T: at(a.StartedMs), Attempt: attempt, Node: traces.Node(host), Rack: a.Rack, Container: a.ContainerID}
 			s.joiner.measure(e, j)
 			s.record(e)
-			j.seen[a.ID], j.seen[t.ID] = running, running
+			j.seen[a.ID] = running
 		}
-		if a.FinishedMs > 0 {
+		switch {
+		case a.FinishedMs > 0:
 			end(a.ID, a.State, a.FinishedMs)
+		case a.StartedMs == 0: // to be asked for again
+			j.seen[t.ID] = waiting
 		}
 	}
 	if outcome := outcomes[t.State]; outcome != traces.Unfinished {

@@ -13,7 +13,8 @@ import (
 
 // TestLocations runs testdata/locations: "sample t=SECONDS" holds a line a
 // block, "ID: host/rack host/rack* …" (* is cached); "level t= block= node=
-// rack=" asks how near a node was; "events" prints what changed.
+// rack=" asks how near a node was; "drop" ends the job that reads them, and samples
+// are another's; "events" prints what changed.
 func TestLocations(t *testing.T) {
 	datadriven.Walk(t, "testdata/locations", func(t *testing.T, path string) {
 		l := newLocations()
@@ -27,6 +28,10 @@ func TestLocations(t *testing.T) {
 				reader.at = append(reader.at, seconds(at))
 				events = append(events, l.add(reader, "hdfs://nn:8020/in", parseBlocks(t, d.Input))...)
 				return ""
+			case "drop":
+				l.drop(reader)
+				reader = &samples{}
+				return fmt.Sprintf("%d blocks kept\n", len(l.blocks))
 			case "level":
 				var at, block int
 				var node, rack string
