@@ -29,7 +29,7 @@ const (
 )
 
 // flushInterval and the interval of a poll are what a kill may cost.
-const flushInterval = 500 * time.Millisecond
+const flushInterval = 250 * time.Millisecond
 
 // Keep writes files of a job into its own folder below folder, which it makes,
 // for nobody else to read.

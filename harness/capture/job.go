@@ -193,6 +193,7 @@ func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.Launche
 // job's own file; nothing of the job is kept in memory then. Where ctx ends, or
 // there is no history, that is what the ResourceManager told.
 func (s *Session) join(ctx context.Context, j *jobRecord) {
+	var h history
 	switch {
 	case !j.over:
 		s.warnf("%s was %s when the capture ended, so it has no history yet", j.id, strings.ToLower(j.app.State))
@@ -205,34 +206,30 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		err := until(patience, 200*time.Millisecond, func() (bool, error) {
 			s.joining.Lock() // one history at a time is in memory
 			defer s.joining.Unlock()
-			var h yarn.History
-			if h, last = readHistory(patience, s.hdfs, j); last != nil {
-				return false, nil
+			if h, last = readHistory(patience, s.hdfs, j); last == nil {
+				s.finish(j, h)
 			}
-			s.finish(j)
-			if err := keepHistory(s.jobs, j, h); err != nil {
-				s.warnf("%v", err)
-			}
-			return true, nil
+			return last == nil, nil
 		})
-		switch {
-		case err == nil:
-			return
-		case s.life.Err() != nil && ctx == s.life: // Stop goes on
+		if err == nil || ctx.Err() != nil && ctx == s.life { // Stop then goes on
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j)
+	s.finish(j, h) // which may be cut off
 }
 
 // finish puts what is known of a job into its own file, and forgets it.
-func (s *Session) finish(j *jobRecord) {
+func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	j.take(h)
 	events := s.joiner.events(j)
 	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
 		s.failed = err
+	}
+	if err := h.keep(s.jobs, j.id); err != nil {
+		s.warn(err.Error())
 	}
 	for _, event := range events { // no attempt stays open in the part
 		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
@@ -246,26 +243,38 @@ func (s *Session) finish(j *jobRecord) {
 	delete(s.rewritten, j.id)
 }
 
+// history is a job's, read.
+type history struct {
+	yarn.History
+	job *jhist.Job
+}
+
 // readHistory reads a job's history, if it is there yet.
-func readHistory(ctx context.Context, in hdfsReader, j *jobRecord) (yarn.History, error) {
-	h, err := in.history(ctx, j.user, j.id)
-	if err == nil {
-		j.history, _, err = jhist.Parse(bytes.NewReader(h.Events))
+func readHistory(ctx context.Context, in hdfsReader, j *jobRecord) (h history, err error) {
+	if h.History, err = in.history(ctx, j.user, j.id); err == nil {
+		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
 	}
-	if err != nil {
-		return h, err
+	return h, err
+}
+
+// take notes what a history says; the zero one is none.
+func (j *jobRecord) take(h history) {
+	if h.job == nil {
+		return
 	}
-	j.file = h.Name
+	j.history, j.file = h.job, h.Name
 	j.madeFrom(h.Name, h.Events)
 	if j.conf == nil && h.ConfXML != nil {
 		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
 	}
-	return h, nil
 }
 
-// keepHistory keeps a history file beside the events that were made of it.
-func keepHistory(folder *os.Root, j *jobRecord, h yarn.History) error {
-	return Keep(folder, j.id, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
+// keep keeps the file beside the events that were made of it.
+func (h history) keep(folder *os.Root, job traces.JobID) error {
+	if h.job == nil {
+		return nil
+	}
+	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
 // historyPatience is how long a job's history may take to appear after its

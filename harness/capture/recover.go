@@ -67,7 +67,8 @@ func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsR
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(keepEvents(own, j, jn.events(j)), keepHistory(own, j, h)); err != nil {
+		j.take(h)
+		if err := errors.Join(keepEvents(own, j, jn.events(j)), h.keep(own, j.id)); err != nil {
 			return err
 		}
 		job := j.summary()
