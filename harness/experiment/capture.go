@@ -90,8 +90,11 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	captured.Warnings = result.Warnings
 	if err == nil {
 		figures := measure.New(result.Header)
-		err = writeTrace(active, &result, figures.Add)
+		err = writeTrace(active, result.Encode, figures.Add)
 		captured.Figures = figures.Figures()
+	}
+	if err == nil {
+		err = result.Clean()
 	}
 	if err != nil {
 		err = runs.Explain(active.Dir, 0, err)
@@ -141,12 +144,7 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return session.Stop(ending)
 }
 
-// writeTrace writes the trace of what was captured, of which each sees every
-// event.
-func writeTrace(trial *runs.Active, captured *capture.Result, each func(traces.Event)) error {
-	err := trial.Write(traceFile, func(w io.Writer) error { return captured.Encode(w, each) })
-	if err != nil {
-		return err
-	}
-	return captured.Clean()
+// writeTrace writes a trial's trace, of which each sees every event.
+func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
+	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
 }

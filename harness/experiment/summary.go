@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 const (
@@ -48,9 +51,30 @@ func Read(dir string, unverified bool) (*Finished, error) {
 // TracePath is where the trial's trace is.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// CheckTrace says whether a trace can be that of the trial, by the trace's
-// header and the jobs submitted in it.
-func (f *Finished) CheckTrace(r *Result, h traces.Header, submitted []traces.JobID) error {
+// Figures are what the trial's trace comes to, or came to if it was not kept. Of a
+// trace that is damaged they are of what comes before that, with a warning.
+func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
+	if r.Figures != nil {
+		return r.Figures, "", nil
+	}
+	trace, err := tracefile.Open(f.TracePath(r))
+	if err != nil {
+		return nil, "", err
+	}
+	defer trace.Close()
+	m = measure.Of(trace.Header(), trace.All())
+	var damage *tracefile.DamageError
+	if err := trace.Err(); errors.As(err, &damage) {
+		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
+	} else if err != nil {
+		return nil, "", err
+	}
+	return m, warning, f.checkTrace(r, trace.Header(), m)
+}
+
+// checkTrace says whether a trace can be that of the trial, by its header and its
+// jobs.
+func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) error {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s is of another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
 	}
@@ -65,17 +89,20 @@ func (f *Finished) CheckTrace(r *Result, h traces.Header, submitted []traces.Job
 	for _, j := range r.Jobs {
 		known[j.ID] = true
 	}
-	for _, job := range submitted {
-		if !known[job] {
-			return foreign("its job %s is not in %s", job, resultFile)
+	for _, j := range m.JobList {
+		if !known[j.ID] {
+			return foreign("its job %s is not in %s", j.ID, resultFile)
 		}
 	}
 	return nil
 }
 
-// Results are the results of a run's complete trials, in the plan's order. The
-// files are verified.
+// Results are the results of a run's complete trials, in the plan's order, or those
+// in its table. The files are verified.
 func Results(run *runs.Run) ([]Result, error) {
+	if hasTable(run) {
+		return readTable(run)
+	}
 	if err := run.Verify(resultFile); err != nil {
 		return nil, err
 	}
@@ -103,7 +130,7 @@ func (r *Result) check(name string) error {
 	if r.Trial != name {
 		return fmt.Errorf("trial: %q, but the folder is of trial %s", r.Trial, name)
 	}
-	if is := fmt.Sprintf("r%02d-%s-%s", r.Repeat, r.Workload, r.Model); is != name {
+	if is := config.TrialName(r.Repeat, r.Workload, r.Model); is != name {
 		return fmt.Errorf("repeat, workload and model: %d, %q and %q are those of trial %q", r.Repeat, r.Workload, r.Model, is)
 	}
 	if r.MakespanMs < 0 {
