@@ -3,9 +3,11 @@
 // map read and how near it ran to it, where blocks and cached copies were, what
 // nodes were doing.
 //
-// Session does that for jobs that it sees running. Recover does what can be
-// done after the fact, from history files alone. Neither changes anything on
-// the cluster, starts a job or chooses a place.
+// Session does that for jobs that it sees running. What it sees it writes down at
+// once; in memory it keeps what it needs of the jobs that are alive, and each job's
+// history is joined when the job has ended. Recover does what can be done after the
+// fact, from history files alone. Neither changes anything on the cluster, starts a
+// job or chooses a place.
 package capture
 
 import (
@@ -148,11 +150,8 @@ func start(ctx context.Context, cluster *clients.Clients, hdfs hdfsReader, o Opt
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
 	s.joiner = joiner{start: s.start, workload: o.Workload, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
-	err := o.Folder.MkdirAll(jobsFolder, 0o700)
-	if err == nil {
-		s.jobs, err = o.Folder.OpenRoot(jobsFolder)
-	}
-	if err == nil {
+	var err error
+	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())
 	}
 	if err != nil {

@@ -31,6 +31,14 @@ const (
 // flushInterval and the interval of a poll are what a kill may cost.
 const flushInterval = 250 * time.Millisecond
 
+// makeJobs makes and opens the folder of the jobs.
+func makeJobs(folder *os.Root) (*os.Root, error) {
+	if err := folder.MkdirAll(jobsFolder, 0o700); err != nil {
+		return nil, err
+	}
+	return folder.OpenRoot(jobsFolder)
+}
+
 // Keep writes files of a job into its own folder below folder, which it makes,
 // for nobody else to read.
 func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
@@ -73,7 +81,7 @@ func (r *Result) Encode(out io.Writer, each func(traces.Event)) error {
 // a history nothing else counts.
 func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event), incomplete string) error {
 	sorter := tracefile.NewSorter(r.folder.Name())
-	defer sorter.Close() // what it wrote is temporary
+	defer func() { _ = sorter.Close() }() // what it wrote is temporary
 	files := jobFiles(r.folder)
 	joined := map[traces.JobID]bool{}
 	for _, file := range files {

@@ -51,10 +51,7 @@ func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsR
 	if r.Header.Cluster, err = facts(ctx, cluster, in); err != nil {
 		return err
 	}
-	if err := r.folder.MkdirAll(jobsFolder, 0o700); err != nil {
-		return err
-	}
-	own, err := r.folder.OpenRoot(jobsFolder)
+	own, err := makeJobs(r.folder)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer sorter.Close() // what it wrote is temporary
+	defer func() { _ = sorter.Close() }() // what it wrote is temporary
 	var unsorted error
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: e.Seed + uint64(t.plan.Repeat-1),
