@@ -304,13 +304,18 @@ func TestKilled(t *testing.T) {
 		c.must(err)
 		defer s.Stop(t.Context())
 
-		path := filepath.Join(c.folder.Name(), PartFile+".copy")
 		whole := 0
 		for n := range len(data) + 1 {
-			c.must(os.WriteFile(path, data[:n], 0o600))
-			h, events, err := tracefile.ReadFile(path)
-			if err != nil && h.Model == "" && whole == 0 { // of the header, which is there before Start returns
+			in, err := tracefile.NewReader(bytes.NewReader(data[:n]), "part")
+			if err != nil && whole == 0 { // in the header, which is there before Start returns
 				continue
+			}
+			var events []traces.Event
+			if n == len(data) {
+				_, events, err = tracefile.ReadFile(filepath.Join(c.folder.Name(), PartFile))
+			} else if err == nil {
+				events = slices.Collect(in.All())
+				err = in.Err()
 			}
 			var damage *tracefile.DamageError
 			if !errors.As(err, &damage) || !damage.CutOff || len(events) < whole {
@@ -327,7 +332,6 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
-		c.must(os.Remove(path))
 
 		to := filepath.Join(t.TempDir(), "repaired")
 		r, err := Repair(filepath.Join(c.folder.Name(), PartFile), to)

@@ -39,6 +39,7 @@ type jobRecord struct {
 
 	last yarnclient.Job   // as the ApplicationMaster last said
 	told yarnclient.Job   // last, when its tasks were asked for
+	rest time.Time        // until when they are not: asking takes a fifth of the time at most
 	seen map[string]stage // tasks and attempts by id
 
 	history *jhist.Job

@@ -32,7 +32,8 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		s.options.Progress(s.progress())
 	}
 	s.mu.Unlock()
-	if job == j.told { // no task of it has begun or ended
+	begun := time.Now()
+	if job == j.told || begun.Before(j.rest) { // no task of it has begun or ended; or it is large
 		return nil
 	}
 	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
@@ -44,7 +45,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	if err != nil {
 		return err // the job may have ended; or it is asked again
 	}
-	j.told = job
+	j.told, j.rest = job, time.Now().Add(4*time.Since(begun))
 	return nil
 }
 
