@@ -40,7 +40,7 @@ type Options struct {
 	// Header has the trace's seed, model, parameters, actuator and splits; zero is
 	// YARN alone. What the cluster tells is added.
 	Header traces.Header
-	// Folder is an empty one. The trace is kept there as it comes, and each job's
+	// Folder is where the trace is kept as it comes, of this capture alone, and each job's
 	// own files below jobs and its id.
 	Folder *os.Root
 	// Intervals; zero means 1 s for locations, 200 ms for the ResourceManager,
