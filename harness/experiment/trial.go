@@ -369,14 +369,14 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 type tally struct {
 	jobs      []capture.Job
 	submitted map[traces.JobID]traces.Time
-	counts    map[traces.JobID]*hibench.Counters // of attempts that succeeded
+	counts    map[traces.JobID]hibench.Counters // of attempts that succeeded
 	ended     []JobResult
 	first     traces.Time
 	last      traces.Time
 }
 
 func newTally(jobs []capture.Job) *tally {
-	return &tally{jobs: jobs, submitted: map[traces.JobID]traces.Time{}, counts: map[traces.JobID]*hibench.Counters{}}
+	return &tally{jobs: jobs, submitted: map[traces.JobID]traces.Time{}, counts: map[traces.JobID]hibench.Counters{}}
 }
 
 func (t *tally) add(event traces.Event) {
@@ -393,15 +393,17 @@ func (t *tally) add(event traces.Event) {
 		}
 		t.last, t.ended = max(t.last, e.T), append(t.ended, j)
 	case *traces.AttemptFinished:
-		c := t.countsOf(e.Attempt.Job)
-		switch {
-		case e.Outcome != traces.Succeeded:
-		case e.Attempt.Kind == traces.Map:
+		if e.Outcome != traces.Succeeded {
+			return
+		}
+		c := t.counts[e.Attempt.Job]
+		if e.Attempt.Kind == traces.Map {
 			c.MapInputRecords += e.Counters.InputRecords
 			c.MapOutputRecords += e.Counters.OutputRecords
-		default:
+		} else {
 			c.ReduceOutputRecords += e.Counters.OutputRecords
 		}
+		t.counts[e.Attempt.Job] = c
 	}
 }
 
@@ -412,19 +414,11 @@ func (t *tally) makespanMs() int64 { return (t.last - t.first).Milliseconds() }
 func (t *tally) records(tag string) *hibench.Counters {
 	for _, j := range t.jobs {
 		if slices.Contains(j.Tags, tag) {
-			return t.countsOf(j.ID)
+			c := t.counts[j.ID]
+			return &c
 		}
 	}
 	return nil
-}
-
-func (t *tally) countsOf(job traces.JobID) *hibench.Counters {
-	c := t.counts[job]
-	if c == nil {
-		c = &hibench.Counters{}
-		t.counts[job] = c
-	}
-	return c
 }
 
 // killTagged ends the applications that carry one of the tags. It works also after ctx
