@@ -79,8 +79,8 @@ func TestKilledInMidTrial(t *testing.T) {
 			t.Errorf("repaired %+v: %v", repaired, err)
 		}
 		resume := exec.CommandContext(t.Context(), binary, "run", "--resume", filepath.Join(dir, name))
-		if out, err := resume.CombinedOutput(); err != nil {
-			t.Fatalf("resume: %v\n%s", err, out)
+		if out, err := resume.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(trial+".partial.before")) {
+			t.Fatalf("resume: %v; want it to say where the killed trial is kept:\n%s", err, out)
 		}
 		run, err := runs.Open(filepath.Join(dir, name))
 		if err != nil {
