@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"heddle/traces"
-	"heddle/traces/internal/invent"
 	"heddle/traces/mend"
 	"heddle/traces/swim"
 )
@@ -21,19 +19,13 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
+// maxListedSec keeps times inside 64 bits; the rules have their own limit.
+const maxListedSec = 1 << 32
+
 // listReader imports lists of jobs.
 type listReader struct {
-	swim.Importer
 	im   *importer
 	seen map[string]int
-}
-
-func newListReader(im *importer) *listReader {
-	l := &listReader{Importer: swim.Importer{Rules: im.o.Rules, Copies: im.o.Replication}, im: im, seen: map[string]int{}}
-	if len(im.nodes.listed) > 0 {
-		l.Placer = invent.NewPlacer(im.nodes.listed)
-	}
-	return l
 }
 
 func (l *listReader) read(in io.Reader) error {
@@ -75,25 +67,16 @@ func (l *listReader) read(in io.Reader) error {
 			id = fmt.Sprintf("%s.%d", job.ID, l.seen[job.ID])
 		}
 		l.seen[id]++
-		err = l.Events(job, traces.JobID(id), l.im.add)
-		var over *swim.JobError
-		if errors.As(err, &over) {
-			err = log.Add(badJob, place, over.Reason)
+		if job.SubmitSec > maxListedSec {
+			err = log.Add(badJob, place, fmt.Sprintf("submitted %d s after the start, want 0 s to ten years", job.SubmitSec))
+		} else if listed := job.Listed(traces.JobID(id)); l.im.o.Rules.Check(listed) != nil {
+			err = log.Add(badJob, place, l.im.o.Rules.Check(listed).Error())
+		} else {
+			err = l.im.add(listed)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// settings notes the rules.
-func (l *listReader) settings(to map[string]string) {
-	for key, n := range map[string]int64{
-		"import.blockBytes": l.BlockBytes, "import.bytesPerReduce": l.BytesPerReduce, "import.maxReduces": int64(l.MaxReduces),
-		"import.mapBytesPerSec": l.MapRate, "import.shuffleBytesPerSec": l.ShuffleRate, "import.outputBytesPerSec": l.OutputRate,
-		"import.taskStartMs": l.StartMs, "import.spreadPercent": int64(l.SpreadPercent), "import.replication": int64(l.Copies),
-	} {
-		to[key] = strconv.FormatInt(n, 10)
-	}
 }

@@ -3,7 +3,7 @@
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
-// The lists have no tasks, durations or hosts. Rules makes them up.
+// The lists have no tasks, durations or hosts; traces.ListRules make them up.
 package swim
 
 import (
@@ -14,6 +14,10 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
+
+	"heddle/traces"
+	"heddle/traces/byjob"
 )
 
 // Job is one line.
@@ -144,4 +148,66 @@ func Write(out io.Writer, jobs iter.Seq[Job]) error {
 		return fmt.Errorf("write list of jobs: %w", err)
 	}
 	return nil
+}
+
+// Listed is the job as a trace has it, where it is called id.
+func (j *Job) Listed(id traces.JobID) *traces.JobListed {
+	return &traces.JobListed{
+		T: traces.Time(j.SubmitSec) * 1e9, Job: id, Name: j.ID, GapSec: j.GapSec,
+		InputBytes: j.InputBytes, ShuffleBytes: j.ShuffleBytes, OutputBytes: j.OutputBytes, Path: j.Path,
+	}
+}
+
+// FromListed is the line that a trace's job was.
+func FromListed(e *traces.JobListed) Job {
+	return Job{
+		ID: e.Name, SubmitSec: int64(e.T) / 1e9, GapSec: e.GapSec,
+		InputBytes: e.InputBytes, ShuffleBytes: e.ShuffleBytes, OutputBytes: e.OutputBytes, Path: e.Path,
+	}
+}
+
+// FromTrace is what a list has of a job of a trace: of captured jobs the bytes of
+// attempts that succeeded. Older imports made events of lists, and kept the gap.
+func FromTrace(j *byjob.Job) Job {
+	out := Job{ID: string(j.ID)}
+	if j.Submitted != nil {
+		out.SubmitSec = max(int64(j.Submitted.T), 0) / 1e9
+	}
+	if j.Source != nil && j.Source.Form == "swim" {
+		if j.Submitted != nil && j.Submitted.Name != "" {
+			out.ID = j.Submitted.Name
+		}
+		_, gap, _ := strings.Cut(j.Source.Members, ":")
+		n, _ := strconv.ParseInt(gap, 10, 64)
+		out.GapSec = max(n, 0)
+	}
+	var sums traces.Counters
+	for _, t := range j.Tasks {
+		if t.Scheduled != nil && out.Path == "" {
+			out.Path = t.Scheduled.Path
+		}
+		for _, a := range t.Attempts {
+			if a.Finished != nil && a.Finished.Outcome == traces.Succeeded {
+				if t.ID.Kind == traces.Map {
+					sums.HDFSReadBytes = traces.AddCount(sums.HDFSReadBytes, a.Finished.Counters.HDFSReadBytes)
+				}
+				sums.ShuffleBytes = traces.AddCount(sums.ShuffleBytes, a.Finished.Counters.ShuffleBytes)
+				sums.HDFSWrittenBytes = traces.AddCount(sums.HDFSWrittenBytes, a.Finished.Counters.HDFSWrittenBytes)
+			}
+		}
+	}
+	total := traces.NoCounters
+	if j.Finished != nil {
+		total = j.Finished.Counters
+	}
+	pick := func(total, sum int64) int64 {
+		if total >= 0 {
+			return min(total, maxNumber)
+		}
+		return min(sum, maxNumber)
+	}
+	out.InputBytes = pick(total.HDFSReadBytes, sums.HDFSReadBytes)
+	out.ShuffleBytes = pick(total.ShuffleBytes, sums.ShuffleBytes)
+	out.OutputBytes = pick(total.HDFSWrittenBytes, sums.HDFSWrittenBytes)
+	return out
 }

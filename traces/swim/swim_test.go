@@ -38,7 +38,7 @@ func TestSharedLists(t *testing.T) {
 		{"FB-2009_samples_24_times_1hr_0.tsv", 64 << 20, 5894, 41},
 		{"FB-2010_samples_24_times_1hr_0.tsv", 128 << 20, 24442, 808},
 	} {
-		rules := DefaultRules
+		rules := traces.DefaultListRules
 		rules.BlockBytes = c.block
 		jobs, maps := 0, int64(0)
 		for j, err := range Read(bytes.NewReader(sharedList(t, c.name))) {
@@ -46,7 +46,7 @@ func TestSharedLists(t *testing.T) {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			jobs++
-			maps += rules.Maps(j)
+			maps += rules.Maps(j.Listed(traces.JobID(j.ID)))
 		}
 		if jobs != c.jobs || (maps+5000)/10000 != c.maps {
 			t.Errorf("%s: %d jobs, %d maps; want %d and %d0000", c.name, jobs, maps, c.jobs, c.maps)
@@ -113,58 +113,12 @@ func TestWrite(t *testing.T) {
 	})
 }
 
-// TestRules: bytes are shared out whole, times stay within the spread, and a
-// draw depends on its name alone.
-func TestRules(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.Int64Range(0, 1<<45)
-		j := Job{ID: "job7", InputBytes: size.Draw(t, "input"), ShuffleBytes: size.Draw(t, "shuffle"), OutputBytes: size.Draw(t, "output")}
-		r := DefaultRules
-		r.Seed = rapid.Uint64().Draw(t, "seed")
-		r.BlockBytes = rapid.Int64Range(1<<25, 1<<40).Draw(t, "block")
-		r.SpreadPercent = rapid.IntRange(0, 100).Draw(t, "spread")
-		maps, reduces := r.Maps(j), r.Reduces(j)
-		if maps < 1 || (reduces == 0) != (j.ShuffleBytes == 0) || reduces > int64(r.MaxReduces) {
-			t.Fatalf("%d maps, %d reduces of %+v", maps, reduces, j)
-		}
-		read := int64(0)
-		for i := range min(maps, 1000) {
-			if i == 999 {
-				read = j.InputBytes // too many to add up
-				break
-			}
-			read += r.SplitBytes(j, i)
-			rule := r.StartMs + millis(r.SplitBytes(j, i), r.MapRate)
-			ms := r.MapMs(j, j.Key(), i)
-			if low, high := rule*int64(100-r.SpreadPercent)/100-1, rule*int64(100+r.SpreadPercent)/100+1; ms < max(low, 1) || ms > max(high, 1) {
-				t.Fatalf("map of %d ms by the rule takes %d ms with a spread of %d %%", rule, ms, r.SpreadPercent)
-			}
-			if ms != r.MapMs(j, j.Key(), i) {
-				t.Fatal("the same draw differs")
-			}
-		}
-		shuffled := int64(0)
-		for i := range reduces {
-			shuffled += share(j.ShuffleBytes, reduces, i)
-			if r.ReduceMs(j, j.Key(), i) < 1 {
-				t.Fatal("a reduce of no time")
-			}
-		}
-		if read != j.InputBytes || shuffled != j.ShuffleBytes {
-			t.Fatalf("tasks read %d of %d, shuffle %d of %d", read, j.InputBytes, shuffled, j.ShuffleBytes)
-		}
-	})
-}
-
-// TestLimits: a job that is too large is refused before anything is made of it.
-func TestLimits(t *testing.T) {
-	for _, j := range []Job{{ID: "a", InputBytes: 1 << 62}, {ID: "b", SubmitSec: 1 << 60}} {
-		made := 0
-		err := Importer{Rules: DefaultRules}.Events(j, "a", func(traces.Event) error { made++; return nil })
-		var over *JobError
-		if !errors.As(err, &over) || made > 0 {
-			t.Errorf("%+v: error %v after %d events", j, err, made)
-		}
+// TestListed: a job comes back as the line that it was.
+func TestListed(t *testing.T) {
+	j := Job{"job7", 11, 3, 1 << 40, 2, 5, "ab"}
+	e := j.Listed("job7.1")
+	if got := FromListed(e); got != j || e.Job != "job7.1" || e.T != 11e9 {
+		t.Errorf("%+v is listed as %+v and comes back as %+v", j, e, got)
 	}
 }
 
