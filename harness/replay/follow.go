@@ -17,18 +17,18 @@ import (
 // For that, nothing takes time but attempts, and these last from their decision
 // to when their room was seen to be free: their end, or the heartbeat of the
 // decision that took their place where that is later.
-func (c *Config) follow(x *sim.Config, m *jobMaker) error {
+func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	t := c.Trace
 	switch {
 	case len(t.Heartbeats) == 0 || len(t.Decisions) == 0:
-		return fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
+		return nil, fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
 	case c.Modelled || c.Change.moves():
-		return errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
+		return nil, errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
 	}
 	for _, b := range t.Heartbeats {
 		n, ok := m.ids[b.Node]
 		if !ok {
-			return fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
+			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
 		}
 		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: n})
 	}
@@ -36,7 +36,12 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) error {
 	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
 	x.Costs.AMBeatMs = beat
 	m.holds = t.holds(m.machines)
-	return nil
+	jobs := &sim.Jobs{}
+	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // each in memory of its own
+		jobs.List = append(jobs.List, j)
+	}
+	m.asFollowed(jobs.List)
+	return jobs, nil
 }
 
 // holds is how long, in ms, attempts held their room from their decision on.

@@ -13,7 +13,7 @@ import (
 	"heddle/traces"
 )
 
-// jobMaker makes a replay's jobs.
+// jobMaker makes a replay's jobs when they arrive, from the trace's or its list.
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
@@ -21,10 +21,11 @@ type jobMaker struct {
 	workers  map[traces.Node]bool // the trace's
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
-	compute  draw.Key
+	draws    draw.Key                   // of what tasks compute
 	holds    map[traces.Attempt]float64 // see follow; nil: attempts take their own time
 	cached   map[blockKey]bool          // copies that fit, on a node
 	cacheUse []int64                    // by node
+	next     int                        // of the trace's jobs
 }
 
 // blockKey is a cached copy.
@@ -37,7 +38,7 @@ type blockKey struct {
 func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	m := &jobMaker{
 		Config: c, machines: x, ids: map[traces.Node]state.NodeID{}, workers: map[traces.Node]bool{},
-		replicas: draw.Stream(c.Seed, "replicas"), compute: draw.Stream(c.Seed, "task compute"),
+		replicas: draw.Stream(c.Seed, "replicas"), draws: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
 	}
 	for _, n := range c.Trace.Nodes {
@@ -52,49 +53,86 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		}
 		rackOf[i] = racks[n.Rack]
 	}
-	if c.Change.moves() {
+	if c.Change.moves() || len(c.Trace.List) > 0 {
 		m.topology = place.New(rackOf)
 	}
 	return m
 }
 
-// jobs are the trace's, by submission.
-func (m *jobMaker) jobs() ([]sim.Job, error) {
-	var list []sim.Job
-	first := m.Trace.Jobs[0].T
-	for _, j := range m.Trace.Jobs {
-		x := sim.Job{
-			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart),
-			SubmitMs: scaled(float64((j.T-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds()),
-			JobSpec: state.JobSpec{
-				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
-				Maps: int32(len(j.Tasks[0])), Reduces: int32(len(j.Tasks[1])),
-				MapSize: sizeOf(j.MapMemoryBytes, j.MapVCores), ReduceSize: sizeOf(j.ReduceMemoryBytes, j.ReduceVCores),
-			},
+// check says what jobs cannot be made, which Next has no means to.
+func (m *jobMaker) check() error {
+	none := len(m.Trace.List) == 0
+	for i := range m.Trace.List {
+		if _, _, err := m.costsOf(m.Trace.List[i].Name); err != nil {
+			return err
 		}
-		if x.Maps+x.Reduces == 0 {
+	}
+	for _, j := range m.Trace.Jobs {
+		if len(j.Tasks[0])+len(j.Tasks[1]) == 0 {
 			continue
 		}
-		if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
-			x.AMSize = sizeOf(j.AMMemoryBytes, 1)
+		none = false
+		if _, _, err := m.costsOf(j.workload()); err != nil {
+			return err
 		}
-		m.hosts(j, &x)
+	}
+	if none {
+		return fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
+	}
+	return nil
+}
+
+// Next makes the trace's next job, as it is submitted: sim.Source.
+func (m *jobMaker) Next(x *sim.Job) bool {
+	for m.next < len(m.Trace.Jobs) {
+		j := m.Trace.Jobs[m.next]
+		m.next++
+		maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
+		if maps+reduces == 0 {
+			continue
+		}
+		*x = sim.Job{
+			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+			JobSpec: state.JobSpec{
+				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
+				Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
+			},
+			MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),
+		}
+		x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
+		m.hosts(j, x)
 		if m.Modelled {
-			if err := m.model(j, &x); err != nil {
-				return nil, err
-			}
+			m.model(j, x)
 		} else {
-			m.record(j, &x)
+			m.record(j, x)
 		}
-		list = append(list, x)
+		return true
 	}
-	if m.holds != nil {
-		m.asFollowed(list)
+	return false
+}
+
+// cleared is work of n tasks, in the memory of list where that is enough.
+func cleared(list []sim.Work, n int) []sim.Work {
+	if cap(list) < n {
+		return make([]sim.Work, n)
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
+	list = list[:n]
+	clear(list)
+	return list
+}
+
+// sizes are those of the containers that the job asks for; am is zero where its
+// master takes no room.
+func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
+	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
+		am = sizeOf(j.AMMemoryBytes, 1)
 	}
-	return list, nil
+	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
+}
+
+// submitMs is when a job comes.
+func (m *jobMaker) submitMs(t, first traces.Time) int64 {
+	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
 // scaled is ms at a speed, 0 standing for 1.
@@ -108,6 +146,8 @@ func scaled(ms, speed float64) int64 {
 // hosts says where the job's input is, on disk and cached, and what its master
 // reads of it.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
+	x.Replicas.Reset()
+	x.Cached.Reset()
 	narrowed := false
 	var read state.Hosts
 	for i := range j.Tasks[traces.Map] {
@@ -196,7 +236,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 	}
 	for k, tasks := range j.Tasks {
 		var known []float64
-		work := make([]sim.Work, len(tasks))
+		work := [2][]sim.Work{x.MapWork, x.ReduceWork}[k]
 		for i := range tasks {
 			a := tasks[i].Won
 			work[i].InputBytes = tasks[i].input()
@@ -225,11 +265,6 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 			if work[i].FixedMs == 0 {
 				work[i].FixedMs = usual
 			}
-		}
-		if k == 0 {
-			x.MapWork = work
-		} else {
-			x.ReduceWork = work
 		}
 	}
 	spreadOutput(j, x.MapWork)
@@ -307,42 +342,53 @@ func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
 // model has tasks take what tasks of their workload did in the calibration's
 // traces: launch, reading and shuffling by where the data is, and computing.
-func (m *jobMaker) model(j *Job, x *sim.Job) error {
-	w := m.Calibration.workload(j.workload())
-	standIn := w == nil
-	if standIn {
-		w = m.Calibration.workload(m.Workload)
-	}
-	if w == nil || standIn && m.Workload == "" {
-		return fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, j.workload(), m.Calibration.names())
-	}
-	key := m.compute.At(traces.HashName(string(j.Job)))
-	x.MapWork = make([]sim.Work, x.Maps)
-	var out int64
+func (m *jobMaker) model(j *Job, x *sim.Job) {
+	w, standIn, _ := m.costsOf(j.workload()) // check has seen to it
 	for i := range x.MapWork {
-		t := &j.Tasks[traces.Map][i]
-		bytes := t.input()
-		x.MapWork[i] = sim.Work{
-			InputBytes: bytes, OutputBytes: int64(w.MapOutputPerByte * float64(bytes)),
-			ComputeMs: w.Map.draw(bytes, key.At(0).At(uint64(i))),
-		}
+		x.MapWork[i].InputBytes = j.Tasks[traces.Map][i].input()
+		x.MapWork[i].OutputBytes = w.mapOutput(x.MapWork[i].InputBytes)
 	}
 	if standIn {
 		spreadOutput(j, x.MapWork)
 	}
-	for i := range x.MapWork {
-		out += x.MapWork[i].OutputBytes
+	m.compute(w, x)
+	for i := range x.ReduceWork {
+		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
+			x.ReduceWork[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+		}
 	}
-	x.ReduceWork = make([]sim.Work, x.Reduces)
+}
+
+// costsOf are what the calibration says of a workload, or of the one that stands
+// in for it. They are nil where it says nothing.
+func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
+	if !m.Modelled {
+		return nil, false, nil
+	}
+	if w = m.Calibration.workload(name); w == nil && m.Workload != "" {
+		w, standIn = m.Calibration.workload(m.Workload), true
+	}
+	if w == nil {
+		err = fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, name, m.Calibration.names())
+	}
+	return w, standIn, err
+}
+
+// compute has tasks compute by the bytes that maps read and put out, and reduces
+// write by what they fetch.
+func (m *jobMaker) compute(w *Workload, x *sim.Job) {
+	key := m.draws.At(traces.HashName(string(x.ID)))
+	var out int64
+	for i := range x.MapWork {
+		t := &x.MapWork[i]
+		t.ComputeMs = w.Map.draw(t.InputBytes, key.At(0).At(uint64(i)))
+		out += t.OutputBytes
+	}
 	for i := range x.ReduceWork {
 		share := out / int64(x.Reduces)
 		x.ReduceWork[i] = sim.Work{
 			OutputBytes: int64(w.ReduceOutputPerByte * float64(share)),
 			ComputeMs:   w.Reduce.draw(share, key.At(1).At(uint64(i))),
 		}
-		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
-			x.ReduceWork[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
-		}
 	}
-	return nil
 }

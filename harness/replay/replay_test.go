@@ -147,7 +147,7 @@ func TestFitRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.limit(&m, &Config{})
+	c.limit(&m, &Config{Trace: x})
 	if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
 		t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
 	}

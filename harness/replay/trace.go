@@ -17,6 +17,8 @@ type Trace struct {
 	Name   string
 	Header traces.Header
 	Jobs   []*Job // by submission
+	// List has the jobs where the trace is a list of them, and Jobs none.
+	List []traces.JobListed // by submission
 	// Nodes are the cluster's workers, those that came later included.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded opportunities.
@@ -119,6 +121,7 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 type builder struct {
 	*Trace
 	jobs    map[traces.JobID]*Job
+	names   map[traces.JobID]bool // of a list
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }
@@ -146,7 +149,7 @@ func newBuilder(name string, h traces.Header) *builder {
 		}
 	}
 	return &builder{
-		Trace: t, jobs: map[traces.JobID]*Job{},
+		Trace: t, jobs: map[traces.JobID]*Job{}, names: map[traces.JobID]bool{},
 		blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
 	}
 }
@@ -163,6 +166,9 @@ func (b *builder) add(e traces.Event) error {
 			b.Nodes = append(b.Nodes, e.NodeFacts)
 		}
 	case *traces.JobSubmitted:
+		if b.Header.List != nil {
+			return fmt.Errorf("job %s is submitted in a list of jobs", e.Job)
+		}
 		if e.Maps < 0 || e.Reduces < 0 {
 			return fmt.Errorf("job %s has %d maps and %d reduces", e.Job, e.Maps, e.Reduces)
 		}
@@ -172,6 +178,8 @@ func (b *builder) add(e traces.Event) error {
 		j := &Job{JobSubmitted: *e}
 		b.jobs[e.Job] = j
 		b.Jobs = append(b.Jobs, j)
+	case *traces.JobListed:
+		return b.listed(e)
 	case *traces.JobStarted:
 		if j := b.jobs[e.Job]; j != nil {
 			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
@@ -220,6 +228,22 @@ func (b *builder) add(e traces.Event) error {
 	case *traces.Heartbeat:
 		b.Heartbeats = append(b.Heartbeats, *e)
 	}
+	return nil
+}
+
+// listed takes in a job of a list.
+func (b *builder) listed(e *traces.JobListed) error {
+	switch {
+	case b.Header.List == nil:
+		return fmt.Errorf("job %s is listed, and the header has no rules that make its tasks", e.Job)
+	case b.names[e.Job]:
+		return fmt.Errorf("job %s is listed twice", e.Job)
+	}
+	if err := b.Header.List.Check(e); err != nil {
+		return fmt.Errorf("job %s: %w", e.Job, err)
+	}
+	b.names[e.Job] = true
+	b.List = append(b.List, *e)
 	return nil
 }
 
@@ -285,9 +309,10 @@ func (b *builder) sortTasks() {
 
 // finish says where the input of jobs was.
 func (b *builder) finish() (*Trace, error) {
-	if len(b.Jobs) == 0 {
+	if len(b.Jobs)+len(b.List) == 0 {
 		return nil, fmt.Errorf("load trace %s: no job is submitted in it", b.Name)
 	}
+	slices.SortStableFunc(b.List, func(x, y traces.JobListed) int { return cmp.Compare(x.T, y.T) })
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
 	b.sortTasks()
 	for _, j := range b.Jobs {
