@@ -47,7 +47,7 @@ func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 					in += t.input()
 				}
 				if t.Won != nil {
-					written += max(0, t.Won.Counters.HDFSWrittenBytes)
+					written += t.Won.written
 				}
 			}
 		}

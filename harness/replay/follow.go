@@ -26,11 +26,11 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 		return nil, errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
 	}
 	for _, b := range t.Heartbeats {
-		n, ok := m.ids[b.Node]
-		if !ok {
+		n := slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
+		if n < 0 {
 			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
 		}
-		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: n})
+		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: state.NodeID(n)})
 	}
 	beat := x.Costs.AMBeatMs
 	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
@@ -45,19 +45,24 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 }
 
 // holds is how long, in ms, attempts held their room from their decision on.
-func (t *Trace) holds(x *sim.Machines) map[traces.Attempt]float64 {
+func (t *Trace) holds(x *sim.Machines) map[*Attempt]float64 {
 	type held struct {
 		Decision
-		until traces.Time
-		next  bool // its room was taken again
+		attempt *Attempt
+		until   traces.Time
+		next    bool // its room was taken again
+	}
+	bound := map[traces.Attempt]*Attempt{}
+	for i := range t.attempts {
+		bound[t.name(&t.attempts[i])] = &t.attempts[i]
 	}
 	byNode := map[traces.Node][]*held{}
 	for _, d := range t.Decisions {
-		if a := t.attempts[d.Bound]; a != nil && a.End > 0 {
-			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, until: a.End})
+		if a := bound[d.Bound]; a != nil && a.End > 0 {
+			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, attempt: a, until: a.End})
 		}
 	}
-	ms := map[traces.Attempt]float64{}
+	ms := map[*Attempt]float64{}
 	for _, n := range x.Nodes {
 		list := byNode[traces.Node(n.Name)]
 		slots := t.slots(n.Capacity)
@@ -70,10 +75,15 @@ func (t *Trace) holds(x *sim.Machines) map[traces.Attempt]float64 {
 			}
 		}
 		for _, d := range list {
-			ms[d.Bound] = float64(d.until.Milliseconds() - t.beatBefore(d.Node, d.T).Milliseconds())
+			ms[d.attempt] = float64(d.until.Milliseconds() - t.beatBefore(d.Node, d.T).Milliseconds())
 		}
 	}
 	return ms
+}
+
+// name is what events call an attempt.
+func (t *Trace) name(a *Attempt) traces.Attempt {
+	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
 }
 
 // asFollowed has jobs come when their masters asked for containers, which is

@@ -17,15 +17,16 @@ import (
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
-	ids      map[traces.Node]state.NodeID
+	ids      []state.NodeID       // by the trace's nodeIndex; None: not there
 	workers  map[traces.Node]bool // the trace's
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
-	draws    draw.Key                   // of what tasks compute
-	holds    map[traces.Attempt]float64 // see follow; nil: attempts take their own time
-	cached   map[blockKey]bool          // copies that fit, on a node
-	cacheUse []int64                    // by node
-	next     int                        // of the trace's jobs
+	draws    draw.Key             // of what tasks compute
+	holds    map[*Attempt]float64 // see follow; nil: attempts take their own time
+	cached   map[blockKey]bool    // copies that fit, on a node
+	cacheUse []int64              // by node
+	next     int                  // of the trace's jobs
+	scratch  []state.NodeID
 }
 
 // blockKey is a cached copy.
@@ -37,21 +38,29 @@ type blockKey struct {
 
 func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	m := &jobMaker{
-		Config: c, machines: x, ids: map[traces.Node]state.NodeID{}, workers: map[traces.Node]bool{},
+		Config: c, machines: x, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"), draws: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
 	}
+	ids := map[traces.Node]state.NodeID{}
 	racks := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(x.Nodes))
 	for i, n := range x.Nodes {
-		m.ids[traces.Node(n.Name)] = state.NodeID(i)
+		ids[traces.Node(n.Name)] = state.NodeID(i)
 		if _, ok := racks[n.Rack]; !ok {
 			racks[n.Rack] = state.RackID(len(racks))
 		}
 		rackOf[i] = racks[n.Rack]
+	}
+	for _, name := range c.Trace.nodes {
+		id, ok := ids[name]
+		if !ok {
+			id = state.None
+		}
+		m.ids = append(m.ids, id)
 	}
 	if c.Change.moves() || len(c.Trace.List) > 0 {
 		m.topology = place.New(rackOf)
@@ -152,18 +161,18 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	var read state.Hosts
 	for i := range j.Tasks[traces.Map] {
 		t := &j.Tasks[traces.Map][i]
-		replicas, cached := m.idsOf(t.Replicas), m.idsOf(t.Cached)
-		split := m.idsOf(t.SplitHosts)
-		file := traces.HashName(t.Path)
-		if t.Path == "" {
+		m.scratch = m.scratch[:0]
+		replicas, cached, split := m.idsOf(t.replicas), m.idsOf(t.cached), m.idsOf(t.splitHosts)
+		file := t.file
+		if file == 0 {
 			file = m.Trace.hash(j, i)
 		}
-		if m.topology != nil && len(t.Replicas)+m.Change.Replication > 0 {
-			n := cmp.Or(m.Change.Replication, len(t.Replicas))
+		if m.topology != nil && int(t.replicas.count)+m.Change.Replication > 0 {
+			n := cmp.Or(m.Change.Replication, int(t.replicas.count))
 			replicas = m.topology.Block(nil, m.replicas.At(file).At(uint64(t.OffsetBytes)), state.None, n)
-			cached = replicas[:min(len(t.Cached), len(replicas))]
-			if len(t.SplitHosts) < len(t.Replicas) {
-				split = replicas[:min(len(t.SplitHosts), len(replicas))]
+			cached = replicas[:min(int(t.cached.count), len(replicas))]
+			if t.splitHosts.count < t.replicas.count {
+				split = replicas[:min(int(t.splitHosts.count), len(replicas))]
 			} else {
 				split = replicas
 			}
@@ -185,14 +194,15 @@ func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-func (m *jobMaker) idsOf(nodes []traces.Node) []state.NodeID {
-	var list []state.NodeID
-	for _, n := range nodes {
-		if id, ok := m.ids[n]; ok {
-			list = append(list, id)
+// idsOf are nodes of a list that are there, in memory for the task under way.
+func (m *jobMaker) idsOf(h hostList) []state.NodeID {
+	from := len(m.scratch)
+	for _, n := range m.Trace.list(h) {
+		if id := m.ids[n]; id != state.None {
+			m.scratch = append(m.scratch, id)
 		}
 	}
-	return list
+	return slices.Clip(m.scratch[from:])
 }
 
 func sameNodes(a, b []state.NodeID) bool {
@@ -243,12 +253,12 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 			if a == nil {
 				continue
 			}
-			ms, held := m.holds[a.ID]
+			ms, held := m.holds[a]
 			if !held {
 				ms = a.Ms()
 			}
 			if traces.TaskKind(k) == traces.Reduce {
-				work[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+				work[i].OutputBytes = a.written
 				work[i].FromLastMap = a.Start < last && !held
 				if work[i].FromLastMap {
 					ms = float64(a.End-last) / 1e6
@@ -276,7 +286,7 @@ func (t *Task) input() int64 {
 		return t.LengthBytes
 	}
 	if t.Won != nil {
-		return max(0, t.Won.Counters.HDFSReadBytes)
+		return t.Won.read
 	}
 	return 0
 }
@@ -290,10 +300,10 @@ func spreadOutput(j *Job, work []sim.Work) {
 	for i := range work {
 		if a := j.Tasks[traces.Map][i].Won; a != nil {
 			if len(j.Tasks[traces.Reduce]) == 0 {
-				work[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+				work[i].OutputBytes = a.written
 				continue
 			}
-			parts[i] = float64(max(0, a.Counters.MapOutputBytes))
+			parts[i] = float64(a.mapOutput)
 			sum += parts[i]
 		}
 	}
@@ -309,7 +319,7 @@ func (j *Job) shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
 		if a := j.Tasks[traces.Reduce][i].Won; a != nil {
-			sum += max(0, a.Counters.ShuffleBytes)
+			sum += a.shuffled
 		}
 	}
 	return sum
@@ -354,7 +364,7 @@ func (m *jobMaker) model(j *Job, x *sim.Job) {
 	m.compute(w, x)
 	for i := range x.ReduceWork {
 		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
-			x.ReduceWork[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+			x.ReduceWork[i].OutputBytes = a.written
 		}
 	}
 }

@@ -80,14 +80,21 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 
 // Simulate carries out a replay and returns its trace. Record is not called.
 func Simulate(c *Config) (*Trace, error) {
-	var events []traces.Event
-	recorded := *c
-	recorded.Record = func(e traces.Event) { events = append(events, e) }
-	_, h, err := Run(&recorded)
+	x, h, err := c.prepare()
 	if err != nil {
 		return nil, err
 	}
-	return New(c.Trace.Name, h, events)
+	b := newBuilder(c.Trace.Name, h)
+	var bad error
+	x.Record = func(e traces.Event) {
+		if bad == nil {
+			bad = b.add(e)
+		}
+	}
+	if _, err := sim.Run(x); err != nil || bad != nil {
+		return nil, c.failed(cmp.Or(err, bad))
+	}
+	return b.finish()
 }
 
 // prepare makes the simulator's configuration.

@@ -164,14 +164,15 @@ func TestChanges(t *testing.T) {
 		if big.MakespanMs() > 0.6*plain.MakespanMs() {
 			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", big.MakespanMs()/1000, plain.MakespanMs()/1000)
 		}
-		used := map[traces.Node]bool{}
+		used := map[nodeIndex]bool{}
 		for _, j := range big.Jobs {
 			for _, m := range j.Tasks[traces.Map] {
-				for _, n := range m.SplitHosts {
+				hosts := big.list(m.splitHosts)
+				for _, n := range hosts {
 					used[n] = true
 				}
-				if len(m.SplitHosts) != 2 {
-					t.Fatalf("a block with replicas on %v, want 2 as recorded", m.SplitHosts)
+				if len(hosts) != 2 {
+					t.Fatalf("a block with replicas on %v, want 2 as recorded", hosts)
 				}
 			}
 		}
@@ -181,8 +182,8 @@ func TestChanges(t *testing.T) {
 	})
 	t.Run("replication", func(t *testing.T) {
 		for _, m := range changed(t, x, Change{Replication: 3}).Jobs[0].Tasks[traces.Map] {
-			if len(m.SplitHosts) != 3 {
-				t.Fatalf("replicas on %v, want 3", m.SplitHosts)
+			if m.splitHosts.count != 3 {
+				t.Fatalf("%d replicas, want 3", m.splitHosts.count)
 			}
 		}
 	})
