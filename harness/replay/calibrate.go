@@ -477,6 +477,18 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 // samples are what attempts took, with all that they waited for in it.
 func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
 
+// durationsMs are how long the attempts that won took, reduces from the last map
+// on if they started before it.
+func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
+	var list []float64
+	for _, s := range t.samples() {
+		if s.kind == kind {
+			list = append(list, s.tookMs)
+		}
+	}
+	return list
+}
+
 // load is what runs on a node over time.
 type load struct {
 	cores   float64 // 0: as many as there are attempts
