@@ -172,16 +172,9 @@ func figure(xs []float64) Figure {
 // are left out: a model may leave room free while tasks wait, for their data or
 // by a queue's limit.
 func (t *Trace) turnovers() []float64 {
-	named := map[traces.JobID][2]traces.Time{}
+	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
-		named[j.Job] = j.waitsSince()
-	}
-	since := make([][2]traces.Time, len(t.jobNames))
-	for i, name := range t.jobNames {
-		var known bool
-		if since[i], known = named[name]; !known {
-			since[i] = [2]traces.Time{math.MaxInt64, math.MaxInt64}
-		}
+		since[j.number] = j.waitsSince()
 	}
 	ends := make([][]traces.Time, len(t.nodes)) // of attempts that ended, in order
 	for i := range t.attempts {
@@ -402,18 +395,14 @@ type sample struct {
 // much of the cores: less the start of so long, as far as a reduce did not have it
 // behind it, and less reads that links and disks explain, if limits is not nil.
 func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
-	named := map[traces.Node]*load{}
+	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
 	for _, n := range t.Nodes {
 		b := host
 		if with.host == 0 {
 			b = &load{cores: with.node * coresOf(n.Cores)}
 		}
-		named[n.Node] = b
-	}
-	busy := make([]*load, len(t.nodes))
-	for i, name := range t.nodes {
-		busy[i] = named[name]
+		busy[n.Node] = b
 	}
 	lasts, shuffled := map[*Job]traces.Time{}, map[*Job]int64{}
 	for _, j := range t.Jobs {
@@ -439,19 +428,19 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 		}
 	}
 	each(func(j *Job, _ *Task, a *Attempt) {
-		if b := busy[a.node]; b != nil {
+		if b := busy[t.nodes[a.node]]; b != nil {
 			p := at(j, a)
 			b.changes = append(b.changes, loadChange{p.from, 1}, loadChange{p.to, -1})
 		}
 	})
 	for _, b := range busy {
-		if b != nil && b.at == nil {
+		if b.at == nil {
 			b.sum()
 		}
 	}
 	var list []sample
 	each(func(j *Job, task *Task, a *Attempt) {
-		b := busy[a.node]
+		b := busy[t.nodes[a.node]]
 		if b == nil {
 			return
 		}

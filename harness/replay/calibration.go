@@ -147,9 +147,6 @@ func quantile(at []float64, q float64) float64 {
 	return at[i] + (x-float64(i))*(at[i+1]-at[i])
 }
 
-// mapOutput is what a map of so much input puts out.
-func (w *Workload) mapOutput(input int64) int64 { return int64(w.MapOutputPerByte * float64(input)) }
-
 func (c *Calibration) workload(name string) *Workload {
 	for i := range c.Workloads {
 		if c.Workloads[i].Workload == name {

@@ -350,23 +350,26 @@ func (j *Job) lastEnd() traces.Time {
 // workload is the name that a job's costs are kept by.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
+// unknown is the output of a task of which the calibration tells.
+const unknown = -1
+
 // model has tasks take what tasks of their workload did in the calibration's
 // traces: launch, reading and shuffling by where the data is, and computing.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
 	w, standIn, _ := m.costsOf(j.workload()) // check has seen to it
 	for i := range x.MapWork {
-		x.MapWork[i].InputBytes = j.Tasks[traces.Map][i].input()
-		x.MapWork[i].OutputBytes = w.mapOutput(x.MapWork[i].InputBytes)
+		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
+	}
+	for i := range x.ReduceWork {
+		x.ReduceWork[i].OutputBytes = unknown
+		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
+			x.ReduceWork[i].OutputBytes = a.written
+		}
 	}
 	if standIn {
 		spreadOutput(j, x.MapWork)
 	}
 	m.compute(w, x)
-	for i := range x.ReduceWork {
-		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
-			x.ReduceWork[i].OutputBytes = a.written
-		}
-	}
 }
 
 // costsOf are what the calibration says of a workload, or of the one that stands
@@ -384,21 +387,23 @@ func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 	return w, standIn, err
 }
 
-// compute has tasks compute by the bytes that maps read and put out, and reduces
-// write by what they fetch.
+// compute has tasks compute by the bytes that maps read and put out.
 func (m *jobMaker) compute(w *Workload, x *sim.Job) {
 	key := m.draws.At(traces.HashName(string(x.ID)))
 	var out int64
 	for i := range x.MapWork {
 		t := &x.MapWork[i]
-		t.ComputeMs = w.Map.draw(t.InputBytes, key.At(0).At(uint64(i)))
+		if t.OutputBytes == unknown {
+			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
+		}
+		t.ComputeMs, t.SpreadPercent = w.Map.draw(t.InputBytes, key.At(0).At(uint64(i))), 0
 		out += t.OutputBytes
 	}
 	for i := range x.ReduceWork {
-		share := out / int64(x.Reduces)
-		x.ReduceWork[i] = sim.Work{
-			OutputBytes: int64(w.ReduceOutputPerByte * float64(share)),
-			ComputeMs:   w.Reduce.draw(share, key.At(1).At(uint64(i))),
+		t, share := &x.ReduceWork[i], out/int64(x.Reduces)
+		if t.OutputBytes == unknown {
+			t.OutputBytes = int64(w.ReduceOutputPerByte * float64(share))
 		}
+		t.ComputeMs, t.SpreadPercent = w.Reduce.draw(share, key.At(1).At(uint64(i))), 0
 	}
 }

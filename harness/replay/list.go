@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"slices"
 
 	"heddle/harness/sim"
 	"heddle/harness/state"
@@ -54,35 +53,25 @@ func (l *listed) Next(x *sim.Job) bool {
 // they put out what the list says.
 func (l *listed) model(j *traces.JobListed, x *sim.Job) {
 	w, standIn, _ := l.costsOf(j.Name)
-	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps), eachTask(x.ReduceWork, x.Reduces)
-	written := slices.Clone(x.ReduceWork)
-	if !standIn {
-		for i := range x.MapWork {
-			x.MapWork[i].OutputBytes = w.mapOutput(x.MapWork[i].InputBytes)
-		}
-	}
+	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps, standIn), eachTask(x.ReduceWork, x.Reduces, standIn)
 	l.compute(w, x)
-	for i := range written {
-		if standIn {
-			x.ReduceWork[i].OutputBytes = written[i].OutputBytes
-		}
-	}
-	for i := range x.MapWork {
-		x.MapWork[i].SpreadPercent = 0
-	}
 }
 
 // eachTask is work of which the first entry stands for all tasks but the last, an
-// entry each.
-func eachTask(list []sim.Work, n int32) []sim.Work {
-	if len(list) == 0 {
+// entry each; what they put out is told or else unknown.
+func eachTask(list []sim.Work, n int32, told bool) []sim.Work {
+	if n == 0 {
 		return list
 	}
 	first, last := list[0], list[len(list)-1]
 	list = cleared(list, int(n))
 	for i := range list {
-		list[i] = first
+		if list[i] = first; i == len(list)-1 {
+			list[i] = last
+		}
+		if !told {
+			list[i].OutputBytes = unknown
+		}
 	}
-	list[n-1] = last
 	return list
 }

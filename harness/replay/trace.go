@@ -54,6 +54,8 @@ type Job struct {
 	// Tasks are those that events name, by kind and in order of their index. The
 	// counts of JobSubmitted are what was claimed, and may be higher.
 	Tasks [2][]Task
+
+	number int32 // in the trace's jobNames
 }
 
 // Task is a map or a reduce.
@@ -258,7 +260,7 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	if b.jobs[i] != nil {
 		return fmt.Errorf("job %s is submitted twice", e.Job)
 	}
-	b.jobs[i] = &Job{JobSubmitted: *e}
+	b.jobs[i] = &Job{JobSubmitted: *e, number: i}
 	b.Jobs = append(b.Jobs, b.jobs[i])
 	return nil
 }
