@@ -223,7 +223,7 @@ func readJobs(file string) ([]traces.JobListed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the load's jobs from %s: %w", file, err)
 		}
-		jobs = append(jobs, *j.Listed(traces.JobID(j.ID)))
+		jobs = append(jobs, j)
 	}
 	if len(jobs) == 0 {
 		return nil, errors.New("read the load's jobs from " + file + ": there are none")

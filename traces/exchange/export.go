@@ -106,17 +106,17 @@ func leftOut(left sls.Left) (notes []string) {
 // writeList writes a list of jobs.
 func (o ExportOptions) writeList(out io.Writer, in *tracefile.Reader) error {
 	var failed error
-	err := swim.Write(out, func(yield func(swim.Job) bool) {
+	err := swim.Write(out, func(yield func(traces.JobListed) bool) {
 		if in.Header().List != nil {
 			for e := range in.All() {
-				if j, ok := e.(*traces.JobListed); ok && !yield(swim.FromListed(j)) {
+				if j, ok := e.(*traces.JobListed); ok && !yield(*j) {
 					return
 				}
 			}
 			failed = in.Err()
 			return
 		}
-		last := int64(0)
+		last := traces.Time(0)
 		for j, err := range byjob.Jobs(o.Input) {
 			if err != nil {
 				failed = err
@@ -124,9 +124,9 @@ func (o ExportOptions) writeList(out io.Writer, in *tracefile.Reader) error {
 			}
 			job := swim.FromTrace(j)
 			if j.Source == nil {
-				job.GapSec = max(job.SubmitSec-last, 0)
+				job.GapSec = max(int64(job.T)/1e9-int64(last)/1e9, 0)
 			}
-			last = job.SubmitSec
+			last = job.T
 			if !yield(job) {
 				return
 			}

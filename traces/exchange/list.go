@@ -19,9 +19,6 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// maxListedSec keeps times inside 64 bits; the rules have their own limit.
-const maxListedSec = 1 << 32
-
 // listReader imports lists of jobs.
 type listReader struct {
 	im   *importer
@@ -30,7 +27,7 @@ type listReader struct {
 
 func (l *listReader) read(in io.Reader) error {
 	log := l.im.log
-	last, line := int64(0), 0
+	last, line := traces.Time(0), 0
 	for job, err := range swim.Read(in) {
 		line++
 		l.im.records++
@@ -46,33 +43,32 @@ func (l *listReader) read(in io.Reader) error {
 			return err
 		}
 		place := fmt.Sprintf("line %d", line)
-		if job.SubmitSec < last {
-			if err := log.Add(unordered, place, job.ID); err != nil {
+		if job.T < last {
+			if err := log.Add(unordered, place, job.Name); err != nil {
 				return err
 			}
-		} else if line > 1 && job.GapSec != job.SubmitSec-last {
-			if err := log.Add(wrongGap, place, job.ID); err != nil {
+		} else if line > 1 && job.GapSec != int64(job.T-last)/1e9 {
+			if err := log.Add(wrongGap, place, job.Name); err != nil {
 				return err
 			}
 		}
-		last = job.SubmitSec
-		id := job.ID
+		last = job.T
+		id := job.Name
 		for l.seen[id] > 0 {
-			if id == job.ID {
-				if err := log.Add(lineAgain, place, job.ID); err != nil {
+			if id == job.Name {
+				if err := log.Add(lineAgain, place, job.Name); err != nil {
 					return err
 				}
 			}
-			l.seen[job.ID]++
-			id = fmt.Sprintf("%s.%d", job.ID, l.seen[job.ID])
+			l.seen[job.Name]++
+			id = fmt.Sprintf("%s.%d", job.Name, l.seen[job.Name])
 		}
 		l.seen[id]++
-		if job.SubmitSec > maxListedSec {
-			err = log.Add(badJob, place, fmt.Sprintf("submitted %d s after the start, want 0 s to ten years", job.SubmitSec))
-		} else if listed := job.Listed(traces.JobID(id)); l.im.o.Rules.Check(listed) != nil {
-			err = log.Add(badJob, place, l.im.o.Rules.Check(listed).Error())
+		job.Job = traces.JobID(id)
+		if over := l.im.o.Rules.Check(&job); over != nil {
+			err = log.Add(badJob, place, over.Error())
 		} else {
-			err = l.im.add(listed)
+			err = l.im.add(&job)
 		}
 		if err != nil {
 			return err

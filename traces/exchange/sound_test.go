@@ -86,7 +86,7 @@ func soundInfo(info *measure.Figures, ordered bool) error {
 	for _, p := range info.Phases {
 		phases += p.Count
 	}
-	if tasks != info.Maps+info.Reduces || int64(tasks) > info.Events || int64(phases) > 9*info.Events || int64(len(info.JobList)) > info.Events {
+	if tasks != info.Maps+info.Reduces || info.List == nil && int64(tasks) > info.Events || int64(phases) > 9*info.Events || int64(len(info.JobList)) > info.Events {
 		return fmt.Errorf("%d tasks and %d jobs of %d events", tasks, len(info.JobList), info.Events)
 	}
 	return sound(reflect.ValueOf(info).Elem(), "info")
