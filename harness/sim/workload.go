@@ -114,9 +114,6 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// Rewind starts the list anew.
-func (s *Jobs) Rewind() { s.next = 0 }
-
 // work is the entry of task i of n.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
