@@ -157,10 +157,8 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 			master.MemoryMB, m.masters = min(master.MemoryMB, am.MemoryMB), 1
 		}
 	}
-	for _, j := range jobs.Trace.Jobs {
-		if len(j.Tasks[0])+len(j.Tasks[1]) > 0 {
-			see(jobs.sizes(j))
-		}
+	for _, j := range jobs.jobs {
+		see(jobs.sizes(j))
 	}
 	if len(jobs.Trace.List) > 0 {
 		see(sizeOf(0, 0), sizeOf(0, 0), state.Resource{})

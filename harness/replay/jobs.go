@@ -25,7 +25,8 @@ type jobMaker struct {
 	holds    map[*Attempt]float64 // see follow; nil: attempts take their own time
 	cached   map[blockKey]bool    // copies that fit, on a node
 	cacheUse []int64              // by node
-	next     int                  // of the trace's jobs
+	jobs     []*Job               // the trace's, but those without tasks
+	next     int                  // of them, or of the list
 	scratch  []state.NodeID
 }
 
@@ -41,6 +42,11 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		Config: c, machines: x, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"), draws: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+	}
+	for _, j := range c.Trace.Jobs {
+		if len(j.Tasks[0])+len(j.Tasks[1]) > 0 {
+			m.jobs = append(m.jobs, j)
+		}
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
@@ -70,54 +76,45 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 
 // check says what jobs cannot be made, which Next has no means to.
 func (m *jobMaker) check() error {
-	none := len(m.Trace.List) == 0
-	for i := range m.Trace.List {
-		if _, _, err := m.costsOf(m.Trace.List[i].Name); err != nil {
-			return err
-		}
-	}
-	for _, j := range m.Trace.Jobs {
-		if len(j.Tasks[0])+len(j.Tasks[1]) == 0 {
-			continue
-		}
-		none = false
-		if _, _, err := m.costsOf(j.workload()); err != nil {
-			return err
-		}
-	}
-	if none {
+	if len(m.jobs)+len(m.Trace.List) == 0 {
 		return fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
 	}
-	return nil
+	var err error
+	for _, j := range m.jobs {
+		_, _, bad := m.costsOf(j.workload())
+		err = cmp.Or(err, bad)
+	}
+	for i := range m.Trace.List {
+		_, _, bad := m.costsOf(m.Trace.List[i].Name)
+		err = cmp.Or(err, bad)
+	}
+	return err
 }
 
 // Next makes the trace's next job, as it is submitted: sim.Source.
 func (m *jobMaker) Next(x *sim.Job) bool {
-	for m.next < len(m.Trace.Jobs) {
-		j := m.Trace.Jobs[m.next]
-		m.next++
-		maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
-		if maps+reduces == 0 {
-			continue
-		}
-		*x = sim.Job{
-			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
-			JobSpec: state.JobSpec{
-				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
-				Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
-			},
-			MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),
-		}
-		x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
-		m.hosts(j, x)
-		if m.Modelled {
-			m.model(j, x)
-		} else {
-			m.record(j, x)
-		}
-		return true
+	if m.next == len(m.jobs) {
+		return false
 	}
-	return false
+	j := m.jobs[m.next]
+	m.next++
+	maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
+	*x = sim.Job{
+		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+		JobSpec: state.JobSpec{
+			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
+			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
+		},
+		MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),
+	}
+	x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
+	m.hosts(j, x)
+	if m.Modelled {
+		m.model(j, x)
+	} else {
+		m.record(j, x)
+	}
+	return true
 }
 
 // cleared is work of n tasks, in the memory of list where that is enough.

@@ -77,6 +77,9 @@ func TestPublicTraces(t *testing.T) {
 				t.Skip("a day of a large cluster, millions of tasks under each model: set HEDDLE_LONG=1")
 			}
 			x := imported(t, c.nodes, c.files...)
+			if list {
+				x.Header.List.SpreadPercent = 0 // so that bounds are what jobs take
+			}
 			fitted, err := x.Calibrate(false)
 			if err != nil {
 				t.Fatal(err)
