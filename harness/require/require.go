@@ -46,8 +46,8 @@ type Setting struct {
 	Or string `json:"or,omitempty"`
 	// Required is that the feature does not work without it, or not at all well.
 	Required bool `json:"required"`
-	// Restart is the daemon to restart after a change, or the command of yarn
-	// rmadmin that does; empty: the next job has it.
+	// Restart is the daemon to restart after a change; empty: the next job has it.
+	// Queues are not refreshed from their file where the store is not the file.
 	Restart string `json:"restart"`
 	// Prepared is that labels prepare sets it while the cluster runs.
 	Prepared bool   `json:"prepared"`
@@ -105,9 +105,7 @@ func (r Requirements) WriteText(out io.Writer) error {
 		}
 		switch {
 		case s.Prepared:
-			note("heddle labels prepare sets it; in the file, then: yarn rmadmin -%s", s.Restart)
-		case strings.HasPrefix(s.Restart, "refresh"):
-			note("then: yarn rmadmin -%s", s.Restart)
+			note("heddle labels prepare sets it while the cluster runs; in the file, then restart: %s", s.Restart)
 		case s.Restart != "":
 			note("then restart: %s", s.Restart)
 		}

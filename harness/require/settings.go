@@ -22,7 +22,6 @@ const (
 	history         = "JobHistoryServer"
 	resourceManager = "ResourceManager"
 	dataNode        = "DataNode"
-	refreshQueues   = "refreshQueues"
 
 	capacityClass = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
 	doneFolder    = "${yarn.app.mapreduce.am.staging-dir}/history/done"
@@ -84,17 +83,17 @@ var settings = []Setting{
 	},
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels.LABEL.capacity", Value: "100",
-		Default: "0", Required: true, Restart: refreshQueues, Prepared: true,
+		Default: "0", Required: true, Restart: resourceManager, Prepared: true,
 		Why: "a queue whose jobs may use the whole of a label; with a capacity of 0 they wait for ever",
 	},
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels", Value: "LABELS",
-		Rule: "* or a list of all labels; of the root it is fixed", met: isSet, Required: true, Restart: refreshQueues, Prepared: true,
+		Rule: "* or a list of all labels; of the root it is fixed", met: isSet, Required: true, Restart: resourceManager, Prepared: true,
 		Why: "a queue that takes jobs which ask for labels; others are refused",
 	},
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.maximum-am-resource-percent", Value: "1.0",
-		Rule: "more than 0", met: between(math.SmallestNonzeroFloat64, 1), Default: "0.1", Required: true, Restart: refreshQueues,
+		Rule: "more than 0", met: between(math.SmallestNonzeroFloat64, 1), Default: "0.1", Required: true, Restart: resourceManager,
 		Why: "ApplicationMasters of several jobs at a time: their label's nodes run nothing else",
 	},
 	{
@@ -119,7 +118,7 @@ var settings = []Setting{
 	},
 	{
 		Feature: Steered, Check: "localityDelay", File: capacityXML, Property: Queues + "node-locality-delay", Value: "40",
-		Rule: "any number: while a model steers it is off, and Hadoop cannot unset again what was not set", met: between(-1, math.MaxInt32), Restart: refreshQueues,
+		Rule: "any number: while a model steers it is off, and Hadoop cannot unset again what was not set", met: between(-1, math.MaxInt32), Restart: resourceManager,
 		Why: "a node that was opened for a job to be used at once, also by maps that are not local there",
 	},
 	{
