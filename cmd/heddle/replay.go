@@ -11,7 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/replay"
+	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -42,6 +44,8 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
 			jsonFlag(),
+			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
+			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
 		Action: func(c *cli.Context) error { return runReplay(c, &change) },
@@ -110,6 +114,9 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if err != nil {
 		return err
 	}
+	if c.IsSet("run-name") && c.String("runs") == "" {
+		return withCode(exitUsage, errors.New("--run-name goes with --runs: without it nothing is kept"))
+	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
 	}
@@ -156,9 +163,18 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(c.App.Writer, outcomes)
+		err = printJSON(c.App.Writer, outcomes)
+	} else {
+		err = replay.WriteText(c.App.Writer, outcomes)
 	}
-	return replay.WriteText(c.App.Writer, outcomes)
+	if root := c.String("runs"); err == nil && root != "" {
+		var run *runs.Run
+		if run, err = experiment.KeepReplays(root, c.String("run-name"), os.Args, outcomes); err == nil {
+			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		}
+		err = runError(err)
+	}
+	return err
 }
 
 func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
