@@ -157,9 +157,11 @@ func TestEveryRequirementIsFound(t *testing.T) {
 	}
 	queues := func(partition string) func(*fake) {
 		return func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
 				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
-				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[` + partition + `]}}]}}}}`}
+				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[` + partition + `]}}]}}}}`,
+			}
 		}
 	}
 	whole := func(label string) string {
@@ -176,8 +178,10 @@ func TestEveryRequirementIsFound(t *testing.T) {
 		queue + "accessible-node-labels":                queues(""),
 		queue + "maximum-am-resource-percent":           queues(whole("a00") + "," + whole("m00") + "," + whole("r00")),
 		"yarn.resourcemanager.scheduler.class": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`}
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
+			}
 		},
 		"dfs.datanode.max.locked.memory": noCache,
 		"dfs.datanode.pmem.cache.dirs":   noCache,
