@@ -122,7 +122,7 @@ func TestLaterStart(t *testing.T) {
 	sample := func(t traces.Time, user, system float64) traces.Event {
 		return &traces.NodeSample{T: t, Node: "a", CPUUser: user, CPUSystem: system}
 	}
-	events := append(run("job_1_0001", at), sample(at, 1, 0.5), sample(at+second, 2, 0.5), sample(at+2*second, -1, 1), sample(at+3*second, 1, -1))
+	events := append(run("job_1_0001", at), sample(at, 1, 0.5), sample(at+second, 2, 0.5), sample(at+2*second, -1, 1), sample(at+3*second, 1, -1), sample(at+4*second, 0, 0))
 	traces.Sort(events)
 	f := measure.Of(twoNodes, slices.Values(events))
 	for _, x := range []struct {
@@ -132,7 +132,7 @@ func TestLaterStart(t *testing.T) {
 		{"duration, ms", f.DurationMs, 8_000},
 		{"makespan, ms", f.MakespanMs, 8_000},
 		{"running on a", f.Nodes[0].MeanRunning, 0.5},
-		{"cores busy on a, of the two samples that tell", f.Nodes[0].CPUCores, 2},
+		{"cores busy on a, of the three samples that tell", f.Nodes[0].CPUCores, 4.0 / 3},
 		{"cores busy on b, without samples", f.Nodes[1].CPUCores, -1},
 		{"utilisation, %", f.UtilisationPct, 100 * 10.0 / 64},
 		{"wait of the map, ms", f.Phase("map: wait for container").MeanMs, 1_000},
