@@ -96,7 +96,11 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
 	if t.input == nil {
-		if t.input, err = twin.Trace(h, disk, e.Seed); err != nil {
+		events, err := twin.Events(&h.Cluster, disk, e.Seed)
+		if err != nil {
+			return 0, err
+		}
+		if t.input, err = replay.New(twin.Workload, h, events); err != nil {
 			return 0, err
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
