@@ -45,6 +45,7 @@ calibration says, or typical times:
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
+			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering saw of the cluster in each trial's logs, to go through its decisions again without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, what tasks cost: a `FILE` of heddle replay --calibrate, or a run folder to fit it to"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
@@ -76,6 +77,9 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	e := o.Experiment
 	simulated := c.Bool("simulate")
+	if simulated && o.RecordObservations {
+		return withCode(exitUsage, errors.New("--record-observations goes without --simulate: a simulation steers no cluster"))
+	}
 	if !simulated && c.IsSet("calibration") {
 		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
 	}

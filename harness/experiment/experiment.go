@@ -40,6 +40,8 @@ type Options struct {
 	Resume string
 	// Unverified takes up also a run whose files are not as recorded.
 	Unverified bool
+	// RecordObservations keeps what steering saw of the cluster, in each trial's logs.
+	RecordObservations bool
 	// Command is the command line, for the manifest.
 	Command []string
 	// Settings are noted in the manifest, such as how a lab was set up.

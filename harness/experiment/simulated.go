@@ -121,7 +121,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	defer func() { _ = sorter.Close() }() // what it wrote is temporary
 	var unsorted error
 	_, header, err := replay.Run(&replay.Config{
-		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: e.Seed + uint64(t.plan.Repeat-1),
+		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Record: func(event traces.Event) { unsorted = cmp.Or(unsorted, sorter.Add(event)) },
 	})

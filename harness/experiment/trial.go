@@ -20,7 +20,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
-	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
@@ -260,7 +260,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	}
 	defer jobsFolder.Close()
 	sampling := e.Sampling
-	var driver atomic.Pointer[steer.Driver]
+	var driver atomic.Pointer[drive.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
 		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{

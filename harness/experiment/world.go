@@ -74,6 +74,9 @@ func (t *trial) run(ctx context.Context, w world) error {
 	return writeResult(t.folder, &result)
 }
 
+// seed is the trial's: each repeat has another, which is the same for all models.
+func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
+
 func (t *trial) say(doing, text string) {
 	step := t.step
 	step.Doing, step.Text = doing, text

@@ -1,7 +1,6 @@
 package steer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -39,7 +38,7 @@ const (
 
 // enqueue has a node opened for a decision, together with the one just before
 // if that was alike.
-func (d *Driver) enqueue(n *node, j *job, k state.Kind, dec *decision) {
+func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
 		if last.job == j && last.kind == k && last.decisions[len(last.decisions)-1].id == dec.id-1 {
@@ -48,46 +47,45 @@ func (d *Driver) enqueue(n *node, j *job, k state.Kind, dec *decision) {
 		}
 	}
 	op := &opening{node: n, job: j, kind: k, decisions: []*decision{dec}}
-	if c := n.takeSpare(j, k); c != nil {
-		d.grant(op, c)
+	if x := n.takeSpare(j, k); x != nil {
+		op.grant(x)
 		return
 	}
 	n.queue = append(n.queue, op)
 	j.line = append(j.line, op)
-	d.list(n)
+	n.list()
 }
 
 // list has openQueued look at the node.
-func (d *Driver) list(n *node) {
+func (n *node) list() {
 	if !n.listed && len(n.queue) > 0 {
 		n.listed = true
-		d.queued = append(d.queued, n)
+		n.core.queued = append(n.core.queued, n)
 	}
 }
 
 // openQueued begins the openings that nothing stands in the way of.
-func (d *Driver) openQueued() {
-	if d.trouble != "" {
+func (c *Core) openQueued() {
+	if c.trouble != "" {
 		return
 	}
-	kept := d.queued[:0]
-	for _, n := range d.queued {
-		if n.active == nil && len(n.queue) > 0 && !d.mustWait(n.queue[0]) {
+	kept := c.queued[:0]
+	for _, n := range c.queued {
+		if n.active == nil && len(n.queue) > 0 && !n.queue[0].mustWait() {
 			op := n.queue[0]
 			n.queue = slices.Delete(n.queue, 0, 1)
 			n.active = op
 			op.job.opened++
-			now := d.now()
 			for _, dec := range op.decisions {
-				dec.askedAt = now
+				dec.askedAt = c.at()
 			}
-			d.check(op)
+			op.check()
 		}
 		if n.listed = len(n.queue) > 0; n.listed {
 			kept = append(kept, n)
 		}
 	}
-	d.queued = kept
+	c.queued = kept
 }
 
 // mustWait says whether a container for op could take a map that is meant for an
@@ -95,11 +93,11 @@ func (d *Driver) openQueued() {
 // in the order of containers, but first by node, then by rack, then the rest: so
 // a map that is not as near to its own container as to ours is safe only when it
 // is bound, or a heartbeat later.
-func (d *Driver) mustWait(op *opening) bool {
+func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
 	}
-	v, id, here := d.view, op.job.id, op.node.id
+	v, id, here := op.job.core.view, op.job.id, op.node.id
 	for _, other := range op.job.line {
 		if other == op {
 			return false
@@ -143,43 +141,42 @@ const roomFor = 2 * time.Second
 
 // check makes a node have room for just the containers decided. A node of one
 // container needs nothing.
-func (d *Driver) check(op *opening) {
-	n, size := op.node, int64(op.job.size[op.kind].MemoryMB)
+func (op *opening) check() {
+	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
-		d.open(op)
+		op.open()
 		return
 	}
 	if op.stage = checking; op.since.IsZero() {
-		op.since = time.Now()
+		op.since = c.now
 	}
-	id := n.yarn
-	ask(d, func(ctx context.Context) (yarnclient.Node, error) { return d.rm.Node(ctx, id) }, func(info yarnclient.Node, err error) {
-		if op.stage != checking || d.trouble != "" {
+	ask(c, Look{What: AskNode, Of: n.yarn}, func(info yarnclient.Node, _ time.Time, err error) {
+		if op.stage != checking || c.trouble != "" {
 			return
 		}
 		want := int64(len(op.decisions)) * size
 		switch {
 		case err != nil:
-			d.failed("ask for node "+n.name, err)
+			c.failed("ask for node "+n.name, err)
 		case info.State != "RUNNING":
-			d.nodeLost(n, info.State)
-		case info.UsedMB+want > n.full.MemoryMB && time.Since(op.since) < roomFor:
-			d.newAlarm(func() {
+			n.lost(info.State)
+		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < roomFor:
+			c.newAlarm(func() {
 				if op.stage == checking {
-					d.check(op)
+					op.check()
 				}
 			}).in(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
-			d.park(op, fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
+			op.park(fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
-			d.open(op)
+			op.open()
 		default:
-			total := yarnclient.Resource{MemoryMB: info.UsedMB + want, VCores: n.full.VCores}
-			d.change(func(ctx context.Context) error { return d.changes.SetNodeResource(ctx, id, total) }, func(err error) {
+			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: info.UsedMB + want, VCores: n.full.VCores}}
+			c.change(set, &set.Number, func(err error) {
 				if err != nil {
-					d.failed("set the size of node "+n.name, err)
-				} else if op.stage == checking && d.trouble == "" {
-					d.check(op) // use may have fallen, and the change takes a moment
+					c.failed("set the size of node "+n.name, err)
+				} else if op.stage == checking && c.trouble == "" {
+					op.check() // use may have fallen, and the change takes a moment
 				}
 			})
 		}
@@ -187,20 +184,21 @@ func (d *Driver) check(op *opening) {
 }
 
 // open moves the node into the job's label.
-func (d *Driver) open(op *opening) {
+func (op *opening) open() {
 	op.stage = moving
-	d.move(op.node, op.job.sub.label(op.kind), func() {
+	op.node.move(op.job.sub.label(op.kind), func() {
 		if op.stage == moving {
 			op.stage = open
 		}
 	})
-	op.limit = d.newAlarm(func() { d.park(op, fmt.Sprintf("no container within %v", d.set.grantLimit)) })
-	op.limit.in(d.set.grantLimit)
+	limit := op.job.core.Setup.GrantLimit
+	op.limit = op.job.core.newAlarm(func() { op.park(fmt.Sprintf("no container within %v", limit)) })
+	op.limit.in(limit)
 	op.job.polls.in(0)
 }
 
 // park closes an opening; why says that it is given up.
-func (d *Driver) park(op *opening, why string) {
+func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
 	}
@@ -213,38 +211,38 @@ func (d *Driver) park(op *opening, why string) {
 		op.limit.off()
 	}
 	if began == checking { // never opened
-		d.wasParked(op)
+		op.wasParked()
 		return
 	}
-	d.move(op.node, idleLabel, func() { d.wasParked(op) })
+	op.node.move(idleLabel, op.wasParked)
 }
 
-func (d *Driver) wasParked(op *opening) {
+func (op *opening) wasParked() {
 	if op.stage == ended {
 		return
 	}
-	op.stage, op.parkedAt = parked, time.Now()
+	op.stage, op.parkedAt = parked, op.job.core.now
 	op.job.opened--
 	if op.node.active == op {
 		op.node.active, op.node.last = nil, op
 	}
 	if op.job.ended {
-		d.endOpening(op, "cancelled", op.why)
+		op.end("cancelled", op.why)
 		return
 	}
 	op.job.closing = append(op.job.closing, op)
 	op.job.polls.in(0)
-	d.list(op.node)
+	op.node.list()
 }
 
-// closeOpening ends an opening of which no further container can show.
-func (d *Driver) closeOpening(op *opening) {
-	d.endOpening(op, "none", op.why)
+// close ends an opening of which no further container can show.
+func (op *opening) close() {
+	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// endOpening gives the decisions back that have no container.
-func (d *Driver) endOpening(op *opening, outcome, cause string) {
+// end gives the decisions back that have no container.
+func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return
 	}
@@ -262,29 +260,7 @@ func (d *Driver) endOpening(op *opening, outcome, cause string) {
 		if outcome == "none" {
 			op.node.refused = true
 		}
-		d.giveBack(dec, op.kind, op.node, outcome, cause)
+		dec.giveBack(op.kind, op.node, outcome, cause)
 	}
 	op.granted = len(op.decisions)
-}
-
-// giveUp ends what is on its way when steering ends.
-func (d *Driver) giveUp() {
-	for _, n := range d.nodes {
-		for _, op := range append(n.queue, n.active, n.last) {
-			if op != nil {
-				d.endOpening(op, "cancelled", "steering ended")
-			}
-		}
-	}
-	for _, j := range d.jobs {
-		for _, op := range j.closing {
-			d.endOpening(op, "cancelled", "steering ended")
-		}
-		for _, c := range j.unbound {
-			if c.by != nil {
-				d.settle(c.by, nil)
-			}
-		}
-	}
-	d.rm.Close()
 }

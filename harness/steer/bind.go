@@ -1,7 +1,6 @@
 package steer
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -15,122 +14,129 @@ import (
 // was predicted. It is asked when the master has heard of the container, and
 // less and less often; one that is gone is given up when all tasks have been
 // looked at since.
-func (d *Driver) lookUp(c *container, try int) {
+func (x *container) lookUp(try int) {
 	const tries = 9
-	j := c.job
-	wait := min((j.about.beat+20*time.Millisecond)<<try, 5*time.Second)
-	d.newAlarm(func() {
-		if j.ended || c.task != state.None {
+	j := x.job
+	c := j.core
+	wait := min((j.files.Beat+20*time.Millisecond)<<try, 5*time.Second)
+	c.newAlarm(func() {
+		if j.ended || x.task != state.None {
 			return
 		}
 		next := func() {
 			switch {
-			case j.ended || c.task != state.None:
-			case try == tries, c.gone() && j.surveyed.After(c.goneAt) && time.Since(j.surveyed) > j.about.beat:
-				d.neverBound(c)
+			case j.ended || x.task != state.None:
+			case try == tries, x.gone() && j.surveyed.After(x.goneAt) && c.now.Sub(j.surveyed) > j.files.Beat:
+				x.neverBound()
 			default:
 				if try > 0 {
-					d.reconcile(j)
+					j.reconcile()
 				}
-				d.lookUp(c, try+1)
+				x.lookUp(try + 1)
 			}
 		}
-		_, _, t, _, ok := d.state.Reservation(c.held)
+		_, _, t, _, ok := c.state.Reservation(x.held)
 		if !ok || t == state.None {
 			next()
 			return
 		}
-		task := d.taskName(j, t)
-		ask(d, func(ctx context.Context) ([]yarnclient.TaskAttempt, error) { return j.am.Attempts(ctx, task) }, func(list []yarnclient.TaskAttempt, err error) {
+		j.askTask(t, func(list []yarnclient.TaskAttempt, _ time.Time, err error) {
 			if err != nil {
-				d.failed("ask for attempts of "+task, err)
+				c.failed("ask for attempts of "+j.taskName(t), err)
 			}
-			d.sawAttempts(j, t, list)
+			j.sawAttempts(t, list)
 			next()
 		})
 	}).in(wait)
 }
 
-func (d *Driver) taskName(j *job, t state.TaskID) string {
-	k, i := d.view.Index(j.id, t)
+// askTask asks the master for a task's attempts.
+func (j *job) askTask(t state.TaskID, then func([]yarnclient.TaskAttempt, time.Time, error)) {
+	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, then)
+}
+
+func (j *job) taskName(t state.TaskID) string {
+	k, i := j.core.view.Index(j.id, t)
 	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
 }
 
 // sawAttempts ties containers to the task that runs in them.
-func (d *Driver) sawAttempts(j *job, t state.TaskID, list []yarnclient.TaskAttempt) {
+func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 	if j.ended {
 		return
 	}
 	for _, a := range list {
-		c := j.unbound[a.ContainerID]
-		if c == nil {
+		x := j.unbound[a.ContainerID]
+		if x == nil {
 			continue
 		}
 		attempt, err := traces.ParseAttempt(a.ID)
 		if err != nil {
-			d.log.Warn("an attempt's id", "error", err)
+			j.core.log(Warn, "an attempt's id", "error", err)
 			continue
 		}
-		d.bound(c, t, attempt)
+		x.bind(t, attempt)
 	}
 }
 
-// bound says that a container runs task t.
-func (d *Driver) bound(c *container, t state.TaskID, attempt traces.Attempt) {
-	j := c.job
-	c.task, c.attempt = t, attempt
-	delete(j.unbound, c.id)
+// bind says that a container runs task t.
+func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
+	j := x.job
+	c := j.core
+	x.task, x.attempt = t, attempt
+	delete(j.unbound, x.id)
 	if j.tasks[t].done || j.tasks[t].on != nil { // it ended badly, which is only seen now
-		if err := d.state.Retry(j.id, t, false); err != nil {
-			d.log.Debug("retry", "error", err)
+		if err := c.state.Retry(j.id, t, false); err != nil {
+			c.log(Debug, "retry", "error", err)
 		}
 	}
 	var err error
-	if c.held == state.None {
-		d.unhold(c)
-		err = d.state.Start(j.id, t, c.node.id)
+	if x.held == state.None {
+		x.release()
+		err = c.state.Start(j.id, t, x.node.id)
 	} else {
-		if c.by.branch == state.BindRerun {
+		if x.by.branch == state.BindRerun {
 			j.reruns--
 		}
-		err = d.state.Confirm(c.held, t)
+		err = c.state.Confirm(x.held, t)
 	}
 	if err != nil {
-		d.log.Warn("a task started that did not wait", "attempt", attempt.String(), "error", err)
-		d.reconcile(j)
+		c.log(Warn, "a task started that did not wait", "attempt", attempt.String(), "error", err)
+		j.reconcile()
 	}
-	j.tasks[t] = taskRecord{on: c, changed: time.Now()}
-	if c.kind == state.Map {
-		d.stats.maps[d.view.Level(j.id, t, c.node.id)].Add(1)
+	j.tasks[t] = taskRecord{on: x, changed: c.now}
+	if x.kind == state.Map {
+		c.stats.Maps[c.view.Level(j.id, t, x.node.id)]++
 	}
-	d.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: c.node.id})
-	if c.by != nil {
-		d.settle(c.by, &attempt)
+	c.observe(sched.Event{What: sched.TaskStarted, Job: j.id, Task: t, Node: x.node.id})
+	if x.by != nil {
+		x.by.settle(&attempt)
 	}
-	if i := slices.Index(c.node.spare, c); i >= 0 {
-		d.condemn(c, nil)
-	} else if c.surplus {
-		d.kill(c)
+	if slices.Contains(x.node.spare, x) {
+		x.condemn(nil)
+	} else if x.surplus {
+		x.kill()
 	}
-	if c.gone() {
-		d.attemptEnded(j, c)
-		d.offer(c.node)
+	if x.gone() {
+		x.ended()
+		x.node.offer()
 	}
 }
 
 // neverBound gives up on a container: the master had no use for it.
-func (d *Driver) neverBound(c *container) {
-	delete(c.job.unbound, c.id)
-	if c.held != state.None {
-		d.state.Cancel(c.held)
-		c.held = state.None
-		if !c.gone() {
-			d.hold(c)
+func (x *container) neverBound() {
+	c := x.job.core
+	delete(x.job.unbound, x.id)
+	if x.held != state.None {
+		c.state.Cancel(x.held)
+		x.held = state.None
+		if !x.gone() {
+			x.hold()
 		}
 	}
-	if c.by != nil {
-		d.settle(c.by, nil)
+	if x.by != nil {
+		x.by.settle(nil)
 	}
-	d.reconcile(c.job)
-	d.offer(c.node)
+	x.job.reconcile()
+	x.node.offer()
 }

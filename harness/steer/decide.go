@@ -23,27 +23,33 @@ type decision struct {
 }
 
 // offer is an opportunity: the model says what to start on a node with room.
-func (d *Driver) offer(n *node) {
-	if !d.acts || d.trouble != "" || n.refused || !n.up || !d.view.HasRoom(n.id) || !d.waiting() {
+func (n *node) offer() {
+	c := n.core
+	if !c.acts || c.trouble != "" || n.refused || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
 		return
 	}
-	d.state.SetNow(int64(d.now()))
-	d.recordHeartbeat(n)
-	d.observe(sched.Event{What: sched.NodeReported, Node: n.id})
-	d.offers.Heartbeat(d.model, d.view, n.id, d.decide)
+	c.state.SetNow(int64(c.at()))
+	free := c.view.Free(n.id)
+	e := &traces.Heartbeat{T: c.at(), Node: traces.Node(n.name), FreeMemoryBytes: int64(free.MemoryMB) << 20}
+	if c.Setup.CountCores {
+		e.FreeVCores = free.VCores
+	}
+	c.record(e)
+	c.observe(sched.Event{What: sched.NodeReported, Node: n.id})
+	c.offers.Heartbeat(c.Model, c.view, n.id, c.decide)
 }
 
-func (d *Driver) offerAll() {
-	for _, n := range d.nodes {
-		d.offer(n)
+func (c *Core) offerAll() {
+	for _, n := range c.nodes {
+		n.offer()
 	}
 }
 
 // waiting says whether a job waits for anything that its master has asked for.
-func (d *Driver) waiting() bool {
+func (c *Core) waiting() bool {
 	for k := range 2 {
-		for _, id := range d.view.WaitingJobs(state.Kind(k)) {
-			if d.jobs[id].wants(state.Kind(k)) {
+		for _, id := range c.view.WaitingJobs(state.Kind(k)) {
+			if c.jobs[id].wants(state.Kind(k)) {
 				return true
 			}
 		}
@@ -51,48 +57,45 @@ func (d *Driver) waiting() bool {
 	return false
 }
 
-// wants says whether YARN would give the job one more container of the kind.
-func (j *job) wants(k state.Kind) bool { return j.coming[k] < j.pending[k] }
-
 // decide takes a decision of the model, unless it cannot be carried out.
-func (d *Driver) decide(x sched.Decision) bool {
-	if int(x.Job) >= len(d.jobs) || x.Job < 0 || int(x.Node) >= len(d.nodes) || x.Node < 0 {
-		d.log.Warn("a decision on what is not there", "model", d.model.Name(), "job", x.Job, "node", x.Node)
+func (c *Core) decide(x sched.Decision) bool {
+	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
+		c.log(Warn, "a decision on what is not there", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
 		return false
 	}
-	j, n := d.jobs[x.Job], d.nodes[x.Node]
+	j, n := c.jobs[x.Job], c.nodes[x.Node]
 	if j.ended || !j.wants(x.Kind) || n.refused || x.Kind == state.Map && j.strays(n) {
 		return false
 	}
 	e := &traces.Decision{
-		T: d.now(), Job: j.jobID(), What: x.Kind, Node: traces.Node(n.name), TaskIndex: -1, BindIndex: -1,
+		T: c.at(), Job: j.jobID(), What: x.Kind, Node: traces.Node(n.name), TaskIndex: -1, BindIndex: -1,
 		Group: int64(x.Group), Reason: x.Reason.String(),
 	}
 	if x.Task != state.None {
-		_, e.TaskIndex = d.view.Index(j.id, x.Task)
+		_, e.TaskIndex = c.view.Index(j.id, x.Task)
 	}
 	branch := state.BindNone
 	if x.Kind == state.Map {
-		_, branch = d.view.WouldBind(j.id, n.id)
+		_, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
 	}
 	// The master binds late: what will run is what it takes, whatever was meant.
-	held, err := d.state.Reserve(j.id, x.Kind, state.None, n.id)
+	held, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
-		d.log.Debug("a decision that cannot be", "model", d.model.Name(), "error", err)
+		c.log(Debug, "a decision that cannot be", "model", c.Model.Name(), "error", err)
 		return false
 	}
-	d.lastID++
-	e.ID = d.lastID
-	_, _, t, _, _ := d.state.Reservation(held)
+	c.lastID++
+	e.ID = c.lastID
+	_, _, t, _, _ := c.state.Reservation(held)
 	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
-	d.record(e)
-	d.stats.decisions.Add(1)
-	d.stats.open.Add(1)
+	c.record(e)
+	c.stats.Decisions++
+	c.stats.Open++
 	j.coming[x.Kind]++
-	d.enqueue(n, j, x.Kind, &decision{id: e.ID, meant: x, job: j, held: held, predicted: t, branch: branch})
+	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, held: held, predicted: t, branch: branch})
 	return true
 }
 
@@ -100,8 +103,8 @@ func (d *Driver) decide(x sched.Decision) bool {
 // decided and the master has not told of: until it does, what it would bind to
 // the next container cannot be known.
 func (j *job) strays(n *node) bool {
-	for _, c := range j.unbound {
-		if c.by == nil && !c.gone() && c.kind == state.Map && c.node != n {
+	for _, x := range j.unbound {
+		if x.by == nil && !x.gone() && x.kind == state.Map && x.node != n {
 			return true
 		}
 	}
@@ -110,53 +113,52 @@ func (j *job) strays(n *node) bool {
 
 // settle tells what came of a decision that got a container, once it is known
 // which attempt ran there; nil: it is not.
-func (d *Driver) settle(dec *decision, attempt *traces.Attempt) {
-	if dec.settled {
+func (d *decision) settle(attempt *traces.Attempt) {
+	if d.settled {
 		return
 	}
-	e := &traces.Actuation{Outcome: "honoured", Container: dec.container.id, Cause: dec.remark}
+	c := d.job.core
+	e := &traces.Actuation{Outcome: "honoured", Container: d.container.id, Cause: d.remark}
 	if attempt != nil {
 		e.Bound = *attempt
 	}
-	if dec.surplus != "" {
-		e.Outcome, e.Cause = "surplus", "more than one container came: also "+dec.surplus
+	if d.surplus != "" {
+		e.Outcome, e.Cause = "surplus", "more than one container came: also "+d.surplus
 	} else {
-		d.stats.honoured.Add(1)
+		c.stats.Honoured++
 	}
-	d.end(dec, e)
-	d.observe(sched.Event{What: sched.Confirmed, Job: dec.job.id, Task: dec.container.task, Node: dec.container.node.id, Decision: dec.meant})
+	d.end(e)
+	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
 }
 
 // giveBack tells that nothing came of a decision; what it was for waits again.
-func (d *Driver) giveBack(dec *decision, k state.Kind, n *node, outcome, cause string) {
-	if dec.settled {
+func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
+	if d.settled {
 		return
 	}
-	d.state.Cancel(dec.held)
-	dec.job.coming[k]--
-	d.end(dec, &traces.Actuation{Outcome: outcome, Cause: cause})
-	d.observe(sched.Event{What: sched.Cancelled, Job: dec.job.id, Task: dec.predicted, Node: n.id, Decision: dec.meant})
+	c := d.job.core
+	c.state.Cancel(d.held)
+	d.job.coming[k]--
+	d.end(&traces.Actuation{Outcome: outcome, Cause: cause})
+	c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: n.id, Decision: d.meant})
 }
 
-func (d *Driver) end(dec *decision, e *traces.Actuation) {
-	dec.settled = true
-	e.T, e.Decision, e.AskedAt, e.GrantedAt = d.now(), dec.id, dec.askedAt, dec.grantedAt
-	d.record(e)
-	d.stats.open.Add(-1)
+func (d *decision) end(e *traces.Actuation) {
+	c := d.job.core
+	d.settled = true
+	e.T, e.Decision, e.AskedAt, e.GrantedAt = c.at(), d.id, d.askedAt, d.grantedAt
+	c.record(e)
+	c.stats.Open--
 }
 
-func (d *Driver) observe(e sched.Event) {
-	if d.observer != nil {
-		d.state.SetNow(int64(d.now()))
-		d.observer.Observe(d.view, e)
+// bound says that the master has told what runs in the decision's container.
+func (d *decision) bound() bool {
+	return d.settled || d.container != nil && d.container.task != state.None
+}
+
+func (c *Core) observe(e sched.Event) {
+	if c.observer != nil {
+		c.state.SetNow(int64(c.at()))
+		c.observer.Observe(c.view, e)
 	}
-}
-
-func (d *Driver) recordHeartbeat(n *node) {
-	free := d.view.Free(n.id)
-	e := &traces.Heartbeat{T: d.now(), Node: traces.Node(n.name), FreeMemoryBytes: int64(free.MemoryMB) << 20}
-	if d.set.countCores {
-		e.FreeVCores = free.VCores
-	}
-	d.record(e)
 }

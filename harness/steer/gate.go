@@ -1,7 +1,6 @@
 package steer
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 // ApplicationMasters takes one such label at a time, until the container is
 // there, and goes back to its own: to workers no master ever comes.
 type gate struct {
+	core  *Core
 	line  []*job // to be let in, in order
 	now   *job   // whose label the node has; nil: none
 	node  string // "host:port"
@@ -47,92 +47,91 @@ const (
 const gateEvery = 200 * time.Millisecond
 
 // letIn has a job's master start.
-func (d *Driver) letIn(j *job) {
+func (j *job) letIn() {
 	if j.passage == waiting || j.ended {
 		return
 	}
 	j.passage = waiting
-	d.gate.line = append(d.gate.line, j)
-	d.gate.look.in(0)
+	j.core.gate.line = append(j.core.gate.line, j)
+	j.core.gate.look.in(0)
 }
 
 // letInAgain lets in the next attempt of a master that was lost: an application that
 // is accepted and has no container waits for its label.
-func (d *Driver) letInAgain(j *job) {
-	if j.passage != passed || j.ended || time.Since(j.passedAt) < gateEvery {
+func (j *job) letInAgain() {
+	if j.passage != passed || j.ended || j.core.now.Sub(j.passedAt) < gateEvery {
 		return
 	}
-	j.passedAt = time.Now()
-	d.askMaster(j, func(has bool, err error) {
+	j.passedAt = j.core.now
+	j.askMaster(func(has bool, _ time.Time, err error) {
 		if err == nil && !has && j.passage == passed {
-			d.note(string(j.jobID()) + ": its next ApplicationMaster is let in")
-			d.letIn(j)
+			j.core.note(string(j.jobID()) + ": its next ApplicationMaster is let in")
+			j.letIn()
 		}
 	})
 }
 
 // askMaster asks whether the latest attempt of an application has a container
 // for its ApplicationMaster.
-func (d *Driver) askMaster(j *job, then func(has bool, err error)) {
-	ask(d, func(ctx context.Context) ([]yarnclient.AppAttempt, error) { return d.rm.Attempts(ctx, j.app.ID) }, func(list []yarnclient.AppAttempt, err error) {
+func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
+	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
 		if err != nil {
-			d.failed("list attempts of "+j.app.ID, err)
+			j.core.failed("list attempts of "+j.app.ID, err)
 		}
-		then(len(list) > 0 && list[len(list)-1].ContainerID != "", err)
+		then(len(list) > 0 && list[len(list)-1].ContainerID != "", sent, err)
 	})
 }
 
-// atGate is the gate's next step.
-func (d *Driver) atGate() {
-	g := &d.gate
+// step is the gate's next one.
+func (g *gate) step() {
+	c := g.core
 	switch {
-	case d.trouble != "":
+	case c.trouble != "":
 		g.look.in(gateEvery)
 	case g.stage == gateShut:
 		g.line = slices.DeleteFunc(g.line, func(j *job) bool { return j.ended })
 		if len(g.line) > 0 {
 			g.stage = gateMoving
-			d.chooseGate()
+			g.choose()
 		}
 	case g.stage == gateOpen && g.now.ended:
-		d.shutGate()
+		g.shut()
 	case g.stage == gateOpen:
-		began, j := time.Now(), g.now
-		d.askMaster(j, func(has bool, err error) {
+		j := g.now
+		j.askMaster(func(has bool, sent time.Time, err error) {
 			switch {
 			case g.stage != gateOpen:
 			case err != nil:
 				g.look.in(gateEvery)
 			case has:
-				j.passage, j.passedAt = passed, time.Now()
-				d.shutGate()
-			case time.Now().After(g.until): // others may fit
-				d.log.Warn("no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
+				j.passage, j.passedAt = passed, c.now
+				g.shut()
+			case c.now.After(g.until): // others may fit
+				c.log(Warn, "no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
 				g.line = append(g.line, j)
-				d.shutGate()
+				g.shut()
 			default:
-				g.look.in(max(5*time.Millisecond, time.Since(began)))
+				g.look.in(max(5*time.Millisecond, c.now.Sub(sent)))
 			}
 		})
 	}
 }
 
-// chooseGate gives the node with the most memory left the label of the first in
-// line.
-func (d *Driver) chooseGate() {
-	g := &d.gate
-	ask(d, func(ctx context.Context) ([]yarnclient.Node, error) { return d.rm.Nodes(ctx, "RUNNING") }, func(list []yarnclient.Node, err error) {
+// choose gives the node with the most memory left the label of the first in line.
+func (g *gate) choose() {
+	c := g.core
+	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
 		var best yarnclient.Node
 		for _, n := range list {
-			if n.Label() == d.set.amLabel && (best.ID == "" || n.AvailMB > best.AvailMB) {
+			if n.Label() == c.Setup.AMLabel && (best.ID == "" || n.AvailMB > best.AvailMB) {
 				best = n
 			}
 		}
 		if err != nil || best.ID == "" {
 			if err != nil {
-				d.failed("list nodes", err)
+				c.failed("list nodes", err)
 			} else {
-				d.log.Warn("no running node has the ApplicationMasters' label", "label", d.set.amLabel)
+				c.log(Warn, "no running node has the ApplicationMasters' label", "label", c.Setup.AMLabel)
 			}
 			g.stage = gateShut
 			g.look.in(gateEvery)
@@ -141,39 +140,37 @@ func (d *Driver) chooseGate() {
 		j := g.line[0]
 		g.line = slices.Delete(g.line, 0, 1)
 		g.now, g.node = j, best.ID
-		d.label(g.node, j.sub.amLabel(), func() {
-			g.stage, g.until = gateOpen, time.Now().Add(d.set.grantLimit)
+		g.label(j.sub.amLabel(), func() {
+			g.stage, g.until = gateOpen, c.now.Add(c.Setup.GrantLimit)
 			g.look.in(0)
 		})
 	})
 }
 
-// shutGate gives the node its own label back.
-func (d *Driver) shutGate() {
-	g := &d.gate
+// shut gives the node its own label back.
+func (g *gate) shut() {
 	g.stage = gateClosing
-	d.label(g.node, d.set.amLabel, func() {
+	g.label(g.core.Setup.AMLabel, func() {
 		g.stage, g.now = gateShut, nil
 		g.look.in(0)
 	})
 }
 
-// label gives a node a label, however often that has to be tried.
-func (d *Driver) label(node, label string, then func()) {
-	d.change(func(ctx context.Context) error { return d.changes.ReplaceLabels(ctx, map[string]string{node: label}) }, func(err error) {
+// label gives the node a label, however often that has to be tried.
+func (g *gate) label(label string, then func()) {
+	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
+	c.change(set, &set.Number, func(err error) {
 		if err == nil {
-			d.gate.failed = 0
+			g.failed = 0
 			then()
 			return
 		}
-		what := "give node " + node + " label " + label
-		if d.gate.failed++; d.gate.failed > mostFailures && d.trouble == "" {
-			d.stop(fmt.Errorf("given up after %d attempts to %s: %w", d.gate.failed, what, err))
+		what := "give node " + g.node + " label " + label
+		if g.failed++; g.failed > mostFailures && c.trouble == "" {
+			c.stop(fmt.Errorf("given up after %d attempts to %s: %w", g.failed, what, err))
 			return
 		}
-		d.failed(what, err)
-		d.newAlarm(func() { d.label(node, label, then) }).in(gateEvery)
+		c.failed(what, err)
+		c.newAlarm(func() { g.label(label, then) }).in(gateEvery)
 	})
 }
-
-func (s *Submission) amLabel() string { return "a" + s.number }

@@ -1,8 +1,10 @@
 package steer
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,23 +16,18 @@ import (
 
 // job is a job that is steered.
 type job struct {
+	core    *Core
 	app     yarnclient.App
 	sub     *Submission
-	about   *description
+	files   *JobFiles
+	order   []state.TaskID // by map, which it was as submitted; nil: the same
 	id      state.JobID
 	size    [2]state.Resource
-	am      *yarnclient.AM
 	attempt string // of the application; empty until it runs
 	ended   bool
 
 	shortest [2]time.Duration // that a task has taken, 0: none has ended
-
-	asked   [2]int32 // tasks that the master has asked for, in all
-	pending [2]int32 // containers that it waits for, as last told
-	granted [2]int32 // containers that it got
-	coming  [2]int32 // decisions that have no container yet
-	reruns  int32    // maps that wait as re-runs
-	excess  bool     // it waited for more than is known of
+	demand
 
 	live     map[string]*container
 	over     map[string]bool       // containers that have ended and may still be listed
@@ -50,8 +47,21 @@ type job struct {
 
 	reconciling bool
 	settled     time.Time // of the last reconciliation
-	surveyed    time.Time // when the last one that told all tasks began
+	surveyed    time.Time // when the last one that told all tasks was asked for
 }
+
+// demand is what a job's master waits for, by kind.
+type demand struct {
+	asked   [2]int32 // tasks that it has asked for, in all
+	pending [2]int32 // containers that it waits for, as last told
+	granted [2]int32 // containers that it got
+	coming  [2]int32 // decisions that have no container yet
+	reruns  int32    // maps that wait as re-runs
+	excess  bool     // it asked for more containers than it has tasks known to us
+}
+
+// wants says whether YARN would give the job one more container of the kind.
+func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
 // taskRecord is what is known of a task beside the State.
 type taskRecord struct {
@@ -76,7 +86,11 @@ type container struct {
 	holds   bool      // its room, being no task's
 }
 
-func (c *container) gone() bool { return !c.goneAt.IsZero() }
+func (x *container) gone() bool { return !x.goneAt.IsZero() }
+
+func inOrderOfID(list map[string]*container) []*container {
+	return slices.SortedFunc(maps.Values(list), func(a, b *container) int { return cmp.Compare(a.id, b.id) })
+}
 
 func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application_") }
 
@@ -94,61 +108,62 @@ func kindOf(priority int) (state.Kind, bool) {
 }
 
 // submit adds a job that has come.
-func (d *Driver) submit(app yarnclient.App, sub *Submission, about *description) {
-	about.locate(d.view)
-	about.spec.Priority = int32(app.Priority)
-	id, err := d.state.Submit(&about.spec)
+func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
+	files.locate(c.view)
+	files.Spec.Priority = int32(app.Priority)
+	id, err := c.state.Submit(&files.Spec)
 	if err != nil {
-		d.log.Warn("a job is not steered", "application", app.ID, "error", err)
+		c.log(Warn, "a job is not steered", "application", app.ID, "error", err)
 		return
 	}
 	j := &job{
-		app: app, sub: sub, about: about, id: id, am: d.rm.AM(app.ID),
-		size: [2]state.Resource{about.spec.MapSize, about.spec.ReduceSize},
+		core: c, app: app, sub: sub, files: files, id: id,
+		size: [2]state.Resource{files.Spec.MapSize, files.Spec.ReduceSize},
 		live: map[string]*container{}, over: map[string]bool{}, unbound: map[string]*container{},
-		tasks: make([]taskRecord, about.spec.Maps+about.spec.Reduces),
+		tasks: make([]taskRecord, files.Spec.Maps+files.Spec.Reduces),
 	}
-	j.polls, j.asks = d.newAlarm(func() { d.poll(j) }), d.newAlarm(func() { d.askPending(j) })
-	d.jobs = append(d.jobs, j)
-	d.apps[app.ID] = j
-	d.observe(sched.Event{What: sched.JobSubmitted, Job: id})
-	d.train(j)
-	if d.holds() {
-		d.resplit(j)
+	j.polls, j.asks = c.newAlarm(j.poll), c.newAlarm(j.askPending)
+	c.jobs = append(c.jobs, j)
+	c.apps[app.ID] = j
+	c.observe(sched.Event{What: sched.JobSubmitted, Job: id})
+	j.train()
+	if c.holds() {
+		j.resplit()
 	} else {
-		d.refresh(j)
+		j.refresh()
 	}
-	d.sawApp(app)
+	c.sawApp(app)
 }
 
 // train has a model that learns do so while the job's ApplicationMaster starts:
 // with its first decision, nodes would wait for it. Nothing else is decided
 // meanwhile; models bound their training.
-func (d *Driver) train(j *job) {
-	if d.warmup == nil || j.about.spec.Maps == 0 {
+func (j *job) train() {
+	c := j.core
+	if c.warmup == nil || j.files.Spec.Maps == 0 {
 		return
 	}
-	began := time.Now()
-	err := d.warmup.Warmup(d.view, j.id, nil)
-	if t := d.warmup.Training(j.id); err == nil && t != nil {
-		d.note(fmt.Sprintf("%s: trained for %d episodes in %d ms", j.jobID(), len(t.Episodes), time.Since(began).Milliseconds()))
-		err = d.trained(j.jobID(), t)
+	err := c.warmup.Warmup(c.view, j.id, nil)
+	if t := c.warmup.Training(j.id); err == nil && t != nil {
+		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
+		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
 	if err != nil { // it trains when it decides
-		d.log.Warn("train", "job", j.jobID(), "error", err)
+		c.log(Warn, "train", "job", j.jobID(), "error", err)
 	}
 }
 
-// endJob forgets what a job waited for.
-func (d *Driver) endJob(j *job) {
+// end forgets what a job waited for.
+func (j *job) end() {
 	if j.ended {
 		return
 	}
-	for _, n := range d.nodes {
+	c := j.core
+	for _, n := range c.nodes {
 		rest := n.queue[:0]
 		for _, op := range n.queue {
 			if op.job == j {
-				d.endOpening(op, "cancelled", "the job has ended")
+				op.end("cancelled", "the job has ended")
 			} else {
 				rest = append(rest, op)
 			}
@@ -160,144 +175,156 @@ func (d *Driver) endJob(j *job) {
 		}
 		// Now: with the job, the State forgets what is reserved for it.
 		for _, dec := range op.decisions[op.granted:] {
-			d.giveBack(dec, op.kind, n, "cancelled", "the job has ended")
+			dec.giveBack(op.kind, n, "cancelled", "the job has ended")
 		}
 		if op.stage < parking {
-			d.park(op, "the job has ended")
+			op.park("the job has ended")
 		}
 	}
-	for _, c := range j.unbound { // which task they ran the history knows
-		if c.by != nil {
-			d.settle(c.by, nil)
-		}
-	}
+	j.settleUnbound()
 	for _, op := range j.closing {
-		d.endOpening(op, "cancelled", "the job has ended")
+		op.end("cancelled", "the job has ended")
 	}
 	j.closing = nil
 	left := map[*node]bool{}
-	for _, c := range j.live {
-		left[c.node] = true
+	for _, x := range j.live {
+		left[x.node] = true
 	}
 	j.ended = true
 	j.polls.off()
 	j.asks.off()
-	d.state.EndJob(j.id)
-	d.observe(sched.Event{What: sched.JobEnded, Job: j.id})
+	c.state.EndJob(j.id)
+	c.observe(sched.Event{What: sched.JobEnded, Job: j.id})
 	j.live, j.unbound = nil, nil
-	for _, n := range d.nodes {
+	for _, n := range c.nodes {
 		if left[n] {
-			d.offer(n)
+			n.offer()
 		}
 	}
 }
 
-// containerGone says that a container is no longer listed: its attempt has
-// ended, and well unless the master says otherwise.
-func (d *Driver) containerGone(j *job, c *container) {
-	delete(j.live, c.id)
-	j.over[c.id] = true
-	c.goneAt = time.Now()
+// settleUnbound settles the decisions of containers whose tasks the master has not
+// told: which they ran the history knows.
+func (j *job) settleUnbound() {
+	for _, x := range inOrderOfID(j.unbound) {
+		if x.by != nil {
+			x.by.settle(nil)
+		}
+	}
+}
+
+// went says that a container is no longer listed: its attempt has ended, and well
+// unless the master says otherwise.
+func (x *container) went() {
+	j := x.job
+	delete(j.live, x.id)
+	j.over[x.id] = true
+	x.goneAt = j.core.now
 	switch {
-	case c.task != state.None:
-		d.attemptEnded(j, c)
-	case c.held == state.None:
-		d.unhold(c)
-		d.reconcile(j) // it may have run something
+	case x.task != state.None:
+		x.ended()
+	case x.held == state.None:
+		x.release()
+		j.reconcile() // it may have run something
 	default: // what it ran is still to be found out
 		return
 	}
-	d.offer(c.node)
+	x.node.offer()
 }
 
-// attemptEnded follows a container that ran a known task and is gone.
-func (d *Driver) attemptEnded(j *job, c *container) {
-	record := &j.tasks[c.task]
-	if record.on != c { // it runs elsewhere by now
+// ended follows a container that ran a known task and is gone.
+func (x *container) ended() {
+	j := x.job
+	c, record := j.core, &j.tasks[x.task]
+	if record.on != x { // it runs elsewhere by now
 		return
 	}
-	record.on, record.changed = nil, time.Now()
-	if c.surplus || !c.node.up {
-		d.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: c.task, Node: c.node.id, Failed: true})
-		d.retry(j, c.task, false)
+	record.on, record.changed = nil, c.now
+	if x.surplus || !x.node.up {
+		c.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: x.task, Node: x.node.id, Failed: true})
+		j.retry(x.task, false)
 		return
 	}
 	record.done = true
-	if took := time.Since(c.seen); j.shortest[c.kind] == 0 || took < j.shortest[c.kind] {
-		j.shortest[c.kind] = took
+	if took := c.now.Sub(x.seen); j.shortest[x.kind] == 0 || took < j.shortest[x.kind] {
+		j.shortest[x.kind] = took
 	}
-	if err := d.state.Finish(j.id, c.task); err != nil {
-		d.reconcile(j)
+	if err := c.state.Finish(j.id, x.task); err != nil {
+		j.reconcile()
 		return
 	}
-	d.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: c.task, Node: c.node.id})
+	c.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: x.task, Node: x.node.id})
 }
 
-func (d *Driver) retry(j *job, t state.TaskID, rerun bool) {
-	j.tasks[t] = taskRecord{changed: time.Now()}
-	if err := d.state.Retry(j.id, t, rerun); err != nil {
-		d.log.Debug("retry", "error", err)
+func (j *job) retry(t state.TaskID, rerun bool) {
+	c := j.core
+	j.tasks[t] = taskRecord{changed: c.now}
+	if err := c.state.Retry(j.id, t, rerun); err != nil {
+		c.log(Debug, "retry", "error", err)
 		return
 	}
-	if k, _ := d.view.Index(j.id, t); rerun && k == state.Map {
+	if k, _ := c.view.Index(j.id, t); rerun && k == state.Map {
 		j.reruns++
 	}
-	d.offerAll()
+	c.offerAll()
 }
 
 // kill ends an attempt that nobody decided; its task waits again. Before the
 // node is parked, another would come instead.
-func (d *Driver) kill(c *container) {
-	if c.gone() || c.job.ended {
+func (x *container) kill() {
+	j := x.job
+	c := j.core
+	if x.gone() || j.ended {
 		return
 	}
-	if op := c.node.active; op != nil && op.job == c.job && op.kind == c.kind || c.node.label == c.job.sub.label(c.kind) {
-		d.newAlarm(func() { d.kill(c) }).in(50 * time.Millisecond)
+	if op := x.node.active; op != nil && op.job == j && op.kind == x.kind || x.node.label == j.sub.label(x.kind) {
+		c.newAlarm(x.kill).in(50 * time.Millisecond)
 		return
 	}
-	id := c.attempt.String()
-	d.change(func(ctx context.Context) error { return c.job.am.KillAttempt(ctx, id) }, func(err error) {
+	kill := &Kill{App: j.app.ID, Attempt: x.attempt.String()}
+	c.change(kill, &kill.Number, func(err error) {
 		if err != nil {
-			d.note("surplus " + id + " was not killed: " + err.Error())
-			c.surplus = false
+			c.note("surplus " + kill.Attempt + " was not killed: " + err.Error())
+			x.surplus = false
 			return
 		}
-		d.note("surplus " + id + " in " + c.id + " on " + c.node.name + " was killed")
+		c.note("surplus " + kill.Attempt + " in " + x.id + " on " + x.node.name + " was killed")
 	})
 }
 
 // masterLost follows a job to the next attempt of its master: what ran was
 // killed, what was done may be kept.
-func (d *Driver) masterLost(j *job, next string) {
-	d.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
+func (j *job) masterLost(next string) {
+	c := j.core
+	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
 	j.attempt = next
 	j.pending = [2]int32{}
-	for _, n := range d.nodes {
+	for _, n := range c.nodes {
 		if op := n.active; op != nil && op.job == j && op.stage < parking {
-			d.park(op, "the ApplicationMaster was lost")
+			op.park("the ApplicationMaster was lost")
 		}
 	}
-	for id, c := range j.live {
-		c.goneAt = time.Now()
-		j.over[id] = true
-		delete(j.live, id)
-		delete(j.unbound, id)
+	for _, x := range inOrderOfID(j.live) {
+		x.goneAt = c.now
+		j.over[x.id] = true
+		delete(j.live, x.id)
+		delete(j.unbound, x.id)
 		switch {
-		case c.task != state.None:
-			d.retry(j, c.task, false)
-		case c.held != state.None:
-			d.state.Cancel(c.held)
-			c.held = state.None
-			if c.by != nil {
-				d.settle(c.by, nil)
+		case x.task != state.None:
+			j.retry(x.task, false)
+		case x.held != state.None:
+			c.state.Cancel(x.held)
+			x.held = state.None
+			if x.by != nil {
+				x.by.settle(nil)
 			}
 		default:
-			d.unhold(c)
+			x.release()
 		}
 	}
 	for k := range j.asked { // until the next one asks, others get what comes free
 		for {
-			if _, waited := d.state.Unask(j.id, state.Kind(k)); !waited {
+			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break
 			}
 		}

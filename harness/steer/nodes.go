@@ -1,7 +1,7 @@
 package steer
 
 import (
-	"context"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +13,7 @@ import (
 
 // node is a worker.
 type node struct {
+	core   *Core
 	id     state.NodeID
 	name   string // host
 	yarn   string // "host:port"
@@ -25,7 +26,7 @@ type node struct {
 
 	active *opening   // that has the node
 	queue  []*opening // that wait for it
-	listed bool       // in Driver.queued
+	listed bool       // in Core.queued
 	last   *opening   // that had it before
 
 	spare []*container // that nobody decided, yet
@@ -35,35 +36,36 @@ type node struct {
 	refused   bool      // a decision came to nothing: offered again with the next heartbeat
 }
 
-func (d *Driver) addNode(n yarnclient.Node) {
+func (c *Core) addNode(n yarnclient.Node) {
 	full := state.Resource{MemoryMB: int32(n.Total.MemoryMB), VCores: int32(n.Total.VCores)}
-	if !d.set.countCores {
+	if !c.Setup.CountCores {
 		full.VCores = 1 << 20
 	}
-	id, err := d.state.AddNode(n.Host, n.Rack, full)
+	id, err := c.state.AddNode(n.Host, n.Rack, full)
 	if err != nil {
-		d.log.Warn("a second NodeManager of one host is not steered", "node", n.ID)
+		c.log(Warn, "a second NodeManager of one host is not steered", "node", n.ID)
 		return
 	}
-	x := &node{id: id, name: n.Host, yarn: n.ID, full: n.Total, up: true}
-	d.nodes = append(d.nodes, x)
-	d.byID[n.ID] = x
+	x := &node{core: c, id: id, name: n.Host, yarn: n.ID, full: n.Total, up: true}
+	c.nodes = append(c.nodes, x)
+	c.byID[n.ID] = x
 }
 
 // labelled notes that a node has a label.
-func (d *Driver) labelled(n *node, label string) {
+func (n *node) labelled(label string) {
 	if n.label == label {
 		return
 	}
 	n.label = label
-	d.state.SetLabel(n.id, label)
-	d.record(&traces.NodeLabel{T: d.now(), Node: traces.Node(n.name), Label: label})
+	n.core.state.SetLabel(n.id, label)
+	n.core.record(&traces.NodeLabel{T: n.core.at(), Node: traces.Node(n.name), Label: label})
 }
 
 // moves are labels to be set. All that come together, and those that come while
 // a call is under way, go with one call, so that they arrive in the order they
 // were asked for. A call that hangs is overtaken.
 type moves struct {
+	core   *Core
 	to     map[*node]move
 	calls  int // under way
 	last   int // number of the last one
@@ -83,77 +85,77 @@ type move struct {
 	again bool
 }
 
+func (m *moves) set(n *node, x move) {
+	if m.to == nil {
+		m.to = map[*node]move{}
+	}
+	m.to[n] = x
+}
+
 // move gives a node a label and then does something.
-func (d *Driver) move(n *node, label string, then func()) {
-	if !d.acts {
-		return
+func (n *node) move(label string, then func()) {
+	if n.core.acts {
+		n.core.moves.set(n, move{label: label, then: then})
 	}
-	if d.moves.to == nil {
-		d.moves.to = map[*node]move{}
-	}
-	d.moves.to[n] = move{label: label, then: then}
 }
 
 // moveAgain sends what was sent last, unless something newer waits.
-func (d *Driver) moveAgain(n *node) {
-	if _, waits := d.moves.to[n]; waits {
-		return
+func (n *node) moveAgain() {
+	if _, waits := n.core.moves.to[n]; !waits {
+		n.core.moves.set(n, move{label: n.sent, again: true})
 	}
-	if d.moves.to == nil {
-		d.moves.to = map[*node]move{}
-	}
-	d.moves.to[n] = move{label: n.sent, again: true}
 }
 
-func (d *Driver) flushMoves() {
-	m := &d.moves
-	if len(m.to) == 0 || d.trouble != "" {
+// flush sends what is to be set, unless a call is under way.
+func (m *moves) flush() {
+	c := m.core
+	if len(m.to) == 0 || c.trouble != "" {
 		return
 	}
-	if wait := overtakeAfter - time.Since(m.since); m.calls > 0 && wait > 0 {
+	if wait := overtakeAfter - c.now.Sub(m.since); m.calls > 0 && wait > 0 {
 		m.wake.in(wait)
 		return
 	}
 	m.calls++
 	m.last++
-	m.since = time.Now()
+	m.since = c.now
 	number, batch := m.last, m.to
 	m.to = nil
-	labelOf := make(map[string]string, len(batch))
+	set := &SetLabels{LabelOf: make(map[string]string, len(batch))}
 	for n, x := range batch {
-		labelOf[n.yarn] = x.label
+		set.LabelOf[n.yarn] = x.label
 		n.sent, n.sentBy = x.label, number
 		if !x.again {
 			n.then = x.then
 		}
 	}
-	d.change(func(ctx context.Context) error { return d.changes.ReplaceLabels(ctx, labelOf) }, func(err error) {
+	c.change(set, &set.Number, func(err error) {
 		m.calls--
-		d.moved(number, batch, err)
+		m.answered(number, batch, err)
 	})
 }
 
-// moved follows a call. Setting a label again does no harm: so it is done where
+// answered follows a call. Setting a label again does no harm: so it is done where
 // the call failed, or where another call overtook it and the order is not known.
-func (d *Driver) moved(number int, batch map[*node]move, err error) {
+func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
 			delete(batch, n)
-			d.moveAgain(n)
+			n.moveAgain()
 		}
 	}
 	if err != nil {
-		d.moves.failed++
+		m.failed++
 		for n := range batch {
-			d.moveAgain(n)
+			n.moveAgain()
 		}
-		d.failed("move nodes", err)
+		m.core.failed("move nodes", err)
 		return
 	}
-	d.moves.failed = 0
-	nodes := slices.SortedFunc(maps.Keys(batch), func(a, b *node) int { return int(a.id - b.id) })
+	m.failed = 0
+	nodes := slices.SortedFunc(maps.Keys(batch), func(a, b *node) int { return cmp.Compare(a.id, b.id) })
 	for _, n := range nodes {
-		d.labelled(n, batch[n].label)
+		n.labelled(batch[n].label)
 		if then := n.then; then != nil {
 			n.then = nil
 			then()
@@ -163,50 +165,49 @@ func (d *Driver) moved(number int, batch map[*node]move, err error) {
 
 // watchNodes looks at all nodes now and then: who is lost or back, and whether
 // each has the label that it should.
-func (d *Driver) watchNodes() {
-	began := time.Now()
-	ask(d, func(ctx context.Context) ([]yarnclient.Node, error) { return d.rm.Nodes(ctx) }, func(list []yarnclient.Node, err error) {
-		d.watching.nodes.in(max(500*time.Millisecond, 20*time.Since(began)))
+func (c *Core) watchNodes() {
+	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
+		c.watching.nodes.in(max(500*time.Millisecond, 20*c.now.Sub(sent)))
 		switch {
 		case err != nil:
-			d.failed("list nodes", err)
-		case d.trouble == "" && len(list) > 0:
-			d.sawNodes(list)
+			c.failed("list nodes", err)
+		case c.trouble == "" && len(list) > 0:
+			c.sawNodes(list)
 		}
 	})
 }
 
-func (d *Driver) sawNodes(list []yarnclient.Node) {
+func (c *Core) sawNodes(list []yarnclient.Node) {
 	used := map[*node]int64{}
-	for _, j := range d.jobs {
-		for _, c := range j.live {
-			used[c.node] += int64(j.size[c.kind].MemoryMB)
+	for _, j := range c.jobs {
+		for _, x := range j.live {
+			used[x.node] += int64(j.size[x.kind].MemoryMB)
 		}
 	}
 	listed := map[*node]bool{}
 	for _, info := range list {
-		n := d.byID[info.ID]
+		n := c.byID[info.ID]
 		if n == nil {
-			n = d.movedTo(info)
+			n = c.movedTo(info)
 		}
 		switch running := info.State == "RUNNING"; {
 		case n == nil:
-			if d.set.worker(info) {
-				d.addNode(info)
-				if n = d.byID[info.ID]; n != nil {
-					d.move(n, idleLabel, func() { d.offer(n) })
+			if c.Setup.worker(info) {
+				c.addNode(info)
+				if n = c.byID[info.ID]; n != nil {
+					n.move(idleLabel, n.offer)
 				}
 			}
 		case !running && n.up:
-			d.nodeLost(n, info.State)
+			n.lost(info.State)
 		case running && !n.up:
 			n.up = true
-			d.state.NodeUp(n.id)
-			d.move(n, idleLabel, func() { d.offer(n) })
-		case running && n.active == nil && len(d.moves.to) == 0 && d.moves.calls == 0 && info.Label() != n.label:
+			c.state.NodeUp(n.id)
+			n.move(idleLabel, n.offer)
+		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
 			// A call that was given up took effect late, or somebody else moved it.
-			d.log.Warn("a node had another label than it was given", "node", n.name, "label", info.Label())
-			d.move(n, idleLabel, nil)
+			c.log(Warn, "a node had another label than it was given", "node", n.name, "label", info.Label())
+			n.move(idleLabel, nil)
 		}
 		listed[n] = true
 		if n == nil || !n.up || n.active != nil {
@@ -216,23 +217,23 @@ func (d *Driver) sawNodes(list []yarnclient.Node) {
 		// between two answers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
-			capacity := d.view.Capacity(n.id)
+			capacity := c.view.Capacity(n.id)
 			capacity.MemoryMB = int32(n.full.MemoryMB - foreign)
-			if capacity != d.view.Capacity(n.id) {
-				d.state.SetCapacity(n.id, capacity)
-				d.offer(n)
+			if capacity != c.view.Capacity(n.id) {
+				c.state.SetCapacity(n.id, capacity)
+				n.offer()
 			}
 		}
 		n.foreignMB = foreign
 	}
-	for _, n := range d.nodes {
+	for _, n := range c.nodes {
 		switch {
 		case listed[n] || !n.up:
 			n.unlisted = time.Time{}
 		case n.unlisted.IsZero():
-			n.unlisted = time.Now()
-		case time.Since(n.unlisted) > unlistedFor:
-			d.nodeLost(n, "unknown to the ResourceManager")
+			n.unlisted = c.now
+		case c.now.Sub(n.unlisted) > unlistedFor:
+			n.lost("unknown to the ResourceManager")
 		}
 	}
 }
@@ -243,33 +244,33 @@ const unlistedFor = 10 * time.Second
 
 // movedTo is a node that was lost and has come back with another port, nil if
 // this is none.
-func (d *Driver) movedTo(info yarnclient.Node) *node {
-	id := d.view.NodeNamed(info.Host)
+func (c *Core) movedTo(info yarnclient.Node) *node {
+	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {
 		return nil
 	}
-	n := d.nodes[id]
+	n := c.nodes[id]
 	if n.up {
 		return nil
 	}
-	delete(d.byID, n.yarn)
+	delete(c.byID, n.yarn)
 	n.yarn, n.full = info.ID, info.Total
-	d.byID[n.yarn] = n
+	c.byID[n.yarn] = n
 	return n
 }
 
-// nodeLost ends what was to happen on a node.
-func (d *Driver) nodeLost(n *node, state string) {
+// lost ends what was to happen on a node.
+func (n *node) lost(state string) {
 	n.up = false
-	d.state.NodeDown(n.id)
+	n.core.state.NodeDown(n.id)
 	cause := "the node is " + state
 	for _, op := range n.queue {
-		d.endOpening(op, "cancelled", cause)
+		op.end("cancelled", cause)
 	}
 	n.queue = nil
 	if op := n.active; op != nil {
 		n.active = nil
-		d.endOpening(op, "cancelled", cause)
+		op.end("cancelled", cause)
 	}
-	d.move(n, idleLabel, nil)
+	n.move(idleLabel, nil)
 }

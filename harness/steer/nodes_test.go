@@ -1,68 +1,57 @@
 package steer
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"heddle/harness/state"
-	"heddle/traces"
 	"heddle/yarnclient"
 )
-
-// slowLabels answers calls when it is told to.
-type slowLabels struct {
-	Changes
-	calls chan slowCall
-}
-
-type slowCall struct {
-	labelOf map[string]string
-	answer  chan error
-}
-
-func (c *slowLabels) ReplaceLabels(_ context.Context, labelOf map[string]string) error {
-	call := slowCall{labelOf, make(chan error)}
-	c.calls <- call
-	return <-call.answer
-}
 
 // TestMovesThatAreOvertaken has a node closed while the call that opened it hangs,
 // and what was to follow the closing done once, however the answers come.
 func TestMovesThatAreOvertaken(t *testing.T) {
-	labels := &slowLabels{calls: make(chan slowCall)}
-	d := &Driver{
-		acts: true, changes: labels, ctx: t.Context(), state: state.New(), byID: map[string]*node{},
-		inbox: make(chan func(), 8), ended: make(chan struct{}), record: func(...traces.Event) {},
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c, _, err := New(Options{
+		Setup: Setup{Beat: time.Hour, Smallest: state.Resource{MemoryMB: 1, VCores: 1}}, Origin: now,
+		Nodes: []yarnclient.Node{{ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING"}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	d.view = d.state.View()
-	d.moves.wake = d.newAlarm(func() {})
-	d.addNode(yarnclient.Node{ID: "n:1", Host: "n", Rack: "/r"})
-	n := d.nodes[0]
-	send := func() slowCall {
-		d.moves.since = time.Time{} // long ago
-		d.flushMoves()
-		return <-labels.calls
+	// step goes on by a while, and returns the labels that are sent.
+	step := func(after time.Duration, answered ...int64) *SetLabels {
+		t.Helper()
+		now = now.Add(after)
+		var batch []Observation
+		for _, number := range answered {
+			batch = append(batch, Observation{Answers: number, Received: now})
+		}
+		actions, _ := c.Step(now, batch)
+		for _, a := range actions {
+			if set, ok := a.(*SetLabels); ok {
+				return set
+			}
+		}
+		return nil
 	}
-	answer := func(c slowCall) {
-		c.answer <- nil
-		(<-d.inbox)()
+	step(0)
+	n, closed := c.nodes[0], 0
+	n.move("m00", func() { t.Error("the node is said to be open when it is closed") })
+	opening := step(0)
+	n.move(idleLabel, func() { closed++ })
+	if early := step(time.Millisecond); early != nil {
+		t.Fatalf("%v is sent beside a call that is under way", early.LabelOf)
 	}
-	closed := 0
-	d.move(n, "m00", func() { t.Error("the node is said to be open when it is closed") })
-	opening := send()
-	d.move(n, idleLabel, func() { closed++ })
-	closing := send()
-	answer(opening) // late: which of the two came last is not known
-	again := send()
-	if got := again.labelOf["n:1"]; got != idleLabel {
-		t.Fatalf("label %q is sent again, want %q", got, idleLabel)
+	closing := step(overtakeAfter)
+	again := step(overtakeAfter, opening.Number) // late: which of the two came last is not known
+	if again == nil || again.LabelOf["n:1"] != idleLabel {
+		t.Fatalf("%+v is sent again, want %q", again, idleLabel)
 	}
-	answer(closing)
-	answer(send()) // the answer before was overtaken in its turn
-	answer(again)
-	for closed == 0 && len(d.moves.to) > 0 {
-		answer(send())
+	third := step(overtakeAfter, closing.Number) // it was overtaken in its turn
+	step(overtakeAfter, again.Number)
+	for i := 0; closed == 0 && third != nil && i < 3; i++ {
+		third = step(overtakeAfter, third.Number)
 	}
 	if closed != 1 || n.label != idleLabel {
 		t.Errorf("what follows the closing was done %d times, and the label is %q", closed, n.label)

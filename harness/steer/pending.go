@@ -1,7 +1,6 @@
 package steer
 
 import (
-	"context"
 	"time"
 
 	"heddle/harness/state"
@@ -9,29 +8,29 @@ import (
 )
 
 // askPending reads what the job's master waits for.
-func (d *Driver) askPending(j *job) {
-	if j.ended || j.attempt == "" || d.trouble != "" {
+func (j *job) askPending() {
+	c := j.core
+	if j.ended || j.attempt == "" || c.trouble != "" {
 		return
 	}
-	began := time.Now()
-	ask(d, func(ctx context.Context) (yarnclient.App, error) { return d.rm.App(ctx, j.app.ID) }, func(app yarnclient.App, err error) {
-		cost := time.Since(began)
+	ask(c, Look{What: AskApp, Of: j.app.ID}, func(app yarnclient.App, sent time.Time, err error) {
+		cost := c.now.Sub(sent)
 		if j.ended {
 			return
 		}
 		if err != nil {
-			d.failed("ask what "+j.app.ID+" waits for", err)
-		} else if d.trouble == "" && app.State == "RUNNING" {
-			d.sawPending(j, app.Requests)
+			c.failed("ask what "+j.app.ID+" waits for", err)
+		} else if c.trouble == "" && app.State == "RUNNING" {
+			j.sawPending(app.Requests)
 		}
 		wait := time.Second
 		switch {
-		case j.asked[state.Map] == 0 && j.about.spec.Maps > 0:
+		case j.asked[state.Map] == 0 && j.files.Spec.Maps > 0:
 			wait = 50 * time.Millisecond
 		case j.opened > 0:
 			wait = 100 * time.Millisecond
-		case d.reducesMayCome(j):
-			wait = max(100*time.Millisecond, d.calm(j))
+		case j.reducesMayCome():
+			wait = max(100*time.Millisecond, j.calm())
 		}
 		j.asks.in(max(wait, 20*cost))
 	})
@@ -39,12 +38,12 @@ func (d *Driver) askPending(j *job) {
 
 // reducesMayCome says whether the job may ask for more reduces soon: when the
 // maps that run are done, at the latest.
-func (d *Driver) reducesMayCome(j *job) bool {
-	return j.asked[state.Reduce] < j.about.spec.Reduces &&
-		d.view.Done(j.id, state.Map)+d.view.Running(j.id, state.Map) >= j.about.reduceAfter
+func (j *job) reducesMayCome() bool {
+	v := j.core.view
+	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter
 }
 
-func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
+func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	var pending [2]int32
 	failed := int32(0)
 	for _, r := range rows {
@@ -65,10 +64,10 @@ func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
 	j.pending = pending
 	more := false
 	if pending[state.Map] > 0 && j.asked[state.Map] == 0 {
-		more = d.asked(j, state.Map, j.about.spec.Maps)
+		more = j.asksFor(state.Map, j.files.Spec.Maps)
 	}
 	if n := pending[state.Reduce] + j.granted[state.Reduce]; pending[state.Reduce] > 0 && n > j.asked[state.Reduce] {
-		more = d.asked(j, state.Reduce, min(n, j.about.spec.Reduces)) || more
+		more = j.asksFor(state.Reduce, min(n, j.files.Spec.Reduces)) || more
 	}
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
@@ -76,23 +75,23 @@ func (d *Driver) sawPending(j *job, rows []yarnclient.ResourceRequest) {
 	// More is waited for than is known of: something has failed, or was killed.
 	excess := failed > j.reruns
 	for k := range pending {
-		excess = excess || pending[k] > d.view.Waiting(j.id, state.Kind(k))+j.coming[k]
+		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
 	}
 	if excess && j.excess {
-		d.reconcile(j)
+		j.reconcile()
 	} else {
 		j.excess = excess
 	}
 	if more {
-		d.offerAll()
+		j.core.offerAll()
 	}
 }
 
-func (d *Driver) asked(j *job, k state.Kind, n int32) bool {
+func (j *job) asksFor(k state.Kind, n int32) bool {
 	if n <= j.asked[k] {
 		return false
 	}
 	j.asked[k] = n
-	d.state.Ask(j.id, k, n)
+	j.core.state.Ask(j.id, k, n)
 	return true
 }

@@ -1,7 +1,6 @@
 package steer
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -21,92 +20,90 @@ const doubtFor = 20 * time.Second
 
 // suspect stops deciding until the ResourceManager has said that it is active:
 // one that comes back answers everything, and wrong, for a second.
-func (d *Driver) suspect(why string) {
-	if d.trouble != "" {
+func (c *Core) suspect(why string) {
+	if c.trouble != "" {
 		return
 	}
-	d.trouble = why
-	d.log.Warn("nothing is decided until the ResourceManager is well", "reason", why)
-	d.awaitActive(time.Now().Add(patience))
+	c.trouble = why
+	c.log(Warn, "nothing is decided until the ResourceManager is well", "reason", why)
+	c.awaitActive(c.now.Add(patience))
 }
 
-func (d *Driver) awaitActive(until time.Time) {
-	again := func(wait time.Duration) { d.newAlarm(func() { d.awaitActive(until) }).in(wait) }
-	ask(d, d.rm.Info, func(info yarnclient.ClusterInfo, err error) {
+func (c *Core) awaitActive(until time.Time) {
+	ask(c, Look{What: AskRM}, func(info yarnclient.ClusterInfo, _ time.Time, err error) {
 		switch {
-		case d.moves.failed > mostFailures:
-			d.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w", d.rm.Address(), d.moves.failed, d.trouble, yarnclient.ErrUnavailable))
-		case err == nil && info.HAState == yarnclient.HAActive && info.ID == d.epoch:
-			d.newAlarm(d.resume).in(time.Duration(d.moves.failed) * 20 * time.Millisecond)
-		case err == nil && info.HAState == yarnclient.HAActive && info.ID != d.epoch:
-			d.epoch = info.ID
-			d.note("the ResourceManager was started anew")
-			d.awaitNodes(time.Now().Add(20 * time.Second))
-		case time.Now().After(until):
-			d.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w", d.rm.Address(), patience, d.trouble, yarnclient.ErrUnreachable))
+		case c.moves.failed > mostFailures:
+			c.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w", c.Setup.Address, c.moves.failed, c.trouble, yarnclient.ErrUnavailable))
+		case err == nil && info.HAState == yarnclient.HAActive && info.ID == c.RM:
+			c.newAlarm(c.resume).in(time.Duration(c.moves.failed) * 20 * time.Millisecond)
+		case err == nil && info.HAState == yarnclient.HAActive && info.ID != c.RM:
+			c.RM = info.ID
+			c.note("the ResourceManager was started anew")
+			c.awaitNodes(c.now.Add(20 * time.Second))
+		case c.now.After(until):
+			c.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w", c.Setup.Address, patience, c.trouble, yarnclient.ErrUnreachable))
 		default:
-			again(200 * time.Millisecond)
+			c.newAlarm(func() { c.awaitActive(until) }).in(200 * time.Millisecond)
 		}
 	})
 }
 
 // awaitNodes waits until the nodes have registered with a new ResourceManager,
 // for a while, and then sets up again what a restart undoes.
-func (d *Driver) awaitNodes(until time.Time) {
-	again := func() { d.newAlarm(func() { d.awaitNodes(until) }).in(200 * time.Millisecond) }
-	ask(d, func(ctx context.Context) ([]yarnclient.Node, error) { return d.rm.Nodes(ctx, "RUNNING") }, func(list []yarnclient.Node, err error) {
+func (c *Core) awaitNodes(until time.Time) {
+	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
+	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
 		want := 0
-		for _, n := range d.nodes {
+		for _, n := range c.nodes {
 			if n.up {
 				want++
 			}
 		}
 		running := 0
 		for _, info := range list {
-			if d.byID[info.ID] != nil {
+			if c.byID[info.ID] != nil {
 				running++
 			}
 		}
-		if (err != nil || running < want) && time.Now().Before(until) {
+		switch {
+		case (err != nil || running < want) && c.now.Before(until):
 			again()
-			return
+		case !c.Setup.LocalityDelay:
+			c.restarted()
+		default:
+			set := &SetScheduler{Change: NoLocalityDelay}
+			c.change(set, &set.Number, func(err error) {
+				if err != nil && c.now.Before(until) {
+					again()
+					return
+				}
+				c.restarted()
+			})
 		}
-		d.change(func(ctx context.Context) error {
-			if !d.set.localityDelay {
-				return nil
-			}
-			return d.changes.SetSchedulerConf(ctx, noLocalityDelay)
-		}, func(err error) {
-			if err != nil && time.Now().Before(until) {
-				again()
-				return
-			}
-			d.restarted()
-		})
 	})
 }
 
 // restarted takes up after a restart of the ResourceManager: labels are as they
 // were, sizes of nodes are not, and what became of the open decisions the
 // containers tell.
-func (d *Driver) restarted() {
-	for _, n := range d.nodes {
+func (c *Core) restarted() {
+	for _, n := range c.nodes {
 		if n.active != nil {
-			d.park(n.active, "the ResourceManager was started anew")
+			n.active.park("the ResourceManager was started anew")
 		} else {
-			d.move(n, idleLabel, nil)
+			n.move(idleLabel, nil)
 		}
 	}
-	for _, j := range d.jobs {
-		j.doubted = time.Now().Add(doubtFor)
+	for _, j := range c.jobs {
+		j.doubted = c.now.Add(doubtFor)
 		j.pending = [2]int32{}
 	}
-	d.resume()
+	c.resume()
 }
 
-func (d *Driver) resume() {
-	d.trouble = ""
-	for _, j := range d.jobs {
+func (c *Core) resume() {
+	c.trouble = ""
+	for _, j := range c.jobs {
 		if !j.ended {
 			j.polls.in(0)
 			j.asks.in(0)
@@ -114,13 +111,13 @@ func (d *Driver) resume() {
 		// A node that was open all the while may have run tasks that nobody saw.
 		if !j.ended && j.attempt != "" {
 			j.settled = time.Time{}
-			d.reconcile(j)
+			j.reconcile()
 		}
 	}
-	d.watching.apps.in(0)
-	for _, n := range d.nodes {
+	c.watching.apps.in(0)
+	for _, n := range c.nodes {
 		if n.active != nil && n.active.stage == checking {
-			d.check(n.active)
+			n.active.check()
 		}
 	}
 }

@@ -2,7 +2,6 @@ package steer
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,107 +13,83 @@ import (
 	"heddle/yarnclient"
 )
 
-// staged is a job's job.splitmetainfo, which its ApplicationMaster is kept from
-// reading until it says what was asked for.
-type staged struct {
-	data   []byte // as submitted
-	metas  []jobsplit.Meta
-	cached [][]string // by map, the hosts that cache most of its input; see mostCached
-	// rewrite replaces the file, which has to hold was.
-	rewrite func(ctx context.Context, was, now []byte) error
-}
-
 // filesLimit bounds the reading or rewriting of one job's files, and how long
 // they may not be readable.
 const filesLimit = time.Minute
 
-// refusal is an error that trying again does not mend: the job cannot be given
-// the splits that were asked for. Steering ends with it. To let the job run as
-// it was submitted would pass it off as what it is not.
-type refusal struct{ error }
-
-func (r *refusal) Unwrap() error { return r.error }
-
 // resplit has a job's splits rewritten, while its master is held, and then lets
 // the master start.
-func (d *Driver) resplit(j *job) {
-	about := j.about
-	if about.staged == nil || j.app.AMLabel != j.sub.amLabel() || j.app.State == "RUNNING" {
-		d.refuse(j, fmt.Errorf("its ApplicationMaster was not held: it asks for label %q, want %q", j.app.AMLabel, j.sub.amLabel()))
+func (j *job) resplit() {
+	c, files := j.core, j.files
+	if files.Meta == nil || j.app.AMLabel != j.sub.amLabel() || j.app.State == "RUNNING" {
+		j.refuse(fmt.Errorf("its ApplicationMaster was not held: it asks for label %q, want %q", j.app.AMLabel, j.sub.amLabel()))
 		return
 	}
-	was := about.staged
-	metas, order, err := d.wanted(j)
+	metas, order, err := j.wanted()
 	if err != nil {
-		d.refuse(j, err)
+		j.refuse(err)
 		return
 	}
 	now := jobsplit.AppendMeta(nil, metas)
-	if bytes.Equal(was.data, now) {
-		d.note(string(j.jobID()) + ": splits as submitted: " + d.splits + " has nothing to change")
-		d.refresh(j)
-		d.letIn(j)
+	if bytes.Equal(files.Meta, now) {
+		c.note(string(j.jobID()) + ": splits as submitted: " + c.Splits + " has nothing to change")
+		j.refresh()
+		j.letIn()
 		return
 	}
-	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, filesLimit)
-		defer cancel()
-		err := d.keep(j.jobID(), was.data, now)
-		if err == nil {
-			err = was.rewrite(ctx, was.data, now)
+	rewrite := &Rewrite{App: j.app.ID, Was: files.Meta, Now: now}
+	c.change(rewrite, &rewrite.Number, func(err error) {
+		if j.ended {
+			return
 		}
-		d.post(func() {
-			if j.ended || d.ctx.Err() != nil {
-				return
-			}
-			if err == nil {
-				about.resplit(d.view, metas, order)
-				err = d.state.Resplit(j.id, &about.spec)
-			}
-			if err != nil {
-				d.refuse(j, err)
-				return
-			}
-			d.note(fmt.Sprintf("%s: %d splits rewritten: %s", j.jobID(), len(metas), d.splits))
-			d.refresh(j)
-			d.letIn(j)
-		})
+		if err == nil {
+			j.order = order
+			files.resplit(c.view, metas, order)
+			err = c.state.Resplit(j.id, &files.Spec)
+		}
+		if err != nil {
+			j.refuse(err)
+			return
+		}
+		c.note(fmt.Sprintf("%s: %d splits rewritten: %s", j.jobID(), len(metas), c.Splits))
+		j.refresh()
+		j.letIn()
 	})
 }
 
 // notRead tells that a job's files could not be read, and ends steering if they
 // never can: the job waits for labels that no node will have.
-func (d *Driver) notRead(app yarnclient.App, err error) {
-	since, again := d.unread[app.ID]
+func (c *Core) notRead(app yarnclient.App, err error) {
+	since, again := c.unread[app.ID]
 	if !again {
-		since = time.Now()
-		d.unread[app.ID] = since
+		since = c.now
+		c.unread[app.ID] = since
 	}
-	if errors.As(err, new(*refusal)) || time.Since(since) > filesLimit {
-		d.stop(fmt.Errorf("read the splits (%s) of %s: %w", d.splits, app.ID, err))
+	if errors.Is(err, ErrRefused) || c.now.Sub(since) > filesLimit {
+		c.stop(fmt.Errorf("read the splits (%s) of %s: %w", c.Splits, app.ID, err))
 		return
 	}
-	d.log.Warn("a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
-	delete(d.apps, app.ID)
+	c.log(Warn, "a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
+	delete(c.apps, app.ID)
 }
 
 // refuse ends steering because of a job that cannot have the splits asked for.
-func (d *Driver) refuse(j *job, err error) {
-	d.stop(fmt.Errorf("splits %s for %s: %w", d.splits, j.jobID(), err))
+func (j *job) refuse(err error) {
+	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }
 
 // wanted is what a job's master is to read, and which map as submitted each
 // entry is of.
-func (d *Driver) wanted(j *job) ([]jobsplit.Meta, []state.TaskID, error) {
-	s := j.about.staged
-	if d.splits == config.SplitsPlan {
-		if plan, ok := d.planner.PlanJob(d.view, j.id); ok {
-			return planned(d.view, s.metas, plan)
+func (j *job) wanted() ([]jobsplit.Meta, []state.TaskID, error) {
+	c := j.core
+	if c.Splits == config.SplitsPlan {
+		if plan, ok := c.planner.PlanJob(c.view, j.id); ok {
+			return planned(c.view, j.files.Metas, plan)
 		}
-		d.note(string(j.jobID()) + ": the model has no plan for it")
-		return s.metas, nil, nil
+		c.note(string(j.jobID()) + ": the model has no plan for it")
+		return j.files.Metas, nil, nil
 	}
-	return cachedOnly(s.metas, s.cached), nil, nil
+	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil
 }
 
 // cachedOnly leaves of each split's hosts those that cache its input; a split
@@ -155,28 +130,21 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 
 // resplit describes the job as its master will see it: map i reads what was
 // split order[i], nil: what it read before.
-func (a *description) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
+func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
-		a.splits[i] = m.Hosts
+		f.Splits[i] = m.Hosts
 	}
-	if order != nil {
-		a.blocks = inOrder(a.blocks, order)
-		if again := a.again; again != nil {
-			a.again = func(ctx context.Context) ([][]replica, error) {
-				blocks, err := again(ctx)
-				return inOrder(blocks, order), err
-			}
-		}
-	}
-	a.spec.Replicas, a.spec.Cached = state.Hosts{}, state.Hosts{}
-	a.locate(v)
+	f.Blocks = inOrder(f.Blocks, order)
+	f.Spec.Replicas, f.Spec.Cached = state.Hosts{}, state.Hosts{}
+	f.locate(v)
 }
 
-func inOrder(blocks [][]replica, order []state.TaskID) [][]replica {
-	if blocks == nil {
-		return nil
+// inOrder has the blocks of the maps order[i] at place i; nil is as they are.
+func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
+	if blocks == nil || order == nil {
+		return blocks
 	}
-	out := make([][]replica, len(order))
+	out := make([][]Replica, len(order))
 	for i, t := range order {
 		if int(t) < len(blocks) {
 			out[i] = blocks[t]

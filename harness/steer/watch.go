@@ -1,18 +1,16 @@
 package steer
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"heddle/harness/state"
-	"heddle/traces"
 	"heddle/yarnclient"
 )
 
-// watching is what the loop does by itself.
+// watching is what is looked at all the time.
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
@@ -20,126 +18,171 @@ type watching struct {
 	listing            bool // applications
 }
 
-func (d *Driver) begin() {
-	d.watching.apps = d.newAlarm(d.listApps)
-	d.watching.nodes = d.newAlarm(d.watchNodes)
-	d.watching.beats = d.newAlarm(d.beat)
-	d.watching.epoch = d.newAlarm(d.checkEpoch)
-	d.gate.look = d.newAlarm(d.atGate)
-	d.moves.wake = d.newAlarm(func() {}) // the loop looks after each
-	d.watching.nodes.in(500 * time.Millisecond)
-	d.watching.beats.in(d.set.beat)
-	d.watching.epoch.in(time.Second)
+// begin notes that nodes have the labels that New has said, and starts to watch.
+func (c *Core) begin() {
+	label := ""
+	if c.acts {
+		label = idleLabel
+	}
+	for _, n := range c.nodes {
+		n.labelled(label)
+	}
+	c.watching.apps = c.newAlarm(c.listApps)
+	c.watching.nodes = c.newAlarm(c.watchNodes)
+	c.watching.beats = c.newAlarm(c.beat)
+	c.watching.epoch = c.newAlarm(c.checkEpoch)
+	c.gate.look = c.newAlarm(c.gate.step)
+	c.moves.wake = c.newAlarm(func() {}) // Step looks after each
+	c.watching.nodes.in(500 * time.Millisecond)
+	c.watching.beats.in(c.Setup.Beat)
+	c.watching.epoch.in(time.Second)
 }
 
-func (d *Driver) watch(s *Submission) {
-	d.watching.submissions = append(d.watching.submissions, s)
-	d.watching.apps.in(0)
+func (c *Core) watch(s *Submission) {
+	c.watching.submissions = append(c.watching.submissions, s)
+	c.watching.apps.in(0)
 }
 
-func (d *Driver) unwatch(s *Submission) {
-	d.watching.submissions = slices.DeleteFunc(d.watching.submissions, func(x *Submission) bool { return x == s })
-	for _, j := range d.jobs {
-		if j.sub == s {
-			d.endJob(j)
+func (c *Core) unwatch(number string) {
+	c.watching.submissions = slices.DeleteFunc(c.watching.submissions, func(s *Submission) bool { return s.Number == number })
+	for _, j := range c.jobs {
+		if j.sub.Number == number {
+			j.end()
 		}
 	}
 }
 
 // listApps looks for jobs that have come or ended.
-func (d *Driver) listApps() {
-	if len(d.watching.submissions) == 0 || d.watching.listing {
+func (c *Core) listApps() {
+	if len(c.watching.submissions) == 0 || c.watching.listing {
 		return
 	}
 	var tags []string
-	for _, s := range d.watching.submissions {
-		tags = append(tags, s.tag)
+	for _, s := range c.watching.submissions {
+		tags = append(tags, s.Tag)
 	}
-	d.watching.listing = true
-	filter := yarnclient.AppFilter{Tags: tags, Without: []string{"resourceRequests", "timeouts", "resourceInfo"}}
-	ask(d, func(ctx context.Context) ([]yarnclient.App, error) { return d.rm.Apps(ctx, filter) }, func(list []yarnclient.App, err error) {
-		d.watching.listing = false
-		d.watching.apps.in(d.appsEvery())
+	c.watching.listing = true
+	ask(c, Look{What: AskApps, Tags: tags}, func(list []yarnclient.App, _ time.Time, err error) {
+		c.watching.listing = false
+		c.watching.apps.in(c.appsEvery())
 		if err != nil {
-			d.failed("list applications", err)
+			c.failed("list applications", err)
 			return
 		}
-		if d.trouble != "" {
+		if c.trouble != "" {
 			return
 		}
 		for _, app := range list {
-			d.sawApp(app)
+			c.sawApp(app)
 		}
 	})
 }
 
 // appsEvery is how long a new job, or the end of one, may go unseen: not long
 // while a submission has none that runs.
-func (d *Driver) appsEvery() time.Duration {
-	for _, s := range d.watching.submissions {
-		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
+func (c *Core) appsEvery() time.Duration {
+	for _, s := range c.watching.submissions {
+		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
 			return 100 * time.Millisecond
 		}
 	}
 	return time.Second
 }
 
-func (d *Driver) sawApp(app yarnclient.App) {
-	j, known := d.apps[app.ID]
+func (c *Core) sawApp(app yarnclient.App) {
+	j, known := c.apps[app.ID]
 	switch {
 	case !known:
-		sub := d.submissionOf(app)
+		sub := c.submissionOf(app)
 		if sub == nil || app.Ended() {
 			return
 		}
-		d.apps[app.ID] = nil
-		askWithin(d, filesLimit, func(ctx context.Context) (*description, error) { return d.describe(ctx, app) }, func(about *description, err error) {
-			if err != nil { // staged files are there before the application is
-				d.notRead(app, err)
+		c.apps[app.ID] = nil
+		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
+			if err != nil || files == nil { // staged files are there before the application is
+				c.notRead(app, err)
 				return
 			}
-			d.submit(app, sub, about)
+			c.submit(app, sub, files)
 		})
 	case j == nil:
 	case app.Ended():
-		d.endJob(j)
+		j.end()
 	case app.State == "ACCEPTED":
-		d.letInAgain(j)
-	case app.State == "RUNNING" && j.attempt == "" && d.acts:
+		j.letInAgain()
+	case app.State == "RUNNING" && j.attempt == "" && c.acts:
 		j.attempt = "appattempt_" + j.serial() + "_000001"
 		j.asks.in(0)
 		j.polls.in(0)
 	}
 }
 
-func (d *Driver) submissionOf(app yarnclient.App) *Submission {
+func (c *Core) submissionOf(app yarnclient.App) *Submission {
 	tags := strings.Split(app.Tags, ",")
-	for _, s := range d.watching.submissions {
-		if slices.Contains(tags, s.tag) {
+	for _, s := range c.watching.submissions {
+		if slices.Contains(tags, s.Tag) {
 			return s
 		}
 	}
 	return nil
 }
 
+// beat offers nodes with room to the model, each once in a heartbeat.
+func (c *Core) beat() {
+	chunks := min(len(c.nodes), 20)
+	c.watching.beats.in(c.Setup.Beat / time.Duration(chunks))
+	n := (len(c.nodes) + chunks - 1) / chunks
+	for range n {
+		x := c.nodes[c.nextBeat%len(c.nodes)]
+		c.nextBeat = (c.nextBeat + 1) % len(c.nodes)
+		x.refused = false
+		x.offer()
+	}
+}
+
+// checkEpoch asks now and then whether it still is the same ResourceManager.
+func (c *Core) checkEpoch() {
+	ask(c, Look{What: AskRM}, func(info yarnclient.ClusterInfo, _ time.Time, err error) {
+		c.watching.epoch.in(time.Second)
+		switch {
+		case err != nil:
+			c.failed("ask the ResourceManager what it is", err)
+		case info.HAState != yarnclient.HAActive || info.ID != c.RM:
+			c.suspect("the ResourceManager is another, or not active")
+		}
+	})
+}
+
+// failed notes a call that brought nothing.
+func (c *Core) failed(what string, err error) {
+	if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
+		return
+	}
+	c.suspect(what + ": " + err.Error())
+	if c.moves.failed > 3 && errors.Is(err, yarnclient.ErrUnauthorized) {
+		c.stop(err)
+	}
+}
+
 // poll reads the containers of a job: a new one carries out a decision, one
 // that is gone leaves room.
-func (d *Driver) poll(j *job) {
-	if j.polling || j.ended || j.attempt == "" || d.trouble != "" {
+func (j *job) poll() {
+	c := j.core
+	if j.polling || j.ended || j.attempt == "" || c.trouble != "" {
 		return
 	}
 	j.polling = true
-	began, attempt := time.Now(), j.attempt
-	ask(d, func(ctx context.Context) ([]yarnclient.Container, error) { return d.rm.Containers(ctx, attempt) }, func(list []yarnclient.Container, err error) {
+	attempt := j.attempt
+	ask(c, Look{What: AskContainers, Of: attempt}, func(list []yarnclient.Container, sent time.Time, err error) {
 		j.polling = false
-		cost := time.Since(began)
+		cost := c.now.Sub(sent)
 		switch {
 		case j.ended:
 			return
 		case err != nil:
-			d.failed("list containers of "+j.app.ID, err)
-		case d.trouble == "" && attempt == j.attempt:
-			d.sawContainers(j, list, began)
+			c.failed("list containers of "+j.app.ID, err)
+		case c.trouble == "" && attempt == j.attempt:
+			j.sawContainers(list, sent)
 		}
 		// Busy polling only while something is about to happen, less while room
 		// that comes free would be used, little while none will, and never more than
@@ -148,10 +191,10 @@ func (d *Driver) poll(j *job) {
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
-		case len(j.live) > 0 && len(d.view.WaitingJobs(state.Map))+len(d.view.WaitingJobs(state.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(d.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost, d.calm(j)))
+		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
+			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost, j.calm()))
 		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, 8*cost, d.calm(j)))
+			j.polls.in(max(100*time.Millisecond, 8*cost, j.calm()))
 		default:
 			j.polls.in(max(200*time.Millisecond, 4*cost))
 		}
@@ -165,15 +208,15 @@ const calmLimit = 250 * time.Millisecond
 // run for most of what the shortest task of its kind took; while none has ended,
 // for a small part of what it has run. While a label call is under way, a node may
 // be open, and what comes there unasked is to be seen at once.
-func (d *Driver) calm(j *job) time.Duration {
-	if d.moves.calls > 0 {
+func (j *job) calm() time.Duration {
+	if j.core.moves.calls > 0 {
 		return 0
 	}
 	calm := calmLimit
-	for _, c := range j.live {
-		ran := time.Since(c.seen)
+	for _, x := range j.live {
+		ran := j.core.now.Sub(x.seen)
 		left := ran / 50
-		if s := j.shortest[c.kind]; s > 0 {
+		if s := j.shortest[x.kind]; s > 0 {
 			left = max(0, s*7/10-ran)
 		}
 		calm = min(calm, left)
@@ -181,99 +224,52 @@ func (d *Driver) calm(j *job) time.Duration {
 	return calm
 }
 
-func (d *Driver) sawContainers(j *job, list []yarnclient.Container, began time.Time) {
-	slices.SortFunc(list, func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
-	master := slices.ContainsFunc(list, func(c yarnclient.Container) bool { return c.Priority == yarnclient.PriorityAM })
+// sawContainers takes in a listing that was asked for at a time.
+func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
+	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
+	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
 	if !master { // it ended, or is started anew: this says nothing of tasks
-		d.askAttempt(j)
+		j.askAttempt()
 		return
 	}
-	j.listed = began
+	j.listed = sent
 	here := make(map[string]bool, len(list))
-	for _, c := range list {
-		here[c.ID] = true
+	for _, x := range list {
+		here[x.ID] = true
 	}
-	var gone []*container
-	for id, c := range j.live {
-		if !here[id] {
-			gone = append(gone, c)
-		}
-	}
-	slices.SortFunc(gone, func(a, b *container) int { return strings.Compare(a.id, b.id) })
-	if len(gone) > 0 && time.Now().Before(j.doubted) { // perhaps its node has not reported yet
+	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
+	if len(gone) > 0 && j.core.now.Before(j.doubted) { // perhaps its node has not reported yet
 		j.missing = gone
-		d.reconcile(j)
+		j.reconcile()
 	} else {
 		j.doubted, j.missing = time.Time{}, nil
-		for _, c := range gone {
-			d.containerGone(j, c)
+		for _, x := range gone {
+			x.went()
 		}
 	}
 	// The model has been asked about the room that came free: what YARN put
 	// there at once, because the node was open, may be what it wants there.
-	for _, c := range list {
-		if c.Priority != yarnclient.PriorityAM && j.live[c.ID] == nil && !j.over[c.ID] {
-			d.newContainer(j, c)
+	for _, x := range list {
+		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.over[x.ID] {
+			j.newContainer(x)
 		}
 	}
 	for _, op := range slices.Clone(j.closing) {
-		if !op.parkedAt.IsZero() && op.parkedAt.Before(began) {
-			d.closeOpening(op)
+		if !op.parkedAt.IsZero() && op.parkedAt.Before(sent) {
+			op.close()
 		}
 	}
 }
 
 // askAttempt finds out which attempt of its master a job is at.
-func (d *Driver) askAttempt(j *job) {
-	ask(d, func(ctx context.Context) ([]yarnclient.AppAttempt, error) { return d.rm.Attempts(ctx, j.app.ID) }, func(list []yarnclient.AppAttempt, err error) {
+func (j *job) askAttempt() {
+	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
 		switch {
 		case err != nil:
-			d.failed("list attempts of "+j.app.ID, err)
+			j.core.failed("list attempts of "+j.app.ID, err)
 		case j.ended || len(list) == 0:
 		case list[len(list)-1].ID != j.attempt:
-			d.masterLost(j, list[len(list)-1].ID)
+			j.masterLost(list[len(list)-1].ID)
 		}
 	})
-}
-
-// beat offers nodes with room to the model, each once in a heartbeat.
-func (d *Driver) beat() {
-	chunks := min(len(d.nodes), 20)
-	d.watching.beats.in(d.set.beat / time.Duration(chunks))
-	n := (len(d.nodes) + chunks - 1) / chunks
-	for range n {
-		x := d.nodes[d.nextBeat%len(d.nodes)]
-		d.nextBeat = (d.nextBeat + 1) % len(d.nodes)
-		x.refused = false
-		d.offer(x)
-	}
-}
-
-// checkEpoch asks now and then whether it still is the same ResourceManager.
-func (d *Driver) checkEpoch() {
-	ask(d, d.rm.Info, func(info yarnclient.ClusterInfo, err error) {
-		d.watching.epoch.in(time.Second)
-		switch {
-		case err != nil:
-			d.failed("ask the ResourceManager what it is", err)
-		case info.HAState != yarnclient.HAActive || info.ID != d.epoch:
-			d.suspect("the ResourceManager is another, or not active")
-		}
-	})
-}
-
-// failed notes a call that brought nothing.
-func (d *Driver) failed(what string, err error) {
-	if d.ctx.Err() != nil || errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
-		return
-	}
-	d.suspect(what + ": " + err.Error())
-	if d.moves.failed > 3 && errors.Is(err, yarnclient.ErrUnauthorized) {
-		d.stop(err)
-	}
-}
-
-func (d *Driver) note(text string) {
-	d.log.Info(text)
-	d.record(&traces.Note{T: d.now(), Text: text})
 }

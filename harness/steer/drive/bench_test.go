@@ -1,4 +1,4 @@
-package steer
+package drive
 
 import (
 	"strings"
@@ -15,11 +15,11 @@ import (
 func BenchmarkDecisions(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
-		f := steer(b, yarntest.Config{
-			Nodes: yarntest.Workers(25, 40, 512, 8), Async: async, Heartbeat: time.Second, AMHeartbeat: time.Second,
+		f := steered(b, yarntest.Config{
+			Nodes: yarntest.Workers(25, 40, 512, 8), Async: async, Heartbeat: time.Second, AMHeartbeat: 200 * time.Millisecond,
 		})
 		run := func(j *yarntest.Job) {
-			j.Run = func(string, int, int) (time.Duration, bool) { return 3 * time.Second, false }
+			j.Run = func(string, int, int) (time.Duration, bool) { return time.Second, false }
 		}
 		ids := []string{f.submit("a", 1000, 0, run), f.submit("b", 1000, 0, run), f.submit("c", 1000, 0, run), f.submit("d", 1000, 0, run)}
 		f.await(10*time.Minute, ids...)

@@ -1,4 +1,4 @@
-package steer
+package drive
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cfg := yarntest.Config{Nodes: workers(2), Async: async, Expiry: 5 * time.Second}
-				f := steer(t, cfg)
+				f := steered(t, cfg)
 				run := func(j *yarntest.Job) {
 					j.Run = func(kind string, task, attempt int) (time.Duration, bool) {
 						fails := c.name == "attempts fail" && task%5 == 0 && attempt == 0
@@ -131,7 +131,7 @@ func TestFaults(t *testing.T) {
 func TestGivenBack(t *testing.T) {
 	run := func(reduces int) (took time.Duration, count map[string]int) {
 		synctest.Test(t, func(t *testing.T) {
-			f := steer(t, yarntest.Config{Nodes: workers(2), Async: async})
+			f := steered(t, yarntest.Config{Nodes: workers(2), Async: async})
 			began := time.Now()
 			id := f.submit("a", 8, 1)
 			f.c.GiveBack(id, reduces)
@@ -190,7 +190,7 @@ func (f *fake) explained(ids ...string) (repaired int) {
 func TestStopAtAnyTime(t *testing.T) {
 	for after := 100 * time.Millisecond; after < 3*time.Second; after += 170 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			f := steer(t, yarntest.Config{Nodes: workers(2), Async: async, Latency: 2 * time.Millisecond})
+			f := steered(t, yarntest.Config{Nodes: workers(2), Async: async, Latency: 2 * time.Millisecond})
 			f.submit("a", 20, 2)
 			f.wait(after)
 			f.stop()
@@ -206,7 +206,7 @@ func TestStopAtAnyTime(t *testing.T) {
 // another has released its labels.
 func TestPoolEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := steer(t, yarntest.Config{Nodes: workers(1), Async: async})
+		f := steered(t, yarntest.Config{Nodes: workers(1), Async: async})
 		var held []*Submission
 		for i := range 4 {
 			s, err := f.d.Submission(t.Context(), fmt.Sprint("tag", i))
@@ -222,7 +222,7 @@ func TestPoolEmpty(t *testing.T) {
 		}
 		held[2].Release()
 		s, err := f.d.Submission(t.Context(), "late")
-		if err != nil || s.number != "02" {
+		if err != nil || s.Number != "02" {
 			t.Errorf("got labels %v, %v, want those that were released", s, err)
 		}
 		f.stop()
@@ -244,7 +244,7 @@ func TestGivesUp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := steer(t, yarntest.Config{Nodes: workers(1), Async: async})
+				f := steered(t, yarntest.Config{Nodes: workers(1), Async: async})
 				f.submit("a", 10, 1)
 				f.wait(time.Second)
 				c.fault(f)

@@ -1,4 +1,4 @@
-package steer
+package drive
 
 import (
 	"cmp"
@@ -14,10 +14,13 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/harness/steer"
 	"heddle/traces"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
+
+const idle = "idle" // the label that parks
 
 // fake is a fake cluster, steered.
 type fake struct {
@@ -29,6 +32,7 @@ type fake struct {
 	beat   time.Duration // of masters
 	events []traces.Event
 
+	staged     sync.Map // job.splitmetainfo by job name
 	rewritten  sync.Map // []jobsplit.Meta by application id
 	failing    error    // to rewrite splits
 	unreadable error    // files of jobs
@@ -53,15 +57,15 @@ func (greedy) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 
 // labels of so many triples, and the others.
 func labels(triples int) []string {
-	all := []string{idleLabel, "am"}
+	all := []string{idle, "am"}
 	for i := range triples {
 		all = append(all, fmt.Sprintf("a%02d", i), fmt.Sprintf("m%02d", i), fmt.Sprintf("r%02d", i))
 	}
 	return all
 }
 
-// steer starts a fake cluster and a Driver on it, in virtual time.
-func steer(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options)) *fake {
+// steered starts a fake cluster and a Driver on it, in virtual time.
+func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options)) *fake {
 	t.Helper()
 	cfg.Labels = labels(4)
 	cfg.Nodes = append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, cfg.Nodes...)
@@ -72,39 +76,46 @@ func steer(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options)) *
 	}
 	f := &fake{t: t, c: c, rm: rm, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
 	heartbeat := cmp.Or(cfg.Heartbeat, 200*time.Millisecond)
-	set := setup{amLabel: "am", queue: "default", triples: []string{"00", "01", "02", "03"}, beat: heartbeat, smallest: state.Resource{MemoryMB: 512, VCores: 1}}
 	log := slog.New(slog.DiscardHandler)
 	if testing.Verbose() {
 		log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	o := Options{
-		Model: sched.PerNode{NodeModel: greedy{}}, Changes: rm, Start: time.Now(), Log: log,
+		Core: steer.Options{
+			Model: sched.PerNode{NodeModel: greedy{}}, Origin: time.Now(),
+			Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: []string{"00", "01", "02", "03"}, Beat: heartbeat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
+		},
+		Changes: rm, Log: log,
 		Record: func(e ...traces.Event) { f.events = append(f.events, e...) },
 	}
 	for _, set := range change {
 		set(f, &o)
 	}
-	f.d, err = start(t.Context(), f.rm, set, f.describe, o)
+	f.d, err = start(t.Context(), f.rm, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func (f *fake) describe(_ context.Context, app yarnclient.App) (*description, error) {
+func (f *fake) read(_ context.Context, app yarnclient.App) (*steer.JobFiles, error) {
 	if f.unreadable != nil {
 		return nil, f.unreadable
 	}
 	known, _ := f.jobs.Load(app.Tags)
 	j := known.(yarntest.Job)
-	return &description{
-		spec: state.JobSpec{
+	files := &steer.JobFiles{
+		Spec: state.JobSpec{
 			Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(j.Maps)), Reduces: int32(j.Reduces),
 			MapSize: state.Resource{MemoryMB: 512, VCores: 1}, ReduceSize: state.Resource{MemoryMB: 512, VCores: 1},
 		},
-		splits: slices.Clone(j.Maps), beat: f.beat, staged: f.staged(app.ID, j),
-	}, nil
+		Splits: slices.Clone(j.Maps), Beat: f.beat,
+	}
+	f.stage(files, j)
+	return files, nil
 }
+
+func (f *fake) replicas(context.Context, string) ([][]steer.Replica, error) { return nil, nil }
 
 // submit starts a job with so many maps, each with a split on two of the
 // workers, and returns its application id.
@@ -239,7 +250,7 @@ func TestTwoJobs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := steer(t, c.cfg)
+				f := steered(t, c.cfg)
 				a, b := f.submit("a", 40, 4), f.submit("b", 24, 2)
 				f.await(5*time.Minute, a, b)
 				f.stop()
@@ -258,9 +269,9 @@ func TestTwoJobs(t *testing.T) {
 func TestTrainsBeforeItDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []string
-		f := steer(t, yarntest.Config{Nodes: workers(1), Async: async}, func(f *fake, o *Options) {
+		f := steered(t, yarntest.Config{Nodes: workers(1), Async: async}, func(f *fake, o *Options) {
 			var err error
-			if o.Model, err = sched.New("clqlmrs", sched.Params{"episodes": "20"}); err != nil {
+			if o.Core.Model, err = sched.New("clqlmrs", sched.Params{"episodes": "20"}); err != nil {
 				t.Fatal(err)
 			}
 			o.KeepTraining = func(job traces.JobID, x *sched.Training) error {
@@ -323,7 +334,7 @@ func (f *fake) labelled() []string {
 	}
 	var out []string
 	for node, l := range labelOf {
-		if l[0] != idleLabel && l[0] != "am" {
+		if l[0] != idle && l[0] != "am" {
 			out = append(out, node+" "+l[0])
 		}
 	}

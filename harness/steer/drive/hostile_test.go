@@ -1,4 +1,4 @@
-package steer
+package drive
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const rmAddress = "rm.test:8088"
 
 func steerMoody(t *testing.T) *moody {
 	m := &moody{rm: &yarntest.Moody{}}
-	m.fake = steer(t, yarntest.Config{Nodes: workers(2), Async: async, Expiry: 5 * time.Second}, func(f *fake, o *Options) {
+	m.fake = steered(t, yarntest.Config{Nodes: workers(2), Async: async, Expiry: 5 * time.Second}, func(f *fake, o *Options) {
 		m.rm.Well = f.c
 		l := yarntest.NewListener()
 		server := &http.Server{Handler: m.rm, ErrorLog: log.New(t.Output(), "", 0)}

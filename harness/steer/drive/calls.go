@@ -1,0 +1,123 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/steer"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// begin carries an action out, or has that done beside the loop.
+func (d *Driver) begin(a steer.Action) {
+	switch a := a.(type) {
+	case *steer.Record:
+		d.Record(a.Event)
+	case *steer.Log:
+		d.Log.Log(d.ctx, slog.Level(a.Level), a.Text, a.Args...)
+	case *steer.Stop:
+		d.stop(a.Err)
+	case *steer.Trained:
+		if d.KeepTraining != nil {
+			if err := d.KeepTraining(a.Job, a.Training); err != nil {
+				d.Log.Warn("keep training", "job", a.Job, "error", err)
+			}
+		}
+	case *steer.Look:
+		d.look(a)
+	case *steer.SetLabels:
+		d.change(a.Number, func(ctx context.Context) error { return d.Changes.ReplaceLabels(ctx, a.LabelOf) })
+	case *steer.SetSize:
+		d.change(a.Number, func(ctx context.Context) error { return d.Changes.SetNodeResource(ctx, a.Node, a.Total) })
+	case *steer.SetScheduler:
+		d.change(a.Number, func(ctx context.Context) error { return d.Changes.SetSchedulerConf(ctx, a.Change) })
+	case *steer.Kill:
+		d.change(a.Number, func(ctx context.Context) error { return d.rm.AM(a.App).KillAttempt(ctx, a.Attempt) })
+	case *steer.Rewrite:
+		d.rewrite(a)
+	}
+}
+
+// look asks the cluster.
+func (d *Driver) look(l *steer.Look) {
+	d.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(d.ctx, l.Limit)
+		defer cancel()
+		sent := d.now()
+		answer, err := d.ask(ctx, l)
+		if d.ctx.Err() == nil {
+			d.post(steer.Observation{Answers: l.Number, What: l.What, Sent: sent, Answer: answer, Err: steer.FailureOf(err)})
+		}
+	})
+}
+
+// ask makes the call that a Look is.
+func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
+	switch l.What {
+	case steer.AskApps:
+		return d.rm.Apps(ctx, yarnclient.AppFilter{Tags: l.Tags, Without: []string{"resourceRequests", "timeouts", "resourceInfo"}})
+	case steer.AskApp:
+		return d.rm.App(ctx, l.Of)
+	case steer.AskAppAttempts:
+		return d.rm.Attempts(ctx, l.Of)
+	case steer.AskContainers:
+		return d.rm.Containers(ctx, l.Of)
+	case steer.AskRM:
+		return d.rm.Info(ctx)
+	case steer.AskNode:
+		return d.rm.Node(ctx, l.Of)
+	case steer.AskNodes:
+		if l.Of != "" {
+			return d.rm.Nodes(ctx, l.Of)
+		}
+		return d.rm.Nodes(ctx)
+	case steer.AskTasks:
+		return d.rm.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
+	case steer.AskTaskAttempts:
+		return d.rm.AM(l.App.ID).Attempts(ctx, l.Of)
+	case steer.AskJobFiles:
+		return d.files.read(ctx, l.App)
+	case steer.AskReplicas:
+		return d.files.replicas(ctx, l.Of)
+	}
+	return nil, fmt.Errorf("nobody knows how to ask for %q", l.What)
+}
+
+// change makes a change beside the loop. It is not cut off by the Driver's end:
+// a change that was sent would be made all the same, perhaps later.
+func (d *Driver) change(number int64, call func(context.Context) error) {
+	d.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), callLimit)
+		defer cancel()
+		sent := d.now()
+		err := call(ctx)
+		d.post(steer.Observation{Answers: number, Sent: sent, Err: steer.FailureOf(err)})
+	})
+}
+
+// rewriteLimit bounds the rewriting of one job's splits.
+const rewriteLimit = time.Minute
+
+func (d *Driver) rewrite(a *steer.Rewrite) {
+	d.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(d.ctx, rewriteLimit)
+		defer cancel()
+		sent := d.now()
+		var err error
+		if d.KeepSplits != nil {
+			err = d.KeepSplits(traces.JobID("job_"+strings.TrimPrefix(a.App, "application_")), a.Was, a.Now)
+		}
+		if err == nil {
+			err = d.files.rewrite(ctx, a.App, a.Was, a.Now)
+		}
+		d.post(steer.Observation{Answers: a.Number, Sent: sent, Err: steer.FailureOf(err)})
+	})
+}
+
+// decides says whether nodes are moved.
+func (d *Driver) decides() bool { return d.Core.Actuator != config.ActuatorNone }

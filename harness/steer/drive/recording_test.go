@@ -1,0 +1,140 @@
+package drive
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"heddle/harness/config"
+	"heddle/harness/steer"
+	"heddle/traces"
+	"heddle/yarnclient/yarntest"
+)
+
+// recorded has what a model sees of a fake cluster recorded.
+func recorded(t *testing.T, to *bytes.Buffer, model config.Model) func(*fake, *Options) {
+	return func(_ *fake, o *Options) {
+		var err error
+		if o.Core.Model, err = model.Scheduler(1); err != nil {
+			t.Fatal(err)
+		}
+		o.Core.Splits = model.Splits
+		if o.Recorder, err = NewRecorder(to, model, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRecordings steers under several models while things go wrong, and goes
+// through the recordings again: the same events, and the same actions.
+func TestRecordings(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		model config.Model
+		fault func(f *fake, job string)
+	}{
+		{"fifo", config.Model{Model: "fifo"}, nil},
+		{"delay", config.Model{Model: "delay"}, nil},
+		{"acl", config.Model{Model: "acl", Params: map[string]string{"c": "3"}}, nil},
+		{"clqlmrs", config.Model{Model: "clqlmrs", Params: map[string]string{"episodes": "20"}}, nil},
+		{"plan", config.Model{Model: "planned", Splits: config.SplitsPlan}, nil},
+		{"ResourceManager restarted", config.Model{Model: "fifo"}, func(f *fake, _ string) { f.c.RestartRM(3*time.Second, time.Second) }},
+		{"NodeManager lost", config.Model{Model: "fifo"}, func(f *fake, _ string) { f.c.StopNode("r1n2") }},
+		{"ApplicationMaster lost", config.Model{Model: "planned", Splits: config.SplitsPlan}, func(f *fake, job string) { f.c.KillMaster(job) }},
+		{"label calls refused", config.Model{Model: "delay"}, func(f *fake, _ string) {
+			f.c.Inject(yarntest.Fault{Method: "POST", Path: "replace-node-to-labels", Skip: 4, Times: 2, Status: 503, Body: "busy"})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var kept bytes.Buffer
+			var events []traces.Event
+			synctest.Test(t, func(t *testing.T) {
+				f := steered(t, yarntest.Config{Nodes: workers(2), Async: async, Latency: time.Millisecond, Expiry: 5 * time.Second}, recorded(t, &kept, c.model))
+				fails := func(j *yarntest.Job) {
+					j.Run = func(kind string, task, attempt int) (time.Duration, bool) {
+						return time.Second + time.Duration(task%7)*100*time.Millisecond, kind == "REDUCE" && attempt == 0
+					}
+				}
+				a, b := f.submit("a", 20, 2, fails), f.submit("b", 12, 1)
+				if c.fault != nil {
+					f.wait(3 * time.Second)
+					c.fault(f, a)
+				}
+				f.await(5*time.Minute, a, b)
+				f.stop()
+				events = f.events
+			})
+			again, steps := []string{}, 0
+			err := Replay(bytes.NewReader(kept.Bytes()), func(_ time.Time, actions []steer.Action) {
+				steps++
+				for _, a := range actions {
+					if r, ok := a.(*steer.Record); ok {
+						again = append(again, r.String())
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(again) != len(events) {
+				t.Fatalf("%d events in %d steps, the trace has %d", len(again), steps, len(events))
+			}
+			for i, e := range events {
+				if want := (&steer.Record{Event: e}).String(); again[i] != want {
+					t.Fatalf("event %d is %s, was %s", i, again[i], want)
+				}
+			}
+			t.Logf("%d steps, %d events, %d bytes", steps, len(events), kept.Len())
+		})
+	}
+}
+
+// TestRecordingThatDiffers has recordings that a Core does not follow, or that are
+// none: the error names the step.
+func TestRecordingThatDiffers(t *testing.T) {
+	var kept bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async}, recorded(t, &kept, config.Model{Model: "fifo"}))
+		f.await(5*time.Minute, f.submit("a", 6, 1))
+		f.stop()
+	})
+	unzip, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unzip.Close()
+	plain, err := unzip.DecodeAll(kept.Bytes(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, from, to, want string
+	}{
+		{"another model", `"Model":"fifo"`, `"Model":"nosuch"`, "nosuch"},
+		{"another answer", `"Priority":20`, `"Priority":10`, "step"},
+		{"a newer format", `{"recording":1`, `{"recording":2`, "format 2"},
+		{"no JSON", `"observations"`, `observations`, "step"},
+		{"a question that nobody asks", `"what":"apps"`, `"what":"weather"`, "weather"},
+	} {
+		changed := bytes.ReplaceAll(plain, []byte(c.from), []byte(c.to))
+		if bytes.Equal(changed, plain) {
+			t.Fatalf("%s: no %s in the recording", c.name, c.from)
+		}
+		err := Replay(bytes.NewReader(zip.EncodeAll(changed, nil)), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
+		}
+	}
+	// What a killed run has recorded is read up to there.
+	if err := Replay(bytes.NewReader(zip.EncodeAll(plain[:len(plain)*2/3], nil)), nil); err != nil {
+		t.Errorf("cut off: %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package steer
+
+import (
+	"slices"
+	"time"
+
+	"heddle/harness/state"
+)
+
+// locate fills in the nodes. Hosts that are no nodes of ours are left out.
+func (f *JobFiles) locate(v *state.View) {
+	seen := &state.Hosts{}
+	var nodes, cached []state.NodeID
+	for i := range int(f.Spec.Maps) {
+		nodes = nodes[:0]
+		if i < len(f.Splits) {
+			nodes = named(v, f.Splits[i], nodes)
+		}
+		seen.Add(nodes...)
+		if i >= len(f.Blocks) {
+			f.Spec.Replicas.Add(nodes...)
+			continue
+		}
+		nodes, cached = nodes[:0], cached[:0]
+		for _, r := range f.Blocks[i] {
+			if n := v.NodeNamed(r.Host); n != state.None {
+				nodes = append(nodes, n)
+				if r.Cached {
+					cached = append(cached, n)
+				}
+			}
+		}
+		f.Spec.Replicas.Add(nodes...)
+		f.Spec.Cached.Add(cached...)
+	}
+	f.Spec.SplitHosts = seen
+}
+
+func named(v *state.View, hosts []string, to []state.NodeID) []state.NodeID {
+	for _, h := range hosts {
+		if n := v.NodeNamed(h); n != state.None {
+			to = append(to, n)
+		}
+	}
+	return to
+}
+
+// refresh follows the cached copies of a job's input.
+func (j *job) refresh() {
+	c := j.core
+	if !j.files.Moves {
+		return
+	}
+	ask(c, Look{What: AskReplicas, Of: j.app.ID, Limit: filesLimit}, func(blocks [][]Replica, sent time.Time, err error) {
+		if j.ended {
+			return
+		}
+		if err != nil {
+			c.log(Warn, "where the input of a job is", "job", j.jobID(), "error", err)
+		} else {
+			j.sawReplicas(inOrder(blocks, j.order))
+		}
+		c.newAlarm(j.refresh).in(max(time.Second, 20*c.now.Sub(sent)))
+	})
+}
+
+func (j *job) sawReplicas(blocks [][]Replica) {
+	c := j.core
+	var had []state.NodeID
+	for i, of := range blocks {
+		t := state.TaskID(i)
+		had = c.view.CachedOn(j.id, t, had[:0])
+		for _, r := range of {
+			n := c.view.NodeNamed(r.Host)
+			if n == state.None || !r.Cached {
+				continue
+			}
+			if at := slices.Index(had, n); at >= 0 {
+				had = slices.Delete(had, at, at+1)
+			} else {
+				c.state.Cached(j.id, t, n)
+			}
+		}
+		for _, n := range had {
+			c.state.Uncached(j.id, t, n)
+		}
+	}
+}
