@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
@@ -129,18 +128,16 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		return result, err
 	}
 	header.Seed = e.Seed
-	var list []capture.Job
+	names := map[traces.JobID]string{}
 	for _, j := range t.input.Jobs {
-		list = append(list, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
+		names[j.Job] = cmp.Or(j.Name, string(j.Job))
 	}
-	jobs := newTally(list)
-	err = writeTrace(t.folder, func(out io.Writer, each func(traces.Event)) error {
+	_, err = t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
 		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
-	}, jobs.add)
+	})
 	if err != nil {
 		return result, err
 	}
-	result.Jobs, result.MakespanMs = jobs.ended, jobs.makespanMs()
 	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not this cluster's; give --calibration")
 	}

@@ -104,9 +104,9 @@ type trialRun struct {
 	cache     *inputCache
 	keepCache bool
 
-	runner workload.Live
-	tags   []string // of its jobs
-	jobs   *tally
+	runner  workload.Live
+	tags    []string                     // of its jobs
+	records map[string]*hibench.Counters // by tag
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -187,7 +187,7 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	t.say("check", "output")
 	for _, tag := range t.tags {
-		check, err := t.runner.Check(ctx, tag, t.jobs.records(tag))
+		check, err := t.runner.Check(ctx, tag, t.records[tag])
 		if err != nil {
 			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
@@ -340,9 +340,11 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	figures := measure.New(captured.Header)
-	t.jobs = newTally(captured.Jobs)
-	err := writeTrace(t.folder, captured.Encode, func(e traces.Event) { figures.Add(e); t.jobs.add(e) })
+	names := map[traces.JobID]string{}
+	for _, j := range captured.Jobs {
+		names[j.ID] = j.Name
+	}
+	figures, err := t.trial.keep(result, captured.Header, names, captured.Encode)
 	if err == nil {
 		err = captured.Clean()
 	}
@@ -352,8 +354,13 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if err := t.versions(captured.Header.Software); err != nil {
 		return err
 	}
-	result.Plan, result.Warnings = figures.Figures().Plan, captured.Warnings
-	result.Jobs, result.MakespanMs = t.jobs.ended, t.jobs.makespanMs()
+	result.Warnings = captured.Warnings
+	t.records = map[string]*hibench.Counters{}
+	for _, j := range captured.Jobs {
+		for _, tag := range j.Tags {
+			t.records[tag] = recordsOf(figures, j.ID)
+		}
+	}
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
 			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
@@ -365,60 +372,14 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	return nil
 }
 
-// tally takes from a trial's events what its result says of each job.
-type tally struct {
-	jobs      []capture.Job
-	submitted map[traces.JobID]traces.Time
-	counts    map[traces.JobID]hibench.Counters // of attempts that succeeded
-	ended     []JobResult
-	first     traces.Time
-	last      traces.Time
-}
-
-func newTally(jobs []capture.Job) *tally {
-	return &tally{jobs: jobs, submitted: map[traces.JobID]traces.Time{}, counts: map[traces.JobID]hibench.Counters{}}
-}
-
-func (t *tally) add(event traces.Event) {
-	switch e := event.(type) {
-	case *traces.JobSubmitted:
-		if len(t.submitted) == 0 || e.T < t.first {
-			t.first = e.T
-		}
-		t.submitted[e.Job] = e.T
-	case *traces.JobFinished:
-		j := JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - t.submitted[e.Job]).Milliseconds()}
-		if i := slices.IndexFunc(t.jobs, func(j capture.Job) bool { return j.ID == e.Job }); i >= 0 {
-			j.Name = t.jobs[i].Name
-		}
-		t.last, t.ended = max(t.last, e.T), append(t.ended, j)
-	case *traces.AttemptFinished:
-		if e.Outcome != traces.Succeeded {
-			return
-		}
-		c := t.counts[e.Attempt.Job]
-		if e.Attempt.Kind == traces.Map {
-			c.MapInputRecords += e.Counters.InputRecords
-			c.MapOutputRecords += e.Counters.OutputRecords
-		} else {
-			c.ReduceOutputRecords += e.Counters.OutputRecords
-		}
-		t.counts[e.Attempt.Job] = c
+// recordsOf are what a job's attempts that succeeded read and wrote.
+func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
+	c := &hibench.Counters{}
+	if i := slices.IndexFunc(f.JobList, func(j *measure.Job) bool { return j.ID == job }); i >= 0 {
+		r := f.JobList[i].Records
+		c.MapInputRecords, c.MapOutputRecords, c.ReduceOutputRecords = r.MapInput, r.MapOutput, r.ReduceOutput
 	}
-}
-
-// makespanMs is from the first submission to the last end.
-func (t *tally) makespanMs() int64 { return (t.last - t.first).Milliseconds() }
-
-// records are what the tagged job read and wrote, nil where there is none.
-func (t *tally) records(tag string) *hibench.Counters {
-	for _, j := range t.jobs {
-		if slices.Contains(j.Tags, tag) {
-			c := t.counts[j.ID]
-			return &c
-		}
-	}
-	return nil
+	return c
 }
 
 // killTagged ends the applications that carry one of the tags. It works also after ctx

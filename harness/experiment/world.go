@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
+	"heddle/traces"
 )
 
 // world is where an experiment's trials run: clusters, or virtual time.
@@ -72,6 +76,23 @@ func (t *trial) run(ctx context.Context, w world) error {
 		return err
 	}
 	return writeResult(t.folder, &result)
+}
+
+// keep writes the trial's trace and notes in the result what it comes to; names are
+// those of its jobs.
+func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
+	collector := measure.New(h)
+	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
+		return nil, err
+	}
+	f := collector.Figures()
+	result.Plan, result.MakespanMs = f.Plan, int64(math.Round(f.MakespanMs))
+	for _, j := range f.JobList {
+		if j.CompletionMs >= 0 {
+			result.Jobs = append(result.Jobs, JobResult{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})
+		}
+	}
+	return f, nil
 }
 
 // seed is the trial's: each repeat has another, which is the same for all models.

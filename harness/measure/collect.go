@@ -221,6 +221,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	j.Attempts.OK++
 	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
 	if isMap {
+		j.Records.MapInput = traces.AddCount(j.Records.MapInput, e.Counters.InputRecords)
+		j.Records.MapOutput = traces.AddCount(j.Records.MapOutput, e.Counters.OutputRecords)
+	} else {
+		j.Records.ReduceOutput = traces.AddCount(j.Records.ReduceOutput, e.Counters.OutputRecords)
+	}
+	if isMap {
 		c.figures.Locality.add(s.replica)
 		j.lastMap = max(j.lastMap, e.T)
 	}

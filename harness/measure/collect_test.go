@@ -181,3 +181,23 @@ func TestSummary(t *testing.T) {
 		t.Errorf("%+v of %+v", s, f)
 	}
 }
+
+// TestRecords counts what attempts that succeeded read and wrote, by job.
+func TestRecords(t *testing.T) {
+	finished := func(job traces.JobID, kind traces.TaskKind, outcome traces.Outcome) traces.Event {
+		return &traces.AttemptFinished{
+			Attempt: traces.Attempt{Task: traces.Task{Job: job, Kind: kind}}, Outcome: outcome,
+			Counters: traces.Counters{InputRecords: 10, OutputRecords: 3},
+		}
+	}
+	f := measure.Of(twoNodes, slices.Values([]traces.Event{
+		finished("a", traces.Map, traces.Succeeded), finished("a", traces.Map, traces.Failed), finished("b", traces.Map, traces.Succeeded),
+		finished("a", traces.Map, traces.Succeeded), finished("a", traces.Reduce, traces.Succeeded), finished("a", traces.Reduce, traces.Killed),
+	}))
+	if a, want := f.JobList[0].Records, (measure.Records{MapInput: 20, MapOutput: 6, ReduceOutput: 3}); a != want {
+		t.Errorf("records of job a: %+v, want %+v", a, want)
+	}
+	if b, want := f.JobList[1].Records, (measure.Records{MapInput: 10, MapOutput: 3}); b != want {
+		t.Errorf("records of job b: %+v, want %+v", b, want)
+	}
+}

@@ -109,6 +109,9 @@ type Bytes struct {
 	Output  int64 `json:"output"`
 }
 
+// Records are what maps read and put out, and what reduces wrote.
+type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
+
 // Plan says how many of the maps that succeeded in a trace with planned splits
 // had a planned node, and how many of those ran there.
 type Plan struct {
@@ -133,6 +136,8 @@ type Job struct {
 	Attempts      Attempts      `json:"attempts"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
+	// Records are of attempts that succeeded.
+	Records Records `json:"-"`
 	// Differences are the totals in which the trace's attempts and Hadoop's own
 	// counters do not agree; Compared counts those looked at.
 	Compared    int      `json:"compared"`
