@@ -122,7 +122,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *importer {
 	return &importer{
 		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, racks: rackOf, nodes: newNodes(rackOf),
-		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
+		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64, listed: map[string]int{},
 	}
 }
 
@@ -144,7 +144,7 @@ type importer struct {
 	racklessAttempts int
 	rumen            *rumen.Reader
 	sls              *sls.Reader
-	lists            *listReader
+	listed           map[string]int // jobs of lists, by id
 	histories        map[traces.JobID]bool
 }
 
@@ -361,13 +361,6 @@ func (im *importer) readSLS(in io.Reader) error {
 		}
 	}
 	return im.sls.Err()
-}
-
-func (im *importer) readSWIM(in io.Reader) error {
-	if im.lists == nil {
-		im.lists = &listReader{im: im, seen: map[string]int{}}
-	}
-	return im.lists.read(in)
 }
 
 func (im *importer) readHistory(in io.Reader) error {

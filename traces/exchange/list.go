@@ -19,18 +19,13 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// listReader imports lists of jobs.
-type listReader struct {
-	im   *importer
-	seen map[string]int
-}
-
-func (l *listReader) read(in io.Reader) error {
-	log := l.im.log
+// readSWIM imports a list of jobs.
+func (im *importer) readSWIM(in io.Reader) error {
+	log := im.log
 	last, line := traces.Time(0), 0
 	for job, err := range swim.Read(in) {
 		line++
-		l.im.records++
+		im.records++
 		var bad *swim.LineError
 		if errors.As(err, &bad) {
 			line = bad.Line
@@ -54,21 +49,21 @@ func (l *listReader) read(in io.Reader) error {
 		}
 		last = job.T
 		id := job.Name
-		for l.seen[id] > 0 {
+		for im.listed[id] > 0 {
 			if id == job.Name {
 				if err := log.Add(lineAgain, place, job.Name); err != nil {
 					return err
 				}
 			}
-			l.seen[job.Name]++
-			id = fmt.Sprintf("%s.%d", job.Name, l.seen[job.Name])
+			im.listed[job.Name]++
+			id = fmt.Sprintf("%s.%d", job.Name, im.listed[job.Name])
 		}
-		l.seen[id]++
+		im.listed[id]++
 		job.Job = traces.JobID(id)
-		if over := l.im.o.Rules.Check(&job); over != nil {
+		if over := im.o.Rules.Check(&job); over != nil {
 			err = log.Add(badJob, place, over.Error())
 		} else {
-			err = l.im.add(&job)
+			err = im.add(&job)
 		}
 		if err != nil {
 			return err
