@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,6 +15,8 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -46,6 +49,7 @@ result does not depend on that. For example:
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
+			&cli.BoolFlag{Name: "observations", Usage: "the files are recordings of heddle run --record-observations: go through steering's decisions again"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
 		Action: func(c *cli.Context) error { return runReplay(c, &change) },
@@ -120,6 +124,9 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
 	}
+	if c.Bool("observations") {
+		return replayObservations(c, files)
+	}
 	list, err := loadTraces(c, files)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -175,6 +182,32 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 		err = runError(err)
 	}
 	return err
+}
+
+// replayObservations prints what steering said to what it saw, and fails where it
+// now says something else.
+func replayObservations(c *cli.Context, files []string) error {
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		steps := 0
+		err = drive.Replay(f, func(after time.Duration, actions []steer.Action) {
+			steps++
+			for _, a := range actions {
+				if steer.Matters(a) {
+					fmt.Fprintf(c.App.Writer, "%9.3fs  %s\n", after.Seconds(), a)
+				}
+			}
+		})
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d steps, the same actions\n", path, steps)
+	}
+	return nil
 }
 
 func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {
