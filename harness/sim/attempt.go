@@ -62,6 +62,8 @@ const (
 	evSpeculate
 	evExpire
 	evFail
+	evKill
+	evCopy
 )
 
 // tag is an event's kind with the generation of the job or attempt it is for.
@@ -92,6 +94,15 @@ func (s *Sim) handle(t, id uint32) {
 	case evFail:
 		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
 			s.fail(int32(id))
+		}
+	case evKill:
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+			s.freeze(int32(id))
+			s.stop(int32(id), traces.Killed, true)
+		}
+	case evCopy:
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen && a.twin == -1 {
+			s.askCopy(int32(id))
 		}
 	case evGrant:
 		s.granted(id)
@@ -164,22 +175,23 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
 		s.hasRead(j, t, n, w.InputBytes)
 	}
-	if s.failing > 0 && s.willFail(id, a, j, w) {
+	if s.failing > 0 && s.willFail(id, a, j, w) || len(j.pasts) > 0 && s.endsAsBefore(id, a, j) {
 		return id
 	}
+	fixedMs := s.fixedMs(a, j, w)
 	launch := int64(s.Costs.LaunchMs)
 	ms := launch
 	switch {
-	case k == state.Map && w.FixedMs > 0:
+	case k == state.Map && fixedMs > 0:
 		a.phase = finish
-		ms += int64(w.FixedMs)
+		ms += int64(fixedMs)
 	case k == state.Map && s.shared == nil:
 		a.phase = finish
 		ms += x.on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
 		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
-	case x.cores || k == state.Reduce && w.FixedMs > 0:
+	case x.cores || k == state.Reduce && fixedMs > 0:
 	default:
 		a.phase = take
 		ms += x.on(int64(s.Costs.TaskStartMs))

@@ -27,6 +27,9 @@ func (s *Sim) fault(f *Fault) {
 		x.lost = true
 		x.gen++
 		s.noteRoom(f.Node)
+		if c := &s.caching; c.cache != nil {
+			s.evict(f.Node, c.cache.Lose(f.Node, c.evicted[:0]))
+		}
 		for id := range s.attempts {
 			if a := &s.attempts[id]; a.node == f.Node && s.runs(int32(id)) {
 				s.freeze(int32(id))

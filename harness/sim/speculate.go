@@ -84,15 +84,21 @@ func (s *Sim) speculate(slot int32) {
 			id = s.slowHadoop(slot, k)
 		}
 		if id >= 0 {
-			s.copies = append(s.copies, wanted{id, s.attempts[id].gen})
-			j.copies++
-			s.attempts[id].twin = asked
+			s.askCopy(id)
 			if s.Speculation != LATE {
 				again = copiedMs
 			}
 		}
 	}
 	s.scanIn(again, slot)
+}
+
+// askCopy has a copy of an attempt start where there is room.
+func (s *Sim) askCopy(id int32) {
+	a := &s.attempts[id]
+	s.copies = append(s.copies, wanted{id, a.gen})
+	s.jobs[a.job].copies++
+	a.twin = asked
 }
 
 func (s *Sim) scanIn(ms int32, slot int32) {
