@@ -1,16 +1,14 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
-	"heddle/traces"
-	"heddle/traces/tracefile"
 )
 
 // trial is a finished trial, or those of all workloads of a repeat together.
@@ -21,8 +19,8 @@ type trial struct {
 	model   string
 	started time.Time
 	figures
-	steering Steering
-	workload string
+	name, workload string
+	decisions      *measure.Decisions
 }
 
 // load reads the finished trials of run folders.
@@ -135,44 +133,16 @@ func unfinished(m runs.Manifest) []string {
 
 // read takes a trial's figures from its result and its trace.
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
-	t = trial{repeat: r.Repeat, model: r.Model, workload: r.Workload}
-	m := run.Manifest()
-	if i := slices.IndexFunc(m.Trials, func(t runs.TrialRecord) bool { return t.Name == r.Trial }); i >= 0 {
-		t.started = m.Trials[i].Started
+	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
+	records := run.Manifest().Trials
+	if i := slices.IndexFunc(records, func(t runs.TrialRecord) bool { return t.Name == r.Trial }); i >= 0 {
+		t.started = records[i].Started
 	}
-	trace, err := tracefile.Open(run.TracePath(r))
-	if err != nil {
-		return t, "", err
+	m, warning, err := run.Figures(r)
+	if err == nil {
+		t.figures, t.decisions = figuresOf(r, m), &m.Decisions
 	}
-	defer trace.Close()
-	c := collector{running: map[traces.Attempt]begun{}}
-	made := map[int64]*traces.Decision{}
-	var submitted []traces.JobID
-	for e := range trace.All() {
-		c.add(e)
-		if e, ok := e.(*traces.JobSubmitted); ok {
-			submitted = append(submitted, e.Job)
-		}
-		t.steering.note(e, r.Trial, made)
-	}
-	t.steering.Trials = 1
-	t.steering.end(r.Trial, made)
-	var damage *tracefile.DamageError
-	if err := trace.Err(); errors.As(err, &damage) {
-		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
-	} else if err != nil {
-		return t, "", err
-	}
-	if err := run.CheckTrace(r, trace.Header(), submitted); err != nil {
-		return t, "", err
-	}
-	t.figures = c.figures
-	t.makespanMs = float64(r.MakespanMs)
-	for _, j := range r.Jobs {
-		t.jobs++
-		t.completionMs += float64(j.CompletionMs)
-	}
-	return t, warning, nil
+	return t, warning, err
 }
 
 // joinWorkloads adds up, for each model and repeat, the trials of all

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
-	"heddle/traces"
 )
 
 // Metric is a figure of a trial, or of one trial each of several workloads: a
@@ -59,8 +60,8 @@ func Metrics() []Metric {
 		seconds("jobCompletion", "mean time from a job's submission to its end", func(f figures) float64 { return ratio(f.completionMs/1000, f.jobs) }),
 		share("cacheLocal", "share of maps that ran where their block was cached", func(f figures) stats.Share { return stats.Share{Part: f.cacheLocal, Of: f.placed} }),
 		share("nodeLocal", "share of maps that ran where their block was, cached or on disk", func(f figures) stats.Share { return stats.Share{Part: f.nodeLocal, Of: f.placed} }),
-		seconds("mapDuration", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapSeconds, f.maps) }),
-		seconds("reduceDuration", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceSeconds, f.reduces) }),
+		seconds("mapDuration", "mean time of a map's successful attempt", func(f figures) float64 { return ratio(f.mapMs/1000, f.maps) }),
+		seconds("reduceDuration", "mean time of a reduce's successful attempt", func(f figures) float64 { return ratio(f.reduceMs/1000, f.reduces) }),
 	}
 }
 
@@ -68,8 +69,23 @@ func Metrics() []Metric {
 type figures struct {
 	makespanMs, completionMs, jobs float64
 	// placed are maps of which it is known how near their block was.
-	placed, cacheLocal, nodeLocal            int64
-	maps, mapSeconds, reduces, reduceSeconds float64
+	placed, cacheLocal, nodeLocal  int64
+	maps, mapMs, reduces, reduceMs float64
+}
+
+// figuresOf are a trial's: times of jobs as its result has them, the rest from
+// its trace.
+func figuresOf(r *experiment.Result, m *measure.Figures) figures {
+	l, maps, reduces := m.Locality, m.MapDurations(), m.ReduceDurations()
+	f := figures{
+		makespanMs: float64(r.MakespanMs), jobs: float64(len(r.Jobs)),
+		placed: int64(l.Known()), cacheLocal: int64(l.Cache), nodeLocal: int64(l.Cache + l.Node),
+		maps: float64(maps.Count()), mapMs: maps.SumMs(), reduces: float64(reduces.Count()), reduceMs: reduces.SumMs(),
+	}
+	for _, j := range r.Jobs {
+		f.completionMs += float64(j.CompletionMs)
+	}
+	return f
 }
 
 func (f *figures) add(g figures) {
@@ -80,9 +96,9 @@ func (f *figures) add(g figures) {
 	f.cacheLocal += g.cacheLocal
 	f.nodeLocal += g.nodeLocal
 	f.maps += g.maps
-	f.mapSeconds += g.mapSeconds
+	f.mapMs += g.mapMs
 	f.reduces += g.reduces
-	f.reduceSeconds += g.reduceSeconds
+	f.reduceMs += g.reduceMs
 }
 
 // ratio is NaN for nothing of nothing.
@@ -91,49 +107,6 @@ func ratio(x, y float64) float64 {
 		return math.NaN()
 	}
 	return x / y
-}
-
-// collector takes figures from a trace.
-type collector struct {
-	figures
-	running map[traces.Attempt]begun
-}
-
-type begun struct {
-	t     traces.Time
-	level traces.Level
-}
-
-func (c *collector) add(event traces.Event) {
-	switch e := event.(type) {
-	case *traces.AttemptStarted:
-		c.running[e.Attempt] = begun{e.T, e.ReplicaLocality}
-	case *traces.AttemptFinished:
-		start, ran := c.running[e.Attempt]
-		delete(c.running, e.Attempt)
-		if !ran || e.Outcome != traces.Succeeded {
-			return
-		}
-		seconds := float64(e.T-start.t) / 1e9
-		if e.Attempt.Kind == traces.Reduce {
-			c.reduces++
-			c.reduceSeconds += seconds
-			return
-		}
-		c.maps++
-		c.mapSeconds += seconds
-		switch start.level {
-		case traces.LevelCache:
-			c.cacheLocal++
-			c.nodeLocal++
-			c.placed++
-		case traces.LevelNode:
-			c.nodeLocal++
-			c.placed++
-		case traces.LevelRack, traces.LevelOff:
-			c.placed++
-		}
-	}
 }
 
 func metricsOf(names []string) ([]Metric, error) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"heddle/harness/measure"
 	"heddle/harness/stats"
-	"heddle/traces"
 )
 
 // Steering is what became of a model's decisions in all its trials together.
@@ -27,7 +27,7 @@ type Steering struct {
 	P95Ms Number `json:"p95Ms"`
 	// Branches say which map the ApplicationMaster bound, by the rule that was
 	// to choose it, in the order in which it looks.
-	Branches []Branch `json:"branches"`
+	Branches []measure.Branch `json:"branches"`
 	// Misses are the decisions that were not honoured and the maps that were
 	// not the predicted ones, one by one.
 	Misses []Miss `json:"misses"`
@@ -36,92 +36,31 @@ type Steering struct {
 	shares    []stats.Share // of honoured decisions, by trial
 }
 
-// Branch is one rule of late binding.
-type Branch struct {
-	Branch    string `json:"branch"`    // rerun, node, rack or any
-	Maps      int    `json:"maps"`      // bound where a prediction was made
-	Predicted int    `json:"predicted"` // and were the predicted ones
-}
-
-// Miss is one decision that did not come out as meant.
+// Miss is one decision of a trial that did not come out as meant.
 type Miss struct {
-	Trial    string          `json:"trial"`
-	Decision int64           `json:"decision"`
-	Job      traces.JobID    `json:"job"`
-	What     traces.TaskKind `json:"what"`
-	Node     traces.Node     `json:"node"`
-	// Outcome is that of the trace, or "bound otherwise".
-	Outcome string `json:"outcome"`
-	Cause   string `json:"cause"`
+	Trial string `json:"trial"`
+	measure.Miss
 }
 
-// note takes what a trace says of decisions; made holds those without an
-// outcome yet.
-func (s *Steering) note(event traces.Event, trial string, made map[int64]*traces.Decision) {
-	switch e := event.(type) {
-	case *traces.Decision:
-		d := *e
-		made[e.ID] = &d
-		s.Decisions++
-	case *traces.Actuation:
-		d := made[e.Decision]
-		if d == nil {
-			return
-		}
-		delete(made, e.Decision)
-		if e.Outcome != "honoured" {
-			s.miss(trial, d, e.Outcome, e.Cause)
-			return
-		}
-		s.Honoured++
-		s.latencies = append(s.latencies, float64(e.GrantedAt-d.T)/1e6)
-		if d.What != traces.Map || d.BindIndex < 0 || e.Bound.Job == "" {
-			return
-		}
-		b := s.branch(d.BindBranch)
-		b.Maps++
-		if e.Bound.Index == d.BindIndex {
-			b.Predicted++
+// add takes in a trial's decisions.
+func (s *Steering) add(trial string, d *measure.Decisions) {
+	s.Trials++
+	s.Decisions += d.Made
+	s.Honoured += d.Honoured
+	s.latencies = append(s.latencies, d.Latencies().Ms()...)
+	s.shares = append(s.shares, stats.Share{Part: int64(d.Honoured), Of: int64(d.Made)})
+	for _, b := range d.Branches {
+		i := slices.IndexFunc(s.Branches, func(sum measure.Branch) bool { return sum.Branch == b.Branch })
+		if i < 0 {
+			s.Branches = append(s.Branches, b)
 		} else {
-			s.miss(trial, d, "bound otherwise", fmt.Sprintf("map %d, not %d (%s)", e.Bound.Index, d.BindIndex, d.BindBranch))
+			s.Branches[i].Maps += b.Maps
+			s.Branches[i].Predicted += b.Predicted
 		}
 	}
-}
-
-// end closes a trial: what has no outcome by now has none.
-func (s *Steering) end(trial string, made map[int64]*traces.Decision) {
-	for _, d := range made {
-		s.miss(trial, d, "none", "the trace ends before its outcome")
+	for _, m := range d.Misses {
+		s.Misses = append(s.Misses, Miss{trial, m})
 	}
-	slices.SortFunc(s.Misses, func(a, b Miss) int { return int(a.Decision - b.Decision) })
-	s.shares = []stats.Share{{Part: int64(s.Honoured), Of: int64(s.Decisions)}}
-}
-
-func (s *Steering) miss(trial string, d *traces.Decision, outcome, cause string) {
-	s.Misses = append(s.Misses, Miss{trial, d.ID, d.Job, d.What, d.Node, outcome, cause})
-}
-
-func (s *Steering) branch(name string) *Branch {
-	i := slices.IndexFunc(s.Branches, func(b Branch) bool { return b.Branch == name })
-	if i < 0 {
-		i = len(s.Branches)
-		s.Branches = append(s.Branches, Branch{Branch: name})
-	}
-	return &s.Branches[i]
-}
-
-func (s *Steering) add(o Steering) {
-	s.Trials += o.Trials
-	s.Decisions += o.Decisions
-	s.Honoured += o.Honoured
-	s.latencies = append(s.latencies, o.latencies...)
-	s.shares = append(s.shares, o.shares...)
-	for _, b := range o.Branches {
-		sum := s.branch(b.Branch)
-		sum.Maps += b.Maps
-		sum.Predicted += b.Predicted
-	}
-	s.Misses = append(s.Misses, o.Misses...)
 }
 
 // steering is of each model that decided anything, in the order of modelsOf,
@@ -132,27 +71,26 @@ func steering(trials []trial) []Steering {
 	for _, model := range modelsOf(trials) {
 		s := Steering{Model: model}
 		for _, t := range trials {
-			if t.model == model && t.steering.Decisions > 0 {
-				s.add(t.steering)
+			if t.model == model && t.decisions.Made > 0 {
+				s.add(t.name, t.decisions)
+				all.add(t.name, t.decisions)
 			}
 		}
 		if s.Decisions == 0 {
 			continue
 		}
-		all.add(s)
 		list = append(list, s)
 	}
 	if len(list) > 1 {
 		list = append(list, all)
 	}
-	rules := []string{"rerun", "node", "rack", "any"}
 	for i := range list {
 		s := &list[i]
 		honoured := stats.MeanShare(s.shares)
 		s.HonouredCI95Pct = Interval{honoured.Lo, honoured.Hi}
 		s.P50Ms, s.P95Ms = Number(stats.Quantile(s.latencies, 0.5)), Number(stats.Quantile(s.latencies, 0.95))
-		slices.SortFunc(s.Branches, func(a, b Branch) int { return slices.Index(rules, a.Branch) - slices.Index(rules, b.Branch) })
-		s.Branches, s.Misses = append([]Branch{}, s.Branches...), append([]Miss{}, s.Misses...)
+		slices.SortFunc(s.Branches, measure.InOrder)
+		s.Branches, s.Misses = append([]measure.Branch{}, s.Branches...), append([]Miss{}, s.Misses...)
 	}
 	return list
 }

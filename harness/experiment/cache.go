@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -17,13 +16,14 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/workload"
 	"heddle/traces"
 )
 
 // CacheResult is what of a trial's input was in the HDFS cache while it ran.
 type CacheResult struct {
 	// Files of InputFiles were chosen, BytesAsked long, Replicas cached copies
-	// of each block; the seed and the rule of [chooseFiles] say which.
+	// of each block; the seed and the rule of [workload.ChooseFiles] say which.
 	Files      int    `json:"files"`
 	InputFiles int    `json:"inputFiles"`
 	Replicas   int    `json:"replicas"`
@@ -117,25 +117,17 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 	return chosen, nil
 }
 
-// chooseFiles takes files until a fraction of all their bytes is reached. Whole
-// files are the unit, as they are of HDFS's cache: in the order of their paths
-// they are shuffled by the seed, and one after the other is taken if more of it
-// than not fits into what the fraction leaves. So the sum is off by at most half
-// a file, the same seed takes the same files in every trial, and a larger
-// fraction of files of one size takes those of a smaller one too.
+// chooseFiles are the files that [workload.ChooseFiles] takes, in any order of the
+// list.
 func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	files = slices.SortedFunc(slices.Values(files), func(a, b hdfs.File) int { return cmp.Compare(a.Path, b.Path) })
-	left := 0.0
+	var lengths []int64
 	for _, f := range files {
-		left += float64(f.Length) * fraction
+		lengths = append(lengths, f.Length)
 	}
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 	var chosen []hdfs.File
-	for _, f := range files {
-		if f.Length > 0 && float64(f.Length)/2 <= left {
-			left -= float64(f.Length)
-			chosen = append(chosen, f)
-		}
+	for _, i := range workload.ChooseFiles(lengths, fraction, seed) {
+		chosen = append(chosen, files[i])
 	}
 	return chosen
 }

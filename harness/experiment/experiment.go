@@ -65,53 +65,7 @@ type Step struct {
 // others; the error then names it. The end of ctx stops at once, ends the jobs
 // on the cluster and leaves a run that can be taken up.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
-	if o.Progress == nil {
-		o.Progress = func(Step) {}
-	}
-	if err := o.supported(); err != nil {
-		return nil, err
-	}
-	clusters := map[string]*clients.Clients{}
-	defer func() {
-		for _, c := range clusters {
-			c.Close()
-		}
-	}()
-	for _, name := range o.Experiment.Clusters() {
-		c, err := clients.To(o.config(name))
-		if err != nil {
-			return nil, err
-		}
-		clusters[name] = c
-	}
-	hadoop := ""
-	for _, name := range o.Experiment.Clusters() {
-		version, err := clusters[name].Answers(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
-		}
-		if name == o.Experiment.Cluster {
-			hadoop = version
-		}
-	}
-	run, err := open(&o, hadoop)
-	if err != nil {
-		return run, err
-	}
-	defer run.Close()
-	for _, name := range o.Experiment.Clusters() {
-		err = errors.Join(err, endLeftovers(ctx, clusters[name], func(text string) { o.Progress(Step{Doing: "look", Text: text}) }))
-	}
-	if err == nil {
-		err = runTrials(ctx, &o, clusters, run)
-	}
-	if werr := writeSummary(run); err == nil {
-		err = werr
-	}
-	if eerr := run.End(err); err == nil {
-		err = eerr
-	}
-	return run, err
+	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
 }
 
 // config is the cluster that the experiment or a model names.
@@ -134,16 +88,17 @@ func (o *Options) supported() error {
 	return err
 }
 
-// open makes the run folder, or takes an unfinished one up. Hadoop is the
-// cluster's version, "" for trials in virtual time.
-func open(o *Options, hadoop string) (*runs.Run, error) {
+// open makes the run folder of trials in a world, or takes an unfinished one up.
+// Hadoop is the cluster's version, "" in virtual time.
+func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
 		if err != nil {
 			return nil, err
 		}
-		if simulated := run.Manifest().World == runs.WorldSimulated; simulated != (hadoop == "") {
-			return nil, fmt.Errorf("resume %s: %w: its trials ran in another world: simulated %v", o.Resume, runs.ErrExists, simulated)
+		if was := run.Manifest().World; was != world {
+			run.Close()
+			return nil, fmt.Errorf("resume %s: %w: %s", o.Resume, runs.ErrExists, otherWorld[was])
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
@@ -155,10 +110,8 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 		}
 		return run, err
 	}
-	m := runs.Manifest{Command: o.Command, Seed: o.Experiment.Seed, Settings: o.Settings}
-	if hadoop == "" {
-		m.World = runs.WorldSimulated
-	} else {
+	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: o.Settings}
+	if hadoop != "" {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}
 	for _, t := range o.Experiment.Trials() {
@@ -189,72 +142,16 @@ func open(o *Options, hadoop string) (*runs.Run, error) {
 	return run, nil
 }
 
+// otherWorld says what became of the trials of a run, by its world.
+var otherWorld = map[string]string{
+	runs.WorldSimulated: "its trials are simulated; take it up with --simulate",
+	"":                  "its trials ran on a cluster; take it up without --simulate",
+}
+
 func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) error {
 	data, err := yaml.Marshal(c)
 	if err != nil {
 		return err
 	}
 	return run.WriteFile(file, data)
-}
-
-// outageLimit is how long a daemon may be away between two trials.
-const outageLimit = 5 * time.Minute
-
-func runTrials(ctx context.Context, o *Options, clusters map[string]*clients.Clients, run *runs.Run) (err error) {
-	plan := map[string]config.Trial{}
-	for _, t := range o.Experiment.Trials() {
-		plan[t.Name] = t
-	}
-	sums := map[string]*hibench.Sums{}
-	for name := range clusters {
-		sums[name] = new(hibench.Sums)
-	}
-	var cache *inputCache // what one trial leaves to the next
-	defer func() { err = errors.Join(err, cache.remove(ctx, false)) }()
-	var failed []error
-	todo := run.Todo()
-	for i, name := range todo {
-		trial, ok := plan[name]
-		if !ok {
-			return fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
-		}
-		active, err := run.Begin(name)
-		if err != nil {
-			return err
-		}
-		t := &trialRun{
-			options: o, cluster: clusters[trial.Model.Cluster], plan: trial, results: run, folder: active,
-			sums: sums[trial.Model.Cluster], cache: cache,
-			step: Step{Trial: name, Number: i + 1, Trials: len(todo)},
-		}
-		if i+1 < len(todo) {
-			next := plan[todo[i+1]]
-			t.keepCache = next.Workload.Label == trial.Workload.Label && next.Model.Cluster == trial.Model.Cluster
-		}
-		if i > 0 { // the cluster may be down for a while, as in a restart
-			err = t.cluster.AwaitAnswers(ctx, outageLimit)
-		}
-		if err == nil {
-			err = t.run(ctx)
-		}
-		cache = t.cache
-		if err != nil {
-			err = fmt.Errorf("trial %s: %w", name, err)
-			if ferr := active.Failed(err); ferr != nil {
-				return errors.Join(err, ferr)
-			}
-			if ctx.Err() != nil {
-				return fmt.Errorf("stopped in %w; take it up with: heddle run --resume %s", err, run.Dir)
-			}
-			if errors.Is(err, runs.ErrDiskFull) {
-				return err
-			}
-			failed = append(failed, err)
-			continue
-		}
-		if err := active.Done(); err != nil {
-			return err
-		}
-	}
-	return errors.Join(failed...)
 }

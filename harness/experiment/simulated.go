@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"heddle/harness/capture"
 	"heddle/harness/config"
@@ -22,43 +23,7 @@ import (
 // The input lies where the experiment's seed puts it, in every trial the same.
 // Each repeat draws other computing times, which are the same for all models.
 func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
-	if o.Progress == nil {
-		o.Progress = func(Step) {}
-	}
-	w := &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}}
-	if err := w.supported(); err != nil {
-		return nil, err
-	}
-	run, err := open(&o, "")
-	if err != nil {
-		return run, err
-	}
-	defer run.Close()
-	plan := map[string]config.Trial{}
-	for _, t := range o.Experiment.Trials() {
-		plan[t.Name] = t
-	}
-	todo := run.Todo()
-	for i, name := range todo {
-		if err = ctx.Err(); err != nil {
-			err = fmt.Errorf("stopped: %w; take it up with: heddle run --simulate --resume %s", err, run.Dir)
-			break
-		}
-		trial, ok := plan[name]
-		if !ok {
-			err = fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
-			break
-		}
-		o.Progress(Step{Trial: name, Number: i + 1, Trials: len(todo), Doing: "simulate", Text: "in virtual time"})
-		if err = w.trial(ctx, run, trial); err != nil {
-			err = fmt.Errorf("trial %s: %w", name, err)
-			break
-		}
-	}
-	if werr := writeSummary(run); err == nil {
-		err = werr
-	}
-	return run, errors.Join(err, run.End(err))
+	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
 }
 
 // simulatedWorld is where an experiment's trials run in virtual time.
@@ -68,15 +33,20 @@ type simulatedWorld struct {
 	inputs      map[string]*replay.Trace // by workload
 }
 
-// supported refuses what a simulation cannot honour, by its key.
-func (w *simulatedWorld) supported() error {
+func (w *simulatedWorld) name() string { return runs.WorldSimulated }
+
+// open refuses what a simulation cannot honour, by its key.
+func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
-	err := e.Supported()
+	err = e.Supported()
 	if len(e.KeepNodes) > 0 {
 		err = errors.Join(err, errors.New("keepNodes: a simulation has no jobs of others; leave the key out"))
 	}
 	if len(e.Clusters()) > 1 {
 		err = errors.Join(err, errors.New("models[].cluster: a simulation has one cluster; leave the key out"))
+	}
+	if !e.ColdReads && w.calibration == nil {
+		err = errors.Join(err, errors.New("coldReads: typical times are of reads from disks, not from page caches; leave the key out, or give --calibration of runs that had it"))
 	}
 	for _, x := range e.Workloads {
 		_, terr := workload.Of(x).Twin(e.Cache)
@@ -86,81 +56,89 @@ func (w *simulatedWorld) supported() error {
 		_, _, err = workload.Cluster(w.options.Cluster)
 	}
 	if err != nil {
-		return &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
+		err = &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
 	}
-	return nil
+	return "", err
 }
 
-// input is a workload's jobs and files, made when they are first needed.
-func (w *simulatedWorld) input(x config.Workload) (*replay.Trace, *replay.Calibration, error) {
-	e := w.options.Experiment
-	twin, err := workload.Of(x).Twin(e.Cache)
+func (w *simulatedWorld) settle(context.Context) error { return nil }
+func (w *simulatedWorld) close(context.Context) error  { return nil }
+
+func (w *simulatedWorld) stage(t *trial) (stage, error) {
+	return &simulatedTrial{trial: t, world: w}, nil
+}
+
+// simulatedTrial is one trial in virtual time.
+type simulatedTrial struct {
+	*trial
+	world *simulatedWorld
+	input *replay.Trace
+	costs *replay.Calibration
+}
+
+// prepare has the workload's jobs and files, made when they are first needed.
+func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
+	w, e := t.world, t.options.Experiment
+	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
-	h, disk, err := workload.Cluster(w.options.Cluster)
+	h, disk, err := workload.Cluster(t.options.Cluster)
 	if err != nil {
-		return nil, nil, err
+		return 0, err
 	}
-	costs := w.calibration
-	if costs == nil {
-		costs = replay.Uncalibrated(h.Cluster, twin.Costs)
+	if t.costs = w.calibration; t.costs == nil {
+		t.costs = replay.Uncalibrated(h.Cluster, twin.Costs)
 	}
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
-	t := w.inputs[x.Label]
-	if t == nil {
-		if t, err = twin.Trace(h, disk, e.Seed); err != nil {
-			return nil, nil, err
+	t.input = w.inputs[t.plan.Workload.Label]
+	if t.input == nil {
+		if t.input, err = twin.Trace(h, disk, e.Seed); err != nil {
+			return 0, err
 		}
-		w.inputs[x.Label] = t
+		w.inputs[t.plan.Workload.Label] = t.input
 	}
-	return t, costs, nil
+	for _, f := range twin.Files {
+		inputBytes += f.Bytes
+	}
+	return inputBytes, nil
 }
 
-// trial simulates one trial and keeps what it came to.
-func (w *simulatedWorld) trial(ctx context.Context, run *runs.Run, plan config.Trial) error {
-	active, err := run.Begin(plan.Name)
-	if err != nil {
-		return err
-	}
-	if err = w.simulate(ctx, active, plan); err != nil {
-		return errors.Join(err, active.Failed(err))
-	}
-	return active.Done()
-}
-
-func (w *simulatedWorld) simulate(ctx context.Context, active *runs.Active, plan config.Trial) error {
-	e := w.options.Experiment
-	input, costs, err := w.input(plan.Workload)
-	if err != nil {
-		return err
-	}
-	model := plan.Model
-	model.Splits = e.SplitsOf(plan)
+func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
+	e := t.options.Experiment
+	t.say("simulate", "in virtual time")
+	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	model := t.plan.Model
+	model.Splits = e.SplitsOf(t.plan)
 	var captured capture.Result
+	var err error
 	_, captured.Header, err = replay.Run(&replay.Config{
-		Trace: input, Model: model, Actuator: e.ActuatorOf(plan), Seed: e.Seed + uint64(plan.Repeat-1),
-		Calibration: costs, Modelled: true, Interrupted: ctx.Err,
+		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: e.Seed + uint64(t.plan.Repeat-1),
+		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Record: func(event traces.Event) { captured.Events = append(captured.Events, event) },
 	})
 	if err != nil {
-		return err
+		return result, err
 	}
 	captured.Header.Seed = e.Seed
 	traces.Sort(captured.Events)
-	if err := writeTrace(active, captured.Header, captured.Events); err != nil {
-		return err
+	if err := writeTrace(t.folder, captured.Header, captured.Events); err != nil {
+		return result, err
 	}
-	for _, j := range input.Jobs {
+	for _, j := range t.input.Jobs {
 		captured.Jobs = append(captured.Jobs, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
 	}
-	result := Result{Trial: plan.Name, Workload: plan.Workload.Label, Model: plan.Model.Label, Repeat: plan.Repeat, Checked: []string{}}
 	result.Jobs, result.MakespanMs = jobResults(&captured)
-	for i := range input.Jobs[0].Tasks[traces.Map] {
-		result.InputBytes += input.Jobs[0].Tasks[traces.Map][i].LengthBytes
-	}
-	if w.calibration == nil {
+	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not this cluster's; give --calibration")
 	}
-	return writeResult(active, &result)
+	if limit := time.Duration(e.Timeout); limit > 0 && result.MakespanMs > limit.Milliseconds() {
+		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v", time.Duration(result.MakespanMs)*time.Millisecond, limit)
+	}
+	return result, nil
 }
+
+// check has no outputs to look at: virtual jobs write no records.
+func (t *simulatedTrial) check(context.Context) ([]string, error) { return []string{}, nil }
+
+func (t *simulatedTrial) clean() error { return nil }

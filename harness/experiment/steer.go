@@ -13,6 +13,7 @@ import (
 	"heddle/harness/lease"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
+	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
 )
@@ -139,7 +140,7 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 }
 
 // run runs one job of the trial with the settings that its placement needs.
-func (s *steering) run(ctx context.Context, runner *hibench.Runner, tag string) (hibench.Result, error) {
+func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (hibench.Result, error) {
 	if s == nil {
 		return runner.Run(ctx, tag)
 	}

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 const (
@@ -48,9 +50,27 @@ func Read(dir string, unverified bool) (*Finished, error) {
 // TracePath is where the trial's trace is.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// CheckTrace says whether a trace can be that of the trial, by the trace's
-// header and the jobs submitted in it.
-func (f *Finished) CheckTrace(r *Result, h traces.Header, submitted []traces.JobID) error {
+// Figures are what the trial's trace comes to. Of a trace that is damaged they
+// are of what comes before that, with a warning.
+func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
+	trace, err := tracefile.Open(f.TracePath(r))
+	if err != nil {
+		return nil, "", err
+	}
+	defer trace.Close()
+	m = measure.Of(trace.Header(), trace.All())
+	var damage *tracefile.DamageError
+	if err := trace.Err(); errors.As(err, &damage) {
+		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
+	} else if err != nil {
+		return nil, "", err
+	}
+	return m, warning, f.checkTrace(r, trace.Header(), m)
+}
+
+// checkTrace says whether a trace can be that of the trial, by its header and its
+// jobs.
+func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) error {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s is of another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
 	}
@@ -65,9 +85,9 @@ func (f *Finished) CheckTrace(r *Result, h traces.Header, submitted []traces.Job
 	for _, j := range r.Jobs {
 		known[j.ID] = true
 	}
-	for _, job := range submitted {
-		if !known[job] {
-			return foreign("its job %s is not in %s", job, resultFile)
+	for _, j := range m.JobList {
+		if !known[j.ID] {
+			return foreign("its job %s is not in %s", j.ID, resultFile)
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/steer"
+	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
 	"heddle/yarnclient"
@@ -32,19 +33,80 @@ const tagPrefix = "heddle"
 // dataRoot is the folder in HDFS that everything heddle writes there is below.
 const dataRoot = "/heddle"
 
-// trialRun is one trial under way.
+// outageLimit is how long a daemon may be away between two trials.
+const outageLimit = 5 * time.Minute
+
+// clusterWorld is where trials run on clusters.
+type clusterWorld struct {
+	options  *Options
+	clusters map[string]*clients.Clients // by name
+	sums     map[string]*hibench.Sums    // of the run's inputs on them
+	cache    *inputCache                 // what one trial leaves to the next
+}
+
+func (w *clusterWorld) name() string { return "" }
+
+func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
+	o := w.options
+	if err := o.supported(); err != nil {
+		return "", err
+	}
+	for _, name := range o.Experiment.Clusters() {
+		c, err := clients.To(o.config(name))
+		if err != nil {
+			return "", err
+		}
+		w.clusters[name], w.sums[name] = c, new(hibench.Sums)
+	}
+	for _, name := range o.Experiment.Clusters() {
+		version, err := w.clusters[name].Answers(ctx)
+		if err != nil {
+			return "", fmt.Errorf("start run: cluster %s: %w", o.config(name).Name, err)
+		}
+		if name == o.Experiment.Cluster {
+			hadoop = version
+		}
+	}
+	return hadoop, nil
+}
+
+// settle ends what runs that died have left on the clusters.
+func (w *clusterWorld) settle(ctx context.Context) (err error) {
+	for _, name := range w.options.Experiment.Clusters() {
+		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }))
+	}
+	return err
+}
+
+func (w *clusterWorld) close(ctx context.Context) error {
+	err := w.cache.remove(ctx, false)
+	for _, c := range w.clusters {
+		c.Close()
+	}
+	return err
+}
+
+func (w *clusterWorld) stage(t *trial) (stage, error) {
+	x := &trialRun{trial: t, world: w, cluster: w.clusters[t.plan.Model.Cluster], sums: w.sums[t.plan.Model.Cluster], cache: w.cache}
+	w.cache = nil
+	x.keepCache = t.next != nil && t.next.Workload.Label == t.plan.Workload.Label && t.next.Model.Cluster == t.plan.Model.Cluster
+	return x, nil
+}
+
+// trialRun is one trial under way on a cluster.
 type trialRun struct {
-	options *Options
+	*trial
+	world   *clusterWorld
 	cluster *clients.Clients
-	plan    config.Trial
-	results *runs.Run
-	folder  *runs.Active
-	sums    *hibench.Sums // of the run's inputs on this cluster
-	step    Step
+	sums    *hibench.Sums
 	// cache is what the trial before has left in the HDFS cache, then this
 	// trial's; nil is nothing. It stays for the next trial where keepCache says so.
 	cache     *inputCache
 	keepCache bool
+
+	runner   workload.Live
+	tags     []string // of its jobs
+	captured capture.Result
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -78,67 +140,66 @@ type JobResult struct {
 	CompletionMs int64 `json:"completionMs"`
 }
 
-// run prepares, runs, captures and checks the trial.
-func (t *trialRun) run(ctx context.Context) error {
-	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
-		defer cancel()
+func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
+	defer func() { // what is cached stays known, so that it is removed
+		if err != nil {
+			t.world.cache = t.cache
+		}
+	}()
+	if t.step.Number > 1 { // the cluster may be down for a while, as in a restart
+		if err := t.cluster.AwaitAnswers(ctx, outageLimit); err != nil {
+			return 0, err
+		}
 	}
-	runner, err := t.runner(ctx)
-	if err != nil {
-		return err
+	if t.runner, err = t.newRunner(ctx); err != nil {
+		return 0, err
 	}
-	tags := t.tags()
+	t.tags = t.newTags()
 	if err := removeStalePools(ctx, t.cluster.HDFS); err != nil {
-		return err
+		return 0, err
 	}
 	t.say("prepare", "input of "+t.plan.Workload.Label)
-	data, err := runner.Prepare(ctx, tags[0])
+	data, err := t.runner.Prepare(ctx, t.tags[0])
 	if err != nil {
-		return errors.Join(cause(ctx, err), t.killTagged(ctx, tags[0]+"-prep"))
+		return 0, errors.Join(err, t.killTagged(ctx, t.tags[0]+"-prep"))
 	}
 	if t.options.Experiment.ColdReads && len(t.cluster.Agents) > 0 {
 		t.say("drop", "page caches")
 		if err := t.cluster.DropCaches(ctx); err != nil {
-			return fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
+			return 0, fmt.Errorf("%w; allow it on the agents, or set coldReads: false", err)
 		}
 	}
-	if err := t.cacheInput(ctx, data.Path); err != nil {
-		return err
-	}
-	result, captured, err := t.measure(ctx, runner, tags)
+	return data.Bytes, t.cacheInput(ctx, data.Path)
+}
+
+func (t *trialRun) run(ctx context.Context) (Result, error) {
+	result, captured, err := t.measure(ctx, t.runner, t.tags)
+	t.captured = captured
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
 		t.cache = nil
 	}
-	if err != nil {
-		return errors.Join(err, clean(runner, tags))
-	}
-	result.InputBytes = data.Bytes
-	t.say("check", "output")
-	for _, tag := range tags {
-		check, err := runner.Check(ctx, tag, recordCounts(captured, tag))
+	t.world.cache = t.cache
+	return result, err
+}
+
+func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
+	for _, tag := range t.tags {
+		check, err := t.runner.Check(ctx, tag, recordCounts(t.captured, tag))
 		if err != nil {
-			return errors.Join(cause(ctx, err), t.killTagged(ctx, tag+"-check"), clean(runner, tags))
+			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
-		result.Checked = check.Compared
+		compared = check.Compared
 	}
-	if err := clean(runner, tags); err != nil {
-		return err
-	}
-	if err := t.dropLinks(); err != nil {
-		return err
-	}
-	return writeResult(t.folder, &result)
+	return compared, nil
 }
 
 // clean removes what the jobs have written.
-func clean(runner *hibench.Runner, tags []string) (err error) {
-	for _, tag := range tags {
-		err = errors.Join(err, runner.Clean(tag))
+func (t *trialRun) clean() (err error) {
+	for _, tag := range t.tags {
+		err = errors.Join(err, t.runner.Clean(tag))
 	}
-	return err
+	return errors.Join(err, t.dropLinks())
 }
 
 // cacheInput caches what the experiment says of the input, unless the trial
@@ -183,7 +244,7 @@ func (t *trialRun) dropLinks() error {
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner *hibench.Runner, tags []string) (Result, capture.Result, error) {
+func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, capture.Result, error) {
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
@@ -347,8 +408,8 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	return endApps(ctx, t.cluster.RM, apps)
 }
 
-// runner is the trial's workload.
-func (t *trialRun) runner(ctx context.Context) (*hibench.Runner, error) {
+// newRunner is the trial's workload.
+func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
 		return nil, err
@@ -362,16 +423,13 @@ func (t *trialRun) runner(ctx context.Context) (*hibench.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, w := t.cluster.Config, t.plan.Workload
+	c := t.cluster.Config
 	env := hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return hibench.New(env, hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Maps: w.Maps, Reduces: w.Reduces,
-		Settings: hibench.Settings(w.Settings),
-	})
+	return workload.Of(t.plan.Workload).On(env)
 }
 
 // writeResult keeps what a trial came to.
@@ -410,15 +468,9 @@ func (t *trialRun) versions(software map[string]string) error {
 	})
 }
 
-func (t *trialRun) say(doing, text string) {
-	step := t.step
-	step.Doing, step.Text = doing, text
-	t.options.Progress(step)
-}
-
-// tags are new ones, one for each job that the trial starts at once. YARN keeps
-// tags in lower case.
-func (t *trialRun) tags() []string {
+// newTags are one for each job that the trial starts at once. YARN keeps tags in
+// lower case.
+func (t *trialRun) newTags() []string {
 	name := ownName(tagPrefix)
 	tags := make([]string, max(t.plan.Workload.Jobs, 1))
 	for i := range tags {

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/harness/compare"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/stats"
 )
@@ -41,7 +42,7 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	if err != nil {
 		return x, err
 	}
-	var under [2][]*replay.Trace
+	var under [2][]*measure.Figures
 	for k, like := range []*replay.Trace{from[0].Trace, to[0].Trace} {
 		for _, t := range from {
 			again, err := predict(t.Trace, like, f.calibration, o)
@@ -67,7 +68,7 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 func completions(list []measured) []float64 {
 	var ms []float64
 	for _, x := range list {
-		ms = append(ms, x.CompletionMs())
+		ms = append(ms, x.figures.MeanCompletionMs)
 	}
 	return ms
 }

@@ -21,6 +21,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/sim"
 	"heddle/harness/stats"
@@ -117,11 +118,12 @@ type Counterfactual struct {
 	MeasuredP        compare.Number `json:"measuredP"`
 }
 
-// measured is a trial with its trace.
+// measured is a trial with its trace and what that comes to.
 type measured struct {
 	name, workload, model string
 	repeat                int
 	*replay.Trace
+	figures *measure.Figures
 }
 
 // Of compares the run in folder dir with replays.
@@ -196,11 +198,8 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
-		var submitted []traces.JobID
-		for _, j := range t.Jobs {
-			submitted = append(submitted, j.Job)
-		}
-		if err := run.CheckTrace(&x, t.Header, submitted); err != nil {
+		figures, _, err := run.Figures(&x) // of damage warns the trace itself
+		if err != nil {
 			return nil, err
 		}
 		t.Name = x.Trial
@@ -209,7 +208,7 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Trial, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
-		list = append(list, measured{x.Trial, x.Workload, x.Model, x.Repeat, t})
+		list = append(list, measured{x.Trial, x.Workload, x.Model, x.Repeat, t, figures})
 	}
 	return list, nil
 }
@@ -229,20 +228,25 @@ func group(list []measured) [][]measured {
 	return groups
 }
 
-// predict is the trace t under the model that like ran under, once for each seed.
-func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*replay.Trace, error) {
-	var list []*replay.Trace
+// predict is what the trace t comes to under the model that like ran under, once
+// for each seed.
+func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
+	var list []replay.Config
 	for seed := range o.Seeds {
-		x, err := replay.Simulate(&replay.Config{
+		list = append(list, replay.Config{
 			Trace: t, Model: replay.OwnModel(like), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
 			Calibration: c, Modelled: true, Interrupted: o.Interrupted,
 		})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, x)
 	}
-	return list, nil
+	outcomes, err := replay.Outcomes(list)
+	if err != nil {
+		return nil, err
+	}
+	var figures []*measure.Figures
+	for _, x := range outcomes {
+		figures = append(figures, x.Figures)
+	}
+	return figures, nil
 }
 
 // fit is a calibration and the trials that it rests on.
@@ -302,36 +306,46 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	if err != nil {
 		return Prediction{}, err
 	}
-	x := Prediction{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: t.CompletionMs(), PredictedMs: completion(again)}
+	was := m.figures
+	x := Prediction{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: was.MeanCompletionMs, PredictedMs: completion(again)}
 	x.ErrorPct = percent(x.PredictedMs, x.MeasuredMs)
-	x.MakespanErrorPct = percent(mean(again, (*replay.Trace).MakespanMs), t.MakespanMs())
-	x.MapDistancePct, x.MapKS = distance(t, again, traces.Map)
-	x.ReduceDistancePct, x.ReduceKS = distance(t, again, traces.Reduce)
-	was := t.Mix()
-	for l := range was {
-		is := mean(again, func(t *replay.Trace) float64 { return t.Mix()[l] })
-		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-was[l]))
+	x.MakespanErrorPct = percent(mean(again, func(f *measure.Figures) float64 { return f.MakespanMs }), was.MakespanMs)
+	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
+	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
+	for _, share := range shares {
+		is := mean(again, func(f *measure.Figures) float64 { return share(f.Locality) })
+		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-share(was.Locality)))
 	}
 	return x, nil
 }
 
+// shares of maps, 0 to 1, by where their block was.
+var shares = []func(measure.Locality) float64{
+	func(l measure.Locality) float64 { return float64(l.Cache) / float64(max(1, l.Known())) },
+	func(l measure.Locality) float64 { return float64(l.Node) / float64(max(1, l.Known())) },
+	func(l measure.Locality) float64 { return float64(l.Rack) / float64(max(1, l.Known())) },
+	func(l measure.Locality) float64 { return float64(l.Off) / float64(max(1, l.Known())) },
+}
+
 // distance is how far simulated durations are from measured ones.
-func distance(t *replay.Trace, again []*replay.Trace, kind traces.TaskKind) (pct, ks compare.Number) {
-	was := t.DurationsMs(kind)
+func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
+	was := of(measured).Ms()
 	var is []float64
 	for _, x := range again {
-		is = append(is, x.DurationsMs(kind)...)
+		is = append(is, of(x).Ms()...)
 	}
 	pct = compare.Number(100 * stats.Wasserstein(was, is) / stats.Mean(was).Value)
 	return pct, compare.Number(stats.KolmogorovSmirnov(was, is))
 }
 
-func completion(list []*replay.Trace) float64 { return mean(list, (*replay.Trace).CompletionMs) }
+func completion(list []*measure.Figures) float64 {
+	return mean(list, func(f *measure.Figures) float64 { return f.MeanCompletionMs })
+}
 
-func mean(list []*replay.Trace, of func(*replay.Trace) float64) float64 {
+func mean(list []*measure.Figures, of func(*measure.Figures) float64) float64 {
 	sum := 0.0
-	for _, t := range list {
-		sum += of(t)
+	for _, f := range list {
+		sum += of(f)
 	}
 	return sum / float64(len(list))
 }

@@ -59,6 +59,11 @@ const maxMisses = 10_000
 // branchOrder is that of the rules of late binding.
 var branchOrder = []string{"rerun", "node", "rack", "any"}
 
+// InOrder compares branches by when the ApplicationMaster tries them.
+func InOrder(a, b Branch) int {
+	return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
+}
+
 // decided takes in a decision.
 func (c *Collector) decided(e *traces.Decision) {
 	d := *e
@@ -100,9 +105,7 @@ func (d *Decisions) end(undecided map[int64]*traces.Decision) {
 	}
 	slices.SortFunc(d.Misses, func(a, b Miss) int { return cmp.Compare(a.Decision, b.Decision) })
 	d.Misses = d.Misses[:min(len(d.Misses), maxMisses)]
-	slices.SortFunc(d.Branches, func(a, b Branch) int {
-		return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
-	})
+	slices.SortFunc(d.Branches, InOrder)
 	d.P50Ms, d.P95Ms = d.latencies.PercentileMs(50), d.latencies.PercentileMs(95)
 }
 

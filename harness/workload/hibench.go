@@ -10,10 +10,14 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/replay"
+	"heddle/hibench"
 )
 
 // hiBench is wordcount, sort or terasort.
 type hiBench struct{ config.Workload }
+
+// On runs the jobs as HiBench does, with a checkout of it or without.
+func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
 
 // Twin is as many copies of the job as run at once, over the same input.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {

@@ -11,16 +11,35 @@
 package workload
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"heddle/harness/config"
+	"heddle/hibench"
 )
 
 // Workload is what one entry of an experiment's workloads stands for.
 type Workload interface {
+	// On is the workload on a cluster.
+	On(place hibench.Env) (Live, error)
 	// Twin is the workload in virtual time, with what cache says of its input
 	// cached. The error names a setting that simulations cannot honour.
 	Twin(cache config.Cache) (*Twin, error)
+}
+
+// Live is a workload on a cluster. All that it makes there is told by tags, which
+// also its YARN applications carry.
+type Live interface {
+	// Prepare makes the input, or finds that it is there. Its applications carry
+	// tag + "-prep".
+	Prepare(ctx context.Context, tag string) (hibench.Data, error)
+	// Run runs the workload once, with these settings besides its own.
+	Run(ctx context.Context, tag string, settings ...hibench.Setting) (hibench.Result, error)
+	// Check compares a run's output with the input, and with the counters of its
+	// applications. Its own applications carry tag + "-check".
+	Check(ctx context.Context, tag string, c *hibench.Counters) (hibench.Check, error)
+	// Clean removes a run's output.
+	Clean(tag string) error
 }
 
 // Of is the workload that w describes.

@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/runs"
+)
+
+// world is where an experiment's trials run: clusters, or virtual time.
+type world interface {
+	// name is the manifest's.
+	name() string
+	// open refuses what this world cannot honour. It returns the cluster's version
+	// of Hadoop, "" in virtual time.
+	open(ctx context.Context) (hadoop string, err error)
+	// settle makes ready for the first trial.
+	settle(ctx context.Context) error
+	// stage is where one trial runs.
+	stage(t *trial) (stage, error)
+	// close leaves the world as it was.
+	close(ctx context.Context) error
+}
+
+// stage is one trial in its world, in the order of its steps.
+type stage interface {
+	// prepare has the input ready, cached as the experiment says, and returns its
+	// length in bytes.
+	prepare(ctx context.Context) (inputBytes int64, err error)
+	// run has the workload's jobs run to their end and writes the trial's trace.
+	run(ctx context.Context) (Result, error)
+	// check holds the outputs against the input, and says what it compared.
+	check(ctx context.Context) ([]string, error)
+	// clean removes what the trial has made but for its folder.
+	clean() error
+}
+
+// trial is one trial of the plan under way, in any world.
+type trial struct {
+	options *Options
+	plan    config.Trial
+	next    *config.Trial // nil: this is the last
+	results *runs.Run
+	folder  *runs.Active
+	step    Step
+}
+
+// run carries out the trial and writes its result.
+func (t *trial) run(ctx context.Context, w world) error {
+	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v", limit))
+		defer cancel()
+	}
+	s, err := w.stage(t)
+	if err != nil {
+		return err
+	}
+	bytes, err := s.prepare(ctx)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	result, err := s.run(ctx)
+	if err == nil {
+		t.say("check", "output")
+		result.InputBytes = bytes
+		result.Checked, err = s.check(ctx)
+	}
+	if err = errors.Join(cause(ctx, err), s.clean()); err != nil {
+		return err
+	}
+	return writeResult(t.folder, &result)
+}
+
+func (t *trial) say(doing, text string) {
+	step := t.step
+	step.Doing, step.Text = doing, text
+	t.options.Progress(step)
+}
+
+// carryOut runs what is to be done of an experiment in world w.
+func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
+	if o.Progress == nil {
+		o.Progress = func(Step) {}
+	}
+	hadoop, err := w.open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, w.close(ctx))
+	}
+	run, err := open(o, w.name(), hadoop)
+	if err != nil {
+		return run, errors.Join(err, w.close(ctx))
+	}
+	defer run.Close()
+	if err = w.settle(ctx); err == nil {
+		err = runTrials(ctx, o, w, run)
+	}
+	err = errors.Join(err, w.close(ctx))
+	if werr := writeSummary(run); err == nil {
+		err = werr
+	}
+	if eerr := run.End(err); err == nil {
+		err = eerr
+	}
+	return run, err
+}
+
+// runTrials carries out trials one after the other. One that fails does not stop
+// the others.
+func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
+	plan := map[string]*config.Trial{}
+	for _, t := range o.Experiment.Trials() {
+		plan[t.Name] = &t
+	}
+	var failed []error
+	todo := run.Todo()
+	for i, name := range todo {
+		if plan[name] == nil {
+			return fmt.Errorf("run %s: trial %s is not in the experiment; was the file changed?", run.Dir, name)
+		}
+		active, err := run.Begin(name)
+		if err != nil {
+			return err
+		}
+		t := &trial{options: o, plan: *plan[name], results: run, folder: active, step: Step{Trial: name, Number: i + 1, Trials: len(todo)}}
+		if i+1 < len(todo) {
+			t.next = plan[todo[i+1]]
+		}
+		if err := t.run(ctx, w); err != nil {
+			err = fmt.Errorf("trial %s: %w", name, err)
+			if ferr := active.Failed(err); ferr != nil {
+				return errors.Join(err, ferr)
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("stopped in %w; take it up with: heddle run --resume %s", err, run.Dir)
+			}
+			if errors.Is(err, runs.ErrDiskFull) {
+				return err
+			}
+			failed = append(failed, err)
+			continue
+		}
+		if err := active.Done(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
