@@ -86,6 +86,7 @@ func (m *jobMaker) jobs() ([]sim.Job, error) {
 		} else {
 			m.record(j, &x)
 		}
+		m.recall(j, &x)
 		list = append(list, x)
 	}
 	if m.holds != nil {

@@ -143,7 +143,11 @@ func public(t *testing.T, list bool, c *Config) {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Model.Model, err)
 	}
-	if got := r.Attempts.Succeeded; got < int64(c.Trace.tasks()) {
+	if failed := c.Trace.failed(); r.Jobs[0].Failed {
+		if r.Attempts.Failed != failed {
+			t.Errorf("%s: %d attempts failed, as recorded %d", c.Model.Model, r.Attempts.Failed, failed)
+		}
+	} else if got := r.Attempts.Succeeded; got < int64(c.Trace.tasks()) {
 		t.Errorf("%s: %d attempts succeeded, of %d tasks", c.Model.Model, got, c.Trace.tasks())
 	}
 	limits := boundsOf(x, x.Source.(*sim.Jobs).List)
@@ -161,6 +165,18 @@ func public(t *testing.T, list bool, c *Config) {
 		t.Errorf("%s: a makespan of %.0f s, %.0f %% more than the %.0f s that arrivals and the longest jobs take, at %.0f %% of load",
 			c.Model.Model, float64(r.MakespanMs)/1000, 100*off, limits.leastMs/1000, 100*limits.load)
 	}
+}
+
+// failed counts attempts.
+func (t *Trace) failed() (n int64) {
+	for _, list := range t.mishaps.tasks {
+		for _, r := range list {
+			if r.outcome == traces.Failed {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // TestEraLocality replays traces that record where input was under the FIFO of

@@ -27,6 +27,7 @@ type Trace struct {
 	Warnings []string
 
 	attempts map[traces.Attempt]*Attempt
+	mishaps  mishaps
 }
 
 // Job is a job of a trace. Times are nanoseconds from the trace's start, 0 where
@@ -157,6 +158,7 @@ func (b *builder) warn(format string, args ...any) {
 
 // add takes in an event, of which it keeps nothing.
 func (b *builder) add(e traces.Event) error {
+	b.mishaps.add(e)
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {
