@@ -11,7 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/experiment"
 	"heddle/harness/replay"
+	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -46,6 +48,8 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule by which slow attempts get a copy (default: none but the recorded)"},
 			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: whether nodes keep what they read last instead of what was cached", Value: config.CacheStatic},
 			jsonFlag(),
+			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
+			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
 		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
@@ -114,6 +118,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if err != nil {
 		return err
 	}
+	if c.IsSet("run-name") && c.String("runs") == "" {
+		return withCode(exitUsage, errors.New("--run-name goes with --runs: without it nothing is kept"))
+	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
 	}
@@ -163,9 +170,18 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(c.App.Writer, outcomes)
+		err = printJSON(c.App.Writer, outcomes)
+	} else {
+		err = replay.WriteText(c.App.Writer, outcomes)
 	}
-	return replay.WriteText(c.App.Writer, outcomes)
+	if root := c.String("runs"); err == nil && root != "" {
+		var run *runs.Run
+		if run, err = experiment.KeepReplays(root, c.String("run-name"), os.Args, outcomes); err == nil {
+			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		}
+		err = runError(err)
+	}
+	return err
 }
 
 func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {

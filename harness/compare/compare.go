@@ -71,6 +71,9 @@ type Model struct {
 	Median Number `json:"median"`
 	// CI95 is of the median, null below 6 trials.
 	CI95 Interval `json:"ci95"`
+	// NoisePct is the noise floor of a measured time that stands beside simulated
+	// ones: the standard deviation of its trials over their mean. Else null.
+	NoisePct Number `json:"noisePct"`
 }
 
 // Pair is by how much b differs from a.
@@ -169,6 +172,8 @@ func newTable(m Metric, workload string, trials []trial) Table {
 	if lost := len(trials) - len(known); lost > 0 && len(known) > 0 {
 		w.add("unknown in %d of %d trials, which are left out", lost, len(trials))
 	}
+	isSimulated := func(t trial) bool { return t.simulated }
+	mixed := slices.ContainsFunc(known, isSimulated) && slices.ContainsFunc(known, func(t trial) bool { return !t.simulated })
 	models := modelsOf(known)
 	byModel := map[string][]trial{}
 	for _, k := range known {
@@ -177,7 +182,11 @@ func newTable(m Metric, workload string, trials []trial) Table {
 	for _, model := range models {
 		e := stats.Median(valuesOf(m, byModel[model]))
 		w.from(model, e.Warnings)
-		t.Models = append(t.Models, Model{Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi}})
+		x := Model{Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi}, NoisePct: Number(math.NaN())}
+		if mixed && m.Unit == "s" && !byModel[model][0].simulated {
+			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
+		}
+		t.Models = append(t.Models, x)
 	}
 	for i, a := range models {
 		for _, b := range models[i+1:] {
@@ -199,7 +208,7 @@ func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	pairedA, pairedB := pairsOf(as, bs)
 	p.Paired = len(pairedA) > 0
 	if !p.Paired {
-		w.add("%s: no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference", both)
+		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference"})
 	} else {
 		if lost := len(as) + len(bs) - 2*len(pairedA); lost > 0 {
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)

@@ -37,6 +37,7 @@ type made struct {
 	failed map[string]string
 	// steered has models other than yarn make decisions.
 	steered bool
+	world   string
 }
 
 // steady is a model's speed, with the noise of a lab: some of it common to a repeat.
@@ -64,7 +65,7 @@ func (m made) in(t *testing.T, dir string) string {
 			}
 		}
 	}
-	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan})
+	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan, World: m.world})
 	check(t, err)
 	defer run.Close()
 	check(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
@@ -191,6 +192,10 @@ var cases = map[string]struct {
 		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
 		{workloads: []string{"sort"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, seconds: steady(map[string]float64{"yarn": 1.25, "delay": 1.1, "acl": 1})},
 	}, options: Options{Metrics: []string{"makespan"}}},
+	"worlds": {runs: []made{
+		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
+		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.1, "acl": 1}), world: runs.WorldSimulated},
+	}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
 	"apart": {runs: []made{
 		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2})},
 		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1})},

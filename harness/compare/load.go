@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
@@ -19,8 +20,9 @@ type trial struct {
 	model   string
 	started time.Time
 	figures
+	simulated      bool
 	name, workload string
-	decisions      *measure.Decisions
+	decisions      *measure.Decisions // nil: nobody steered
 }
 
 // load reads the finished trials of run folders.
@@ -72,7 +74,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 					}
 				}
 			}
-			t.run, t.folder = i, filepath.Base(dir)
+			t.run, t.folder, t.simulated = i, filepath.Base(dir), m.World == runs.WorldSimulated
 			if o.Apart {
 				t.model = t.folder + "/" + t.model
 			}
@@ -140,7 +142,10 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	}
 	m, warning, err := run.Figures(r)
 	if err == nil {
-		t.figures, t.decisions = figuresOf(r, m), &m.Decisions
+		t.figures = figuresOf(r, m)
+		if m.Actuator != config.ActuatorNone { // else they are the cluster's own, simulated
+			t.decisions = &m.Decisions
+		}
 	}
 	return t, warning, err
 }
@@ -160,7 +165,7 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 		if !ok {
 			i = len(joined)
 			at[k] = i
-			joined, count = append(joined, trial{run: t.run, folder: t.folder, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
+			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
 		}
 		joined[i].add(t.figures)
 		count[i]++

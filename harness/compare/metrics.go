@@ -76,11 +76,15 @@ type figures struct {
 // figuresOf are a trial's: times of jobs as its result has them, the rest from
 // its trace.
 func figuresOf(r *experiment.Result, m *measure.Figures) figures {
-	l, maps, reduces := m.Locality, m.MapDurations(), m.ReduceDurations()
+	l, maps, reduces := m.Locality, m.Phase(measure.WholeMap), m.Phase(measure.WholeReduce)
 	f := figures{
-		makespanMs: float64(r.MakespanMs), jobs: float64(len(r.Jobs)),
+		makespanMs: float64(r.MakespanMs), jobs: float64(m.Jobs), completionMs: m.MeanCompletionMs * float64(m.Jobs),
 		placed: int64(l.Known()), cacheLocal: int64(l.Cache), nodeLocal: int64(l.Cache + l.Node),
-		maps: float64(maps.Count()), mapMs: maps.SumMs(), reduces: float64(reduces.Count()), reduceMs: reduces.SumMs(),
+		maps: float64(maps.Count), mapMs: maps.MeanMs * float64(maps.Count),
+		reduces: float64(reduces.Count), reduceMs: reduces.MeanMs * float64(reduces.Count),
+	}
+	if len(r.Jobs) > 0 {
+		f.jobs, f.completionMs = float64(len(r.Jobs)), 0
 	}
 	for _, j := range r.Jobs {
 		f.completionMs += float64(j.CompletionMs)

@@ -22,7 +22,7 @@ type Steering struct {
 	// differences between trials; null for one trial.
 	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
 	// P50Ms and P95Ms are from the decision to seeing its container, of honoured
-	// ones.
+	// ones; null where no trial has a trace.
 	P50Ms Number `json:"p50Ms"`
 	P95Ms Number `json:"p95Ms"`
 	// Branches say which map the ApplicationMaster bound, by the rule that was
@@ -71,7 +71,7 @@ func steering(trials []trial) []Steering {
 	for _, model := range modelsOf(trials) {
 		s := Steering{Model: model}
 		for _, t := range trials {
-			if t.model == model && t.decisions.Made > 0 {
+			if t.model == model && t.decisions != nil && t.decisions.Made > 0 {
 				s.add(t.name, t.decisions)
 				all.add(t.name, t.decisions)
 			}
@@ -107,7 +107,11 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 		if s.HonouredCI95Pct.Bounded() {
 			honoured += " " + s.HonouredCI95Pct.String()
 		}
-		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s ms\t%s ms\t", s.Model, s.Trials, s.Decisions, honoured, figure(float64(s.P50Ms)), figure(float64(s.P95Ms)))
+		p50, p95 := "-", "-"
+		if len(s.latencies) > 0 { // else the trials are a table's
+			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
+		}
+		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
 		for i, b := range s.Branches {
 			if i > 0 {
 				fmt.Fprint(tabs, ", ")

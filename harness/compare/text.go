@@ -58,13 +58,20 @@ func (t Table) writeText(w *bufio.Writer) {
 		return
 	}
 	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	noise := slices.ContainsFunc(t.Models, func(m Model) bool { return !math.IsNaN(float64(m.NoisePct)) })
 	fmt.Fprintf(tabs, "%s\t%s\t\tn", name, t.Metric)
+	if noise {
+		fmt.Fprint(tabs, "\tnoise floor")
+	}
 	for _, m := range t.Models[:len(t.Models)-1] {
 		fmt.Fprintf(tabs, "\tvs %s", m.Model)
 	}
 	fmt.Fprintln(tabs)
 	for i, m := range t.Models {
 		fmt.Fprintf(tabs, "  %s\t%s\t%s\t%d", m.Model, figure(float64(m.Median))+unitOf(t.Unit), m.CI95, m.Runs)
+		if noise {
+			fmt.Fprintf(tabs, "\t%s", percent(float64(m.NoisePct)))
+		}
 		for _, a := range t.Models[:i] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
 			fmt.Fprintf(tabs, "\t%s", p.text(t.Unit))
@@ -116,6 +123,14 @@ func figure(x float64) string {
 		return fmt.Sprintf("%.2f", x)
 	}
 	return fmt.Sprintf("%.3f", x)
+}
+
+// percent is "4.2%", or nothing where it is not known.
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%%", x)
 }
 
 func unitOf(unit string) string {

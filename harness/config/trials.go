@@ -15,6 +15,11 @@ type Trial struct {
 	Model    Model
 }
 
+// TrialName is the name of a workload's trial under a model; repeats count from 1.
+func TrialName(repeat int, workload, model string) string {
+	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
+}
+
 // SplitsOf is what ApplicationMasters are to see in a trial, as Experiment.Splits.
 func (e *Experiment) SplitsOf(t Trial) string {
 	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
@@ -41,7 +46,7 @@ func (e *Experiment) Trials() []Trial {
 		for w, workload := range e.Workloads {
 			for _, m := range e.modelOrder(r, w) {
 				trials = append(trials, Trial{
-					Name:   fmt.Sprintf("r%02d-%s-%s", r+1, workload.Label, e.Models[m].Label),
+					Name:   TrialName(r+1, workload.Label, e.Models[m].Label),
 					Repeat: r + 1, Workload: workload, Model: e.Models[m],
 				})
 			}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
@@ -50,9 +51,12 @@ func Read(dir string, unverified bool) (*Finished, error) {
 // TracePath is where the trial's trace is.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// Figures are what the trial's trace comes to. Of a trace that is damaged they
-// are of what comes before that, with a warning.
+// Figures are what the trial's trace comes to, or came to if it was not kept. Of a
+// trace that is damaged they are of what comes before that, with a warning.
 func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
+	if r.Figures != nil {
+		return r.Figures, "", nil
+	}
 	trace, err := tracefile.Open(f.TracePath(r))
 	if err != nil {
 		return nil, "", err
@@ -93,9 +97,12 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results are the results of a run's complete trials, in the plan's order. The
-// files are verified.
+// Results are the results of a run's complete trials, in the plan's order, or those
+// in its table. The files are verified.
 func Results(run *runs.Run) ([]Result, error) {
+	if hasTable(run) {
+		return readTable(run)
+	}
 	if err := run.Verify(resultFile); err != nil {
 		return nil, err
 	}
@@ -123,7 +130,7 @@ func (r *Result) check(name string) error {
 	if r.Trial != name {
 		return fmt.Errorf("trial: %q, but the folder is of trial %s", r.Trial, name)
 	}
-	if is := fmt.Sprintf("r%02d-%s-%s", r.Repeat, r.Workload, r.Model); is != name {
+	if is := config.TrialName(r.Repeat, r.Workload, r.Model); is != name {
 		return fmt.Errorf("repeat, workload and model: %d, %q and %q are those of trial %q", r.Repeat, r.Workload, r.Model, is)
 	}
 	if r.MakespanMs < 0 {

@@ -117,15 +117,17 @@ type Result struct {
 	Repeat   int    `json:"repeat"`
 	// InputBytes is the length of the input's files.
 	InputBytes int64       `json:"inputBytes"`
-	Jobs       []JobResult `json:"jobs"`
+	Jobs       []JobResult `json:"jobs,omitempty"`
 	// MakespanMs is from the first submission to the last end.
 	MakespanMs int64 `json:"makespanMs"`
+	// Figures are the trial's where its trace is not kept.
+	Figures *measure.Figures `json:"figures,omitempty"`
 	// Cache is set where a part of the input was cached.
 	Cache *CacheResult `json:"cache,omitempty"`
 	// Plan is set where the model planned the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
 	// Checked says what of the outputs was compared, in words.
-	Checked []string `json:"checked"`
+	Checked []string `json:"checked,omitempty"`
 	// Reports are HiBench's own lines, where it ran the jobs.
 	Reports  []string `json:"hibenchReports,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -184,6 +186,7 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 }
 
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
+	t.say("check", "output")
 	for _, tag := range t.tags {
 		check, err := t.runner.Check(ctx, tag, recordCounts(t.captured, tag))
 		if err != nil {

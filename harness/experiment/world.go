@@ -65,7 +65,6 @@ func (t *trial) run(ctx context.Context, w world) error {
 	}
 	result, err := s.run(ctx)
 	if err == nil {
-		t.say("check", "output")
 		result.InputBytes = bytes
 		result.Checked, err = s.check(ctx)
 	}

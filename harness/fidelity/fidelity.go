@@ -194,6 +194,9 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
 	for _, x := range run.Results {
+		if x.Figures != nil {
+			return nil, fmt.Errorf("%w: %s keeps no traces, only figures; there is nothing to replay", ErrNothing, run.Dir)
+		}
 		t, err := replay.Load(run.TracePath(&x))
 		if err != nil {
 			return nil, err

@@ -67,14 +67,14 @@ const (
 )
 
 var phaseNames = [phaseCount]string{
-	"map: wait for container", "map: read and map", "map: merge", "map: whole attempt",
-	"reduce: wait for container", "reduce: shuffle", "reduce: sort", "reduce: reduce and write", "reduce: whole attempt",
+	"map: wait for container", "map: read and map", "map: merge", WholeMap,
+	"reduce: wait for container", "reduce: shuffle", "reduce: sort", "reduce: reduce and write", WholeReduce,
 }
 
 // New is a Collector for a run with header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
-		figures: Figures{Format: h.Format, Origin: h.Origin, Model: h.Model, Synthetic: h.Synthetic, Mended: h.Mended},
+		figures: Figures{Format: h.Format, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
 		jobs:    map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
 		digest: traces.NewTraceDigest(), sizesKnown: true,
 	}
@@ -307,7 +307,7 @@ func (c *Collector) Figures() *Figures {
 	}
 	for i := range c.phases {
 		if d := &c.phases[i]; d.Count() > 0 {
-			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
+			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.MeanMs(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
 		}
 	}
 	f.maps, f.reduces, f.reduceRests = &c.phases[phaseMap], &c.phases[phaseReduce], &c.reduceMs

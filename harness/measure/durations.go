@@ -48,15 +48,12 @@ func (d *Durations) Count() int { return d.count }
 // Exact says whether percentiles are exact.
 func (d *Durations) Exact() bool { return d.buckets == nil }
 
-// SumMs is the sum in milliseconds.
-func (d *Durations) SumMs() float64 { return d.sumNs / 1e6 }
-
 // MeanMs is the mean in milliseconds, 0 of an empty sample.
 func (d *Durations) MeanMs() float64 {
 	if d.count == 0 {
 		return 0
 	}
-	return d.SumMs() / float64(d.count)
+	return d.sumNs / 1e6 / float64(d.count)
 }
 
 // PercentileMs is the least duration, in milliseconds, that percent of all do

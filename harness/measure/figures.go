@@ -11,6 +11,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 
 	"heddle/traces"
 )
@@ -40,6 +41,7 @@ type Figures struct {
 
 	Origin     traces.Origin `json:"origin"`
 	Model      string        `json:"model"`
+	Actuator   string        `json:"actuator,omitempty"`
 	Plan       *Plan         `json:"plan,omitempty"` // nil where splits were not planned
 	Events     int64         `json:"events"`
 	DurationMs float64       `json:"durationMs"` // first to last event
@@ -51,9 +53,9 @@ type Figures struct {
 	// attempts of tasks held, from the first submission to the last end; -1 where
 	// the trace does not tell the sizes.
 	UtilisationPct float64 `json:"utilisationPct"`
-	JobList        []*Job  `json:"jobList"` // by submission
+	JobList        []*Job  `json:"jobList,omitempty"` // by submission
 	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes"` // by name
+	Nodes          []*Node `json:"nodes,omitempty"` // by name
 
 	maps, reduces, reduceRests *Durations
 }
@@ -140,10 +142,33 @@ type Job struct {
 	live                       *liveJob            // nil: nothing of it runs or waits
 }
 
+// Names of the phases that are whole attempts.
+const (
+	WholeMap    = "map: whole attempt"
+	WholeReduce = "reduce: whole attempt"
+)
+
+// Phase is the phase of that name, with a count of 0 where there is none.
+func (f *Figures) Phase(name string) Phase {
+	i := slices.IndexFunc(f.Phases, func(p Phase) bool { return p.Name == name })
+	if i < 0 {
+		return Phase{Name: name}
+	}
+	return f.Phases[i]
+}
+
+// Summary is the figures without what there is of each job, node and miss.
+func (f *Figures) Summary() *Figures {
+	s := *f
+	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
+	return &s
+}
+
 // Phase is how long a part of a task took, over attempts that succeeded.
 type Phase struct {
 	Name     string  `json:"name"`
 	Count    int     `json:"count"`
+	MeanMs   float64 `json:"meanMs"`
 	MedianMs float64 `json:"medianMs"`
 	P95Ms    float64 `json:"p95Ms"`
 	// Approximate is set where the attempts were too many to be kept one by one:

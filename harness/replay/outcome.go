@@ -18,11 +18,10 @@ import (
 type Outcome struct {
 	*measure.Figures
 	// Trace is the name of what was replayed.
-	Trace    string            `json:"trace"`
-	Seed     uint64            `json:"seed"`
-	Params   map[string]string `json:"params,omitempty"`
-	Actuator string            `json:"actuator"`
-	Splits   string            `json:"splits"`
+	Trace  string            `json:"trace"`
+	Seed   uint64            `json:"seed"`
+	Params map[string]string `json:"params,omitempty"`
+	Splits string            `json:"splits"`
 	// Durations are "recorded" or "modelled".
 	Durations string `json:"durations"`
 	// Warnings say what of it is not to be believed.
@@ -57,7 +56,7 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	var r *sim.Result
 	o := &Outcome{
-		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Actuator: h.Actuator, Splits: h.Splits, Durations: "recorded", Header: h,
+		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h,
 	}
 	if c.Modelled {
 		o.Durations = "modelled"

@@ -50,8 +50,9 @@ type Disk struct {
 
 // Trace is the workload as a trace for replays with modelled durations: it is
 // submitted at once, at time 0, and no task has run yet. Blocks are placed on the
-// workers of h by the rules of the NameNode, each file written by a worker that
-// the seed draws. h tells the cluster.
+// workers of h by the rules of the NameNode. The files' writers are spread evenly over
+// the workers, as YARN spreads maps without input; the seed draws their order. h
+// tells the cluster.
 func (t *Twin) Trace(h traces.Header, d Disk, seed uint64) (*replay.Trace, error) {
 	h.Synthetic = append(slices.Clone(h.Synthetic), "input")
 	splits, err := t.lay(&h, d, seed)
@@ -109,11 +110,12 @@ func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
 	topology, sizes := topologyOf(workers)
 	room := place.NewCache(sizes)
 	key := draw.Stream(seed, "input")
+	writers := shuffled(key.At(uint64(len(t.Files))), len(workers))
 	var splits []split
 	for i, f := range t.Files {
 		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
 		file := key.At(uint64(i))
-		writer := state.NodeID(file.Below(len(workers)))
+		writer := writers[i%len(writers)]
 		var replicas, cached state.Hosts
 		topology.File(&replicas, file.At(0), blocks, writer, d.Replication)
 		if f.Cached {
@@ -139,6 +141,16 @@ func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
 		}
 	}
 	return splits, nil
+}
+
+// shuffled are n nodes in an order that the key draws.
+func shuffled(key draw.Key, n int) []state.NodeID {
+	order := make([]state.NodeID, n)
+	for i := range order {
+		j := key.At(uint64(i)).Below(i + 1)
+		order[i], order[j] = order[j], state.NodeID(i)
+	}
+	return order
 }
 
 // of are the nodes of block b.
