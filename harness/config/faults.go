@@ -161,9 +161,10 @@ func (c *FaultCommands) problems(p *problems) {
 	}
 }
 
-// For is the command that does what f.What says to a node, nil: there is none.
+// For is the command that does what a fault says to a node. Nil: there is none,
+// or the name is none that may stand in a command.
 func (c *FaultCommands) For(what string, node traces.Node, speed float64) []string {
-	if c == nil {
+	if c == nil || !hostName.MatchString(string(node)) {
 		return nil
 	}
 	var command []string
