@@ -67,11 +67,12 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost says whether an attempt ended since its node was lost.
+// lost says whether an attempt ended since its node was lost; its master may have
+// heard of that first.
 func (m *mishaps) lost(r *life) bool {
-	const told = traces.Time(10 * time.Second) // to the ApplicationMaster
+	const early = traces.Time(10 * time.Second)
 	return slices.ContainsFunc(m.outages, func(o outage) bool {
-		return !o.over && o.node == r.node && r.start < o.t && max(r.end-o.t, o.t-r.end) < told
+		return !o.over && o.node == r.node && r.start < o.t && r.end > o.t-early
 	})
 }
 

@@ -32,6 +32,7 @@ type attempt struct {
 	waits   bool // for maps
 	rerun   bool
 	told    bool // the trace has its start
+	dead    bool // its node was lost, whether or not that has been noticed
 }
 
 // maxFlows is how many flows an attempt has at a time.
@@ -64,6 +65,7 @@ const (
 	evFail
 	evKill
 	evCopy
+	evRelease
 )
 
 // tag is an event's kind with the generation of the job or attempt it is for.
@@ -110,6 +112,8 @@ func (s *Sim) handle(t, id uint32) {
 		s.fault(&s.Faults[id])
 	case evExpire:
 		s.expire(state.NodeID(id), gen)
+	case evRelease:
+		s.release(state.NodeID(id), gen)
 	default:
 		if s.jobs[id].gen<<4>>4 != gen {
 			return
@@ -169,6 +173,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	}
 	x := &s.nodes[n]
 	if x.lost {
+		a.dead = true
 		return id // nobody has noticed
 	}
 	w := s.workOf(j, k, t)
