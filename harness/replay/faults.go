@@ -67,13 +67,16 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost says whether an attempt ended since its node was lost; its master may have
-// heard of that first.
-func (m *mishaps) lost(r *life) bool {
+// lost is when the loss of a node was noticed since which an attempt ended, 0: it
+// ended otherwise. Its master may have heard of that first.
+func (m *mishaps) lost(r *life) traces.Time {
 	const early = traces.Time(10 * time.Second)
-	return slices.ContainsFunc(m.outages, func(o outage) bool {
-		return !o.over && o.node == r.node && r.start < o.t && r.end > o.t-early
-	})
+	for _, o := range m.outages {
+		if !o.over && o.node == r.node && r.start < o.t && r.end > o.t-early && r.outcome == traces.Killed {
+			return o.t
+		}
+	}
+	return 0
 }
 
 // recall adds to a job what became of its attempts, where they take as long as
@@ -122,10 +125,10 @@ const mostFailures = 3
 // pasts are of the attempts at one task, in order of their start, which are
 // numbered so: an ApplicationMaster numbers those of its second life otherwise.
 //
-// Left out is what happens again by itself: attempts on lost nodes, and reduces
-// whose room maps needed. Of two attempts at the same time, that which lost is
-// taken to need no more than it had, and so is one that its job's failure ended:
-// more is not known.
+// Left out is what happens again by itself: that attempts end on lost nodes, and
+// reduces whose room maps needed. Of two attempts at the same time, that which lost
+// is taken to need no more than it had, and so is one that its node's loss or its
+// job's failure ended: more is not known.
 func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
@@ -137,17 +140,20 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 		if next := i + 1; next < len(list) && list[next].start < r.end && (i == 0 || list[i-1].end <= r.start) {
 			p.CopyMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
 		}
+		noticed := m.lost(r)
 		switch {
+		case noticed > 0 && !fromLastMap:
+			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
 			if failures++; succeeded && failures > mostFailures {
 				p.Outcome = traces.Killed // a cluster that allows more
 			}
-		case raced || r.outcome == traces.Killed && !succeeded && !m.lost(r):
+		case raced || r.outcome == traces.Killed && !succeeded:
 			p.Outcome = traces.Succeeded
 			if fromLastMap {
 				p.Ms = wholeMs(float64(r.end-lastMap) / 1e6)
 			}
-		case r.outcome != traces.Killed || m.lost(r) || fromLastMap && r.end < lastMap:
+		case r.outcome != traces.Killed || noticed > 0 || fromLastMap && r.end < lastMap:
 			continue
 		}
 		pasts = append(pasts, p)

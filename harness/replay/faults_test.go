@@ -37,7 +37,7 @@ func TestPasts(t *testing.T) {
 			name: "the copy lost", list: []life{at(10, 29, killed), at(0, 28, ok)},
 			want: []sim.Past{{Outcome: ok, Ms: 28000, CopyMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
 		},
-		{name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)}, want: []sim.Past{{Number: 1, Outcome: ok, Ms: 8000}}},
+		{name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)}, want: []sim.Past{{Outcome: ok, Ms: 20000}, {Number: 1, Outcome: ok, Ms: 8000}}},
 		{name: "killed", list: []life{at(0, 7, killed), at(8, 9, ok)}, want: []sim.Past{{Outcome: killed, Ms: 7000}, {Number: 1, Outcome: ok, Ms: 1000}}},
 		{
 			name: "a reduce made way for maps", list: []life{at(0, 7, killed), at(8, 30, ok)}, fromLast: true, lastMapAt: 20,
