@@ -66,6 +66,9 @@ func (l *Faults) Set(text string) error {
 		case "rack":
 			f.Rack = value
 		case "what":
+			if f.What != "" {
+				err = fmt.Errorf("want one of what happens, %s is said already", f.What)
+			}
 			f.What = value
 		case "speed":
 			f.Speed, err = strconv.ParseFloat(value, 64)
@@ -77,6 +80,9 @@ func (l *Faults) Set(text string) error {
 		if err != nil {
 			return fmt.Errorf("%q: %w", part, err)
 		}
+	}
+	if f.What == "" {
+		return fmt.Errorf("want what happens, too: %s, %s, %s or %s", FaultDown, FaultUp, FaultSlow, FaultFailAttempts)
 	}
 	var p problems
 	if (Faults{f}).problems(&p); len(p) > 0 {
