@@ -97,29 +97,6 @@ func TestMedianOrderStatistics(t *testing.T) {
 	}
 }
 
-// TestBCa: DiCiccio and Efron 1996, table 1, and Efron and Tibshirani 1993,
-// table 14.2, for the variance of the spatial test data at the level 90 %.
-func TestBCa(t *testing.T) {
-	variance := func(xs []float64) float64 {
-		_, v := moments(xs)
-		return v * float64(len(xs)-1) / float64(len(xs))
-	}
-	none := func([]float64, float64) (float64, float64) { return 0, 0 }
-	e := bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, none)
-	near(t, "variance", e.Value, 171.5, 0.05)
-	near(t, "percentile, lower", e.Lo, 100.8, 3)
-	near(t, "percentile, upper", e.Hi, 233.9, 3)
-	var bias, acceleration float64
-	e = bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, func(drawn []float64, value float64) (float64, float64) {
-		bias, acceleration = correction(spatial, variance, drawn, value)
-		return bias, acceleration
-	})
-	near(t, "bias correction", bias, 0.146, 0.03)
-	near(t, "acceleration", acceleration, 0.061, 0.001)
-	near(t, "BCa, lower", e.Lo, 115.8, 4)
-	near(t, "BCa, upper", e.Hi, 259.6, 6)
-}
-
 // TestHolm: the example of the method's article in Wikipedia, and what R's
 // p.adjust gives for the second.
 func TestHolm(t *testing.T) {
@@ -208,13 +185,11 @@ func TestDrift(t *testing.T) {
 
 // TestTooLittle: nothing panics, and whatever has no bound says why.
 func TestTooLittle(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
-	first := func(xs []float64) float64 { return xs[0] }
 	bad := [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {1}, {1, 2, 3}}
 	for _, xs := range bad {
 		finite := !slices.ContainsFunc(xs, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 		for name, e := range map[string]Estimate{
-			"median": Median(xs), "mean": Mean(xs), "percentile": Percentile(xs, first, random), "BCa": BCa(xs, first, random),
+			"median": Median(xs), "mean": Mean(xs),
 			"difference": PairedDifference(xs, xs).Estimate, "ratio": PairedRatio(xs, xs).Estimate,
 			"unpaired": Difference(xs, xs).Estimate, "unpaired ratio": Ratio(xs, xs).Estimate,
 			"unequal": PairedDifference(xs, []float64{1, 2}).Estimate,
