@@ -114,3 +114,70 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes are kept of a job that is over", bytes)
 	}
 }
+
+// TestLaterStart holds what is measured over the trace's time against sums done by
+// hand, in a trace that begins a while after its time 0.
+func TestLaterStart(t *testing.T) {
+	const at = 100 * second
+	sample := func(t traces.Time, user, system float64) traces.Event {
+		return &traces.NodeSample{T: t, Node: "a", CPUUser: user, CPUSystem: system}
+	}
+	events := append(run("job_1_0001", at), sample(at, 1, 0.5), sample(at+second, 2, 0.5), sample(at+2*second, -1, 1), sample(at+3*second, 1, -1), sample(at+4*second, 0, 0))
+	traces.Sort(events)
+	f := measure.Of(twoNodes, slices.Values(events))
+	for _, x := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"duration, ms", f.DurationMs, 8_000},
+		{"makespan, ms", f.MakespanMs, 8_000},
+		{"running on a", f.Nodes[0].MeanRunning, 0.5},
+		{"cores busy on a, of the three samples that tell", f.Nodes[0].CPUCores, 4.0 / 3},
+		{"cores busy on b, without samples", f.Nodes[1].CPUCores, -1},
+		{"utilisation, %", f.UtilisationPct, 100 * 10.0 / 64},
+		{"wait of the map, ms", f.Phase("map: wait for container").MeanMs, 1_000},
+		{"wait of the reduce, ms", f.Phase("reduce: wait for container").MeanMs, 4_000},
+		{"whole map, ms", f.Phase(measure.WholeMap).MedianMs, 4_000},
+		{"attempts of a phase that no trace has", float64(f.Phase("sleep").Count), 0},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: %v, want %v", x.what, x.got, x.want)
+		}
+	}
+	if f := measure.Of(traces.Header{}, slices.Values(events)); f.UtilisationPct != -1 {
+		t.Errorf("utilisation of workers that no header tells: %v, want -1", f.UtilisationPct)
+	}
+}
+
+// TestLevels counts each map where its block was, and each attempt by its split.
+func TestLevels(t *testing.T) {
+	var events []traces.Event
+	levels := []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelRack, traces.LevelOff, traces.LevelUnknown}
+	for i, level := range levels {
+		for n := range i + 1 {
+			a := traces.Attempt{Task: traces.Task{Job: "job_1_1", Index: int32(10*i + n)}}
+			events = append(events, &traces.AttemptStarted{Attempt: a, Node: "a", ReplicaLocality: level, SplitLocality: levels[max(i, 1)]},
+				&traces.AttemptFinished{T: second, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+		}
+	}
+	traces.Sort(events)
+	f := measure.Of(twoNodes, slices.Values(events))
+	if want := (measure.Locality{Cache: 1, Node: 2, Rack: 3, Off: 4, Unknown: 5}); f.Locality != want {
+		t.Errorf("%+v, want %+v", f.Locality, want)
+	}
+	if want := (measure.SplitLocality{Node: 3, Rack: 3, Off: 4, Unknown: 5}); f.SplitLocality != want {
+		t.Errorf("%+v, want %+v", f.SplitLocality, want)
+	}
+	if f.Locality.Known() != 10 {
+		t.Errorf("%d maps are known, want 10", f.Locality.Known())
+	}
+}
+
+// TestSummary keeps the figures of the whole, and no list.
+func TestSummary(t *testing.T) {
+	f := measure.Of(twoNodes, slices.Values(run("job_1_0001", 0)))
+	s := f.Summary()
+	if s.Jobs != 1 || s.MakespanMs != 8_000 || s.JobList != nil || s.Nodes != nil || len(f.JobList) != 1 || len(f.Nodes) != 3 {
+		t.Errorf("%+v of %+v", s, f)
+	}
+}

@@ -74,10 +74,12 @@ func TestDecisions(t *testing.T) {
 		&traces.Actuation{Decision: 1, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: bound},
 		&traces.Actuation{Decision: 2, AskedAt: 2e6, GrantedAt: 10e6, Outcome: "honoured", Bound: bound},
 		&traces.Actuation{Decision: 3, AskedAt: 1e6, Outcome: "none", Cause: "no container came"},
+		&traces.Decision{T: 3e6, ID: 4, Job: "j", BindIndex: 0, BindBranch: "rack"},
+		&traces.Actuation{Decision: 4, GrantedAt: 8e6, Outcome: "honoured", Bound: traces.Attempt{Task: traces.Task{Job: "j"}}},
 	}))
 	want := measure.Decisions{
-		Made: 3, Honoured: 2, BindPredicted: 1, P50Ms: 2, P95Ms: 9,
-		Branches: []measure.Branch{{Branch: "node", Maps: 2, Predicted: 1}},
+		Made: 4, Honoured: 3, BindPredicted: 2, P50Ms: 5, P95Ms: 9,
+		Branches: []measure.Branch{{Branch: "node", Maps: 2, Predicted: 1}, {Branch: "rack", Maps: 1, Predicted: 1}},
 		Misses: []measure.Miss{
 			{Decision: 2, Job: "j", Outcome: "bound otherwise", Cause: "map 4, not 5 (node)"},
 			{Decision: 3, Job: "j", Outcome: "none", Cause: "no container came"},
