@@ -10,7 +10,6 @@
 package sched
 
 import (
-
 	"heddle/harness/state"
 )
 
