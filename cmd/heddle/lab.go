@@ -21,6 +21,12 @@ import (
 var labNameFlag = &cli.StringFlag{Name: "name", Value: "lab", Usage: "which lab; several can run side by side"}
 
 func labCommand() *cli.Command {
+	subcommands := []*cli.Command{
+		labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
+	}
+	for _, c := range subcommands {
+		c.Before = needLinux
+	}
 	return &cli.Command{
 		Name:  "lab",
 		Usage: "a real Hadoop cluster on this machine",
@@ -31,11 +37,11 @@ limited disks. Needs Linux and root. For example:
    eval "$(heddle lab env)"; hadoop fs -ls /
    heddle lab set --node r1n1 --cpus 0.4
    heddle lab down`,
-		Subcommands: []*cli.Command{
-			labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
-		},
+		Subcommands: subcommands,
 	}
 }
+
+func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
 // labFlags are the flags that say what a lab looks like.
 func labFlags(c *lab.Config) []cli.Flag {

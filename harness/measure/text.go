@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"heddle/harness/internal/units"
 )
 
 // maxJobsShown bounds the table of jobs.
@@ -127,14 +129,4 @@ func duration(ms float64) string {
 	return d.Round(time.Second).String()
 }
 
-func size(n int64) string {
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.bytes {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.bytes), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
+func size(n int64) string { return units.Size(n).Rounded() }

@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"heddle/harness/require"
 	"heddle/harness/state"
 	"heddle/yarnclient"
 )
 
-// idleLabel parks nodes: no queue has it, no job asks for it.
-const idleLabel = "idle"
+// idleLabel parks nodes.
+const idleLabel = require.Parking
 
 // setup is what holds for the whole of a steering.
 type setup struct {
@@ -30,11 +30,9 @@ type setup struct {
 	keep          []string // workers that are not moved
 }
 
-const capacity = "yarn.scheduler.capacity."
-
 // noLocalityDelay has YARN take a node that was opened for a job at once, also
 // for a map that is not local there.
-var noLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{capacity + "node-locality-delay": "-1"}}
+var noLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
 // look asks what the cluster is set up for.
 func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
@@ -69,7 +67,7 @@ func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
 		}
 		return otherwise
 	}
-	s.amLabel = property("yarn.resourcemanager.node-labels.am.default-node-label-expression", "")
+	s.amLabel = property(require.Of("amLabel")[0].Property, "")
 	s.beat = time.Duration(number("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)) * time.Millisecond
 	s.smallest = state.Resource{MemoryMB: int32(number("yarn.scheduler.minimum-allocation-mb", 1024)), VCores: 1}
 	if err != nil {
@@ -80,55 +78,36 @@ func look(ctx context.Context, rm *yarnclient.RM) (setup, error) {
 	}
 	// With the store that reads the file only, settings are neither told nor changed.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
-		s.countCores = strings.HasSuffix(conf[capacity+"resource-calculator"], "DominantResourceCalculator")
+		s.countCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
 		// One that is not set, Hadoop cannot unset again; 40 chances are let pass
 		// then, which with asynchronous scheduling takes less than a second.
-		delay, perr := strconv.Atoi(conf[capacity+"node-locality-delay"])
+		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.localityDelay = perr == nil && delay > 0
 	}
 	return s, nil
 }
 
-var (
-	triple  = regexp.MustCompile(`^([amr])([0-9]{2})$`)
-	forWork = regexp.MustCompile(`^[mr][0-9]{2}$`)
-)
-
 // triplesOf are the numbers that have all three labels, if nodes can be parked.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
-	roles := map[string]int{}
-	idle := false
-	for _, l := range labels {
-		m := triple.FindStringSubmatch(l.Name)
-		switch {
-		case !l.Exclusive:
-		case m != nil:
-			roles[m[2]]++
-		case l.Name == idleLabel:
-			idle = true
-		}
+	exclusive := require.Exclusive(labels)
+	if !slices.Contains(exclusive, require.Parking) {
+		return nil
 	}
-	var numbers []string
-	for number, n := range roles {
-		if n == 3 && idle {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers
+	return require.Whole(exclusive)
 }
 
 // queueWith is the name of the first leaf queue that may use all of a triple's
 // labels, and the triples of which it may.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
-		whole := map[string]int{}
+		var whole []string
 		for _, p := range q.Partitions {
-			if m := triple.FindStringSubmatch(p.Partition); m != nil && p.CapacityPct == 100 {
-				whole[m[2]]++
+			if p.CapacityPct == 100 {
+				whole = append(whole, p.Partition)
 			}
 		}
-		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return whole[number] < 3 })
+		whole = require.Whole(whole)
+		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return !slices.Contains(whole, number) })
 		if q.Leaf && len(its) > 0 {
 			return q.Name, its
 		}
@@ -139,7 +118,7 @@ func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []
 // worker says whether a node is ours to move.
 func (s *setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
-	return n.State == "RUNNING" && !slices.Contains(s.keep, n.Host) && (label == "" || label == idleLabel || forWork.MatchString(label))
+	return n.State == "RUNNING" && !slices.Contains(s.keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')
 }
 
 // Submission is the right to submit jobs that are steered: its labels are no
