@@ -120,7 +120,8 @@ type faultRun struct {
 	changed map[undo]int64 // see bringBack
 	log     *os.File
 	stop    func()
-	ended   chan error
+	ended   chan struct{} // closed when nothing more happens
+	failed  error         // then
 }
 
 // undo is a node that is to be brought back, what is config.FaultUp, or made as
@@ -141,7 +142,7 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	}
 	r := &faultRun{
 		cluster: t.cluster, session: session, faults: slices.Clone(e.Faults), note: path.Join(faultsRoot, ownName(faultsPrefix)),
-		changed: map[undo]int64{}, ended: make(chan error, 1),
+		changed: map[undo]int64{}, ended: make(chan struct{}),
 	}
 	slices.SortStableFunc(r.faults, func(a, b config.Fault) int { return cmp.Compare(a.At, b.At) })
 	var err error
@@ -162,12 +163,10 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	running, stop := context.WithCancelCause(ctx)
 	r.stop = func() { stop(nil) }
 	go func() {
-		err := r.happen(running)
-		if err != nil {
-			err = fmt.Errorf("faults: %w", err)
-			stop(err)
+		defer close(r.ended)
+		if r.failed = r.happen(running); r.failed != nil {
+			stop(errors.New("a fault could not be carried out"))
 		}
-		r.ended <- err
 	}()
 	return running, r, nil
 }
@@ -260,11 +259,14 @@ func (r *faultRun) end(ctx context.Context) error {
 	}
 	defer func() { r.log.Close(); r.log = nil }()
 	r.stop()
-	<-r.ended // its error is why the jobs were stopped
-	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return err // the note stays
+	<-r.ended
+	if r.failed != nil {
+		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
-	return removeNote(r.cluster, r.note)
+	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
+		return errors.Join(r.failed, err) // the note stays
+	}
+	return errors.Join(r.failed, removeNote(r.cluster, r.note))
 }
 
 func removeNote(c *clients.Clients, note string) error {

@@ -19,11 +19,6 @@ var estimators = map[string]func(a, b []float64) Estimate{
 
 var ratios = map[string]func(a, b []float64) Comparison{"paired ratio": PairedRatio, "ratio": Ratio}
 
-func mean(xs []float64) float64 {
-	m, _ := moments(xs)
-	return m
-}
-
 func same(x, y float64) bool {
 	return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*(1+math.Abs(x)+math.Abs(y))
 }

@@ -20,11 +20,6 @@ var (
 	early  = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
 	before = []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after  = []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
-	// Efron and Tibshirani 1993, table 14.1: spatial test, A.
-	spatial = []float64{
-		48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6,
-		0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41,
-	}
 )
 
 func near(t *testing.T, what string, got, want, within float64) {
