@@ -28,7 +28,7 @@ func runCommand() *cli.Command {
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Every workload of the experiment runs under every model, repeated. Results go to
 a run folder, whose path is printed. A run that was interrupted is taken up with
---resume. For example:
+--resume: its trial is run anew, and what there was of it is kept aside. For example:
 
    heddle lab up
    heddle run first.yaml

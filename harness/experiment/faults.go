@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"heddle/collectors/hdfs"
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
@@ -311,14 +312,30 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 			return slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Host == string(u.node) && n.LastHealthMs != before })
 		})
 		if err == nil && len(missing) == 0 {
-			return nil
+			var dead []hdfs.DataNode
+			if dead, err = deadAmong(ctx, c, list); err == nil && len(dead) == 0 {
+				return nil
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(err, fmt.Errorf("told to come back, and not running after %v: %v; see the logs of their NodeManagers", backLimit, slices.Collect(maps.Keys(missing))))
+			return errors.Join(err, fmt.Errorf("told to come back, and not all running after %v: %v; see the logs of their NodeManagers and DataNodes", backLimit, slices.Collect(maps.Keys(list))))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// deadAmong are the DataNodes on nodes of a list that the NameNode misses; none
+// where it tells only superusers.
+func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]hdfs.DataNode, error) {
+	all, err := c.HDFS.DataNodes(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(all, func(d hdfs.DataNode) bool {
+		_, down := list[undo{config.FaultUp, traces.Node(d.Host)}]
+		return !down || d.Live
+	}), err
 }
 
 // carryOutFault runs a cluster's command, with what it prints in the log.

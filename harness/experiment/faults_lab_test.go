@@ -46,11 +46,15 @@ func TestNodeLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := replay.Simulate(&replay.Config{Trace: trace, Model: replay.OwnModel(trace), Seed: 1})
+	again, _, err := replay.Run(&replay.Config{Trace: trace, Model: replay.OwnModel(trace), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%.1f s measured, %.1f s replayed", trace.MakespanMs()/1000, again.MakespanMs()/1000)
+	results, err := Results(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d ms measured, %d ms replayed", results[0].MakespanMs, again.MakespanMs)
 }
 
 // wentAndCame is what workers did after the trace's first second, in which they

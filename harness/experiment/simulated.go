@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"time"
 
 	"heddle/harness/capture"
@@ -13,6 +15,7 @@ import (
 	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // Simulate carries out the experiment in virtual time: the same trials in the
@@ -96,7 +99,11 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
 	if t.input == nil {
-		if t.input, err = twin.Trace(h, disk, e.Seed); err != nil {
+		events, err := twin.Events(&h.Cluster, disk, e.Seed)
+		if err != nil {
+			return 0, err
+		}
+		if t.input, err = replay.New(twin.Workload, h, events); err != nil {
 			return 0, err
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
@@ -113,26 +120,31 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
-	var captured capture.Result
-	var err error
-	_, captured.Header, err = replay.Run(&replay.Config{
+	sorter := tracefile.NewSorter(t.folder.Dir)
+	defer func() { _ = sorter.Close() }() // what it wrote is temporary
+	var unsorted error
+	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: e.Seed + uint64(t.plan.Repeat-1),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { captured.Events = append(captured.Events, event) },
+		Record: func(event traces.Event) { unsorted = cmp.Or(unsorted, sorter.Add(event)) },
 	})
+	if err = cmp.Or(err, unsorted); err != nil {
+		return result, err
+	}
+	header.Seed = e.Seed
+	var list []capture.Job
+	for _, j := range t.input.Jobs {
+		list = append(list, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
+	}
+	jobs := newTally(list)
+	err = writeTrace(t.folder, func(out io.Writer, each func(traces.Event)) error {
+		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
+	}, jobs.add)
 	if err != nil {
 		return result, err
 	}
-	captured.Header.Seed = e.Seed
-	traces.Sort(captured.Events)
-	if err := writeTrace(t.folder, captured.Header, captured.Events); err != nil {
-		return result, err
-	}
-	for _, j := range t.input.Jobs {
-		captured.Jobs = append(captured.Jobs, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
-	}
-	result.Jobs, result.MakespanMs = jobResults(&captured)
+	result.Jobs, result.MakespanMs = jobs.ended, jobs.makespanMs()
 	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not this cluster's; give --calibration")
 	}

@@ -108,9 +108,9 @@ type trialRun struct {
 	cache     *inputCache
 	keepCache bool
 
-	runner   workload.Live
-	tags     []string // of its jobs
-	captured capture.Result
+	runner workload.Live
+	tags   []string // of its jobs
+	jobs   *tally
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -179,8 +179,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 }
 
 func (t *trialRun) run(ctx context.Context) (Result, error) {
-	result, captured, err := t.measure(ctx, t.runner, t.tags)
-	t.captured = captured
+	result, err := t.measure(ctx, t.runner, t.tags)
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
 		t.cache = nil
@@ -192,7 +191,7 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	t.say("check", "output")
 	for _, tag := range t.tags {
-		check, err := t.runner.Check(ctx, tag, recordCounts(t.captured, tag))
+		check, err := t.runner.Check(ctx, tag, t.jobs.records(tag))
 		if err != nil {
 			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
@@ -251,17 +250,26 @@ func (t *trialRun) dropLinks() error {
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, capture.Result, error) {
+func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
+	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	folder, err := t.folder.Folder(".")
+	if err != nil {
+		return result, err
+	}
+	defer folder.Close()
 	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, err
 	}
 	defer jobsFolder.Close()
-	sampling := t.options.Experiment.Sampling
+	sampling := e.Sampling
 	var driver atomic.Pointer[steer.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
-		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
+		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
+		Header: traces.Header{
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+		},
 		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
 		Progress: func(p capture.Progress) {
 			step := t.step
@@ -274,23 +282,24 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		},
 	})
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
+	session.Add(t.cache.notes()...)
 	jobsRun, faults, err := t.beginFaults(ctx, session)
 	if err != nil {
-		session.Stop(ctx)
-		return result, capture.Result{}, err
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
 	}
 	steering, err := t.steer(ctx, session, jobsFolder)
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
-		session.Stop(ctx)
-		return result, capture.Result{}, err
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
 	}
 	if steering != nil {
 		driver.Store(steering.driver)
 	}
-	if actuator := t.options.Experiment.ActuatorOf(t.plan); actuator == config.ActuatorLabels && len(t.options.Experiment.KeepNodes) == 0 {
+	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
 		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
@@ -322,7 +331,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
-	captured := session.Stop(history)
+	captured, kept := session.Stop(history)
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
 	}
@@ -330,29 +339,32 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		captured.Warnings = append(captured.Warnings, warning)
 	}
 	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
-	return result, captured, errors.Join(err, t.keep(&result, &captured))
+	if kept != nil {
+		return result, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
+	}
+	return result, errors.Join(err, t.keep(&result, &captured))
 }
 
 // keep writes the trace and notes what it says of the jobs.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
-	h := &captured.Header
-	h.Seed, h.Model, h.Params = t.options.Experiment.Seed, t.plan.Model.Model, t.plan.Model.Params
-	h.Actuator, h.Splits = t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
-	captured.Events = append(captured.Events, t.cache.notes()...)
-	traces.Sort(captured.Events)
 	if t.cache != nil {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	result.Plan = measure.Of(*h, slices.Values(captured.Events)).Plan
-	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
+	figures := measure.New(captured.Header)
+	t.jobs = newTally(captured.Jobs)
+	err := writeTrace(t.folder, captured.Encode, func(e traces.Event) { figures.Add(e); t.jobs.add(e) })
+	if err == nil {
+		err = captured.Clean()
+	}
+	if err != nil {
 		return err
 	}
-	if err := t.versions(h.Software); err != nil {
+	if err := t.versions(captured.Header.Software); err != nil {
 		return err
 	}
-	result.Warnings = captured.Warnings
-	result.Jobs, result.MakespanMs = jobResults(captured)
+	result.Plan, result.Warnings = figures.Figures().Plan, captured.Warnings
+	result.Jobs, result.MakespanMs = t.jobs.ended, t.jobs.makespanMs()
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
 			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
@@ -364,52 +376,60 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	return nil
 }
 
-// jobResults takes completion times from the events.
-func jobResults(captured *capture.Result) (jobs []JobResult, makespanMs int64) {
-	submitted := map[traces.JobID]traces.Time{}
-	var first, last traces.Time
-	for _, event := range captured.Events {
-		switch e := event.(type) {
-		case *traces.JobSubmitted:
-			if len(submitted) == 0 || e.T < first {
-				first = e.T
-			}
-			submitted[e.Job] = e.T
-		case *traces.JobFinished:
-			last = max(last, e.T)
-			jobs = append(jobs, JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - submitted[e.Job]).Milliseconds()})
-		}
-	}
-	for i := range jobs {
-		for _, j := range captured.Jobs {
-			if j.ID == jobs[i].ID {
-				jobs[i].Name = j.Name
-			}
-		}
-	}
-	return jobs, (last - first).Milliseconds()
+// tally takes from a trial's events what its result says of each job.
+type tally struct {
+	jobs      []capture.Job
+	submitted map[traces.JobID]traces.Time
+	counts    map[traces.JobID]hibench.Counters // of attempts that succeeded
+	ended     []JobResult
+	first     traces.Time
+	last      traces.Time
 }
 
-// recordCounts are the records that successful attempts of the tagged job read
-// and wrote.
-func recordCounts(captured capture.Result, tag string) *hibench.Counters {
-	job := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return slices.Contains(j.Tags, tag) })
-	if job < 0 {
-		return nil
-	}
-	var c hibench.Counters
-	for _, event := range captured.Events {
-		e, ok := event.(*traces.AttemptFinished)
-		switch {
-		case !ok || e.Outcome != traces.Succeeded || e.Attempt.Job != captured.Jobs[job].ID:
-		case e.Attempt.Kind == traces.Map:
+func newTally(jobs []capture.Job) *tally {
+	return &tally{jobs: jobs, submitted: map[traces.JobID]traces.Time{}, counts: map[traces.JobID]hibench.Counters{}}
+}
+
+func (t *tally) add(event traces.Event) {
+	switch e := event.(type) {
+	case *traces.JobSubmitted:
+		if len(t.submitted) == 0 || e.T < t.first {
+			t.first = e.T
+		}
+		t.submitted[e.Job] = e.T
+	case *traces.JobFinished:
+		j := JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - t.submitted[e.Job]).Milliseconds()}
+		if i := slices.IndexFunc(t.jobs, func(j capture.Job) bool { return j.ID == e.Job }); i >= 0 {
+			j.Name = t.jobs[i].Name
+		}
+		t.last, t.ended = max(t.last, e.T), append(t.ended, j)
+	case *traces.AttemptFinished:
+		if e.Outcome != traces.Succeeded {
+			return
+		}
+		c := t.counts[e.Attempt.Job]
+		if e.Attempt.Kind == traces.Map {
 			c.MapInputRecords += e.Counters.InputRecords
 			c.MapOutputRecords += e.Counters.OutputRecords
-		default:
+		} else {
 			c.ReduceOutputRecords += e.Counters.OutputRecords
 		}
+		t.counts[e.Attempt.Job] = c
 	}
-	return &c
+}
+
+// makespanMs is from the first submission to the last end.
+func (t *tally) makespanMs() int64 { return (t.last - t.first).Milliseconds() }
+
+// records are what the tagged job read and wrote, nil where there is none.
+func (t *tally) records(tag string) *hibench.Counters {
+	for _, j := range t.jobs {
+		if slices.Contains(j.Tags, tag) {
+			c := t.counts[j.ID]
+			return &c
+		}
+	}
+	return nil
 }
 
 // killTagged ends the applications that carry one of the tags. It works also after ctx

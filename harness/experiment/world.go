@@ -128,6 +128,9 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
 		}
+		if active.Before != "" {
+			t.say("begin", "anew; what there was of it is in "+active.Before)
+		}
 		if err := t.run(ctx, w); err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)
 			if ferr := active.Failed(err); ferr != nil {

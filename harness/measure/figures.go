@@ -37,14 +37,18 @@ type Figures struct {
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`
-	TraceDigest    string         `json:"traceDigest"`
+	// TraceDigest is empty of simulations whose events nobody asked for.
+	TraceDigest string `json:"traceDigest"`
 
-	Origin     traces.Origin `json:"origin"`
-	Model      string        `json:"model"`
-	Actuator   string        `json:"actuator,omitempty"`
-	Plan       *Plan         `json:"plan,omitempty"` // nil where splits were not planned
-	Events     int64         `json:"events"`
-	DurationMs float64       `json:"durationMs"` // first to last event
+	// List are the rules by which a list of jobs has its tasks, nil of other traces.
+	// Nothing of a list has run: its bytes are what its jobs are said to move.
+	List       *traces.ListRules `json:"list,omitempty"`
+	Origin     traces.Origin     `json:"origin"`
+	Model      string            `json:"model"`
+	Actuator   string            `json:"actuator,omitempty"`
+	Plan       *Plan             `json:"plan,omitempty"` // nil where splits were not planned
+	Events     int64             `json:"events"`
+	DurationMs float64           `json:"durationMs"` // first to last event
 	// MakespanMs is from the first submission to the last end of a job.
 	// MeanCompletionMs is from submission to end, of the jobs that succeeded.
 	MakespanMs       float64 `json:"makespanMs"`

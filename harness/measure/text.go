@@ -29,6 +29,11 @@ func (i *Figures) WriteText(out io.Writer) error {
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
 		fmt.Fprintf(b, "mended %d times: %s\n", i.Mended[kind], kind)
 	}
+	if l := i.List; l != nil {
+		fmt.Fprintf(b, "a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most,\n"+
+			"  %d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies\n", size(l.BlockBytes), size(l.BytesPerReduce), l.MaxReduces,
+			l.StartMs, size(l.MapRate), size(l.ShuffleRate), size(l.OutputRate), l.SpreadPercent, l.Replication)
+	}
 	i.totals(b)
 	i.jobs(b)
 	i.phases(b)

@@ -83,15 +83,12 @@ func (m *mishaps) lost(r *life) traces.Time {
 // they did, and what its maps read, where caches follow that.
 func (m *jobMaker) recall(j *Job, x *sim.Job) {
 	if m.CachePolicy == config.CacheLRU {
-		x.Cached = state.Hosts{}
+		x.Cached.Reset()
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
-			file := draw.Key(traces.HashName(t.Path))
-			if t.Path == "" {
-				file = draw.Key(m.Trace.hash(j, i))
-			}
+			file := cmp.Or(t.file, m.Trace.hash(j, i))
 			x.Cached.Add()
-			x.Blocks = append(x.Blocks, traces.Block(file.At(uint64(t.OffsetBytes))>>1))
+			x.Blocks = append(x.Blocks, traces.Block(draw.Key(file).At(uint64(t.OffsetBytes))>>1))
 		}
 	}
 	if m.Modelled || m.Follow || len(m.Trace.mishaps.tasks) == 0 {
@@ -167,8 +164,8 @@ func wholeMs(ms float64) int32 { return int32(min(max(1, math.Round(ms)), math.M
 const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 
 // goWrong has the simulation do what the trace and the replay say of faults,
-// speculation and caches. FirstMs is the first submission.
-func (c *Config) goWrong(x *sim.Config, m *jobMaker, firstMs int64) error {
+// speculation and caches.
+func (c *Config) goWrong(x *sim.Config) error {
 	switch c.Speculation {
 	case "", config.SpeculationNone:
 	case config.SpeculationHadoop:
@@ -182,6 +179,9 @@ func (c *Config) goWrong(x *sim.Config, m *jobMaker, firstMs int64) error {
 	case "", config.CacheStatic:
 	case config.CacheLRU:
 		x.CacheReads = true
+		if len(c.Trace.List) > 0 {
+			return fmt.Errorf("replay: cache policy %s: a list of jobs does not say which read the same", config.CacheLRU)
+		}
 		if !slices.ContainsFunc(x.Cluster.Nodes, func(n sim.Node) bool { return n.CacheBytes > 0 }) {
 			return fmt.Errorf("replay: cache policy %s: no node has a cache; give it a size (--cache, or cache: of the cluster's machines)", config.CacheLRU)
 		}
@@ -197,14 +197,24 @@ func (c *Config) goWrong(x *sim.Config, m *jobMaker, firstMs int64) error {
 	if ms, err := strconv.Atoi(c.Trace.Header.Settings[expirySetting]); err == nil && ms > 0 {
 		x.Costs.NodeExpiryMs = int32(min(ms, math.MaxInt32/4))
 	}
+	firstMs := c.firstMs()
 	for i := range c.Faults {
 		if err := c.fault(x, &c.Faults[i], firstMs); err != nil {
 			return err
 		}
 	}
-	c.outages(x, m, firstMs)
+	c.outages(x, firstMs)
 	slices.SortStableFunc(x.Faults, func(a, b sim.Fault) int { return cmp.Compare(a.AtMs, b.AtMs) })
 	return nil
+}
+
+// firstMs is when the first job comes.
+func (c *Config) firstMs() int64 {
+	t := c.Trace
+	if len(t.List) > 0 {
+		return max(0, t.List[0].T.Milliseconds())
+	}
+	return max(0, t.Jobs[0].T.Milliseconds())
 }
 
 func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
@@ -213,7 +223,7 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 		x.Faults = append(x.Faults, sim.Fault{AtMs: at, What: sim.AttemptsFail, Share: f.Share})
 		return nil
 	}
-	if f.What == config.FaultSlow && !c.Modelled {
+	if f.What == config.FaultSlow && !c.computes() {
 		return errors.New("replay: faults: a slow node changes nothing while tasks take as long as they did; give a calibration, so that they take what they would")
 	}
 	on, err := f.On(facts(c.Trace, &x.Cluster).Nodes)
@@ -234,14 +244,14 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 
 // outages has the trace's lost nodes go, long enough before they were missed, and
 // come back when they did. Nodes of another cluster are others.
-func (c *Config) outages(x *sim.Config, m *jobMaker, firstMs int64) {
+func (c *Config) outages(x *sim.Config, firstMs int64) {
 	if c.Change.Nodes > 0 || c.Change.Racks > 0 {
 		return
 	}
 	back := map[state.NodeID]int64{}
 	for _, o := range c.Trace.mishaps.outages {
-		n, ok := m.ids[o.node]
-		if !ok {
+		n := state.NodeID(slices.IndexFunc(x.Cluster.Nodes, func(n sim.Node) bool { return n.Name == string(o.node) }))
+		if n < 0 {
 			continue
 		}
 		at := o.t.Milliseconds()

@@ -111,10 +111,10 @@ func TestFaultsAgain(t *testing.T) {
 		if !slices.Equal(was.mishaps.outages, again.mishaps.outages) {
 			t.Errorf("%s: nodes were lost and back at %v, and at %v when replayed", c.name, was.mishaps.outages, again.mishaps.outages)
 		}
-		if d := again.MakespanMs()/was.MakespanMs() - 1; d > 0.1 || d < -0.1 {
-			t.Errorf("%s: %.0f ms, replayed %.0f ms", c.name, was.MakespanMs(), again.MakespanMs())
+		if d := again.makespanMs()/was.makespanMs() - 1; d > 0.1 || d < -0.1 {
+			t.Errorf("%s: %.0f ms, replayed %.0f ms", c.name, was.makespanMs(), again.makespanMs())
 		}
-		t.Logf("%s: %.0f ms, replayed %.0f ms; %+v, %+v", c.name, was.MakespanMs(), again.MakespanMs(), list[0].Attempts, list[1].Attempts)
+		t.Logf("%s: %.0f ms, replayed %.0f ms; %+v, %+v", c.name, was.makespanMs(), again.makespanMs(), list[0].Attempts, list[1].Attempts)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestCopiesAgain(t *testing.T) {
 	if was.copies() == 0 || again.copies() == 0 {
 		t.Errorf("%d attempts had a copy, and %d when replayed", was.copies(), again.copies())
 	}
-	t.Logf("%.0f ms with %d copies, replayed %.0f ms with %d", was.MakespanMs(), was.copies(), again.MakespanMs(), again.copies())
+	t.Logf("%.0f ms with %d copies, replayed %.0f ms with %d", was.makespanMs(), was.copies(), again.makespanMs(), again.copies())
 }
 
 func fitted(t *testing.T, x *Trace) *Calibration {

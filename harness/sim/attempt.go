@@ -382,6 +382,9 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	if s.Record != nil {
 		s.recordAttemptEnd(a, how, launched)
 	}
+	if s.Ended != nil {
+		s.tellEnd(a, how, launched)
+	}
 	if a.rerun {
 		s.r.Attempts.Reruns++
 	}

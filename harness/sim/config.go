@@ -30,6 +30,8 @@ type Config struct {
 	Seed       uint64
 	// Record is given every event, in order; nil: none.
 	Record func(traces.Event)
+	// Ended is told of every attempt's end, at less cost than Record; nil: nobody is.
+	Ended func(AttemptEnd)
 	// Interrupted is asked now and then, as a context's Err; an error ends the run
 	// with ErrInterrupted. Nil: it is not.
 	Interrupted func() error

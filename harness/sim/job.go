@@ -82,9 +82,16 @@ func (s *Sim) fetchNext() error {
 	return nil
 }
 
+// maxTasks bounds the tasks of jobs that have not ended, and so memory: about 50
+// bytes each.
+const maxTasks = 1 << 26
+
 // arrive submits the job that comes.
 func (s *Sim) arrive() error {
 	x := &s.coming
+	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
+		return fmt.Errorf("job %q: with it %d tasks are of jobs that have not ended, over the limit of %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
+	}
 	id, replicas, err := s.submit(x)
 	if err != nil {
 		return err

@@ -156,6 +156,22 @@ func TestConservation(t *testing.T) {
 
 		source.Rewind()
 		c.Record = nil
+		var told Attempts
+		var read, fetched int64
+		c.Ended = func(e AttemptEnd) {
+			switch {
+			case e.EndMs < e.StartMs && e.Launched:
+				t.Fatalf("%+v ended before it began", e)
+			case e.Outcome == traces.Failed:
+				told.Failed++
+			case e.Outcome == traces.Killed:
+				told.Killed++
+			case e.Kind == state.Map:
+				told.Succeeded, read = told.Succeeded+1, read+e.InputBytes
+			default:
+				told.Succeeded, fetched = told.Succeeded+1, fetched+e.InputBytes
+			}
+		}
 		if c.Model, err = sched.New(c.Model.Name(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -165,6 +181,14 @@ func TestConservation(t *testing.T) {
 		}
 		if again.Digest != r.Digest {
 			t.Fatalf("digest %v without a trace, %v with one", again.Digest, r.Digest)
+		}
+		for _, bytes := range again.Bytes.Read {
+			read -= bytes
+		}
+		// Maps that are lost after their end are no success in the result, and were told as one.
+		got, want := told.Succeeded+told.Failed+told.Killed, again.Attempts.Succeeded+again.Attempts.Failed+again.Attempts.Killed
+		if told.Failed != again.Attempts.Failed || got != want || len(c.Faults) == 0 && (told.Killed != again.Attempts.Killed || read != 0 || fetched != again.Bytes.Shuffled) {
+			t.Fatalf("told of %+v, of %d bytes read too many, and %d fetched; the result is %+v, %d", told, read, fetched, again.Attempts, again.Bytes.Shuffled)
 		}
 	})
 }
@@ -273,4 +297,38 @@ func (l *ledger) compare(jobs []Job, r *Result) {
 			l.t.Fatalf("%d maps read %d bytes at level %d", r.Maps[level], b, level)
 		}
 	}
+}
+
+// TestSetListed: a job of a list moves what the list says, by whatever rules.
+func TestSetListed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(0, 1<<42)
+		x := traces.JobListed{InputBytes: size.Draw(t, "input"), ShuffleBytes: size.Draw(t, "shuffle"), OutputBytes: size.Draw(t, "output")}
+		r := traces.DefaultListRules
+		r.BlockBytes = rapid.Int64Range(1<<25, 1<<35).Draw(t, "block")
+		network := rapid.Bool().Draw(t, "network")
+		var j Job
+		j.SetListed(&r, &x, network)
+		sum := func(list []Work, n int32) (in, out int64) {
+			for i := range n {
+				w := work(list, i, n)
+				in, out = in+w.InputBytes, out+w.OutputBytes
+			}
+			return in, out
+		}
+		read, put := sum(j.MapWork, j.Maps)
+		_, written := sum(j.ReduceWork, j.Reduces)
+		if j.Reduces == 0 {
+			written, put = put, 0
+		}
+		if read != x.InputBytes || put != x.ShuffleBytes || written != x.OutputBytes {
+			t.Fatalf("tasks read %d, shuffle %d, write %d of %+v", read, put, written, x)
+		}
+		if j.Reduces == 0 {
+			return
+		}
+		if ms, least := int64(j.ReduceWork[0].ComputeMs), x.ShuffleBytes/int64(j.Reduces)*1000/r.ShuffleRate; network == (ms >= r.StartMs+least) && least > 0 && x.OutputBytes == 0 {
+			t.Fatalf("reduces take %d ms, with a network: %v", ms, network)
+		}
+	})
 }
