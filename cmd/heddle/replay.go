@@ -23,6 +23,7 @@ import (
 
 func replayCommand() *cli.Command {
 	var change replay.Change
+	var faults config.Faults
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
@@ -46,13 +47,16 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: `NAME` of one of its workloads, whose cost a byte stands in for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
+			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` that happens besides the trace's, such as at=30s,node=n2,down, as in an experiment's faults; may be given again"},
+			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule by which slow attempts get a copy (default: none but the recorded)"},
+			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: whether nodes keep what they read last instead of what was cached", Value: config.CacheStatic},
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are recordings of heddle run --record-observations: go through steering's decisions again"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
-		Action: func(c *cli.Context) error { return runReplay(c, &change) },
+		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
 	}
 }
 
@@ -113,7 +117,7 @@ func finishChange(c *cli.Context, x *replay.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *replay.Change) error {
+func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) error {
 	files, err := arguments(c)
 	if err != nil {
 		return err
@@ -140,6 +144,9 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	configs, err := replays(c, list, *change)
 	if err != nil {
 		return withCode(exitUsage, err)
+	}
+	for i := range configs {
+		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
 	}
 	out := c.String("out")
 	var sorter *tracefile.Sorter

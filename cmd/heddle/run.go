@@ -181,7 +181,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	for _, name := range names {
 		restore = append(restore, "heddle labels restore --cluster "+name)
 	}
-	putsBack(c, "jobs, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
+	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
 // printResults prints a row a job.

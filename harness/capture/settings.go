@@ -22,6 +22,7 @@ const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 var placementSettings = []string{
 	"yarn.resourcemanager.scheduler.class",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+	"yarn.nm.liveness-monitor.expiry-interval-ms",
 	"yarn.node-labels.enabled",
 	"yarn.scheduler.minimum-allocation-mb",
 	"yarn.scheduler.capacity.node-locality-delay",

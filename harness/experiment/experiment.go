@@ -84,7 +84,7 @@ func (o *Options) supported() error {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("cluster %s was not given", name))
 		} else {
-			err = errors.Join(err, c.Supported())
+			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c))
 		}
 	}
 	return err

@@ -55,7 +55,10 @@ func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 		err = errors.Join(err, terr)
 	}
 	if err == nil {
-		_, _, err = workload.Cluster(w.options.Cluster)
+		var h traces.Header
+		if h, _, err = workload.Cluster(w.options.Cluster); err == nil {
+			err = refuseNodes(e, h.Cluster.Nodes)
+		}
 	}
 	if err != nil {
 		err = &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
@@ -122,6 +125,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
+		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
 		Record: func(event traces.Event) { unsorted = cmp.Or(unsorted, sorter.Add(event)) },
 	})
 	if err = cmp.Or(err, unsorted); err != nil {

@@ -66,6 +66,9 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		if name == o.Experiment.Cluster {
 			hadoop = version
 		}
+		if err := refuseNodesOf(ctx, o.Experiment, w.clusters[name]); err != nil {
+			return "", err
+		}
 	}
 	return hadoop, nil
 }
@@ -73,7 +76,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 // settle ends what runs that died have left on the clusters.
 func (w *clusterWorld) settle(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
-		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }))
+		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
+		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
 	}
 	return err
 }
@@ -281,8 +285,14 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
 	session.Add(t.cache.notes()...)
+	jobsRun, faults, err := t.beginFaults(ctx, session)
+	if err != nil {
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
+	}
 	steering, err := t.steer(ctx, session, jobsFolder)
 	if err != nil {
+		err = errors.Join(err, faults.end(ctx))
 		_, serr := session.Stop(ctx)
 		return result, errors.Join(err, serr)
 	}
@@ -293,7 +303,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
-	clients, running := errgroup.WithContext(ctx)
+	clients, running := errgroup.WithContext(jobsRun)
 	reports := make([]string, len(tags))
 	for i := range tags {
 		clients.Go(func() error {
@@ -304,11 +314,12 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 			return err
 		})
 	}
-	ran := cause(ctx, clients.Wait())
+	ran := cause(jobsRun, clients.Wait())
 	if ran != nil {
 		// A client that is stopped leaves its application running.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
+	ran = errors.Join(ran, faults.end(ctx))
 	t.say("history", "of its jobs")
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
@@ -413,7 +424,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return workload.Of(t.plan.Workload).On(env)
+	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(env)
 }
 
 // writeResult keeps what a trial came to.

@@ -114,6 +114,7 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	} else {
 		m.record(j, x)
 	}
+	m.recall(j, x)
 	return true
 }
 

@@ -153,7 +153,11 @@ func public(t *testing.T, list bool, c *Config) {
 	for i := range c.Trace.List {
 		tasks += c.Trace.Header.List.Maps(&c.Trace.List[i]) + c.Trace.Header.List.Reduces(&c.Trace.List[i])
 	}
-	if got := r.Attempts.Succeeded; got < tasks {
+	if failed := c.Trace.failed(); r.Jobs[0].Failed {
+		if r.Attempts.Failed != failed {
+			t.Errorf("%s: %d attempts failed, as recorded %d", c.Model.Model, r.Attempts.Failed, failed)
+		}
+	} else if got := r.Attempts.Succeeded; got < tasks {
 		t.Errorf("%s: %d attempts succeeded, of %d tasks", c.Model.Model, got, tasks)
 	}
 	limits := x.Source.(*bounds)
@@ -177,6 +181,18 @@ func public(t *testing.T, list bool, c *Config) {
 		t.Errorf("%s: a makespan of %.0f s, %.0f %% more than the %.0f s that arrivals and the longest jobs take, at %.0f %% of load",
 			c.Model.Model, float64(r.MakespanMs)/1000, 100*off, leastMs/1000, 100*load)
 	}
+}
+
+// failed counts attempts.
+func (t *Trace) failed() (n int64) {
+	for _, list := range t.mishaps.tasks {
+		for _, r := range list {
+			if r.outcome == traces.Failed {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // TestEraLocality replays traces that record where input was under the FIFO of

@@ -8,8 +8,8 @@
 // same durations and the same blocks.
 //
 // It reads traces and computes; it writes no files, and does not know how runs
-// are kept. Left out: tasks that failed and ran again, nodes that went and came
-// back, and attempts that were speculative are replayed as if none had been.
+// are kept. With recorded durations attempts that failed, were killed or had a
+// speculative copy do so again, and nodes are lost when they were.
 package replay
 
 import (
@@ -56,6 +56,10 @@ type Config struct {
 	// jobs of workloads that Calibration lacks, "" for none. Such jobs put out what
 	// they did.
 	Workload string
+	// Faults, Speculation and CachePolicy as in config.Experiment; "" is none and
+	// static.
+	Faults                   config.Faults
+	Speculation, CachePolicy string
 	// Interrupted as in sim.Config.
 	Interrupted func() error
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
@@ -148,6 +152,9 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		if jobs, err = c.follow(x, maker); err != nil {
 			return nil, h, err
 		}
+	}
+	if err := c.goWrong(x); err != nil {
+		return nil, h, err
 	}
 	x.Source = newBounds(x, maker, jobs)
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {

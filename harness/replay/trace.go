@@ -32,6 +32,7 @@ type Trace struct {
 	hosts    []nodeIndex
 	nodes    []traces.Node // by nodeIndex
 	jobNames []traces.JobID
+	mishaps  mishaps
 }
 
 // nodeIndex stands for a node's name.
@@ -191,6 +192,7 @@ func (b *builder) warn(format string, args ...any) {
 
 // add takes in an event, of which it keeps nothing.
 func (b *builder) add(e traces.Event) error {
+	b.mishaps.add(e)
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {

@@ -24,10 +24,6 @@ type Config struct {
 	// MinAllocation is the smallest container anyone asks for, YARN's minimum
 	// allocation; zero is 1 MB and 1 core.
 	MinAllocation state.Resource
-	// AllBeats has every heartbeat take place, also those that change nothing.
-	// The result is the same but for Events and Beats; models that observe
-	// heartbeats get them all.
-	AllBeats bool
 	// CacheReads has nodes keep in memory, up to their CacheBytes, what they read
 	// last of jobs' Blocks.
 	CacheReads bool

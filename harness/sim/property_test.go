@@ -103,6 +103,7 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 			return list
 		}
 		j.MapWork, j.ReduceWork = draw(j.Maps, 128<<20), draw(j.Reduces, 0)
+		j.Pasts = drawPasts(t, j.Maps, j.Reduces)
 		for range j.Maps {
 			first := rapid.IntRange(0, nodes-1).Draw(t, "replica")
 			j.Replicas.Add(state.NodeID(first), state.NodeID((first+1)%nodes))
@@ -113,6 +114,26 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 			}
 		}
 		list = append(list, j)
+	}
+	return list
+}
+
+// drawPasts has some attempts fail, be killed, or get a copy.
+func drawPasts(t *rapid.T, tasks ...int32) []Past {
+	var list []Past
+	for k, n := range tasks {
+		for task := range n {
+			if rapid.IntRange(0, 3).Draw(t, "past") > 0 {
+				continue
+			}
+			for number := range rapid.Int32Range(1, 3).Draw(t, "attempts") {
+				list = append(list, Past{
+					Kind: state.Kind(k), Task: task, Number: number, Ms: rapid.Int32Range(0, 20_000).Draw(t, "past ms"),
+					Outcome: rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Failed, traces.Killed}).Draw(t, "outcome"),
+					CopyMs:  rapid.SampledFrom([]int32{0, 0, 500, 5000}).Draw(t, "copy"),
+				})
+			}
+		}
 	}
 	return list
 }
@@ -206,9 +227,29 @@ func (l *ledger) add(e traces.Event) {
 		}
 		delete(l.running, e.Attempt)
 		l.used[n] -= 1024
+		if e.Outcome == traces.Succeeded && l.down(n, e.T.Milliseconds()) {
+			l.t.Fatalf("%v succeeded at %v on %s, which was down", e.Attempt, e.T, n)
+		}
 	case *traces.TaskFinished:
 		l.done[e.Task] = e.Winner
 	}
+}
+
+// down says whether a node is down, and was and will be for a millisecond.
+func (l *ledger) down(n traces.Node, ms int64) bool {
+	down := false
+	for _, f := range l.config.Faults {
+		if f.What > NodeUp || l.config.Cluster.Nodes[f.Node].Name != string(n) {
+			continue
+		}
+		if f.AtMs == ms {
+			return false
+		}
+		if f.AtMs < ms {
+			down = f.What == NodeDown
+		}
+	}
+	return down
 }
 
 func (l *ledger) compare(jobs []Job, r *Result) {

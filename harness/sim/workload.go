@@ -69,6 +69,9 @@ type Job struct {
 	Blocks []traces.Block
 	// Workload is what the trace calls it, "" nothing.
 	Workload string
+	// Pasts are of attempts that did not just succeed, where a run tells: by kind,
+	// task and number.
+	Pasts []Past
 }
 
 // Work is what one task does.
