@@ -53,6 +53,7 @@ result does not depend on that. For example:
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs, keep each replay's trace, too"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are recordings of heddle run --record-observations: go through steering's decisions again"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
@@ -122,8 +123,13 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	if err != nil {
 		return err
 	}
-	if c.IsSet("run-name") && c.String("runs") == "" {
-		return withCode(exitUsage, errors.New("--run-name goes with --runs: without it nothing is kept"))
+	for _, name := range []string{"run-name", "traces"} {
+		if c.IsSet(name) && c.String("runs") == "" {
+			return withCode(exitUsage, fmt.Errorf("--%s goes with --runs: without it nothing is kept", name))
+		}
+	}
+	if c.Bool("traces") && c.IsSet("out") {
+		return withCode(exitUsage, errors.New("--traces and --out keep the same trace: give one"))
 	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
@@ -159,6 +165,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		defer func() { _ = sorter.Close() }() // what it wrote is temporary
 		configs[0].Record = func(e traces.Event) { recorded = errors.Join(recorded, sorter.Add(e)) }
 	}
+	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
+	kept.Record(configs)
+	defer kept.Close()
 	outcomes, err := replay.Outcomes(configs)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -181,9 +190,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	} else {
 		err = replay.WriteText(c.App.Writer, outcomes)
 	}
-	if root := c.String("runs"); err == nil && root != "" {
+	if err == nil && kept.Root != "" {
 		var run *runs.Run
-		if run, err = experiment.KeepReplays(root, c.String("run-name"), os.Args, outcomes); err == nil {
+		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 		}
 		err = runError(err)

@@ -119,6 +119,8 @@ type Result struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
+	// Seed is the trial's where it is not the run's.
+	Seed uint64 `json:"seed,omitempty"`
 	// InputBytes is the length of the input's files.
 	InputBytes int64       `json:"inputBytes"`
 	Jobs       []JobResult `json:"jobs,omitempty"`
