@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/replay"
 	"heddle/traces"
@@ -95,6 +96,7 @@ func whole(t *testing.T, c *clients.Clients) {
 // it back.
 func TestLeftFaults(t *testing.T) {
 	c, clients := lab(t)
+	l := labtest.Shared(t) // while it is whole
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
@@ -114,22 +116,22 @@ func TestLeftFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := running(t, "r2n2"); n > 0 {
+	if n := running(t, l, "r2n2"); n > 0 {
 		t.Errorf("%d daemons run on r2n2, which is down", n)
 	}
 	if err := undoLeftFaults(t.Context(), clients, func(text string) { t.Log(text) }); err != nil {
 		t.Fatal(err)
 	}
-	if n := running(t, "r2n2"); n != 3 {
+	if n := running(t, l, "r2n2"); n != 3 {
 		t.Errorf("%d daemons run on r2n2, want agent, DataNode and NodeManager", n)
 	}
 	whole(t, clients)
 }
 
 // running counts a node's daemons that run.
-func running(t *testing.T, node string) (n int) {
+func running(t *testing.T, l *heddlelab.Lab, node string) (n int) {
 	t.Helper()
-	for _, d := range labtest.Shared(t).Status(t.Context()).Daemons {
+	for _, d := range l.Status(t.Context()).Daemons {
 		if d.Node == node && d.PID > 0 {
 			n++
 		}
