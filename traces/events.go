@@ -37,6 +37,7 @@ const (
 	KindHeartbeat
 	KindNote
 	KindSource
+	KindJobListed
 )
 
 // NodeUp says that a node joined after the start, or came back.

@@ -1,8 +1,13 @@
 package traces
 
-// FormatVersion is what this program writes into Header.Format. A reader
-// refuses a higher one and reads every lower one.
-const FormatVersion = 1
+// Formats that this program writes into Header.Format. A reader refuses a higher
+// one and reads every lower one.
+const (
+	FormatVersion = 1
+	// ListFormatVersion is that of traces with a List, in which a reader of
+	// FormatVersion would find no jobs.
+	ListFormatVersion = 2
+)
 
 // Origin says where a trace's events come from.
 type Origin string
@@ -35,6 +40,9 @@ type Header struct {
 	Software map[string]string `json:"software,omitempty"`
 	// Settings are the cluster's and jobs' settings that placement depends on.
 	Settings map[string]string `json:"settings,omitempty"`
+	// List, where not nil, makes the trace a list of jobs: its events of them are
+	// JobListed, and these rules make their tasks.
+	List *ListRules `json:"list,omitempty"`
 	// Inputs are the files the trace was made from.
 	Inputs []Input `json:"inputs,omitempty"`
 	// Synthetic names what was made up by a rule and not recorded

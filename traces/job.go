@@ -6,6 +6,8 @@ func JobOf(e Event) JobID {
 	switch e := e.(type) {
 	case *JobSubmitted:
 		return e.Job
+	case *JobListed:
+		return e.Job
 	case *JobStarted:
 		return e.Job
 	case *JobFinished:

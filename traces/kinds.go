@@ -27,6 +27,7 @@ var kinds = [...]struct {
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
 	KindSource:          {"source", func() Event { return new(Source) }, 13},
+	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
 // Kinds is one past the highest record type known.
@@ -114,3 +115,6 @@ func (e *Note) Kind() Kind { return KindNote }
 
 func (e *Source) At() Time   { return e.T }
 func (e *Source) Kind() Kind { return KindSource }
+
+func (e *JobListed) At() Time   { return e.T }
+func (e *JobListed) Kind() Kind { return KindJobListed }

@@ -63,8 +63,6 @@ func TestRecordedAnswers(t *testing.T) {
 			conf, err := history(f).Conf(bg)
 			return fmt.Sprint(len(conf), " settings, mapreduce.job.tags=", conf["mapreduce.job.tags"]), err
 		},
-		"nm-info":       func(f string) (any, error) { return fixtureNM(t, f).Info(bg) },
-		"nm-containers": func(f string) (any, error) { return fixtureNM(t, f).Containers(bg) },
 	}
 	files, err := filepath.Glob("testdata/*/*")
 	if err != nil {

@@ -66,7 +66,7 @@ func textAnswer(status int, kind string, body []byte) *http.Response {
 	}
 }
 
-// fixtureRM, fixtureHistory and fixtureNM get the recorded answer whatever they
+// fixtureRM and fixtureHistory get the recorded answer whatever they
 // ask.
 func fixtureRM(t *testing.T, name string) *RM {
 	t.Helper()
@@ -84,15 +84,6 @@ func fixtureHistory(t *testing.T, name string) *History {
 		t.Fatal(err)
 	}
 	return h
-}
-
-func fixtureNM(t *testing.T, name string) *NM {
-	t.Helper()
-	nm, err := NewNM(Options{Addresses: []string{"nm.test:8042"}, Transport: recorded(t, name), Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return nm
 }
 
 var bg = context.Background()

@@ -56,10 +56,6 @@ func TestIDsOfAnswers(t *testing.T) {
 			_, err := must(NewHistory(o)).Job("job_1_0001").Attempts(bg, "task_1_0001_m_000000")
 			return err
 		}},
-		"container on a node": {`{"containers":{"container":[{"id":%s}]}}`, "container_1_0002_01_000001", func(o Options) error {
-			_, err := must(NewNM(o)).Containers(bg)
-			return err
-		}},
 	}
 	for name, c := range calls {
 		ask := func(id string) error {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -60,6 +61,9 @@ the agent does what 'heddle labels restore' does. One or more agents may.
 func runAgent(c *cli.Context) error {
 	if c.Args().Present() {
 		return withCode(exitUsage, fmt.Errorf("agent takes no arguments, found %q", c.Args().First()))
+	}
+	if runtime.GOOS != "linux" && (c.String("cgroup") != "" || c.Bool("allow-drop-caches")) {
+		return withCode(exitCluster, fmt.Errorf("agent: --cgroup and --allow-drop-caches need Linux, and this is %s", runtime.GOOS))
 	}
 	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	tokenFile := c.String("token-file")

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/experiment"
-	"heddle/harness/measure"
 )
 
 func captureCommand() *cli.Command {
@@ -62,8 +60,7 @@ ctrl-C or until --count of them have ended. For example:
 			}
 			warn(c, result.Warnings...)
 			fmt.Fprintln(c.App.ErrWriter, "trace:", filepath.Join(run.TrialDir("capture"), "trace.heddle"))
-			info := measure.Of(result.Header, slices.Values(result.Events))
-			return printResult(c, info, info.WriteText)
+			return printResult(c, result.Figures, result.Figures.WriteText)
 		},
 	}
 }

@@ -183,6 +183,7 @@ func TestInterruptedCommands(t *testing.T) {
 		return w
 	}
 	instant := wait{skip: "prints what the program holds"}
+	small := wait{skip: "reads or removes small files of a folder, and waits for none"}
 	table := map[string]wait{
 		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
 		"bench":           reads("--load", "fb2009", "--swim", "."),
@@ -209,6 +210,9 @@ func TestInterruptedCommands(t *testing.T) {
 		"paper":           hashes("clqlmrs", "--live-run", "run"),
 		"replay":          reads("fifo"),
 		"run":             asks(changes, exitFailed, "--runs", "runs", "first.yaml"),
+		"runs list":       small,
+		"runs rm":         small,
+		"runs show":       small,
 		"trace check":     reads("fifo"),
 		"trace cut":       reads("-o", "out", "fifo"),
 		"trace export":    reads("--jsonl", "-o", "out", "fifo"),
@@ -495,6 +499,9 @@ func TestJSON(t *testing.T) {
 		"paper":           {},
 		"replay":          {args: []string{"run.trace"}},
 		"run":             {why: cluster},
+		"runs list":       {args: []string{"--runs", "../../harness/fidelity/testdata"}},
+		"runs rm":         {why: "runs.txtar"},
+		"runs show":       {args: []string{labRun}},
 		"trace check":     {args: []string{"run.trace"}},
 		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
 		"trace export":    {why: prints},

@@ -26,6 +26,7 @@ missing on Debian. Leaves a run folder. For example:
 			runsFlag(&o.Root),
 			jsonFlag(),
 		},
+		Before: needLinux,
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/doctor"
+	"heddle/harness/require"
 )
 
 func doctorCommand() *cli.Command {
@@ -22,9 +24,15 @@ cannot be captured. For example:
 
    heddle doctor                              the lab
    heddle doctor --cluster clusters/blue.yaml
-   heddle doctor --json | jq '.features[] | {name, verdict}'`,
+   heddle doctor --json | jq '.features[] | {name, verdict}'
+
+With --requirements it asks nobody: it prints the settings and node labels that a
+cluster needs, with the reason for each and the daemon to restart. For example:
+
+   heddle doctor --requirements --json | jq -r '.settings[] | select(.required) | .property'`,
 		Flags: []cli.Flag{
 			clusterFlag(),
+			&cli.BoolFlag{Name: "requirements", Usage: "print what a cluster needs, without asking one"},
 			jsonFlag(),
 		},
 		Action: runDoctor,
@@ -34,6 +42,13 @@ cannot be captured. For example:
 func runDoctor(c *cli.Context) error {
 	if c.Args().Present() {
 		return withCode(exitUsage, fmt.Errorf("doctor takes no arguments, found %q; name a cluster with --cluster", c.Args().First()))
+	}
+	if c.Bool("requirements") {
+		if c.IsSet("cluster") {
+			return withCode(exitUsage, errors.New("doctor prints --requirements of any cluster: leave out --cluster"))
+		}
+		r := require.All(require.Triples)
+		return printResult(c, r, r.WriteText)
 	}
 	cluster, err := loadCluster(c.String("cluster"))
 	if err != nil {

@@ -16,7 +16,9 @@ func traceExportCommand() *cli.Command {
 		Name: "export", Usage: "write a trace in another form", ArgsUsage: "TRACE",
 		Description: `Forms: jsonl (the header, then one event a line), rumen and sls (as Hadoop's tools read
 them), swim (a list of jobs), parquet (a folder of tables), perfetto (a timeline for the
-Perfetto UI). For example:
+Perfetto UI).
+A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle replay
+--out makes a trace with tasks of it. For example:
 
    heddle trace export --to sls -o jobs.json --topology nodes.json run.trace
    heddle trace export --to perfetto -o timeline.json run.trace
@@ -54,11 +56,11 @@ Perfetto UI). For example:
 	}
 }
 
-// exportError tells files that cannot be read, or are there already, from those
+// exportError tells files that cannot be read, have no tasks, or are there already, from those
 // that cannot be written.
 func exportError(err error) error {
 	var damage *tracefile.DamageError
-	if errors.As(err, &damage) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
+	if errors.As(err, &damage) || errors.Is(err, exchange.ErrList) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
 		return withCode(exitUsage, err)
 	}
 	return err

@@ -32,19 +32,19 @@ their content, and so is that of a topology file of Rumen or SLS. For example:
    heddle trace import -o cluster.trace job-trace.json.gz topology.json
    heddle trace import -o day.trace --nodes 600 --racks 20 --block-size 64MiB FB-2009.tsv
 
-What a form does not hold is made up by a rule from --seed: the hosts of SLS's further
-replicas by HDFS's placement; of SWIM's jobs all tasks and durations, and with --nodes
-their hosts. "heddle trace info" says what was. Defects of the files are mended, counted
+What a form does not hold is made up by a rule from --seed, as the hosts of SLS's further
+replicas by HDFS's placement. SWIM's lists are kept as they are, with the rules by which
+replays make tasks of their jobs. "heddle trace info" says what is made up. Defects of the files are mended, counted
 and kept in the trace's header, or refused with --strict.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Destination: &o.Output, Usage: "write the trace to `FILE`, which must not exist"},
 			&cli.StringFlag{Name: "from", Usage: "the files' `FORM`: jhist, rumen, sls or swim (default: told by the content)"},
 			&cli.BoolFlag{Name: "strict", Usage: "refuse what is otherwise mended"},
 			&cli.BoolFlag{Name: "lenient", Usage: "mend what can be mended and count it (default)"},
-			&cli.Uint64Flag{Name: "seed", Value: o.Rules.Seed, Destination: &o.Rules.Seed, Usage: "`SEED` of what is made up"},
+			&cli.Uint64Flag{Name: "seed", Value: o.Seed, Destination: &o.Seed, Usage: "`SEED` of what is made up"},
 			&cli.IntFlag{Name: "nodes", Destination: &o.Nodes, Usage: "make up a cluster of `N` nodes for lists of jobs", DefaultText: "none"},
 			&cli.IntFlag{Name: "racks", Value: o.Racks, Destination: &o.Racks, Usage: "with --nodes: `N` racks"},
-			&cli.IntFlag{Name: "replication", Value: o.Replication, Destination: &o.Replication, Usage: "hosts of a split that are made up"},
+			&cli.IntFlag{Name: "replication", Value: o.Replication, Destination: &o.Replication, Usage: "hosts of a split that are made up; swim: copies of a block"},
 			&cli.GenericFlag{Name: "block-size", Value: &block, DefaultText: "128MiB", Usage: "swim: a map for each block of the input"},
 			&cli.GenericFlag{Name: "reduce-size", Value: &reduce, DefaultText: "1GiB", Usage: "swim: a reduce for so much of the shuffle (a guess)"},
 			&cli.IntFlag{Name: "max-reduces", Value: o.Rules.MaxReduces, Destination: &o.Rules.MaxReduces, Usage: "swim: reduces a job at most (a guess)"},

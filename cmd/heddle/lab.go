@@ -21,6 +21,12 @@ import (
 var labNameFlag = &cli.StringFlag{Name: "name", Value: "lab", Usage: "which lab; several can run side by side"}
 
 func labCommand() *cli.Command {
+	subcommands := []*cli.Command{
+		labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
+	}
+	for _, c := range subcommands {
+		c.Before = needLinux
+	}
 	return &cli.Command{
 		Name:  "lab",
 		Usage: "a real Hadoop cluster on this machine",
@@ -31,11 +37,11 @@ limited disks. Needs Linux and root. For example:
    eval "$(heddle lab env)"; hadoop fs -ls /
    heddle lab set --node r1n1 --cpus 0.4
    heddle lab down`,
-		Subcommands: []*cli.Command{
-			labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
-		},
+		Subcommands: subcommands,
 	}
 }
+
+func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
 // labFlags are the flags that say what a lab looks like.
 func labFlags(c *lab.Config) []cli.Flag {
@@ -343,6 +349,7 @@ func labSet() *cli.Command {
 			&cli.GenericFlag{Name: "link", Value: &to.Link, DefaultText: "as it is", Usage: "rate of the node's link; 0 is no limit"},
 			&cli.GenericFlag{Name: "uplink", Value: &to.Uplink, DefaultText: "as it is", Usage: "rate of the rack's uplink; 0 is no limit"},
 			&cli.Float64Flag{Name: "cpus", DefaultText: "as it is", Usage: "cores of the node; 0 is no limit"},
+			&cli.Float64Flag{Name: "speed", DefaultText: "as it is", Usage: "instead of cpus, the share of its cores, or of one a slot, that the node has; 1 is all"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -366,6 +373,10 @@ func labSet() *cli.Command {
 				cores := c.Float64("cpus")
 				change.CPUs = &cores
 			}
+			if c.IsSet("speed") {
+				speed := c.Float64("speed")
+				change.Speed = &speed
+			}
 			return labError(l.Set(change))
 		},
 	}
@@ -374,9 +385,9 @@ func labSet() *cli.Command {
 func labKill() *cli.Command {
 	return &cli.Command{
 		Name:        "kill",
-		Usage:       "kill one daemon, to see what a failure does",
-		ArgsUsage:   "NODE DAEMON",
-		Description: "For example:\n\n   heddle lab kill r1n1 nodemanager",
+		Usage:       "kill one daemon, or all that runs on a worker, to see what a failure does",
+		ArgsUsage:   "NODE [DAEMON]",
+		Description: "For example:\n\n   heddle lab kill r1n1 nodemanager\n   heddle lab kill r1n1",
 		Flags: []cli.Flag{
 			labNameFlag,
 			&cli.StringFlag{Name: "signal", Value: "KILL", Usage: "`NAME` of the signal"},
@@ -394,6 +405,12 @@ func labKill() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if daemon == "" && c.IsSet("signal") {
+				return withCode(exitUsage, errors.New("lab kill: --signal is for a daemon; a node is killed"))
+			}
+			if daemon == "" {
+				return labError(l.KillNode(c.Context, node))
+			}
 			return labError(l.Kill(c.Context, node, daemon, signal))
 		},
 	}
@@ -402,8 +419,8 @@ func labKill() *cli.Command {
 func labStart() *cli.Command {
 	return &cli.Command{
 		Name:        "start",
-		Usage:       "start one daemon that was killed",
-		ArgsUsage:   "NODE DAEMON",
+		Usage:       "start one daemon that was killed, or all of a worker's that do not run",
+		ArgsUsage:   "NODE [DAEMON]",
 		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
 		Flags:       []cli.Flag{labNameFlag},
 		Action: func(c *cli.Context) error {
@@ -415,19 +432,22 @@ func labStart() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if daemon == "" {
+				return labError(l.StartNode(c.Context, node))
+			}
 			return labError(l.Start(c.Context, node, daemon))
 		},
 	}
 }
 
-// labDaemon is the NODE and the DAEMON of a command line.
+// labDaemon is the NODE and the DAEMON, "" for none, of a command line.
 func labDaemon(c *cli.Context) (node, daemon string, err error) {
 	args, err := arguments(c)
-	if err == nil && len(args) != 2 {
-		err = withCode(exitUsage, fmt.Errorf("%s takes a NODE and a DAEMON, found %q", commandName(c), args))
+	if err == nil && len(args) != 1 && len(args) != 2 {
+		err = withCode(exitUsage, fmt.Errorf("%s takes a NODE and perhaps a DAEMON, found %q", commandName(c), args))
 	}
 	if err != nil {
 		return "", "", err
 	}
-	return args[0], args[1], nil
+	return args[0], append(args, "")[1], nil
 }

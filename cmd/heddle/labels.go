@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/lease"
+	"heddle/harness/require"
 	"heddle/harness/runs"
 )
 
@@ -57,7 +58,7 @@ and printed otherwise. For example:
    heddle labels prepare --queue root.research --triples 8 --dry-run`,
 		Flags: []cli.Flag{
 			clusterFlag(),
-			&cli.IntFlag{Name: "triples", Value: 16, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
+			&cli.IntFlag{Name: "triples", Value: require.Triples, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
 			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest capacity)"},
 			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "say what would be changed"},
 			jsonFlag(),

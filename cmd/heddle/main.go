@@ -79,6 +79,7 @@ func newApp() *cli.App {
 			paperCommand(),
 			replayCommand(),
 			runCommand(),
+			runsCommand(),
 			traceCommand(),
 		},
 	}

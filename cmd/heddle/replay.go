@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,12 +15,15 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
 
 func replayCommand() *cli.Command {
 	var change replay.Change
+	var faults config.Faults
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
@@ -43,12 +47,17 @@ result does not depend on that. For example:
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: `NAME` of one of its workloads, whose cost a byte stands in for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
+			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` that happens besides the trace's, such as at=30s,node=n2,down, as in an experiment's faults; may be given again"},
+			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule by which slow attempts get a copy (default: none but the recorded)"},
+			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: whether nodes keep what they read last instead of what was cached", Value: config.CacheStatic},
 			jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs, keep each replay's trace, too"},
+			&cli.BoolFlag{Name: "observations", Usage: "the files are recordings of heddle run --record-observations: go through steering's decisions again"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
 		}, changeFlags(&change)...),
-		Action: func(c *cli.Context) error { return runReplay(c, &change) },
+		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
 	}
 }
 
@@ -109,16 +118,24 @@ func finishChange(c *cli.Context, x *replay.Change) error {
 	return nil
 }
 
-func runReplay(c *cli.Context, change *replay.Change) error {
+func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) error {
 	files, err := arguments(c)
 	if err != nil {
 		return err
 	}
-	if c.IsSet("run-name") && c.String("runs") == "" {
-		return withCode(exitUsage, errors.New("--run-name goes with --runs: without it nothing is kept"))
+	for _, name := range []string{"run-name", "traces"} {
+		if c.IsSet(name) && c.String("runs") == "" {
+			return withCode(exitUsage, fmt.Errorf("--%s goes with --runs: without it nothing is kept", name))
+		}
+	}
+	if c.Bool("traces") && c.IsSet("out") {
+		return withCode(exitUsage, errors.New("--traces and --out keep the same trace: give one"))
 	}
 	if len(files) == 0 {
 		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
+	}
+	if c.Bool("observations") {
+		return replayObservations(c, files)
 	}
 	list, err := loadTraces(c, files)
 	if err != nil {
@@ -134,6 +151,9 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	for i := range configs {
+		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
+	}
 	out := c.String("out")
 	var sorter *tracefile.Sorter
 	var recorded error
@@ -145,6 +165,9 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 		defer func() { _ = sorter.Close() }() // what it wrote is temporary
 		configs[0].Record = func(e traces.Event) { recorded = errors.Join(recorded, sorter.Add(e)) }
 	}
+	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
+	kept.Record(configs)
+	defer kept.Close()
 	outcomes, err := replay.Outcomes(configs)
 	if err != nil {
 		return withCode(exitUsage, err)
@@ -167,14 +190,40 @@ func runReplay(c *cli.Context, change *replay.Change) error {
 	} else {
 		err = replay.WriteText(c.App.Writer, outcomes)
 	}
-	if root := c.String("runs"); err == nil && root != "" {
+	if err == nil && kept.Root != "" {
 		var run *runs.Run
-		if run, err = experiment.KeepReplays(root, c.String("run-name"), os.Args, outcomes); err == nil {
+		if run, err = kept.Keep(outcomes); err == nil {
 			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 		}
 		err = runError(err)
 	}
 	return err
+}
+
+// replayObservations prints what steering said to what it saw, and fails where it
+// now says something else.
+func replayObservations(c *cli.Context, files []string) error {
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		steps := 0
+		err = drive.Replay(f, func(after time.Duration, actions []steer.Action) {
+			steps++
+			for _, a := range actions {
+				if steer.Matters(a) {
+					fmt.Fprintf(c.App.Writer, "%9.3fs  %s\n", after.Seconds(), a)
+				}
+			}
+		})
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d steps, the same actions\n", path, steps)
+	}
+	return nil
 }
 
 func loadTraces(c *cli.Context, files []string) ([]*replay.Trace, error) {

@@ -28,7 +28,7 @@ func runCommand() *cli.Command {
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Every workload of the experiment runs under every model, repeated. Results go to
 a run folder, whose path is printed. A run that was interrupted is taken up with
---resume. For example:
+--resume: its trial is run anew, and what there was of it is kept aside. For example:
 
    heddle lab up
    heddle run first.yaml
@@ -45,6 +45,7 @@ calibration says, or typical times:
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
 			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
+			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering saw of the cluster in each trial's logs, to go through its decisions again without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, what tasks cost: a `FILE` of heddle replay --calibrate, or a run folder to fit it to"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
@@ -76,6 +77,9 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	}
 	e := o.Experiment
 	simulated := c.Bool("simulate")
+	if simulated && o.RecordObservations {
+		return withCode(exitUsage, errors.New("--record-observations goes without --simulate: a simulation steers no cluster"))
+	}
 	if !simulated && c.IsSet("calibration") {
 		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
 	}
@@ -177,7 +181,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	for _, name := range names {
 		restore = append(restore, "heddle labels restore --cluster "+name)
 	}
-	putsBack(c, "jobs, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
+	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
 // printResults prints a row a job.

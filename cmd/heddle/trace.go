@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/capture"
 	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/tracefile"
@@ -35,8 +36,9 @@ func traceCommand() *cli.Command {
 			},
 			{
 				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
-				Description: "Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is.",
-				Flags:       []cli.Flag{asJSON, output}, Action: traceRepair,
+				Description: `Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is. Of the
+trace.heddle.part that a killed trial leaves it makes a trace with the histories of the jobs that had ended.`,
+				Flags: []cli.Flag{asJSON, output}, Action: traceRepair,
 			},
 			{
 				Name: "cut", Usage: "copy some jobs of a trace", ArgsUsage: "TRACE",
@@ -168,7 +170,7 @@ func traceRepair(c *cli.Context) error {
 	if to == "" {
 		to = path + ".repaired"
 	}
-	r, err := tracefile.Repair(path, to)
+	r, err := capture.Repair(path, to)
 	if err != nil {
 		return withCode(copyCode(err), err)
 	}
@@ -181,7 +183,11 @@ func traceRepair(c *cli.Context) error {
 	case r.Blocks == 0: // JSON Lines
 		_, err = fmt.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
 	default:
-		_, err = fmt.Fprintf(c.App.Writer, "%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
+		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
+		if r.Histories > 0 {
+			what = fmt.Sprintf("%d events, of %d whole blocks and of the histories of %d jobs", r.Events, r.Blocks, r.Histories)
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s has %s; %v\n", r.To, what, r)
 	}
 	return err
 }

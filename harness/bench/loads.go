@@ -14,6 +14,7 @@ import (
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
 	"heddle/harness/state"
+	"heddle/traces"
 	"heddle/traces/swim"
 )
 
@@ -191,7 +192,7 @@ func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
 		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
 	}
-	var jobs []swim.Job // for many runs, read once
+	var jobs []traces.JobListed // for many runs, read once
 	l.config = func(seed uint64) (*sim.Config, error) {
 		list := jobs
 		if list == nil {
@@ -203,7 +204,7 @@ func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 		if runs > 1 && jobs == nil {
 			jobs = list
 		}
-		rules := swim.DefaultRules
+		rules := traces.DefaultListRules
 		rules.BlockBytes = blockBytes
 		s := &listed{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, rules: rules, jobs: list}
 		return config(nodes, s, setting{network: true, fair: seed%2 == 0}, seed)
@@ -211,13 +212,13 @@ func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 	return l
 }
 
-func readJobs(file string) ([]swim.Job, error) {
+func readJobs(file string) ([]traces.JobListed, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the load's jobs: %w", err)
 	}
 	defer f.Close()
-	var jobs []swim.Job
+	var jobs []traces.JobListed
 	for j, err := range swim.Read(f) {
 		if err != nil {
 			return nil, fmt.Errorf("read the load's jobs from %s: %w", file, err)
@@ -232,8 +233,8 @@ func readJobs(file string) ([]swim.Job, error) {
 
 type listed struct {
 	blocks
-	rules swim.Rules
-	jobs  []swim.Job
+	rules traces.ListRules
+	jobs  []traces.JobListed
 	next  int
 }
 
@@ -241,37 +242,11 @@ func (s *listed) Next(j *sim.Job) bool {
 	if s.next == len(s.jobs) {
 		return false
 	}
-	x := s.jobs[s.next]
-	maps, reduces := s.rules.Maps(x), s.rules.Reduces(x)
-	j.Name, j.User, j.Queue = x.ID, "u", queues[s.next%len(queues)]
-	j.Maps, j.Reduces = int32(maps), int32(reduces)
+	x := &s.jobs[s.next]
+	j.SetListed(&s.rules, x, true)
+	j.Name, j.User, j.Queue = x.Name, "u", queues[s.next%len(queues)]
 	j.MapSize, j.ReduceSize = container, container
-	j.SubmitMs, j.SlowStart = x.SubmitSec*1000, 0.5
-	one := func(bytes, put int64) sim.Work {
-		return sim.Work{
-			InputBytes: bytes, OutputBytes: put, SpreadPercent: uint8(s.rules.SpreadPercent),
-			ComputeMs: int32(s.rules.StartMs + bytes*1000/s.rules.MapRate),
-		}
-	}
-	put, reduceOut := x.ShuffleBytes, x.OutputBytes
-	if reduces == 0 {
-		put = x.OutputBytes
-	}
-	last := s.rules.SplitBytes(x, maps-1)
-	j.MapWork = j.MapWork[:0]
-	if maps > 1 {
-		j.MapWork = append(j.MapWork, one(s.rules.BlockBytes, put/maps))
-	}
-	j.MapWork = append(j.MapWork, one(last, put-put/maps*(maps-1)))
-	j.ReduceWork = j.ReduceWork[:0]
-	if reduces > 0 {
-		w := sim.Work{OutputBytes: reduceOut / reduces, SpreadPercent: uint8(s.rules.SpreadPercent)}
-		w.ComputeMs = int32(s.rules.StartMs + w.OutputBytes*1000/s.rules.OutputRate)
-		if j.ReduceWork = append(j.ReduceWork, w); reduces > 1 {
-			w.OutputBytes = reduceOut - reduceOut/reduces*(reduces-1)
-			j.ReduceWork = append(j.ReduceWork, w)
-		}
-	}
+	j.SubmitMs, j.SlowStart = x.T.Milliseconds(), 0.5
 	s.lay(j, uint64(s.next))
 	s.next++
 	return true

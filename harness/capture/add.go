@@ -20,23 +20,5 @@ func (s *Session) Add(events ...traces.Event) {
 			s.labelsTold = true
 		}
 	}
-	s.events = append(s.events, events...)
-}
-
-// bindLate fills in which attempt ran in a decision's container, where the
-// history knows and the driver did not.
-func bindLate(events []traces.Event) {
-	attempts := map[string]traces.Attempt{}
-	for _, event := range events {
-		if e, ok := event.(*traces.AttemptStarted); ok && e.Container != "" {
-			attempts[e.Container] = e.Attempt
-		}
-	}
-	for _, event := range events {
-		if e, ok := event.(*traces.Actuation); ok && e.Bound.Job == "" {
-			if a, ok := attempts[e.Container]; ok {
-				e.Bound = a
-			}
-		}
-	}
+	s.record(events...)
 }

@@ -3,24 +3,29 @@
 // map read and how near it ran to it, where blocks and cached copies were, what
 // nodes were doing.
 //
-// Session does that for jobs that it sees running. Recover does what can be
-// done after the fact, from history files alone. Neither changes anything on
-// the cluster, starts a job or chooses a place.
+// Session does that for jobs that it sees running. What it sees it writes down at
+// once; in memory it keeps what it needs of the jobs that are alive, and each job's
+// history is joined when the job has ended. Recover does what can be done after the
+// fact, from history files alone. Neither changes anything on the cluster, starts a
+// job or chooses a place.
 package capture
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"heddle/collectors/yarn"
 	"heddle/harness/clients"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 	"heddle/yarnclient"
 )
 
@@ -32,8 +37,11 @@ type Options struct {
 	Tags []string
 	// Workload is noted with each job.
 	Workload string
-	// Folder is where each job's own files are kept, below its job id; nil keeps
-	// none.
+	// Header has the trace's seed, model, parameters, actuator and splits; zero is
+	// YARN alone. What the cluster tells is added.
+	Header traces.Header
+	// Folder is where the trace is kept as it comes, of this capture alone, and each job's
+	// own files below jobs and its id.
 	Folder *os.Root
 	// Intervals; zero means 1 s for locations, 200 ms for the ResourceManager,
 	// 1 s for agents.
@@ -50,14 +58,16 @@ type Progress struct {
 	MapsRunning, ReducesRunning int
 }
 
-// Result is a finished capture.
+// Result is a finished capture. Its events are in its folder: Encode writes the
+// trace, Clean then removes them.
 type Result struct {
 	Header traces.Header
-	Events []traces.Event
 	// Jobs are in order of submission.
 	Jobs []Job
 	// Warnings say what the trace lacks, and why.
 	Warnings []string
+
+	folder *os.Root
 }
 
 // Job is one captured job.
@@ -75,31 +85,31 @@ type Job struct {
 // Session is a capture under way.
 type Session struct {
 	cluster *clients.Clients
+	hdfs    hdfsReader
 	options Options
 	start   time.Time
-	paths   paths
+	part    *tracefile.Writer
+	jobs    *os.Root // their files
 	// life ends with the capture; jobs are followed in it, whoever saw them first.
 	life  context.Context
 	stop  context.CancelFunc
 	loops sync.WaitGroup
+	// joining is held while one job's history is in memory.
+	joining sync.Mutex
 
 	mu         sync.Mutex
-	jobs       map[string]*jobRecord // by application id
+	alive      map[string]*jobRecord // by application id
+	over       map[string]Job        // those that are in files of their own, by the same
+	past       Progress              // of those
 	nodes      map[string]*nodeRecord
-	locations  *locations
-	events     []traces.Event          // nodes, labels, samples, notes
+	joiner     joiner
 	labelsTold bool                    // by Add
 	rewritten  map[traces.JobID][]byte // job.splitmetainfo, by Resplit
 	warnings   map[string]int          // with how often
+	failed     error                   // to write
 	facts      traces.ClusterFacts
 	software   map[string]string
 	settings   map[string]string
-}
-
-// paths is where the cluster keeps jobs' files in HDFS.
-type paths struct {
-	staging string // yarn.app.mapreduce.am.staging-dir
-	history yarn.HistoryFolders
 }
 
 // nodeRecord is what was last heard of a node.
@@ -115,6 +125,10 @@ type nodeRecord struct {
 // all: no ResourceManager, NameNode or history server answers. The capture ends
 // with Stop, which has to be called, or when ctx does.
 func Start(ctx context.Context, cluster *clients.Clients, o Options) (*Session, error) {
+	return start(ctx, cluster, &hdfsOf{cluster: cluster}, o)
+}
+
+func start(ctx context.Context, cluster *clients.Clients, hdfs hdfsReader, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
 	}
@@ -125,17 +139,26 @@ func Start(ctx context.Context, cluster *clients.Clients, o Options) (*Session, 
 		o.EveryAgents = time.Second
 	}
 	s := &Session{
-		cluster: cluster, options: o, start: time.Now(),
-		jobs: map[string]*jobRecord{}, nodes: map[string]*nodeRecord{}, locations: newLocations(),
+		cluster: cluster, hdfs: hdfs, options: o, start: time.Now(),
+		alive: map[string]*jobRecord{}, over: map[string]Job{}, nodes: map[string]*nodeRecord{},
 		rewritten: map[traces.JobID][]byte{}, warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
 	if err := s.look(ctx); err != nil {
 		s.stop()
-		s.loops.Wait()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
+	s.joiner = joiner{start: s.start, workload: o.Workload, locations: newLocations(), racks: racksOf(s.facts.Nodes)}
+	var err error
+	if s.jobs, err = makeJobs(o.Folder); err == nil {
+		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())
+	}
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("start capture: %w", err)
+	}
+	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the Writer keeps the error
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range cluster.Agents {
@@ -157,7 +180,7 @@ func (s *Session) look(ctx context.Context) error {
 		return err
 	}
 	// First, since it is soon told that this daemon does not answer.
-	if s.paths, err = findPaths(ctx, s.cluster); err != nil {
+	if err := s.hdfs.find(ctx); err != nil {
 		return err
 	}
 	s.software["hadoop"] = info.HadoopVersion
@@ -168,14 +191,11 @@ func (s *Session) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.facts, err = facts(ctx, s.cluster); err != nil {
+	if s.facts, err = facts(ctx, s.cluster, s.hdfs); err != nil {
 		return err
 	}
 	for _, n := range s.facts.Nodes { // those are no news; their labels are
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
-	}
-	if err := s.pollRM(ctx); err != nil {
-		return err
 	}
 	for _, a := range s.cluster.Agents {
 		info, err := a.Info(ctx)
@@ -193,40 +213,24 @@ func (s *Session) look(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the capture, waits for the history of the jobs that have ended, or
-// for ctx, and joins everything into a Result. A job that still runs stays in
-// the trace as unfinished.
-func (s *Session) Stop(ctx context.Context) Result {
+// Stop ends the capture and waits for the history of the jobs that have ended, or
+// for ctx. A job that still runs stays in the trace as unfinished. The error is
+// that not all could be kept.
+func (s *Session) Stop(ctx context.Context) (Result, error) {
 	s.stop()
 	s.loops.Wait()
-	for _, j := range s.jobsInOrder() { // nobody else is left who changes them
-		if !j.app.Ended() {
-			s.warnf("%s was %s when the capture ended, so it has no history yet", j.id, strings.ToLower(j.app.State))
-		} else if !j.launched() {
-			s.warnf("%s ended before an ApplicationMaster ran, so it has no history", j.id)
-		} else if herr := readHistory(ctx, s.cluster, s.paths.history, j, s.options.Folder); herr != nil {
-			s.warnf("%v", herr)
-		}
+	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // nobody else is left who changes it
+		s.join(ctx, s.alive[id])
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := Result{Header: s.header(), Jobs: s.jobList()}
-	jn := joiner{start: s.start, workload: s.options.Workload, locations: s.locations, racks: racksOf(s.facts.Nodes)}
-	for _, j := range s.jobsInOrder() {
-		r.Events = append(r.Events, jn.events(j)...)
-		r.Header.Inputs = append(r.Header.Inputs, j.inputs...)
-	}
-	r.Events = append(r.Events, s.locations.events()...)
-	r.Events = append(r.Events, s.events...)
-	bindLate(r.Events)
-	traces.Sort(r.Events)
+	err := errors.Join(s.failed, s.part.CloseIncomplete("its jobs' histories are in files of their own"), s.jobs.Close())
+	r := Result{Header: s.header(), Jobs: s.Jobs(), folder: s.options.Folder}
 	for _, w := range slices.Sorted(maps.Keys(s.warnings)) {
 		if n := s.warnings[w]; n > 1 {
 			w = fmt.Sprintf("%s (%d times)", w, n)
 		}
 		r.Warnings = append(r.Warnings, w)
 	}
-	return r
+	return r, err
 }
 
 // Wait returns when no job that was seen is left running, or ctx ends.
@@ -237,7 +241,7 @@ func (s *Session) Wait(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, j := range s.jobs {
+		for _, j := range s.alive {
 			if !j.app.Ended() {
 				return false, nil
 			}
@@ -246,30 +250,31 @@ func (s *Session) Wait(ctx context.Context) error {
 	})
 }
 
-// Jobs are the jobs seen so far.
+// Jobs are the jobs seen so far, in order of submission.
 func (s *Session) Jobs() []Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobList()
-}
-
-func (s *Session) jobList() []Job {
-	var list []Job
-	for _, j := range s.jobsInOrder() {
+	list := slices.Collect(maps.Values(s.over))
+	for _, j := range s.alive {
 		list = append(list, j.summary())
 	}
+	slices.SortFunc(list, func(a, b Job) int { return strings.Compare(a.Application, b.Application) })
 	return list
 }
 
-func (s *Session) jobsInOrder() []*jobRecord {
-	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *jobRecord) int { return strings.Compare(a.app.ID, b.app.ID) })
+func (s *Session) header() traces.Header {
+	h := s.options.Header
+	h.Origin, h.StartUnixNs, h.Writer = traces.Measured, s.start.UnixNano(), "heddle"
+	h.Model, h.Actuator, h.Splits = cmp.Or(h.Model, "yarn"), cmp.Or(h.Actuator, "none"), cmp.Or(h.Splits, "asSubmitted")
+	h.Cluster, h.Software, h.Settings = s.facts, s.software, s.settings
+	return h
 }
 
-func (s *Session) header() traces.Header {
-	return traces.Header{
-		Origin: traces.Measured, StartUnixNs: s.start.UnixNano(), Writer: "heddle",
-		Cluster: s.facts, Model: "yarn", Actuator: "none", Splits: "asSubmitted",
-		Software: s.software, Settings: s.settings,
+// record puts events into the part. What cannot be written Stop tells: the
+// Writer keeps its first error.
+func (s *Session) record(events ...traces.Event) {
+	for _, e := range events {
+		_ = s.part.Write(e)
 	}
 }
 

@@ -16,27 +16,32 @@ import (
 
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
-	"heddle/harness/clients"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
 )
 
-// jobRecord is what is known of one job. Its fields are the Session's mutex's.
+// jobRecord is what is known of one job until its history was joined. Its fields
+// are the Session's mutex's.
 type jobRecord struct {
-	app     yarnclient.App
-	id      traces.JobID
-	user    string
-	ended   chan struct{}
-	endOnce sync.Once
+	app   yarnclient.App // does not change once over
+	id    traces.JobID
+	user  string
+	over  bool
+	ended chan struct{} // closed when over
 
-	conf   yarn.Conf
-	hosts  [][]string       // by map, as the ApplicationMaster read them
-	splits []jobsplit.Split // by map; nil where they are no files
-	staged *yarn.Staged     // nil: not read
-	blocks [][]traces.Block // by map, as last sampled
+	conf    yarn.Conf
+	hosts   [][]string       // by map, as the ApplicationMaster read them
+	splits  []jobsplit.Split // by map; nil where they are no files
+	staged  *yarn.Staged     // nil: not read
+	blocks  [][]traces.Block // by map, as last sampled
+	sampled samples
 
-	last    yarnclient.Job // as the ApplicationMaster last said
+	last yarnclient.Job   // as the ApplicationMaster last said
+	told yarnclient.Job   // last, when its tasks were asked for
+	rest time.Time        // until when they are not: asking takes a fifth of the time at most
+	seen map[string]stage // tasks and attempts by id
+
 	history *jhist.Job
 	file    string // name of the history file
 
@@ -50,13 +55,9 @@ func (j *jobRecord) madeFrom(name string, data []byte) {
 }
 
 func newJobRecord(app yarnclient.App) *jobRecord {
-	return &jobRecord{
-		app: app, id: traces.JobID("job_" + strings.TrimPrefix(app.ID, "application_")), user: app.User,
-		ended: make(chan struct{}),
-	}
+	id := traces.JobID("job_" + strings.TrimPrefix(app.ID, "application_"))
+	return &jobRecord{app: app, id: id, user: app.User, ended: make(chan struct{}), seen: map[string]stage{}}
 }
-
-func (j *jobRecord) end() { j.endOnce.Do(func() { close(j.ended) }) }
 
 func (j *jobRecord) summary() Job {
 	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Diagnostics: j.app.Diagnostics, History: j.file}
@@ -64,26 +65,14 @@ func (j *jobRecord) summary() Job {
 		job.Tags = strings.Split(j.app.Tags, ",")
 	}
 	if j.app.Ended() {
-		job.Outcome = outcomeOf(j.app)
+		job.Outcome = outcomes[j.app.FinalStatus]
 	}
 	return job
 }
 
-func outcomeOf(app yarnclient.App) traces.Outcome {
-	switch app.FinalStatus {
-	case "SUCCEEDED":
-		return traces.Succeeded
-	case "KILLED":
-		return traces.Killed
-	case "FAILED":
-		return traces.Failed
-	}
-	return traces.Unfinished
-}
-
 // follow watches one job until it ends: it keeps the files that its client
 // staged, samples where its input is, and asks its ApplicationMaster how far it
-// is.
+// is. Then it joins the job's history.
 func (s *Session) follow(j *jobRecord) {
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
@@ -98,6 +87,7 @@ func (s *Session) follow(j *jobRecord) {
 	var loops sync.WaitGroup
 	s.mu.Lock()
 	files := j.splits != nil
+	s.record(s.joiner.submitted(j))
 	s.mu.Unlock()
 	if files {
 		loops.Go(func() {
@@ -105,19 +95,17 @@ func (s *Session) follow(j *jobRecord) {
 		})
 	}
 	loops.Go(func() {
-		every(ctx, max(s.options.EveryRM, 500*time.Millisecond), func(ctx context.Context) error { return s.askMaster(ctx, j) })
+		every(ctx, max(s.options.EveryRM, masterInterval), func(ctx context.Context) error { return s.askMaster(ctx, j) })
 	})
 	loops.Wait()
+	if s.life.Err() == nil {
+		s.join(s.life, j)
+	}
 }
 
 // keepStaged copies the files that vanish with the job's end.
 func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
-	files, err := s.cluster.HDFS.Files()
-	if err != nil {
-		s.warnf("%s: staged files not kept: %v", j.id, err)
-		return
-	}
-	staged, err := yarn.ReadStaged(ctx, files, yarn.StagingFolder(s.paths.staging, j.user, string(j.id)))
+	staged, err := s.hdfs.staged(ctx, j.user, j.id)
 	if err != nil {
 		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
 		return
@@ -134,10 +122,8 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
 // readStaged takes from a job's staged files what they tell, and keeps them. The
 // Session is locked.
 func (s *Session) readStaged(j *jobRecord) {
-	if s.options.Folder != nil {
-		if err := Keep(s.options.Folder, j.id, j.staged.Save); err != nil {
-			s.warn(err.Error())
-		}
+	if err := Keep(s.jobs, j.id, j.staged.Save); err != nil {
+		s.warn(err.Error())
 	}
 	conf, err := j.staged.Conf()
 	if err != nil {
@@ -162,8 +148,8 @@ func (s *Session) Resplit(job traces.JobID, splitMetaInfo []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rewritten[job] = splitMetaInfo
-	for _, j := range s.jobs {
-		if j.id == job && j.staged != nil {
+	for _, j := range s.alive {
+		if j.id == job && j.staged != nil && !j.over {
 			j.staged.SplitMetaInfo = splitMetaInfo
 			s.readStaged(j)
 		}
@@ -175,7 +161,7 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	blocks, err := s.cluster.HDFS.SplitLocations(ctx, splits)
+	blocks, err := s.hdfs.splitLocations(ctx, splits)
 	now := s.now()
 	if err != nil {
 		// Generators name files that do not exist; there is nothing to locate.
@@ -186,9 +172,10 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	j.sampled.at = append(j.sampled.at, now)
 	ofMap := make([][]traces.Block, len(blocks))
 	for i, of := range blocks {
-		s.locations.add(now, splits[i].Path, of)
+		s.record(s.joiner.locations.add(&j.sampled, splits[i].Path, of)...)
 		for _, b := range of {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
@@ -199,88 +186,96 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	return nil
 }
 
-// askMaster asks the ApplicationMaster how far the job is.
-func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
-	s.mu.Lock()
-	app := j.app.ID
-	s.mu.Unlock()
-	job, err := s.cluster.RM.AM(app).Job(ctx)
-	if err != nil {
-		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
-			return nil
-		}
-		return s.pollFailed(ctx, string(j.id)+": ApplicationMaster", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j.last = job
-	if s.options.Progress != nil {
-		s.options.Progress(s.progress())
-	}
-	return nil
-}
-
-func (s *Session) progress() Progress {
-	p := Progress{Jobs: len(s.jobs)}
-	for _, j := range s.jobs {
-		if j.app.Ended() {
-			p.JobsEnded++
-		}
-		p.Maps, p.MapsDone, p.MapsRunning = p.Maps+j.last.Maps, p.MapsDone+j.last.MapsCompleted, p.MapsRunning+j.last.MapsRunning
-		p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
-	}
-	return p
-}
-
 // launched says whether an ApplicationMaster ever ran, so that there is a
 // history to wait for.
 func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
 
-// readHistory waits for a job's history and reads it; it is kept below folder,
-// unless that is nil.
-func readHistory(ctx context.Context, cluster *clients.Clients, folders yarn.HistoryFolders, j *jobRecord, folder *os.Root) error {
-	files, err := cluster.HDFS.Files()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, historyPatience)
-	defer cancel()
-	var h yarn.History
-	var last error
-	err = until(ctx, 200*time.Millisecond, func() (bool, error) {
-		if h, last = yarn.ReadHistory(ctx, files, folders, j.user, string(j.id)); last == nil {
-			j.history, _, last = jhist.Parse(bytes.NewReader(h.Events))
+// join waits for the history of a job that has ended and puts its events into the
+// job's own file; nothing of the job is kept in memory then. Where ctx ends, or
+// there is no history, that is what the ResourceManager told.
+func (s *Session) join(ctx context.Context, j *jobRecord) {
+	var h history
+	switch {
+	case !j.over:
+		s.warnf("%s was %s when the capture ended, so it has no history yet", j.id, strings.ToLower(j.app.State))
+	case !j.launched():
+		s.warnf("%s ended before an ApplicationMaster ran, so it has no history", j.id)
+	default:
+		patience, cancel := context.WithTimeout(ctx, historyPatience)
+		defer cancel()
+		var last error
+		err := until(patience, 200*time.Millisecond, func() (bool, error) {
+			s.joining.Lock() // one history at a time is in memory
+			defer s.joining.Unlock()
+			if h, last = readHistory(patience, s.hdfs, j); last == nil {
+				s.finish(j, h)
+			}
+			return last == nil, nil
+		})
+		if err == nil || ctx.Err() != nil && ctx == s.life { // Stop then goes on
+			return
 		}
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s: no history after %v: %w", j.id, historyPatience, last)
+		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	j.file = h.Name
+	s.finish(j, h) // which may be cut off
+}
+
+// finish puts what is known of a job into its own file, and forgets it.
+func (s *Session) finish(j *jobRecord, h history) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.take(h)
+	events := s.joiner.events(j)
+	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
+		s.failed = err
+	}
+	if err := h.keep(s.jobs, j.id); err != nil {
+		s.warn(err.Error())
+	}
+	for _, event := range events { // no attempt stays open in the part
+		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
+			s.record(e)
+		}
+	}
+	s.joiner.locations.drop(&j.sampled)
+	s.past.add(j)
+	s.over[j.app.ID] = j.summary()
+	delete(s.alive, j.app.ID)
+	delete(s.rewritten, j.id)
+}
+
+// history is a job's, read.
+type history struct {
+	yarn.History
+	job *jhist.Job
+}
+
+// readHistory reads a job's history, if it is there yet.
+func readHistory(ctx context.Context, in hdfsReader, j *jobRecord) (h history, err error) {
+	if h.History, err = in.history(ctx, j.user, j.id); err == nil {
+		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
+	}
+	return h, err
+}
+
+// take notes what a history says; the zero one is none.
+func (j *jobRecord) take(h history) {
+	if h.job == nil {
+		return
+	}
+	j.history, j.file = h.job, h.Name
 	j.madeFrom(h.Name, h.Events)
 	if j.conf == nil && h.ConfXML != nil {
 		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
 	}
-	if folder == nil {
-		return nil
-	}
-	return Keep(folder, j.id, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
-// Keep writes files of a job into its own folder below folder, which it makes,
-// for nobody else to read.
-func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
-	err := folder.MkdirAll(string(job), 0o700)
-	if err == nil {
-		var own *os.Root
-		if own, err = folder.OpenRoot(string(job)); err == nil {
-			err = errors.Join(write(own), own.Close())
-		}
+// keep keeps the file beside the events that were made of it.
+func (h history) keep(folder *os.Root, job traces.JobID) error {
+	if h.job == nil {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("keep files of %s in %s: %w", job, folder.Name(), err)
-	}
-	return nil
+	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
 // historyPatience is how long a job's history may take to appear after its

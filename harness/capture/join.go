@@ -44,19 +44,27 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 
 // withoutHistory is what the ResourceManager alone knows.
 func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
-	submitted := &traces.JobSubmitted{
+	events := []traces.Event{jn.submitted(j)}
+	if j.over {
+		events = append(events, jn.finished(j))
+	}
+	return events
+}
+
+func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
+	e := &traces.JobSubmitted{
 		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
 		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload,
 	}
-	describe(submitted, j.conf)
-	events := []traces.Event{submitted}
-	if j.app.Ended() {
-		events = append(events, &traces.JobFinished{
-			T: jn.at(j.app.FinishedMs), Job: j.id, Outcome: outcomeOf(j.app), Diagnostics: j.app.Diagnostics,
-			Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-		})
+	describe(e, j.conf)
+	return e
+}
+
+func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {
+	return &traces.JobFinished{
+		T: jn.at(j.app.FinishedMs), Job: j.id, Outcome: outcomes[j.app.FinalStatus], Diagnostics: j.app.Diagnostics,
+		Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
 	}
-	return events
 }
 
 // locate ties a map to its piece of a file.

@@ -9,19 +9,29 @@ import (
 	"heddle/traces"
 )
 
-// locations is what the NameNode answered about blocks, sample after sample,
-// kept as changes. It is not safe for use by several goroutines.
+// locations is what the NameNode answered about the blocks that jobs read, kept as
+// changes. It is not safe for use by several goroutines.
 type locations struct {
 	blocks map[traces.Block]*blockHistory
-	order  []traces.Block // by first appearance, so that events come out alike
 	racks  map[traces.Node]string
+	// idle are blocks that no job reads any more, the first longest. The last
+	// maxIdle are remembered, so that a job that reads them later finds what has
+	// changed.
+	idle []traces.Block
+}
+
+const maxIdle = 4096
+
+// samples are the times at which a job's blocks were asked for, ascending.
+type samples struct {
+	at     []traces.Time
+	blocks []traces.Block
 }
 
 type blockHistory struct {
-	path          string
-	offset, bytes int64
-	sampledAt     []traces.Time // ascending
-	placements    []placement   // one where the answer changed, ascending
+	readers    []*samples
+	before     traces.Time // the last sample of former readers, -1 none
+	placements []placement // one where the answer changed, ascending
 }
 
 // placement is where a block was from T on.
@@ -34,22 +44,22 @@ func newLocations() *locations {
 	return &locations{blocks: map[traces.Block]*blockHistory{}, racks: map[traces.Node]string{}}
 }
 
-// add notes the NameNode's answer about a file's blocks, received at t. Answers
-// about one block come in order of time.
-func (l *locations) add(t traces.Time, path string, blocks []hdfs.Block) {
+// add notes the NameNode's answer about blocks of a file, received at the last of
+// the reader's times, and tells what has changed as arrivals and departures of
+// replicas and cached copies. Answers about one block come in order of time.
+func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []traces.Event {
+	var events []traces.Event
 	for _, b := range blocks {
-		id := traces.Block(b.ID)
+		id, p := traces.Block(b.ID), placement{t: reader.at[len(reader.at)-1]}
 		h := l.blocks[id]
 		if h == nil {
-			h = &blockHistory{path: yarn.WithoutScheme(path), offset: b.Offset, bytes: b.Length}
+			h = &blockHistory{before: -1}
 			l.blocks[id] = h
-			l.order = append(l.order, id)
 		}
-		if n := len(h.sampledAt); n > 0 && h.sampledAt[n-1] == t {
-			continue // two splits of one block in the same answer
+		if !slices.Contains(h.readers, reader) {
+			h.readers = append(h.readers, reader)
+			reader.blocks = append(reader.blocks, id)
 		}
-		h.sampledAt = append(h.sampledAt, t)
-		p := placement{t: t}
 		for _, r := range b.Replicas {
 			node := traces.Node(r.Host)
 			l.racks[node] = r.Rack
@@ -60,9 +70,58 @@ func (l *locations) add(t traces.Time, path string, blocks []hdfs.Block) {
 		}
 		slices.Sort(p.replicas)
 		slices.Sort(p.cached)
-		if n := len(h.placements); n == 0 || !p.sameAs(h.placements[n-1]) {
-			h.placements = append(h.placements, p)
+		var was placement
+		if n := len(h.placements); n > 0 {
+			was = h.placements[n-1]
+			if was.t == p.t || p.sameAs(was) { // or two splits of one block in an answer
+				continue
+			}
 		}
+		h.placements = append(h.placements, p)
+		events = append(events, changes(was, p, traces.BlockReplica{
+			T: p.t, Block: id, Path: yarn.WithoutScheme(path), OffsetBytes: b.Offset, LengthBytes: b.Length,
+		})...)
+	}
+	return events
+}
+
+func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) {
+	replica := func(node traces.Node, gone bool) {
+		e := of
+		e.Node, e.Gone = node, gone
+		events = append(events, &e)
+	}
+	for _, node := range missing(was.replicas, is.replicas) {
+		replica(node, false)
+	}
+	for _, node := range missing(was.cached, is.cached) {
+		events = append(events, &traces.BlockCached{T: of.T, Block: of.Block, Node: node})
+	}
+	for _, node := range missing(is.cached, was.cached) {
+		events = append(events, &traces.BlockCached{T: of.T, Block: of.Block, Node: node, Gone: true})
+	}
+	for _, node := range missing(is.replicas, was.replicas) {
+		replica(node, true)
+	}
+	return events
+}
+
+// drop forgets a reader, and in time the blocks that it alone has read.
+func (l *locations) drop(reader *samples) {
+	for _, id := range reader.blocks {
+		h := l.blocks[id]
+		h.before = max(h.before, reader.at[len(reader.at)-1])
+		h.readers = slices.DeleteFunc(h.readers, func(r *samples) bool { return r == reader })
+		if len(h.readers) == 0 {
+			h.readers, h.placements = nil, slices.Clone(h.placements[len(h.placements)-1:])
+			l.idle = append(l.idle, id)
+		}
+	}
+	for len(l.idle) > maxIdle {
+		if h := l.blocks[l.idle[0]]; h != nil && len(h.readers) == 0 {
+			delete(l.blocks, l.idle[0])
+		}
+		l.idle = l.idle[1:]
 	}
 }
 
@@ -77,13 +136,20 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 	if h == nil {
 		return traces.LevelUnknown, -1
 	}
-	n := sort.Search(len(h.sampledAt), func(i int) bool { return h.sampledAt[i] > t })
-	if n == 0 {
+	sampled := traces.Time(-1)
+	if h.before <= t {
+		sampled = h.before
+	}
+	for _, r := range h.readers {
+		if n := after(r.at, t); n > 0 {
+			sampled = max(sampled, r.at[n-1])
+		}
+	}
+	n := sort.Search(len(h.placements), func(i int) bool { return h.placements[i].t > t })
+	if n == 0 || sampled < 0 {
 		return traces.LevelUnknown, -1
 	}
-	age := int64(t - h.sampledAt[n-1])
-	n = sort.Search(len(h.placements), func(i int) bool { return h.placements[i].t > t })
-	p := h.placements[n-1]
+	p, age := h.placements[n-1], int64(t-sampled)
 	if slices.Contains(p.cached, node) {
 		return traces.LevelCache, age
 	}
@@ -101,30 +167,9 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 	return traces.LevelOff, age
 }
 
-// events tells the samples as arrivals and departures of replicas and cached
-// copies, in order of time.
-func (l *locations) events() []traces.Event {
-	var events []traces.Event
-	for _, id := range l.order {
-		h := l.blocks[id]
-		var before placement
-		for _, p := range h.placements {
-			for _, node := range missing(before.replicas, p.replicas) {
-				events = append(events, &traces.BlockReplica{T: p.t, Block: id, Node: node, Path: h.path, OffsetBytes: h.offset, LengthBytes: h.bytes})
-			}
-			for _, node := range missing(before.cached, p.cached) {
-				events = append(events, &traces.BlockCached{T: p.t, Block: id, Node: node})
-			}
-			for _, node := range missing(p.cached, before.cached) {
-				events = append(events, &traces.BlockCached{T: p.t, Block: id, Node: node, Gone: true})
-			}
-			for _, node := range missing(p.replicas, before.replicas) {
-				events = append(events, &traces.BlockReplica{T: p.t, Block: id, Node: node, Path: h.path, OffsetBytes: h.offset, LengthBytes: h.bytes, Gone: true})
-			}
-			before = p
-		}
-	}
-	return events
+// after is how many of times are not after t.
+func after(times []traces.Time, t traces.Time) int {
+	return sort.Search(len(times), func(i int) bool { return times[i] > t })
 }
 
 // missing are the elements of want that have lacks.

@@ -13,17 +13,25 @@ import (
 
 // TestLocations runs testdata/locations: "sample t=SECONDS" holds a line a
 // block, "ID: host/rack host/rack* …" (* is cached); "level t= block= node=
-// rack=" asks how near a node was; "events" prints what changed.
+// rack=" asks how near a node was; "drop" ends the job that reads them, and samples
+// are another's; "events" prints what changed.
 func TestLocations(t *testing.T) {
 	datadriven.Walk(t, "testdata/locations", func(t *testing.T, path string) {
 		l := newLocations()
+		reader := &samples{}
+		var events []traces.Event
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "sample":
 				var at int
 				d.ScanArgs(t, "t", &at)
-				l.add(seconds(at), "hdfs://nn:8020/in", parseBlocks(t, d.Input))
+				reader.at = append(reader.at, seconds(at))
+				events = append(events, l.add(reader, "hdfs://nn:8020/in", parseBlocks(t, d.Input))...)
 				return ""
+			case "drop":
+				l.drop(reader)
+				reader = &samples{}
+				return fmt.Sprintf("%d blocks kept\n", len(l.blocks))
 			case "level":
 				var at, block int
 				var node, rack string
@@ -38,7 +46,7 @@ func TestLocations(t *testing.T) {
 				return fmt.Sprintf("%s, sample %d s old\n", level, age)
 			case "events":
 				var out strings.Builder
-				for _, e := range l.events() {
+				for _, e := range events {
 					switch e := e.(type) {
 					case *traces.BlockReplica:
 						fmt.Fprintf(&out, "%d replica block %d on %s gone=%v %s+%d\n", int64(e.T)/1e9, e.Block, e.Node, e.Gone, e.Path, e.OffsetBytes)

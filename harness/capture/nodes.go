@@ -13,8 +13,8 @@ import (
 )
 
 // facts are what the cluster is made of.
-func facts(ctx context.Context, cluster *clients.Clients) (traces.ClusterFacts, error) {
-	nodes, err := nodeFacts(ctx, cluster)
+func facts(ctx context.Context, cluster *clients.Clients, in hdfsReader) (traces.ClusterFacts, error) {
+	nodes, err := nodeFacts(ctx, cluster, in)
 	f := traces.ClusterFacts{Name: cluster.Config.Name, Nodes: nodes}
 	rates := cluster.Config.Rates
 	if err != nil {
@@ -48,12 +48,12 @@ func facts(ctx context.Context, cluster *clients.Clients) (traces.ClusterFacts, 
 // nodeFacts are the running nodes, in order of name. A node that holds no data
 // where others do, such as one that is kept for ApplicationMasters, is no
 // worker.
-func nodeFacts(ctx context.Context, cluster *clients.Clients) ([]traces.NodeFacts, error) {
+func nodeFacts(ctx context.Context, cluster *clients.Clients, in hdfsReader) ([]traces.NodeFacts, error) {
 	nodes, err := cluster.RM.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dataNodes, err := cluster.HDFS.DataNodes(ctx)
+	dataNodes, err := in.dataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,15 +37,22 @@ func (s *Session) pollRM(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, app := range apps {
-		j := s.jobs[app.ID]
+		if _, over := s.over[app.ID]; over {
+			continue
+		}
+		j := s.alive[app.ID]
 		if j == nil {
 			j = newJobRecord(app)
-			s.jobs[app.ID] = j
+			s.alive[app.ID] = j
 			s.loops.Go(func() { s.follow(j) })
 		}
-		j.app = app
-		if app.Ended() {
-			j.end()
+		if j.over {
+			continue
+		}
+		if j.app = app; app.Ended() {
+			j.over = true
+			close(j.ended)
+			s.record(s.joiner.finished(j))
 		}
 	}
 	seen := map[string]bool{}
@@ -51,10 +60,10 @@ func (s *Session) pollRM(ctx context.Context) error {
 		seen[n.Host] = true
 		s.noteNode(now, n)
 	}
-	for host, r := range s.nodes {
-		if !seen[host] && r.up { // an RM that restarted has not heard of it yet
+	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
+		if r := s.nodes[host]; !seen[host] && r.up { // an RM that restarted has not heard of it yet
 			r.up = false
-			s.events = append(s.events, &traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
+			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}
 	}
 	return nil
@@ -70,15 +79,15 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	}
 	switch {
 	case running && !r.up:
-		s.events = append(s.events, &traces.NodeUp{T: now, NodeFacts: traces.NodeFacts{
+		s.record(&traces.NodeUp{T: now, NodeFacts: traces.NodeFacts{
 			Node: name, Rack: n.Rack, MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores), Worker: true,
 		}})
 	case !running && r.up:
-		s.events = append(s.events, &traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
+		s.record(&traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
 	if running && !s.labelsTold && n.Label() != r.label {
 		r.label = n.Label()
-		s.events = append(s.events, &traces.NodeLabel{T: now, Node: name, Label: r.label})
+		s.record(&traces.NodeLabel{T: now, Node: name, Label: r.label})
 	}
 	r.up, r.yarn = running, n
 }
@@ -86,7 +95,7 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 // pollDataNodes notes how much of each DataNode's cache is used, and writes a
 // sample for nodes that have no agent.
 func (s *Session) pollDataNodes(ctx context.Context) error {
-	dataNodes, err := s.cluster.HDFS.DataNodes(ctx)
+	dataNodes, err := s.hdfs.dataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
 		return s.pollFailed(ctx, "NameNode", err)
 	}
@@ -98,11 +107,11 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 		}
 	}
 	now := s.now()
-	for host, r := range s.nodes {
-		if r.up && !r.agent {
+	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
+		if r := s.nodes[host]; r.up && !r.agent {
 			e := unmeasured(now, host, s.options.EveryLocations)
 			r.describe(e)
-			s.events = append(s.events, e)
+			s.record(e)
 		}
 	}
 	return nil
@@ -146,7 +155,7 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 					e.AgentLostSamples = int32(page.Lost)
 				}
 				r.describe(e)
-				s.events = append(s.events, e)
+				s.record(e)
 			}
 			s.mu.Unlock()
 			if !page.More {

@@ -2,76 +2,75 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"heddle/collectors/yarn"
 	"heddle/harness/clients"
 	"heddle/traces"
+	"heddle/yarnclient"
 )
 
 // Recover makes a trace of jobs that ran without us, from their history files.
 // Split hosts and Hadoop's own locality are as recorded. Where blocks were
 // cached, and which file each map read, is not in the history: replica locality
-// is unknown. Each job's files are kept below folder, unless it is nil.
+// is unknown. Each job's files are kept below jobs in folder.
 func Recover(ctx context.Context, cluster *clients.Clients, jobs []string, folder *os.Root) (Result, error) {
-	where, err := findPaths(ctx, cluster)
-	if err != nil {
-		return Result{}, fmt.Errorf("capture from history: %w", err)
-	}
-	r := Result{Header: traces.Header{
+	r := Result{folder: folder, Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",
 		Software: map[string]string{},
 	}}
+	if err := r.recover(ctx, cluster, &hdfsOf{cluster: cluster}, jobs); err != nil {
+		return r, fmt.Errorf("capture from history: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsReader, jobs []string) error {
+	if err := in.find(ctx); err != nil {
+		return err
+	}
 	if info, err := cluster.History.Info(ctx); err == nil {
 		r.Header.Software["hadoop"] = info.HadoopVersion
 	}
 	var records []*jobRecord
-	for _, id := range jobs {
-		j, err := recoverJob(ctx, cluster, where.history, id, folder)
+	first := int64(math.MaxInt64)
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server knows whose they are
+		info, err := cluster.History.Job(id).Job(ctx)
 		if err != nil {
-			return r, fmt.Errorf("capture from history: %w", err)
+			return err
 		}
-		records = append(records, j)
+		first = min(first, info.SubmittedMs)
+		records = append(records, newJobRecord(yarnclient.App{ID: "application_" + strings.TrimPrefix(id, "job_"), User: info.User}))
 	}
-	if r.Header.Cluster, err = facts(ctx, cluster); err != nil {
-		return r, fmt.Errorf("capture from history: %w", err)
+	var err error
+	if r.Header.Cluster, err = facts(ctx, cluster, in); err != nil {
+		return err
 	}
-	slices.SortFunc(records, func(a, b *jobRecord) int { return strings.Compare(string(a.id), string(b.id)) })
-	jn := joiner{start: firstSubmit(records), racks: racksOf(r.Header.Cluster.Nodes)}
+	own, err := makeJobs(r.folder)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	jn := joiner{start: time.UnixMilli(first), racks: racksOf(r.Header.Cluster.Nodes)}
 	r.Header.StartUnixNs = jn.start.UnixNano()
-	for _, j := range records {
-		r.Events = append(r.Events, jn.events(j)...)
-		r.Header.Inputs = append(r.Header.Inputs, j.inputs...)
+	for i, j := range records {
+		records[i] = nil
+		h, err := readHistory(ctx, in, j)
+		if err != nil {
+			return err
+		}
+		j.take(h)
+		if err := errors.Join(keepEvents(own, j, jn.events(j)), h.keep(own, j.id)); err != nil {
+			return err
+		}
 		job := j.summary()
 		job.Name, job.Outcome, job.Diagnostics = j.history.Name, j.history.Outcome, j.history.Diagnostics
 		r.Jobs = append(r.Jobs, job)
 	}
-	traces.Sort(r.Events)
-	return r, nil
-}
-
-// recoverJob reads a job's history; the history server knows whose it is.
-func recoverJob(ctx context.Context, cluster *clients.Clients, folders yarn.HistoryFolders, id string, folder *os.Root) (*jobRecord, error) {
-	info, err := cluster.History.Job(id).Job(ctx)
-	if err != nil {
-		return nil, err
-	}
-	j := &jobRecord{id: traces.JobID(id), user: info.User}
-	j.app.ID = "application_" + strings.TrimPrefix(id, "job_")
-	return j, readHistory(ctx, cluster, folders, j, folder)
-}
-
-// firstSubmit is when the first of the jobs was submitted.
-func firstSubmit(records []*jobRecord) time.Time {
-	var first int64
-	for _, j := range records {
-		if t := j.history.SubmitMs; first == 0 || t < first {
-			first = t
-		}
-	}
-	return time.UnixMilli(first)
+	return nil
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 var placementSettings = []string{
 	"yarn.resourcemanager.scheduler.class",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+	"yarn.nm.liveness-monitor.expiry-interval-ms",
 	"yarn.node-labels.enabled",
 	"yarn.scheduler.minimum-allocation-mb",
 	"yarn.scheduler.capacity.node-locality-delay",
@@ -75,24 +77,19 @@ const pathsLimit = 8 * time.Second
 
 // findPaths asks the history server where jobs' files are; it has the settings
 // of MapReduce, which the ResourceManager lacks.
-func findPaths(ctx context.Context, cluster *clients.Clients) (paths, error) {
+func findPaths(ctx context.Context, cluster *clients.Clients) (staging string, folders yarn.HistoryFolders, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pathsLimit, fmt.Errorf("no whole answer within %v", pathsLimit))
 	defer cancel()
-	var failed error
 	get := func(name string) string {
-		if failed != nil {
+		if err != nil {
 			return ""
 		}
-		value, err := cluster.History.Conf(ctx, name)
-		if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
-			failed = err
+		value, cerr := cluster.History.Conf(ctx, name)
+		if cerr != nil && !errors.Is(cerr, yarnclient.ErrNotFound) {
+			err = cerr
 		}
 		return value
 	}
-	root := get(stagingDir)
-	if root == "" {
-		root = "/tmp/hadoop-yarn/staging"
-	}
-	root = yarn.WithoutScheme(root)
-	return paths{staging: root, history: yarn.FoldersFrom(get, root)}, failed
+	staging = yarn.WithoutScheme(cmp.Or(get(stagingDir), "/tmp/hadoop-yarn/staging"))
+	return staging, yarn.FoldersFrom(get, staging), err
 }

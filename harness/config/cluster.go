@@ -51,6 +51,8 @@ type Cluster struct {
 	// Machines are for simulations of experiments on this cluster; nil: they are
 	// not described.
 	Machines *Machines `yaml:"machines,omitempty"`
+	// Faults carry out those of experiments; nil: this cluster has none.
+	Faults *FaultCommands `yaml:"faults,omitempty"`
 }
 
 // Rates are those of every node's disk and link and every rack's uplink; 0 is
@@ -202,6 +204,9 @@ func (c *Cluster) problems() problems {
 	}
 	if c.Machines != nil {
 		c.Machines.problems(&p, "machines")
+	}
+	if c.Faults != nil {
+		c.Faults.problems(&p)
 	}
 	return p
 }

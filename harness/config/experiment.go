@@ -44,6 +44,14 @@ type Experiment struct {
 	KeepNodes []string `yaml:"keepNodes,omitempty"`
 	// Cache is what of the inputs is put into the HDFS cache before a trial.
 	Cache Cache `yaml:"cache,omitempty"`
+	// CachePolicy is what of what is read stays in memory: CacheStatic, the
+	// default, or CacheLRU, in simulations alone.
+	CachePolicy string `yaml:"cachePolicy,omitempty"`
+	// Speculation is the rule by which slow attempts get a copy; by default the
+	// cluster's settings, or SpeculationNone in a simulation.
+	Speculation string `yaml:"speculation,omitempty"`
+	// Faults go wrong in each trial.
+	Faults Faults `yaml:"faults,omitempty"`
 	// ColdReads drops the nodes' page caches before each trial, which agents
 	// have to allow; true by default.
 	ColdReads bool `yaml:"coldReads"`
@@ -211,6 +219,16 @@ func (e *Experiment) problems() problems {
 	if e.Cache.Replicas < 0 {
 		p.addf("cache.replicas", "%d: want 1 or more", e.Cache.Replicas)
 	}
+	if e.CachePolicy != "" {
+		oneOf(&p, "cachePolicy", e.CachePolicy, CacheStatic, CacheLRU)
+	}
+	if e.CachePolicy == CacheLRU && e.Cache.Fraction > 0 {
+		p.addf("cache.fraction", "caches are empty at the start with cachePolicy %s", CacheLRU)
+	}
+	if e.Speculation != "" {
+		oneOf(&p, "speculation", e.Speculation, SpeculationNone, SpeculationHadoop, SpeculationLATE)
+	}
+	e.Faults.problems(&p)
 	e.Sampling.problems(&p)
 	return p
 }

@@ -33,6 +33,8 @@ type Machines struct {
 	// ApplicationMasters.
 	NMHeartbeat units.Duration `yaml:"nmHeartbeat"`
 	AMHeartbeat units.Duration `yaml:"amHeartbeat"`
+	// NodeExpiry is the silence after which a node is taken for lost; 10m by default.
+	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty"`
 	// Scheduler is "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty"`
 	// Async says that the capacity scheduler allocates without waiting for
@@ -45,6 +47,7 @@ const (
 	settingScheduler = "yarn.resourcemanager.scheduler.class"
 	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
 	settingAMBeat    = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
+	settingExpiry    = "yarn.nm.liveness-monitor.expiry-interval-ms"
 	settingAsync     = "yarn.scheduler.capacity.schedule-asynchronously.enable"
 	schedulerPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 )
@@ -70,6 +73,7 @@ func (m *Machines) problems(p *problems, path string) {
 		d := time.Duration(beat.value)
 		wrong(d < time.Millisecond || d > time.Minute, beat.key, "%v: want 1ms to 1m", d)
 	}
+	wrong(m.NodeExpiry < 0 || time.Duration(m.NodeExpiry) > 24*time.Hour, "nodeExpiry", "%v: want 1s to 24h", m.NodeExpiry)
 	if m.Scheduler != "" {
 		oneOf(p, path+".scheduler", m.Scheduler, "capacity", "fair")
 	}
@@ -109,6 +113,9 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 		settingNodeBeat:  strconv.FormatInt(time.Duration(m.NMHeartbeat).Milliseconds(), 10),
 		settingAMBeat:    strconv.FormatInt(time.Duration(m.AMHeartbeat).Milliseconds(), 10),
 		settingScheduler: schedulerPackage + "capacity.CapacityScheduler",
+	}
+	if m.NodeExpiry > 0 {
+		settings[settingExpiry] = strconv.FormatInt(time.Duration(m.NodeExpiry).Milliseconds(), 10)
 	}
 	switch {
 	case m.Scheduler == "fair":

@@ -32,15 +32,6 @@ type Model struct {
 // shorten takes the name alone.
 func (m *Model) shorten(name string) { m.Model = name }
 
-// OurModels are models with no more than a name.
-func OurModels(names ...string) []Model {
-	models := make([]Model, len(names))
-	for i, name := range names {
-		models[i] = Model{Label: name, Model: name}
-	}
-	return models
-}
-
 func (m *Model) fill(e *Experiment, file string) {
 	if m.Label == "" {
 		m.Label = m.Model

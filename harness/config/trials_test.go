@@ -12,7 +12,7 @@ import (
 func TestTrialNames(t *testing.T) {
 	e := Experiment{
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount"}, {Name: "sort", Label: "small-sort"}},
-		Models:    OurModels("yarn"), Repeats: 2,
+		Models:    ourModels("yarn"), Repeats: 2,
 	}
 	var names []string
 	for _, trial := range e.Trials() {
@@ -31,7 +31,7 @@ func TestTrialsProperties(t *testing.T) {
 			e.Workloads = append(e.Workloads, Workload{Label: fmt.Sprint("w", i)})
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "models") {
-			e.Models = append(e.Models, OurModels(fmt.Sprint("m", i))...)
+			e.Models = append(e.Models, ourModels(fmt.Sprint("m", i))...)
 		}
 		trials := e.Trials()
 		w, m := len(e.Workloads), len(e.Models)
@@ -74,7 +74,7 @@ func TestTrialsProperties(t *testing.T) {
 func TestTrialsDependOnTheSeed(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(20) {
-		e := Experiment{Workloads: []Workload{{Label: "w"}}, Models: OurModels("a", "b", "c"), Repeats: 1, Seed: seed}
+		e := Experiment{Workloads: []Workload{{Label: "w"}}, Models: ourModels("a", "b", "c"), Repeats: 1, Seed: seed}
 		order := ""
 		for _, trial := range e.Trials() {
 			order += trial.Model.Label
@@ -84,4 +84,13 @@ func TestTrialsDependOnTheSeed(t *testing.T) {
 	if len(orders) < 2 {
 		t.Errorf("20 seeds give the one order %v", orders)
 	}
+}
+
+// ourModels are models with no more than a name.
+func ourModels(names ...string) []Model {
+	models := make([]Model, len(names))
+	for i, name := range names {
+		models[i] = Model{Label: name, Model: name}
+	}
+	return models
 }

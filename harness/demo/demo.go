@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -113,11 +112,14 @@ func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error
 func findings(run *runs.Run) (*Findings, error) {
 	f := &Findings{Folder: run.Dir}
 	for _, t := range run.Manifest().Trials {
-		header, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(t.Name), "trace.heddle"))
+		r, err := tracefile.Open(filepath.Join(run.TrialDir(t.Name), "trace.heddle"))
 		if err != nil {
 			return nil, err
 		}
-		f.Trials = append(f.Trials, Trial{t.Name, measure.Of(header, slices.Values(events))})
+		f.Trials = append(f.Trials, Trial{t.Name, measure.Of(r.Header(), r.All())})
+		if err := errors.Join(r.Err(), r.Close()); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }

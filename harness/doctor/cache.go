@@ -14,13 +14,12 @@ func (e *examiner) cache(ctx context.Context) []Check {
 }
 
 func (e *examiner) cacheCapacity() Check {
-	c := check("cacheCapacity", true, "DataNodes that can hold blocks in memory")
+	c, rows := about("cacheCapacity")
 	if e.root.err != nil {
 		return c.unknown("the NameNode cannot be asked")
 	}
 	none := func(c Check) Check {
-		return c.set("hdfs-site.xml", "dfs.datanode.max.locked.memory", "BYTES").
-			set("hdfs-site.xml", "dfs.datanode.pmem.cache.dirs", "FOLDER").
+		return c.set(rows[0], rows[0].Value).set(rows[1], rows[1].Value).
 			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/config"
 	"heddle/yarnclient"
 )
 
@@ -20,7 +19,7 @@ import (
 func (e *examiner) capture(ctx context.Context) []Check {
 	return []Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
-		e.versions(ctx), e.historyFolder(ctx), e.historyFormat(ctx), e.staging(ctx), e.clock(ctx),
+		e.versions(ctx), e.historyFolder(ctx), e.tells(ctx, "historyFormat", "%s", "the format is %s"), e.staging(ctx), e.clock(ctx),
 	}
 }
 
@@ -65,14 +64,15 @@ func (e *examiner) stateOf(ctx context.Context, address string) (string, error) 
 }
 
 func (e *examiner) authentication(ctx context.Context) Check {
-	c := check("authentication", true, "everything; only simple authentication is available in this version")
-	const name = "hadoop.security.authentication"
-	value, err := e.property(ctx, name)
-	switch {
-	case err != nil:
-		return c.unknown("%v", err)
-	case value != "" && value != config.SecuritySimple:
-		return c.bad("%s is %s", name, value).set("core-site.xml", name, config.SecuritySimple)
+	c, rows := about("authentication")
+	for _, s := range rows {
+		value, err := e.value(ctx, s)
+		switch {
+		case err != nil:
+			return c.unknown("%v", err)
+		case !s.Met(value):
+			return c.bad("%s is %s", s.Property, value).set(s, s.Value)
+		}
 	}
 	return c.ok("simple, as user %s", e.cluster.User)
 }
@@ -219,25 +219,21 @@ func (e *examiner) nameNodeWeb(ctx context.Context) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-const (
-	doneDir         = "mapreduce.jobhistory.done-dir"
-	intermediateDir = "mapreduce.jobhistory.intermediate-done-dir"
-	stagingDir      = "yarn.app.mapreduce.am.staging-dir"
-)
-
 func (e *examiner) historyFolder(ctx context.Context) Check {
-	c := check("historyFolder", true, "history files, which hold every attempt with its times and counters")
+	c, rows := about("historyFolder")
 	if e.root.err != nil {
 		return c.unknown("the NameNode cannot be asked")
 	}
 	var folders []string
-	for _, name := range []string{intermediateDir, doneDir} {
-		value, err := e.historyProperty(ctx, name)
+	for _, s := range rows {
+		value, err := e.value(ctx, s)
 		switch {
 		case err != nil:
 			return c.unknown("%v", err)
 		case value == "":
-			return c.bad("the history server has no %s", name).set("mapred-site.xml", name, "a folder in HDFS")
+			return c.bad("the history server has no %s", s.Property).set(s, s.Value)
+		case !s.Met(value):
+			return c.bad("%s is %s, not in HDFS", s.Property, value).set(s, s.Value)
 		}
 		folder := hdfsPath(value)
 		for _, err := range e.hdfs.Locations(ctx, folder) {
@@ -246,7 +242,7 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.cluster.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
 			}
 			if err != nil {
-				return c.failed(err).next("see that " + name + " in the history server's mapred-site.xml is in this HDFS")
+				return c.failed(err).next("see that " + s.Property + " in the history server's mapred-site.xml is in this HDFS")
 			}
 			break // one file read is enough
 		}
@@ -255,34 +251,22 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 	return c.ok("%s and %s can be read", folders[0], folders[1])
 }
 
-func (e *examiner) historyFormat(ctx context.Context) Check {
-	c := check("historyFormat", false, "reading history files; json and binary are both read")
-	const name = "mapreduce.jobhistory.jhist.format"
-	value, err := e.historyProperty(ctx, name)
-	switch {
-	case err != nil:
-		return c.unknown("%v", err)
-	case value == "":
-		value = "binary" // Hadoop's default
-	case value != "json" && value != "binary":
-		return c.warn("%s is %s", name, value).set("mapred-site.xml", name, "json")
-	}
-	return c.ok("%s", value)
-}
-
 // staging is where job.xml and the splits are while a job runs: of the user's
 // own jobs without further ado, of others for superusers only.
 func (e *examiner) staging(ctx context.Context) Check {
-	c := check("staging", false, "job.xml and splits of running jobs, which tie maps to blocks; they vanish when a job ends")
+	c, rows := about("staging")
 	if e.root.err != nil {
 		return c.unknown("the NameNode cannot be asked")
 	}
-	value, err := e.historyProperty(ctx, stagingDir)
+	value, err := e.value(ctx, rows[0])
 	if err != nil || value == "" {
-		value, err = e.property(ctx, stagingDir)
+		value, err = e.property(ctx, rows[0].Property)
 	}
-	if err != nil || value == "" {
-		return c.unknown("%s is not to be seen", stagingDir)
+	switch {
+	case err != nil || value == "":
+		return c.unknown("%s is not to be seen", rows[0].Property)
+	case !rows[0].Met(value):
+		return c.bad("%s is not in HDFS", value).set(rows[0], rows[0].Value)
 	}
 	folder := hdfsPath(value)
 	if _, err := e.hdfs.Stat(ctx, folder); errors.Is(err, fs.ErrNotExist) {

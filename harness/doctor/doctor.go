@@ -7,6 +7,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -38,10 +40,10 @@ type Feature struct {
 
 // Names of features.
 const (
-	Captured = "captured" // traces of jobs
-	Run      = "run"      // workloads, by heddle run
-	Steered  = "steered"  // placement by our models
-	Cached   = "cached"   // inputs put into the HDFS cache
+	Captured = require.Captured
+	Run      = "run" // workloads, by heddle run
+	Steered  = require.Steered
+	Cached   = require.Cached
 	Measured = "measured" // node metrics and cold reads
 )
 
@@ -229,6 +231,25 @@ func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
 
+// about begins the check of that id in the table of requirements, with its rows.
+func about(id string) (Check, []require.Setting) {
+	rows := require.Of(id)
+	return check(id, rows[0].Required, rows[0].Why), rows
+}
+
+// tells is a check of one setting, whose value is all there is to say.
+func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
+	c, rows := about(id)
+	value, err := e.value(ctx, rows[0])
+	switch {
+	case err != nil:
+		return c.unknown("%v", err)
+	case !rows[0].Met(value):
+		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], rows[0].Value)
+	}
+	return c.ok(found, cmp.Or(value, rows[0].Default))
+}
+
 func (c Check) ok(format string, args ...any) Check      { return c.found(OK, format, args...) }
 func (c Check) warn(format string, args ...any) Check    { return c.found(Warn, format, args...) }
 func (c Check) unknown(format string, args ...any) Check { return c.found(Unknown, format, args...) }
@@ -264,14 +285,28 @@ func (c Check) failed(err error) Check {
 	return c.bad("%v", err)
 }
 
-func (c Check) set(file, name, value string) Check {
-	c.Set = append(c.Set, Property{file, name, value})
+func (c Check) set(s require.Setting, value string) Check {
+	c.Set = append(c.Set, Property{s.File, s.Property, value})
 	return c
+}
+
+// setIn is set of a queue's setting.
+func (c Check) setIn(s require.Setting, queue, label string) Check {
+	s.Property = s.In(queue, label)
+	return c.set(s, s.Value)
 }
 
 func (c Check) next(text string) Check {
 	c.Next = text
 	return c
+}
+
+// value asks the daemon that a setting counts for; "" if it has none.
+func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
+	if s.File == "mapred-site.xml" {
+		return e.historyProperty(ctx, s.Property)
+	}
+	return e.property(ctx, s.Property)
 }
 
 // property asks the ResourceManager for a setting; "" if it has none.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"heddle/collectors/hdfs"
 	"heddle/harness/config"
+	"heddle/harness/require"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -130,6 +132,105 @@ func TestLacks(t *testing.T) {
 			}
 			lack(f)
 			golden(t, name+".txt", trouble(f.text(t, f.examine(t))))
+		})
+	}
+}
+
+// Each row of the requirements, not met, is found by the check that it names,
+// which says the property.
+func TestEveryRequirementIsFound(t *testing.T) {
+	set := func(name, value string) func(*fake) {
+		return func(f *fake) {
+			if _, ok := f.historyConf[name]; ok {
+				f.historyConf[name] = value
+			} else {
+				f.conf[name] = value
+			}
+		}
+	}
+	inFile := func(name, value string) func(*fake) {
+		return func(f *fake) {
+			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration>" +
+				"<property><name>" + require.Queues + "schedule-asynchronously.enable</name><value>true</value></property>" +
+				"<property><name>" + name + "</name><value>" + value + "</value></property></configuration>"}
+		}
+	}
+	queues := func(partition string) func(*fake) {
+		return func(f *fake) {
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
+				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[` + partition + `]}}]}}}}`,
+			}
+		}
+	}
+	whole := func(label string) string {
+		return `{"partitionName":"` + label + `","capacity":100.0,"maxAMLimitPercentage":0.0}`
+	}
+	noCache := func(f *fake) {
+		for i := range f.hdfs.nodes {
+			f.hdfs.nodes[i].CacheCapacity = 0
+		}
+	}
+	const queue = require.Queues + "QUEUE."
+	breaches := map[string]func(*fake){
+		queue + "accessible-node-labels.LABEL.capacity": queues(`{"partitionName":"m00","capacity":50.0,"maxAMLimitPercentage":100.0}`),
+		queue + "accessible-node-labels":                queues(""),
+		queue + "maximum-am-resource-percent":           queues(whole("a00") + "," + whole("m00") + "," + whole("r00")),
+		"yarn.resourcemanager.scheduler.class": func(f *fake) {
+			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+				200, "application/json",
+				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
+			}
+		},
+		"dfs.datanode.max.locked.memory": noCache,
+		"dfs.datanode.pmem.cache.dirs":   noCache,
+	}
+	for name, value := range map[string]string{
+		"hadoop.security.authentication":                                    "kerberos",
+		"dfs.encrypt.data.transfer":                                         "true",
+		"mapreduce.jobhistory.intermediate-done-dir":                        "file:///done",
+		"mapreduce.jobhistory.done-dir":                                     "file:///done",
+		"mapreduce.jobhistory.jhist.format":                                 "text",
+		"yarn.app.mapreduce.am.staging-dir":                                 "file:///staging",
+		"yarn.node-labels.enabled":                                          "false",
+		"yarn.node-labels.configuration-type":                               "distributed",
+		"yarn.admin.acl":                                                    "yarn",
+		"yarn.resourcemanager.node-labels.am.default-node-label-expression": "",
+		"yarn.node-labels.fs-store.root-dir":                                "file:///tmp/labels",
+		"yarn.cluster.max-application-priority":                             "0",
+		"yarn.scheduler.configuration.store.class":                          "file",
+	} {
+		breaches[name] = set(name, value)
+	}
+	for name, value := range map[string]string{
+		require.Queues + "schedule-asynchronously.enable":                 "false",
+		require.Queues + "schedule-asynchronously.scheduling-interval-ms": "5000",
+		require.Queues + "node-locality-delay":                            "",
+	} {
+		breaches[name] = inFile(name, value)
+	}
+	for _, s := range require.All(0).Settings {
+		t.Run(s.Property, func(t *testing.T) {
+			f := newFake(t)
+			if breaches[s.Property] == nil {
+				t.Fatal("this test does not know how to break it")
+			}
+			breaches[s.Property](f)
+			feature := f.examine(t).Feature(s.Feature)
+			i := slices.IndexFunc(feature.Checks, func(c Check) bool { return c.ID == s.Check })
+			if i < 0 {
+				t.Fatalf("%s has no check %s", s.Feature, s.Check)
+			}
+			c := feature.Checks[i]
+			want := Warn
+			if s.Required {
+				want = Missing
+			}
+			name := regexp.MustCompile("^" + regexp.MustCompile("QUEUE|LABEL").ReplaceAllString(regexp.QuoteMeta(s.Property), "[a-z0-9.]+") + "$")
+			if c.Status != want || !slices.ContainsFunc(c.Set, func(p Property) bool { return p.File == s.File && name.MatchString(p.Name) }) {
+				t.Errorf("%s: %s, to set: %v; want %s and the property", c.Status, c.Found, c.Set, want)
+			}
 		})
 	}
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
-	"heddle/traces/tracefile"
 )
 
 // CaptureOptions say which jobs that run without us to capture.
@@ -37,57 +36,71 @@ type CaptureOptions struct {
 // captureTrial is the one trial in the run folder of a capture.
 const captureTrial = "capture"
 
+// Captured is what Capture has found.
+type Captured struct {
+	Figures  *measure.Figures
+	Warnings []string
+}
+
 // Capture makes a run folder with one trace of jobs that heddle did not start.
-func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, capture.Result, error) {
+func Capture(ctx context.Context, o CaptureOptions) (*runs.Run, Captured, error) {
 	if err := o.Cluster.Supported(); err != nil {
-		return nil, capture.Result{}, err
+		return nil, Captured{}, err
 	}
 	cluster, err := clients.To(o.Cluster)
 	if err != nil {
-		return nil, capture.Result{}, err
+		return nil, Captured{}, err
 	}
 	defer cluster.Close()
 	if _, err := cluster.Answers(ctx); err != nil {
-		return nil, capture.Result{}, fmt.Errorf("start capture: cluster %s: %w", o.Cluster.Name, err)
+		return nil, Captured{}, fmt.Errorf("start capture: cluster %s: %w", o.Cluster.Name, err)
 	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), captureTrial)
 	}
 	if err := os.MkdirAll(o.Root, 0o755); err != nil {
-		return nil, capture.Result{}, fmt.Errorf("make folder of runs: %w", err)
+		return nil, Captured{}, fmt.Errorf("make folder of runs: %w", err)
 	}
 	run, err := runs.Create(o.Root, o.Name, runs.Manifest{Command: o.Command, Trials: []runs.TrialRecord{{Name: captureTrial}}})
 	if err != nil {
-		return nil, capture.Result{}, err
+		return nil, Captured{}, err
 	}
 	defer run.Close()
 	result, err := captureInto(ctx, &o, cluster, run)
 	return run, result, errors.Join(err, run.End(err))
 }
 
-func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, run *runs.Run) (capture.Result, error) {
+func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, run *runs.Run) (Captured, error) {
+	var captured Captured
 	active, err := run.Begin(captureTrial)
 	if err != nil {
-		return capture.Result{}, err
+		return captured, err
 	}
-	var result capture.Result
-	folder, err := active.Folder("jobs")
+	folder, err := active.Folder(".")
 	if err != nil {
-		return result, errors.Join(err, active.Failed(err))
+		return captured, errors.Join(err, active.Failed(err))
 	}
 	defer folder.Close()
+	var result capture.Result
 	if len(o.Jobs) > 0 {
 		result, err = capture.Recover(ctx, cluster, o.Jobs, folder)
 	} else {
 		result, err = captureLive(ctx, o, cluster, folder)
 	}
+	captured.Warnings = result.Warnings
 	if err == nil {
-		err = writeTrace(active, result.Header, result.Events)
+		figures := measure.New(result.Header)
+		err = writeTrace(active, result.Encode, figures.Add)
+		captured.Figures = figures.Figures()
+	}
+	if err == nil {
+		err = result.Clean()
 	}
 	if err != nil {
-		return result, errors.Join(err, active.Failed(err))
+		err = runs.Explain(active.Dir, 0, err)
+		return captured, errors.Join(err, active.Failed(err))
 	}
-	return result, active.Done()
+	return captured, active.Done()
 }
 
 // captureLive captures until ctx ends or enough jobs have.
@@ -128,12 +141,10 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
-	return session.Stop(ending), nil
+	return session.Stop(ending)
 }
 
-// writeTrace writes a trial's trace.
-func writeTrace(trial *runs.Active, h traces.Header, events []traces.Event) error {
-	h.Format = traces.FormatVersion
-	const name = "trace.heddle"
-	return trial.Write(name, func(w io.Writer) error { return tracefile.Encode(w, filepath.Join(trial.Dir, name), h, events) })
+// writeTrace writes a trial's trace, of which each sees every event.
+func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
+	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
 }

@@ -40,6 +40,8 @@ type Options struct {
 	Resume string
 	// Unverified takes up also a run whose files are not as recorded.
 	Unverified bool
+	// RecordObservations keeps what steering saw of the cluster, in each trial's logs.
+	RecordObservations bool
 	// Command is the command line, for the manifest.
 	Command []string
 	// Settings are noted in the manifest, such as how a lab was set up.
@@ -82,7 +84,7 @@ func (o *Options) supported() error {
 		if c := o.config(name); c == nil {
 			err = errors.Join(err, fmt.Errorf("cluster %s was not given", name))
 		} else {
-			err = errors.Join(err, c.Supported())
+			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c))
 		}
 	}
 	return err

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/collectors/hdfs"
-	"heddle/harness/capture"
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
@@ -444,7 +443,7 @@ func TestCaptureByHand(t *testing.T) {
 	var run *runs.Run
 	began := make(chan struct{})
 	go func() {
-		var result capture.Result
+		var result Captured
 		var err error
 		run, result, err = Capture(ctx, CaptureOptions{Cluster: c, Root: t.TempDir(), Name: "live", Count: 1, Started: func() { close(began) }})
 		for _, w := range result.Warnings {

@@ -5,14 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"time"
 
-	"heddle/harness/capture"
 	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // Simulate carries out the experiment in virtual time: the same trials in the
@@ -53,7 +55,10 @@ func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 		err = errors.Join(err, terr)
 	}
 	if err == nil {
-		_, _, err = workload.Cluster(w.options.Cluster)
+		var h traces.Header
+		if h, _, err = workload.Cluster(w.options.Cluster); err == nil {
+			err = refuseNodes(e, h.Cluster.Nodes)
+		}
 	}
 	if err != nil {
 		err = &config.Error{File: e.Name, Problems: []config.Problem{{Message: "simulate: " + err.Error()}}}
@@ -93,7 +98,11 @@ func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) 
 	disk.CachedReplicas = max(1, e.Cache.Replicas)
 	t.input = w.inputs[t.plan.Workload.Label]
 	if t.input == nil {
-		if t.input, err = twin.Trace(h, disk, e.Seed); err != nil {
+		events, err := twin.Events(&h.Cluster, disk, e.Seed)
+		if err != nil {
+			return 0, err
+		}
+		if t.input, err = replay.New(twin.Workload, h, events); err != nil {
 			return 0, err
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
@@ -110,25 +119,29 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
-	var captured capture.Result
-	var err error
-	_, captured.Header, err = replay.Run(&replay.Config{
-		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: e.Seed + uint64(t.plan.Repeat-1),
+	sorter := tracefile.NewSorter(t.folder.Dir)
+	defer func() { _ = sorter.Close() }() // what it wrote is temporary
+	var unsorted error
+	_, header, err := replay.Run(&replay.Config{
+		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
-		Record: func(event traces.Event) { captured.Events = append(captured.Events, event) },
+		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
+		Record: func(event traces.Event) { unsorted = cmp.Or(unsorted, sorter.Add(event)) },
+	})
+	if err = cmp.Or(err, unsorted); err != nil {
+		return result, err
+	}
+	header.Seed = e.Seed
+	names := map[traces.JobID]string{}
+	for _, j := range t.input.Jobs {
+		names[j.Job] = cmp.Or(j.Name, string(j.Job))
+	}
+	_, err = t.keep(&result, header, names, func(out io.Writer, each func(traces.Event)) error {
+		return sorter.Encode(out, filepath.Join(t.folder.Dir, traceFile), header, each, "")
 	})
 	if err != nil {
 		return result, err
 	}
-	captured.Header.Seed = e.Seed
-	traces.Sort(captured.Events)
-	if err := writeTrace(t.folder, captured.Header, captured.Events); err != nil {
-		return result, err
-	}
-	for _, j := range t.input.Jobs {
-		captured.Jobs = append(captured.Jobs, capture.Job{ID: j.Job, Name: cmp.Or(j.Name, string(j.Job))})
-	}
-	result.Jobs, result.MakespanMs = jobResults(&captured)
 	if t.world.calibration == nil {
 		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not this cluster's; give --calibration")
 	}

@@ -13,10 +13,14 @@ import (
 	"heddle/harness/lease"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
 )
+
+// observationsFile is a recording of what steering saw, in a trial's logs.
+const observationsFile = "observations.jsonl.zst"
 
 // steering is a model's hand on the cluster while a trial's jobs run, or on what
 // their ApplicationMasters read alone. Nil is none: the cluster's own scheduler
@@ -24,8 +28,10 @@ import (
 type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
-	driver  *steer.Driver
+	driver  *drive.Driver
 	log     *os.File
+	// observations is the recording, nil none.
+	observations *os.File
 }
 
 // steer takes hold of the cluster for the trial's model. Steering ends with the
@@ -35,8 +41,7 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
 		return nil, t.letGo(ctx)
 	}
-	// Each repeat has another seed, which is the same for all models.
-	model, err := t.plan.Model.Scheduler(t.options.Experiment.Seed + uint64(t.plan.Repeat-1))
+	model, err := t.plan.Model.Scheduler(t.seed())
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +63,25 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 		s.cluster.Close()
 		return nil, errors.Join(err, s.log.Close())
 	}
-	s.driver, err = steer.Start(s.hold.Context(), steer.Options{
-		Cluster: t.cluster, Model: model, Actuator: actuator, Splits: splits,
-		Keep: t.options.Experiment.KeepNodes, Changes: s.hold, Start: session.Origin(), Record: session.Add,
-		Log: log,
-		KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
-			session.Resplit(job, rewritten)
-			return keepSubmitted(jobsFolder, job, submitted)
-		},
-		KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
-	})
+	var recorder *drive.Recorder
+	if t.options.RecordObservations {
+		if s.observations, err = logs.OpenFile(observationsFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err == nil {
+			recorder, err = drive.NewRecorder(s.observations, t.plan.Model, t.seed())
+		}
+	}
+	if err == nil {
+		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
+			Cluster: t.cluster, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
+			Core: steer.Options{
+				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes},
+			},
+			KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
+				session.Resplit(job, rewritten)
+				return keepSubmitted(jobsFolder, job, submitted)
+			},
+			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
+		})
+	}
 	if err != nil {
 		_, rerr := s.release(ctx)
 		return nil, errors.Join(err, rerr)
@@ -136,7 +150,11 @@ func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	defer s.cluster.Close()
 	report, err := s.hold.Release(context.WithoutCancel(ctx))
-	return report.Stranded, errors.Join(err, report.Err(), s.log.Close())
+	err = errors.Join(err, report.Err(), s.log.Close())
+	if s.observations != nil {
+		err = errors.Join(err, s.observations.Close())
+	}
+	return report.Stranded, err
 }
 
 // run runs one job of the trial with the settings that its placement needs.

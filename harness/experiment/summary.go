@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s is of another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
 	}
-	if seed := f.Manifest().Seed; h.Seed != seed {
+	if seed := cmp.Or(r.Seed, f.Manifest().Seed); h.Seed != seed {
 		return foreign("its seed is %d, that of the run %d", h.Seed, seed)
 	}
 	if model, ok := f.models[r.Model]; ok && h.Model != model {

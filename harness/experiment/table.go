@@ -2,9 +2,11 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,40 +17,114 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // measuresFile is the table of a run of many short trials, which have no folders of
 // their own: a Result a line, with its figures.
 const measuresFile = "measures.jsonl"
 
-// KeepReplays keeps what replays came to as a run in virtual time, in a new folder
-// of root: the run's trials are one table. Traces are workloads, and a model's
-// seeds are its repeats. Name is by default the time.
-func KeepReplays(root, name string, command []string, list []replay.Outcome) (*runs.Run, error) {
-	if name == "" {
-		name = runs.Name(time.Now(), "replay")
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder of runs: %w", err)
-	}
-	var b bytes.Buffer
-	out := json.NewEncoder(&b)
-	for _, r := range resultsOf(list) {
-		if err := out.Encode(&r); err != nil {
-			return nil, fmt.Errorf("keep replays: %w", err)
+// Replays are replays to be kept as a run in virtual time. Traces are workloads,
+// and a model's seeds are its repeats.
+type Replays struct {
+	// Root and Name are of the run folder; Name is by default the time.
+	Root, Name string
+	Command    []string
+	// Traces has each replay keep its trace in a folder of its own. Else the trials
+	// are one table.
+	Traces bool
+
+	events []*tracefile.Sorter // by replay
+}
+
+// Record has the replays record their events, where traces are to be kept.
+func (k *Replays) Record(list []replay.Config) {
+	for i := range list {
+		if k.Traces {
+			sorter := tracefile.NewSorter(os.TempDir())
+			k.events = append(k.events, sorter)
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode fails, too
 		}
 	}
-	m := runs.Manifest{Command: command, World: runs.WorldSimulated}
-	if len(list) > 0 {
-		m.Seed = list[0].Seed
+}
+
+// Close gives up what was recorded.
+func (k *Replays) Close() {
+	for _, s := range k.events {
+		_ = s.Close() // what it wrote is temporary
 	}
-	run, err := runs.Create(root, name, m)
+}
+
+// Keep makes a run folder of what the replays came to.
+func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
+	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated}
+	results := resultsOf(list)
+	for i, r := range results {
+		m.Seed = cmp.Or(m.Seed, list[i].Seed)
+		if k.Traces {
+			m.Trials = append(m.Trials, runs.TrialRecord{Name: r.Trial})
+		}
+	}
+	if k.Name == "" {
+		k.Name = runs.Name(time.Now(), "replay")
+	}
+	if err := os.MkdirAll(k.Root, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder of runs: %w", err)
+	}
+	run, err := runs.Create(k.Root, k.Name, m)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	err = run.WriteFile(measuresFile, b.Bytes())
+	if k.Traces {
+		for i := range results {
+			if err = k.keepTrial(run, &results[i], &list[i], k.events[i]); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			err = writeSummary(run)
+		}
+	} else {
+		err = writeTable(run, results)
+	}
 	return run, errors.Join(err, run.End(err))
+}
+
+// keepTrial keeps a replay with its trace.
+func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events *tracefile.Sorter) error {
+	active, err := run.Begin(r.Trial)
+	if err != nil {
+		return err
+	}
+	r.Figures = nil // they are the trace's
+	names := map[traces.JobID]string{}
+	for _, j := range o.JobList {
+		names[j.ID] = j.Name
+	}
+	t := &trial{folder: active}
+	_, err = t.keep(r, o.Header, names, func(out io.Writer, each func(traces.Event)) error {
+		return events.Encode(out, filepath.Join(active.Dir, traceFile), o.Header, each, "")
+	})
+	if err == nil {
+		err = writeResult(active, r)
+	}
+	if err != nil {
+		return errors.Join(err, active.Failed(err))
+	}
+	return active.Done()
+}
+
+func writeTable(run *runs.Run, results []Result) error {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	for i := range results {
+		if err := out.Encode(&results[i]); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+	}
+	return run.WriteFile(measuresFile, b.Bytes())
 }
 
 // resultsOf are replays as trials.
@@ -71,7 +147,7 @@ func resultsOf(list []replay.Outcome) []Result {
 		of := series{name, o.Model}
 		repeats[of]++
 		results = append(results, Result{
-			Trial: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of],
+			Trial: config.TrialName(repeats[of], name, o.Model), Workload: name, Model: o.Model, Repeat: repeats[of], Seed: o.Seed,
 			InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: o.Warnings,
 		})
 	}

@@ -20,7 +20,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
-	"heddle/harness/steer"
+	"heddle/harness/steer/drive"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
@@ -66,6 +66,9 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 		if name == o.Experiment.Cluster {
 			hadoop = version
 		}
+		if err := refuseNodesOf(ctx, o.Experiment, w.clusters[name]); err != nil {
+			return "", err
+		}
 	}
 	return hadoop, nil
 }
@@ -73,7 +76,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 // settle ends what runs that died have left on the clusters.
 func (w *clusterWorld) settle(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
-		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }))
+		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
+		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
 	}
 	return err
 }
@@ -104,9 +108,9 @@ type trialRun struct {
 	cache     *inputCache
 	keepCache bool
 
-	runner   workload.Live
-	tags     []string // of its jobs
-	captured capture.Result
+	runner  workload.Live
+	tags    []string                     // of its jobs
+	records map[string]*hibench.Counters // by tag
 }
 
 // Result is what a trial came to, kept beside its trace as result.json.
@@ -115,6 +119,8 @@ type Result struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
+	// Seed is the trial's where it is not the run's.
+	Seed uint64 `json:"seed,omitempty"`
 	// InputBytes is the length of the input's files.
 	InputBytes int64       `json:"inputBytes"`
 	Jobs       []JobResult `json:"jobs,omitempty"`
@@ -175,8 +181,7 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 }
 
 func (t *trialRun) run(ctx context.Context) (Result, error) {
-	result, captured, err := t.measure(ctx, t.runner, t.tags)
-	t.captured = captured
+	result, err := t.measure(ctx, t.runner, t.tags)
 	if err != nil || !t.keepCache {
 		err = errors.Join(err, t.cache.remove(ctx, err == nil))
 		t.cache = nil
@@ -188,7 +193,7 @@ func (t *trialRun) run(ctx context.Context) (Result, error) {
 func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	t.say("check", "output")
 	for _, tag := range t.tags {
-		check, err := t.runner.Check(ctx, tag, recordCounts(t.captured, tag))
+		check, err := t.runner.Check(ctx, tag, t.records[tag])
 		if err != nil {
 			return nil, errors.Join(err, t.killTagged(ctx, tag+"-check"))
 		}
@@ -247,17 +252,26 @@ func (t *trialRun) dropLinks() error {
 }
 
 // measure runs the trial's jobs while it captures them, and writes the trace.
-func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, capture.Result, error) {
+func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
+	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
+	folder, err := t.folder.Folder(".")
+	if err != nil {
+		return result, err
+	}
+	defer folder.Close()
 	jobsFolder, err := t.folder.Folder("jobs")
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, err
 	}
 	defer jobsFolder.Close()
-	sampling := t.options.Experiment.Sampling
-	var driver atomic.Pointer[steer.Driver]
+	sampling := e.Sampling
+	var driver atomic.Pointer[drive.Driver]
 	session, err := capture.Start(ctx, t.cluster, capture.Options{
-		Tags: tags, Workload: t.plan.Workload.Label, Folder: jobsFolder,
+		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
+		Header: traces.Header{
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+		},
 		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
 		Progress: func(p capture.Progress) {
 			step := t.step
@@ -270,21 +284,28 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		},
 	})
 	if err != nil {
-		return result, capture.Result{}, err
+		return result, runs.Explain(t.folder.Dir, 0, err)
+	}
+	session.Add(t.cache.notes()...)
+	jobsRun, faults, err := t.beginFaults(ctx, session)
+	if err != nil {
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
 	}
 	steering, err := t.steer(ctx, session, jobsFolder)
 	if err != nil {
-		session.Stop(ctx)
-		return result, capture.Result{}, err
+		err = errors.Join(err, faults.end(ctx))
+		_, serr := session.Stop(ctx)
+		return result, errors.Join(err, serr)
 	}
 	if steering != nil {
 		driver.Store(steering.driver)
 	}
-	if actuator := t.options.Experiment.ActuatorOf(t.plan); actuator == config.ActuatorLabels && len(t.options.Experiment.KeepNodes) == 0 {
+	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
 		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
-	clients, running := errgroup.WithContext(ctx)
+	clients, running := errgroup.WithContext(jobsRun)
 	reports := make([]string, len(tags))
 	for i := range tags {
 		clients.Go(func() error {
@@ -295,11 +316,12 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 			return err
 		})
 	}
-	ran := cause(ctx, clients.Wait())
+	ran := cause(jobsRun, clients.Wait())
 	if ran != nil {
 		// A client that is stopped leaves its application running.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
+	ran = errors.Join(ran, faults.end(ctx))
 	t.say("history", "of its jobs")
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer cancel()
@@ -311,7 +333,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
-	captured := session.Stop(history)
+	captured, kept := session.Stop(history)
 	for _, app := range stranded {
 		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
 	}
@@ -319,29 +341,39 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		captured.Warnings = append(captured.Warnings, warning)
 	}
 	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
-	return result, captured, errors.Join(err, t.keep(&result, &captured))
+	if kept != nil {
+		return result, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
+	}
+	return result, errors.Join(err, t.keep(&result, &captured))
 }
 
 // keep writes the trace and notes what it says of the jobs.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
-	h := &captured.Header
-	h.Seed, h.Model, h.Params = t.options.Experiment.Seed, t.plan.Model.Model, t.plan.Model.Params
-	h.Actuator, h.Splits = t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
-	captured.Events = append(captured.Events, t.cache.notes()...)
-	traces.Sort(captured.Events)
 	if t.cache != nil {
 		cached := t.cache.result
 		result.Cache = &cached
 	}
-	result.Plan = measure.Of(*h, slices.Values(captured.Events)).Plan
-	if err := writeTrace(t.folder, *h, captured.Events); err != nil {
+	names := map[traces.JobID]string{}
+	for _, j := range captured.Jobs {
+		names[j.ID] = j.Name
+	}
+	figures, err := t.trial.keep(result, captured.Header, names, captured.Encode)
+	if err == nil {
+		err = captured.Clean()
+	}
+	if err != nil {
 		return err
 	}
-	if err := t.versions(h.Software); err != nil {
+	if err := t.versions(captured.Header.Software); err != nil {
 		return err
 	}
 	result.Warnings = captured.Warnings
-	result.Jobs, result.MakespanMs = jobResults(captured)
+	t.records = map[string]*hibench.Counters{}
+	for _, j := range captured.Jobs {
+		for _, tag := range j.Tags {
+			t.records[tag] = recordsOf(figures, j.ID)
+		}
+	}
 	for _, j := range captured.Jobs {
 		if j.Outcome != traces.Succeeded {
 			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, oneLine(j.Diagnostics), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
@@ -353,52 +385,14 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	return nil
 }
 
-// jobResults takes completion times from the events.
-func jobResults(captured *capture.Result) (jobs []JobResult, makespanMs int64) {
-	submitted := map[traces.JobID]traces.Time{}
-	var first, last traces.Time
-	for _, event := range captured.Events {
-		switch e := event.(type) {
-		case *traces.JobSubmitted:
-			if len(submitted) == 0 || e.T < first {
-				first = e.T
-			}
-			submitted[e.Job] = e.T
-		case *traces.JobFinished:
-			last = max(last, e.T)
-			jobs = append(jobs, JobResult{ID: e.Job, Outcome: e.Outcome.String(), CompletionMs: (e.T - submitted[e.Job]).Milliseconds()})
-		}
+// recordsOf are what a job's attempts that succeeded read and wrote.
+func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
+	c := &hibench.Counters{}
+	if i := slices.IndexFunc(f.JobList, func(j *measure.Job) bool { return j.ID == job }); i >= 0 {
+		r := f.JobList[i].Records
+		c.MapInputRecords, c.MapOutputRecords, c.ReduceOutputRecords = r.MapInput, r.MapOutput, r.ReduceOutput
 	}
-	for i := range jobs {
-		for _, j := range captured.Jobs {
-			if j.ID == jobs[i].ID {
-				jobs[i].Name = j.Name
-			}
-		}
-	}
-	return jobs, (last - first).Milliseconds()
-}
-
-// recordCounts are the records that successful attempts of the tagged job read
-// and wrote.
-func recordCounts(captured capture.Result, tag string) *hibench.Counters {
-	job := slices.IndexFunc(captured.Jobs, func(j capture.Job) bool { return slices.Contains(j.Tags, tag) })
-	if job < 0 {
-		return nil
-	}
-	var c hibench.Counters
-	for _, event := range captured.Events {
-		e, ok := event.(*traces.AttemptFinished)
-		switch {
-		case !ok || e.Outcome != traces.Succeeded || e.Attempt.Job != captured.Jobs[job].ID:
-		case e.Attempt.Kind == traces.Map:
-			c.MapInputRecords += e.Counters.InputRecords
-			c.MapOutputRecords += e.Counters.OutputRecords
-		default:
-			c.ReduceOutputRecords += e.Counters.OutputRecords
-		}
-	}
-	return &c
+	return c
 }
 
 // killTagged ends the applications that carry one of the tags. It works also after ctx
@@ -432,7 +426,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 		FS: hibench.HDFS(files), DataDir: dataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
-	return workload.Of(t.plan.Workload).On(env)
+	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(env)
 }
 
 // writeResult keeps what a trial came to.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/measure"
 	"heddle/harness/runs"
+	"heddle/traces"
 )
 
 // world is where an experiment's trials run: clusters, or virtual time.
@@ -74,6 +78,26 @@ func (t *trial) run(ctx context.Context, w world) error {
 	return writeResult(t.folder, &result)
 }
 
+// keep writes the trial's trace and notes in the result what it comes to; names are
+// those of its jobs.
+func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
+	collector := measure.New(h)
+	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
+		return nil, err
+	}
+	f := collector.Figures()
+	result.Plan, result.MakespanMs = f.Plan, int64(math.Round(f.MakespanMs))
+	for _, j := range f.JobList {
+		if j.CompletionMs >= 0 {
+			result.Jobs = append(result.Jobs, JobResult{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})
+		}
+	}
+	return f, nil
+}
+
+// seed is the trial's: each repeat has another, which is the same for all models.
+func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
+
 func (t *trial) say(doing, text string) {
 	step := t.step
 	step.Doing, step.Text = doing, text
@@ -127,6 +151,9 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		t := &trial{options: o, plan: *plan[name], results: run, folder: active, step: Step{Trial: name, Number: i + 1, Trials: len(todo)}}
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
+		}
+		if active.Before != "" {
+			t.say("begin", "anew; what there was of it is in "+active.Before)
 		}
 		if err := t.run(ctx, w); err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)

@@ -220,11 +220,10 @@ func (g cgroups) removeEmptyParent() {
 // diskOf is the whole disk, "254:0", that a folder's files are read from;
 // limits act on disks, not on their partitions.
 func diskOf(folder string) (string, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(folder, &st); err != nil {
+	id, err := deviceOf(folder)
+	if err != nil {
 		return "", err
 	}
-	id := fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
 	sys, err := filepath.EvalSymlinks("/sys/dev/block/" + id)
 	if err != nil {
 		return "", fmt.Errorf("%s is not on a disk of its own (device %s)", folder, id)

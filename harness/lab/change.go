@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -14,6 +15,7 @@ type Change struct {
 	Nodes  []string // empty is every worker, or every one of Rack
 	Rack   int      // 0 is every rack
 	CPUs   *float64
+	Speed  *float64 // the share of its cores that a node has, 1 is all
 	Disk   *units.Rate
 	Link   *units.Rate
 	Uplink *units.Rate
@@ -21,8 +23,11 @@ type Change struct {
 
 // Set changes links, disks and CPU shares while the lab runs; it acts at once.
 func (l *Lab) Set(c Change) error {
-	if c.CPUs == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
-		return errors.New("change lab: nothing to change; give cpus, disk, link or uplink")
+	if c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
+		return errors.New("change lab: nothing to change; give cpus, speed, disk, link or uplink")
+	}
+	if c.Speed != nil && (c.CPUs != nil || !(*c.Speed > 0 && *c.Speed <= 1)) {
+		return fmt.Errorf("change lab: speed %v: want more than 0 and at most 1, without cpus", *c.Speed)
 	}
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
 		return fmt.Errorf("change lab: no rack %d, it has 1 to %d", c.Rack, l.Cfg.Racks)
@@ -96,6 +101,15 @@ func (l *Lab) apply(c Change, nodes []node) error {
 	for _, n := range nodes {
 		if c.CPUs != nil {
 			if err := l.cgroups.limitCPU(l.cgroup(n.name), *c.CPUs); err != nil {
+				return err
+			}
+		}
+		if c.Speed != nil {
+			cores := n.cores
+			if *c.Speed < 1 {
+				cores = *c.Speed * cmp.Or(n.cores, float64(l.Cfg.Slots))
+			}
+			if err := l.cgroups.limitCPU(l.cgroup(n.name), cores); err != nil {
 				return err
 			}
 		}

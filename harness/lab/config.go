@@ -100,9 +100,12 @@ func (c Config) Machines() *config.Machines {
 	return &config.Machines{
 		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
 		BlockSize: c.BlockSize, Replication: c.Replication, NMHeartbeat: c.NMHeartbeat, AMHeartbeat: c.AMHeartbeat,
-		Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
+		NodeExpiry: nodeExpiry, Scheduler: c.Scheduler, Async: c.Async && c.Scheduler == Capacity,
 	}
 }
+
+// nodeExpiry is as in yarn-site.props.
+const nodeExpiry = units.Duration(15 * time.Second)
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 

@@ -240,6 +240,50 @@ func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix
 	return nil
 }
 
+// StartNode starts those of a worker's daemons that do not run; it waits for
+// none.
+func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
+	n, err := l.worker(nodeName)
+	if err != nil {
+		return err
+	}
+	for _, d := range l.daemonsOf(n) {
+		if err := l.Start(ctx, n.name, string(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KillNode kills all that runs on a worker, containers too, as if its power had
+// gone, and returns when nothing does.
+func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
+	n, err := l.worker(nodeName)
+	if err != nil {
+		return err
+	}
+	err = poll(ctx, func() (bool, error) {
+		left := l.cgroups.processes(l.cgroup(n.name))
+		for _, pid := range left {
+			_ = unix.Kill(pid, unix.SIGKILL) // gone meanwhile
+		}
+		return len(left) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for what runs on %s to end: %w", n.name, err)
+	}
+	return nil
+}
+
+// worker is a node that is not the master.
+func (l *Lab) worker(name string) (node, error) {
+	n, err := l.node(name)
+	if err == nil && n.rack == 0 {
+		err = fmt.Errorf("%s is no worker; name one of its daemons, as lab status does", name)
+	}
+	return n, err
+}
+
 func (l *Lab) find(nodeName, daemonName string) (node, daemon, error) {
 	n, err := l.node(nodeName)
 	if err != nil {

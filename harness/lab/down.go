@@ -127,7 +127,7 @@ func (l *Lab) unmount() error {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
 		if len(fields) > 4 && strings.HasPrefix(fields[4], l.root+"/") {
-			if err := unix.Unmount(fields[4], unix.MNT_DETACH); err != nil {
+			if err := detach(fields[4]); err != nil {
 				errs = append(errs, &os.PathError{Op: "unmount", Path: fields[4], Err: err})
 			}
 		}

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,28 +53,4 @@ func DownWhenGone(ctx context.Context, name string, pid int, purge bool) error {
 func usersFolder(name string) (string, error) {
 	root, err := stateFolder(name)
 	return filepath.Join(filepath.Dir(root), "."+name+".users"), err
-}
-
-// waitGone waits for a process that need not be a child.
-func waitGone(ctx context.Context, pid int) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	switch {
-	case errors.Is(err, unix.ESRCH):
-		return nil
-	case errors.Is(err, unix.ENOSYS):
-		return poll(ctx, func() (bool, error) { return errors.Is(unix.Kill(pid, 0), unix.ESRCH), nil })
-	case err != nil:
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	for {
-		// Readable once the process has ended; wakes now and then for ctx.
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)
-		if n > 0 || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/require"
 )
 
 // One configuration folder serves all nodes: what differs between them,
@@ -20,24 +21,12 @@ import (
 //go:embed hadoop
 var hadoopFiles embed.FS
 
-// Label triples: one for each submission that is steered at a time. A label is
-// for ApplicationMasters (a00), maps (m00) or reduces (r00).
-const labelTriples = 16
-
-const (
-	amLabel   = "am"   // the node that ApplicationMasters run on
-	idleLabel = "idle" // parks nodes: nothing asks for it
-)
+// jobQueue is the queue whose jobs may use the labels.
+const jobQueue = "root.replay"
 
 // queueLabels are the labels that jobs may ask for.
 func queueLabels() []string {
-	labels := []string{amLabel}
-	for _, role := range "amr" {
-		for i := range labelTriples {
-			labels = append(labels, fmt.Sprintf("%c%02d", role, i))
-		}
-	}
-	return labels
+	return append([]string{require.Masters}, require.Pool(require.Triples)...)
 }
 
 // hadoopConf renders the configuration folder: file name to content.
@@ -62,6 +51,7 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 		if err := tmpl.Execute(&props, p.settings()); err != nil {
 			return nil, fmt.Errorf("render %s: %w", name, err)
 		}
+		p.addRequired(&props, name+".xml")
 		files[name+".xml"] = propertiesXML(props.String())
 	}
 	files["log4j.properties"], _ = hadoopFiles.ReadFile("hadoop/log4j.properties")
@@ -73,25 +63,43 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	return files, nil
 }
 
+// addRequired adds to a file's properties what is required of a cluster and they
+// do not have in a way of their own.
+func (p *plan) addRequired(props *bytes.Buffer, file string) {
+	own := "\n" + props.String()
+	has := func(name string) bool { return name != "" && strings.Contains(own, "\n"+name+"=") }
+	for _, s := range require.All(0).Settings {
+		switch {
+		case s.File != file, has(s.Property), has(s.Or):
+		case s.Feature == require.Steered && !p.labels(), s.Feature == require.Cached && p.Cfg.Cache == 0, s.Check == "asyncScheduling" && !p.Cfg.Async:
+		case strings.Contains(s.Property, "LABEL."):
+			for _, label := range queueLabels() {
+				fmt.Fprintf(props, "%s=%s\n%s=%[2]s\n", s.In("root", label), s.Value, s.In(jobQueue, label))
+			}
+		default:
+			fmt.Fprintf(props, "%s=%s\n", s.In(jobQueue, ""), strings.Replace(s.Value, "LABELS", strings.Join(queueLabels(), ","), 1))
+		}
+	}
+}
+
 // settings are what the templates in hadoop/ refer to.
 func (p *plan) settings() any {
 	c := p.Cfg
 	containerMB := int(c.Container / units.MiB)
 	heapMB := containerMB * 2 / 5
 	return struct {
-		Cfg                                         Config
-		Root, User, JVM, ClasspathList, QueueLabels string
-		QueueLabelList                              []string
-		Labels                                      bool
-		PortNN, PortNNHTTP, PortHistory, PortNM     int
-		BlockSize, NMHeartbeatMs, AMHeartbeatMs     int64
-		ContainerMB, TaskHeapMB, SortMB             int
-		MaxContainerMB, MaxContainerVCores          int
+		Cfg                                     Config
+		Root, User, JVM, ClasspathList          string
+		Labels                                  bool
+		PortNN, PortNNHTTP, PortHistory, PortNM int
+		BlockSize, NMHeartbeatMs, AMHeartbeatMs int64
+		ContainerMB, TaskHeapMB, SortMB         int
+		MaxContainerMB, MaxContainerVCores      int
 	}{
 		Cfg: c, Root: p.root, User: hadoopUser, JVM: strings.Join(jvmFlags, " "),
 		ClasspathList: strings.ReplaceAll(p.Classpath, ":", ","),
-		QueueLabels:   strings.Join(queueLabels(), ","), QueueLabelList: queueLabels(), Labels: p.labels(),
-		PortNN: portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
+		Labels:        p.labels(),
+		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
 		// A JVM takes about as much again beside its heap.

@@ -125,6 +125,14 @@ func (l *Lab) Cluster() config.Cluster {
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
+	if l.hasAgents() { // there is a heddle to run
+		run := func(command ...string) []string {
+			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
+		}
+		c.Faults = &config.FaultCommands{
+			NodeDown: run("kill", "{node}"), NodeUp: run("start", "{node}"), NodeSlow: run("set", "--node", "{node}", "--speed", "{speed}"),
+		}
+	}
 	for _, n := range l.nodes {
 		c.Hosts[n.name] = n.ip.String()
 		if l.hasAgents() {

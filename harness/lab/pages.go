@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // programs are Java's and Hadoop's files, which the master's agent keeps in
@@ -38,7 +36,7 @@ func (l *Lab) forgetBlocks() {
 			}
 			defer f.Close()
 			_ = f.Sync() // dirty pages stay
-			_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+			forgetPages(f)
 			return nil
 		})
 	}

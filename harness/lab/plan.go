@@ -115,6 +115,8 @@ func (p *plan) node(name string) (node, error) {
 // so the prefix of one lab is never that of another.
 func (p *plan) namespace(node string) string { return namespacePrefix(p.Name) + node }
 
+const namespaceFolder = "/run/netns"
+
 func namespacePrefix(lab string) string { return "heddle." + lab + "." }
 
 // device is the name of one of the lab's network devices on this machine; with

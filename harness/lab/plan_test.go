@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"heddle/harness/require"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -109,6 +112,35 @@ func TestGolden(t *testing.T) {
 		}
 		for name, got := range files {
 			golden(t, filepath.Join("testdata", c.dir, name), got)
+		}
+	}
+}
+
+// The files hold all that the requirements ask for.
+func TestRequirementsAreMet(t *testing.T) {
+	p := testPlan(Default())
+	files, err := p.hadoopConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := map[string]string{}
+	for name, data := range files {
+		for _, m := range regexp.MustCompile(`<name>(.*)</name><value>(.*)</value>`).FindAllStringSubmatch(string(data), -1) {
+			value[name+" "+m[1]] = m[2]
+		}
+	}
+	for _, s := range require.All(0).Settings {
+		names := []string{s.In(jobQueue, "")}
+		if strings.Contains(s.Property, "LABEL.") {
+			names = nil
+			for _, label := range append([]string{require.Masters}, require.Pool(require.Triples)...) {
+				names = append(names, s.In("root", label), s.In(jobQueue, label))
+			}
+		}
+		for _, name := range names {
+			if !s.Met(value[s.File+" "+name]) && (s.Or == "" || value[s.File+" "+s.Or] == "") {
+				t.Errorf("%s: %s is %q, want %s %s", s.File, name, value[s.File+" "+name], s.Value, s.Rule)
+			}
 		}
 	}
 }

@@ -46,13 +46,18 @@ func (e *MissingError) Packages() []string {
 	return packages
 }
 
+// NeedLinux says so where there is none.
+func NeedLinux() error {
+	if runtime.GOOS == "linux" {
+		return nil
+	}
+	return fmt.Errorf("a lab needs Linux, since its nodes are network namespaces and control groups, and this is %s", runtime.GOOS)
+}
+
 // NeedRoot checks that this process may change a lab. The error is a
 // *MissingError.
 func NeedRoot() error {
-	switch {
-	case runtime.GOOS != "linux":
-		return &MissingError{[]Missing{{Name: "Linux", Why: "nodes are network namespaces and control groups; this is " + runtime.GOOS}}}
-	case os.Geteuid() != 0:
+	if os.Geteuid() != 0 {
 		return &MissingError{[]Missing{{Name: "root", Why: "network namespaces, links and control groups are made as root; run it with sudo"}}}
 	}
 	return nil
@@ -66,9 +71,6 @@ func Preflight(c Config) error {
 	var root *MissingError
 	if errors.As(NeedRoot(), &root) {
 		missing = root.What
-	}
-	if runtime.GOOS != "linux" {
-		return root
 	}
 	if _, err := findCgroups("/"); err != nil {
 		need("control groups", err.Error(), "")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -246,11 +247,11 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	if !l.labels() {
 		return nil
 	}
-	if err := l.rm.AddLabels(ctx, true, append(queueLabels(), idleLabel)...); err != nil {
+	if err := l.rm.AddLabels(ctx, true, append(queueLabels(), require.Parking)...); err != nil {
 		return fmt.Errorf("make labels: %w", err)
 	}
 	id := func(n node) string { return fmt.Sprintf("%s:%d", n.name, portNM) }
-	labelOf := map[string]string{id(l.master()): amLabel}
+	labelOf := map[string]string{id(l.master()): require.Masters}
 	if fresh {
 		for _, n := range l.workers() {
 			labelOf[id(n)] = ""

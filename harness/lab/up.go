@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Event is one step of Up or Down, for people.
@@ -183,7 +181,7 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	l.forgetBlocks()
 	if l.Cfg.Cache > 0 {
 		for _, n := range l.workers() {
-			if err := unix.Mount("heddle", l.nodePath(n.name, "cache"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", l.Cfg.Cache)); err != nil {
+			if err := mountMemory(l.nodePath(n.name, "cache"), l.Cfg.Cache); err != nil {
 				return fmt.Errorf("mount the cache of %s: %w", n.name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -110,17 +111,17 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		return err
 	})
 	for _, a := range apps {
-		if slices.ContainsFunc(labelsOf(&a), InPool) {
+		if slices.ContainsFunc(labelsOf(&a), require.InPool) {
 			steered[a.ID] = true
 		}
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // it is not always among the requests
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // it is not always among the requests
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
-			if r.Containers > 0 && r.Name == "*" && r.Priority != yarnclient.PriorityAM && (r.Label == "" || InPool(r.Label)) && !slices.Contains(labels, r.Label) {
+			if r.Containers > 0 && r.Name == "*" && r.Priority != yarnclient.PriorityAM && (r.Label == "" || require.InPool(r.Label)) && !slices.Contains(labels, r.Label) {
 				labels = append(labels, r.Label)
 			}
 		}
@@ -153,7 +154,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 			if label == a.AMLabel && a.AMNode != "" { // it has its master
 				continue
 			}
-			if InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {
+			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {
 				list = append(list, fmt.Sprintf("%s (%s) asks for label %s", a.ID, a.Name, label))
 				break
 			}

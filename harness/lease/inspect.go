@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -87,13 +88,13 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 
 	for _, n := range nodes {
 		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})
-		if _, explained := noted[key{kind: NodeLabel, name: n.ID}]; InPool(n.Label()) && !explained {
+		if _, explained := noted[key{kind: NodeLabel, name: n.ID}]; require.InPool(n.Label()) && !explained {
 			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; 'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`, n.ID, n.Label(), n.ID))
 		}
 	}
 	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
 	for _, l := range labels {
-		label := Label{Name: l.Name, Exclusive: l.Exclusive, Pool: InPool(l.Name), Nodes: []string{}}
+		label := Label{Name: l.Name, Exclusive: l.Exclusive, Pool: require.InPool(l.Name), Nodes: []string{}}
 		for node, names := range labelOf {
 			if slices.Contains(names, l.Name) {
 				label.Nodes = append(label.Nodes, node)

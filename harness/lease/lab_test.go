@@ -20,6 +20,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -58,7 +59,7 @@ func steerUntilKilled(file string) error {
 	}
 	for _, n := range nodes {
 		if n.Label() == "" {
-			parked[n.ID] = Parking
+			parked[n.ID] = require.Parking
 		}
 	}
 	if err := h.AddLabels(ctx, true, "x07"); err != nil {
@@ -216,7 +217,7 @@ func TestLab(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		prepared := y.state()
-		if !prepared.Labels["r16"] || prepared.Conf[queuePrefix+"root.replay.accessible-node-labels.r16.capacity"] != "100" {
+		if !prepared.Labels["r16"] || prepared.Conf[require.Queues+"root.replay.accessible-node-labels.r16.capacity"] != "100" {
 			t.Errorf("not prepared: %+v", prepared)
 		}
 		y.harness(t)()

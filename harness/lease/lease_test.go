@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/harness/lease/leasetest"
+	"heddle/harness/require"
+	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -393,7 +395,7 @@ func TestSteeredJobsEnd(t *testing.T) {
 				h := take(t, w)
 				all := map[string]string{}
 				for _, n := range []string{node1, node2, "r2n1:45454", "r2n2:45454"} {
-					all[n] = Parking
+					all[n] = require.Parking
 				}
 				var apps []string
 				for range 2 {
@@ -441,7 +443,7 @@ func TestHeldMastersStart(t *testing.T) {
 				w.rm = w.cluster().RM
 				before := w.state(t)
 				h := take(t, w)
-				all := map[string]string{node1: Parking, node2: Parking, "r2n1:45454": Parking, "r2n2:45454": Parking}
+				all := map[string]string{node1: require.Parking, node2: require.Parking, "r2n1:45454": require.Parking, "r2n2:45454": require.Parking}
 				if noted {
 					all["master:45454"] = "am"
 				}
@@ -485,8 +487,8 @@ func TestPrepare(t *testing.T) {
 		before := w.state(t)
 		o := PrepareOptions{Triples: 2, DryRun: true}
 		p, err := Prepare(t.Context(), w.cluster(), o)
-		want := []string{"a00", "a01", "m01", "r01"}
-		if d := cmp.Diff(want, p.Labels); err != nil || d != "" || len(p.Settings) != 1+2*6 {
+		want := []string{"am", "a00", "a01", "m01", "r01"}
+		if d := cmp.Diff(want, p.Labels); err != nil || d != "" || len(p.Settings) != 1+2*7 {
 			t.Errorf("%v %s: %+v", err, d, p)
 		}
 		w.same(t, before)
@@ -518,5 +520,32 @@ func TestPrepare(t *testing.T) {
 			t.Error(err, r.Err())
 		}
 		w.same(t, before)
+	})
+}
+
+// The label of ApplicationMasters is the one that the ResourceManager names, and
+// a queue that has a part of it keeps that.
+func TestPrepareTakesTheMastersLabelAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.yarn = yarntest.New(yarntest.Config{
+			Nodes: yarntest.Workers(2, 2, 4096, 8), Labels: []string{"masters"},
+			Conf: map[string]string{"yarn.resourcemanager.node-labels.am.default-node-label-expression": "masters"},
+		})
+		w.rm = w.cluster().RM
+		part := func(queue, percent string) yarnclient.QueueSettings {
+			return yarnclient.QueueSettings{Queue: queue, Settings: map[string]string{"accessible-node-labels.masters.capacity": percent}}
+		}
+		change := yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{part("root", "100.0"), part("root.default", "40")}}
+		if err := w.rm.SetSchedulerConf(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Prepare(t.Context(), w.cluster(), PrepareOptions{Triples: 1, DryRun: true})
+		if d := cmp.Diff([]string{"idle", "a00", "m00", "r00"}, p.Labels); err != nil || d != "" {
+			t.Errorf("%v %s", err, d)
+		}
+		if len(p.Settings) != 1+2*3 || !strings.HasPrefix(p.Settings[require.Queues+"root.default.accessible-node-labels"], "masters,") {
+			t.Errorf("settings: %v", p.Settings)
+		}
 	})
 }

@@ -1,13 +1,14 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -38,10 +39,8 @@ type Preparation struct {
 	update []yarnclient.QueueSettings
 }
 
-const queuePrefix = "yarn.scheduler.capacity."
-
-// Prepare sets a cluster up for steering: the labels of the pool, and the right
-// of one queue to the whole of each. It stays until a Restore with Prepared.
+// Prepare sets a cluster up for steering: the labels that the requirements name,
+// and the right of one queue to the whole of each. It stays until a Restore with Prepared.
 // Settings of a scheduler with the memory store are gone after a restart of the
 // ResourceManager; prepare again then.
 func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
@@ -87,6 +86,8 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 // plan finds what is missing.
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
 	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
+	needs := require.All(o.Triples)
+	mastersLabel := require.Of("amLabel")[0]
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
@@ -100,6 +101,11 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 		if scheduler, err = rm.Scheduler(ctx); err != nil {
 			return err
 		}
+		name, err := rm.Conf(ctx, mastersLabel.Property)
+		if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
+			return err
+		}
+		needs.Labels.Masters = cmp.Or(name, mastersLabel.Value)
 		var remote *yarnclient.RemoteError
 		conf, err = rm.SchedulerConf(ctx)
 		if p.ByHand = errors.As(err, &remote) && remote.Status == 400; p.ByHand {
@@ -118,12 +124,12 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	for _, l := range labels {
 		there[l.Name], exclusive[l.Name] = true, l.Exclusive
 	}
-	pool := Pool(o.Triples)
-	for _, name := range append([]string{Parking}, pool...) {
+	inQueue := append([]string{needs.Labels.Masters}, needs.Labels.Jobs...)
+	for _, name := range append([]string{needs.Labels.Parking}, inQueue...) {
 		switch {
 		case !there[name]:
 			p.Labels = append(p.Labels, name)
-		case !exclusive[name]:
+		case !exclusive[name] && name != needs.Labels.Masters:
 			return p, fmt.Errorf("label %s is there but not exclusive; remove it first: yarn rmadmin -removeFromClusterNodeLabels %s", name, name)
 		}
 	}
@@ -134,7 +140,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	if q == nil || !q.Leaf {
 		return p, fmt.Errorf("there is no leaf queue %q", p.Queue)
 	}
-	return p, p.grant(scheduler, conf, pool)
+	return p, p.grant(scheduler, conf, needs.Labels)
 }
 
 func largestLeaf(s yarnclient.Scheduler) string {
@@ -148,35 +154,39 @@ func largestLeaf(s yarnclient.Scheduler) string {
 }
 
 // grant adds the settings that give the queue, and those above it, the whole of
-// each label.
-func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, pool []string) error {
+// each label; of the masters' what they have will do.
+func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
+	rows := require.Of("queueLabels")
+	capacity, access := rows[0], rows[1]
+	want := append([]string{labels.Masters}, labels.Jobs...)
 	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{}
-		const access = "accessible-node-labels"
-		if listed, set := conf[queuePrefix+path+"."+access]; path != "root" && (set || path == p.Queue) {
+		settings := map[string]string{} // by full name
+		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
 			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
-			if more := missingFrom(names, pool); !slices.Contains(names, "*") && len(more) > 0 {
-				settings[access] = strings.Join(append(names, more...), ",")
+			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {
+				settings[access.In(path, "")] = strings.Join(append(names, more...), ",")
 			}
 		}
-		for _, label := range pool {
-			name := access + "." + label + ".capacity"
-			if trimZero(conf[queuePrefix+path+"."+name]) == "100" {
+		for _, label := range want {
+			name := capacity.In(path, label)
+			if has := trimZero(conf[name]); has == capacity.Value || label == labels.Masters && has != "" && has != "0" {
 				continue
 			}
 			for _, other := range s.Queues {
-				given := conf[queuePrefix+other.Path+"."+name]
+				given := conf[capacity.In(other.Path, label)]
 				if other.Parent == s.Queue(path).Parent && other.Path != path && trimZero(given) != "" && trimZero(given) != "0" {
 					return fmt.Errorf("queue %s has %s %% of label %s, which %s needs the whole of; set it to 0, or name the queue with --queue", other.Path, given, label, path)
 				}
 			}
-			settings[name] = "100"
+			settings[name] = capacity.Value
 		}
 		if len(settings) > 0 {
-			p.update = append(p.update, yarnclient.QueueSettings{Queue: path, Settings: settings})
-			for _, name := range slices.Sorted(maps.Keys(settings)) {
-				p.Settings[queuePrefix+path+"."+name] = settings[name]
+			update := yarnclient.QueueSettings{Queue: path, Settings: map[string]string{}}
+			for name, value := range settings {
+				p.Settings[name] = value
+				update.Settings[strings.TrimPrefix(name, require.Queues+path+".")] = value
 			}
+			p.update = append(p.update, update)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -22,7 +24,7 @@ func TestText(t *testing.T) {
 	report.Same = []Item{{Change: everyKind[4]}}
 	report.Kept = []Item{{everyKind[3], "queue root.a uses it"}}
 	report.Left = []Item{{everyKind[5], "status 400: no"}}
-	settings := map[string]string{queuePrefix + "root.accessible-node-labels.a01.capacity": "100"}
+	settings := map[string]string{require.Queues + "root.accessible-node-labels.a01.capacity": "100"}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"show": func(b *strings.Builder) error {
 			return State{

@@ -22,6 +22,7 @@ type Collector struct {
 	digest    *traces.TraceDigest
 	first     traces.Time
 	last      traces.Time
+	list      *traces.ListRules
 	// workerMiB is the workers' memory for containers, usedMiBMs what attempts held
 	// of it over time. sizesKnown is false once an attempt's size is not told.
 	workerMiB, usedMiBMs int64
@@ -74,9 +75,9 @@ var phaseNames = [phaseCount]string{
 // New is a Collector for a run with header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
-		figures: Figures{Format: h.Format, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
+		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
 		jobs:    map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
-		digest: traces.NewTraceDigest(), sizesKnown: true,
+		digest: traces.NewTraceDigest(), sizesKnown: true, list: h.List,
 	}
 	if h.Splits == "plan" {
 		c.figures.Plan = &Plan{}
@@ -126,6 +127,8 @@ func (c *Collector) Add(e traces.Event) {
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
 		j.containerBytes = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}
+	case *traces.JobListed:
+		c.listed(e)
 	case *traces.JobFinished:
 		c.ended(e)
 	case *traces.TaskScheduled:
@@ -138,6 +141,16 @@ func (c *Collector) Add(e traces.Event) {
 		c.decided(e)
 	case *traces.Actuation:
 		c.actuated(e)
+	}
+}
+
+// listed takes in a job of a list: what its rules make of it.
+func (c *Collector) listed(e *traces.JobListed) {
+	j := c.job(e.Job)
+	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
+	j.Bytes = Bytes{e.InputBytes, e.ShuffleBytes, e.OutputBytes}
+	if c.list != nil && c.list.Check(e) == nil {
+		j.Maps, j.Reduces = int(c.list.Maps(e)), int(c.list.Reduces(e))
 	}
 }
 
@@ -207,6 +220,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 	j.Attempts.OK++
 	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
+	if isMap {
+		j.Records.MapInput = traces.AddCount(j.Records.MapInput, e.Counters.InputRecords)
+		j.Records.MapOutput = traces.AddCount(j.Records.MapOutput, e.Counters.OutputRecords)
+	} else {
+		j.Records.ReduceOutput = traces.AddCount(j.Records.ReduceOutput, e.Counters.OutputRecords)
+	}
 	if isMap {
 		c.figures.Locality.add(s.replica)
 		j.lastMap = max(j.lastMap, e.T)

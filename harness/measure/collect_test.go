@@ -122,7 +122,7 @@ func TestLaterStart(t *testing.T) {
 	sample := func(t traces.Time, user, system float64) traces.Event {
 		return &traces.NodeSample{T: t, Node: "a", CPUUser: user, CPUSystem: system}
 	}
-	events := append(run("job_1_0001", at), sample(at, 1, 0.5), sample(at+second, 2, 0.5), sample(at+2*second, -1, 1), sample(at+3*second, 1, -1))
+	events := append(run("job_1_0001", at), sample(at, 1, 0.5), sample(at+second, 2, 0.5), sample(at+2*second, -1, 1), sample(at+3*second, 1, -1), sample(at+4*second, 0, 0))
 	traces.Sort(events)
 	f := measure.Of(twoNodes, slices.Values(events))
 	for _, x := range []struct {
@@ -132,7 +132,7 @@ func TestLaterStart(t *testing.T) {
 		{"duration, ms", f.DurationMs, 8_000},
 		{"makespan, ms", f.MakespanMs, 8_000},
 		{"running on a", f.Nodes[0].MeanRunning, 0.5},
-		{"cores busy on a, of the two samples that tell", f.Nodes[0].CPUCores, 2},
+		{"cores busy on a, of the three samples that tell", f.Nodes[0].CPUCores, 4.0 / 3},
 		{"cores busy on b, without samples", f.Nodes[1].CPUCores, -1},
 		{"utilisation, %", f.UtilisationPct, 100 * 10.0 / 64},
 		{"wait of the map, ms", f.Phase("map: wait for container").MeanMs, 1_000},
@@ -179,5 +179,25 @@ func TestSummary(t *testing.T) {
 	s := f.Summary()
 	if s.Jobs != 1 || s.MakespanMs != 8_000 || s.JobList != nil || s.Nodes != nil || len(f.JobList) != 1 || len(f.Nodes) != 3 {
 		t.Errorf("%+v of %+v", s, f)
+	}
+}
+
+// TestRecords counts what attempts that succeeded read and wrote, by job.
+func TestRecords(t *testing.T) {
+	finished := func(job traces.JobID, kind traces.TaskKind, outcome traces.Outcome) traces.Event {
+		return &traces.AttemptFinished{
+			Attempt: traces.Attempt{Task: traces.Task{Job: job, Kind: kind}}, Outcome: outcome,
+			Counters: traces.Counters{InputRecords: 10, OutputRecords: 3},
+		}
+	}
+	f := measure.Of(twoNodes, slices.Values([]traces.Event{
+		finished("a", traces.Map, traces.Succeeded), finished("a", traces.Map, traces.Failed), finished("b", traces.Map, traces.Succeeded),
+		finished("a", traces.Map, traces.Succeeded), finished("a", traces.Reduce, traces.Succeeded), finished("a", traces.Reduce, traces.Killed),
+	}))
+	if a, want := f.JobList[0].Records, (measure.Records{MapInput: 20, MapOutput: 6, ReduceOutput: 3}); a != want {
+		t.Errorf("records of job a: %+v, want %+v", a, want)
+	}
+	if b, want := f.JobList[1].Records, (measure.Records{MapInput: 10, MapOutput: 3}); b != want {
+		t.Errorf("records of job b: %+v, want %+v", b, want)
 	}
 }

@@ -37,14 +37,18 @@ type Figures struct {
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`
-	TraceDigest    string         `json:"traceDigest"`
+	// TraceDigest is empty of simulations whose events nobody asked for.
+	TraceDigest string `json:"traceDigest"`
 
-	Origin     traces.Origin `json:"origin"`
-	Model      string        `json:"model"`
-	Actuator   string        `json:"actuator,omitempty"`
-	Plan       *Plan         `json:"plan,omitempty"` // nil where splits were not planned
-	Events     int64         `json:"events"`
-	DurationMs float64       `json:"durationMs"` // first to last event
+	// List are the rules by which a list of jobs has its tasks, nil of other traces.
+	// Nothing of a list has run: its bytes are what its jobs are said to move.
+	List       *traces.ListRules `json:"list,omitempty"`
+	Origin     traces.Origin     `json:"origin"`
+	Model      string            `json:"model"`
+	Actuator   string            `json:"actuator,omitempty"`
+	Plan       *Plan             `json:"plan,omitempty"` // nil where splits were not planned
+	Events     int64             `json:"events"`
+	DurationMs float64           `json:"durationMs"` // first to last event
 	// MakespanMs is from the first submission to the last end of a job.
 	// MeanCompletionMs is from submission to end, of the jobs that succeeded.
 	MakespanMs       float64 `json:"makespanMs"`
@@ -105,6 +109,9 @@ type Bytes struct {
 	Output  int64 `json:"output"`
 }
 
+// Records are what maps read and put out, and what reduces wrote.
+type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
+
 // Plan says how many of the maps that succeeded in a trace with planned splits
 // had a planned node, and how many of those ran there.
 type Plan struct {
@@ -129,6 +136,8 @@ type Job struct {
 	Attempts      Attempts      `json:"attempts"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
+	// Records are of attempts that succeeded.
+	Records Records `json:"-"`
 	// Differences are the totals in which the trace's attempts and Hadoop's own
 	// counters do not agree; Compared counts those looked at.
 	Compared    int      `json:"compared"`

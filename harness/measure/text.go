@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"heddle/harness/internal/units"
 )
 
 // maxJobsShown bounds the table of jobs.
@@ -26,6 +28,11 @@ func (i *Figures) WriteText(out io.Writer) error {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Mended)) {
 		fmt.Fprintf(b, "mended %d times: %s\n", i.Mended[kind], kind)
+	}
+	if l := i.List; l != nil {
+		fmt.Fprintf(b, "a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most,\n"+
+			"  %d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies\n", size(l.BlockBytes), size(l.BytesPerReduce), l.MaxReduces,
+			l.StartMs, size(l.MapRate), size(l.ShuffleRate), size(l.OutputRate), l.SpreadPercent, l.Replication)
 	}
 	i.totals(b)
 	i.jobs(b)
@@ -127,14 +134,4 @@ func duration(ms float64) string {
 	return d.Round(time.Second).String()
 }
 
-func size(n int64) string {
-	for _, u := range []struct {
-		name  string
-		bytes int64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.bytes {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.bytes), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
+func size(n int64) string { return units.Size(n).Rounded() }

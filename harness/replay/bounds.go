@@ -3,23 +3,31 @@ package replay
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"heddle/harness/sim"
 	"heddle/harness/state"
 )
 
 // bounds are what the jobs of a replay take on its cluster at least and at most,
-// whatever model decides. A result outside them is not to be believed.
+// whatever model decides. A result outside them is not to be believed. It is the
+// Source of the jobs, which it looks at on their way.
 type bounds struct {
-	leastMs, mostMs float64 // of the makespan; mostMs is infinite where nothing bounds it
-	// jobsMs is by job, in order of submission, the least from submission to end.
-	jobsMs []float64
-	// load is the share of the cluster's room that the tasks take from the first
-	// submission to the last; infinite for jobs that all come at once.
-	load float64
+	sim.Source
+	capacity
+	jobs    []jobBounds // by submission
+	reduces bool
+	wrong   bool // things go wrong: there is work that jobs do not tell
 }
 
-// boundsOf derives bounds from the jobs, the cluster and its costs.
+// jobBounds is what one job takes.
+type jobBounds struct {
+	submitMs, leastMs, mostMs float64 // from submission to end, alone
+	work                      room    // at least
+	containersMs              float64 // at most
+}
+
+// newBounds derives bounds from the cluster, its costs and, as they pass, the jobs.
 //
 // At least: a job takes the start of its ApplicationMaster, its longest map, the
 // longest of its reduces from there on, and its end. And the jobs that come at
@@ -45,54 +53,66 @@ type bounds struct {
 //   - ApplicationMasters that take room hold all that they may, and a job waits for
 //     the jobs before it if that is too little for all of them;
 //   - a task that shares cores, disks or links shares them with as many as fit.
-func boundsOf(x *sim.Config, jobs []sim.Job) bounds {
-	m := machinesOf(x, jobs)
-	b := bounds{jobsMs: make([]float64, len(jobs)), mostMs: math.Inf(1)}
-	first := float64(jobs[0].SubmitMs)
+func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
+	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
+}
+
+// Next implements sim.Source.
+func (b *bounds) Next(j *sim.Job) bool {
+	if !b.Source.Next(j) {
+		return false
+	}
+	least, most := b.tasks(j)
+	b.jobs = append(b.jobs, jobBounds{float64(j.SubmitMs), least.chainMs, most.chainMs, least.work, most.work.containers})
+	b.reduces = b.reduces || j.Reduces > 0
+	b.wrong = b.wrong || len(j.Pasts) > 0
+	return true
+}
+
+// makespan is the least and the most, infinite where nothing bounds it.
+func (b *bounds) makespan() (leastMs, mostMs float64) {
 	var work room // of the job under way and those after it
 	var wholeMs, aloneMs, lastMs float64
-	reduces := false
-	for i := len(jobs) - 1; i >= 0; i-- {
-		j := &jobs[i]
-		came := float64(j.SubmitMs) - first
-		least, most := m.tasks(j)
-		b.jobsMs[i] = least.chainMs
-		work = work.plus(least.work)
-		b.leastMs = max(b.leastMs, came+least.chainMs, came+work.over(m.all))
-		wholeMs += most.work.containers
-		aloneMs += most.chainMs
-		lastMs = max(lastMs, came+most.chainMs)
-		reduces = reduces || j.Reduces > 0
+	for i := len(b.jobs) - 1; i >= 0; i-- {
+		j := &b.jobs[i]
+		came := j.submitMs - b.jobs[0].submitMs
+		work = work.plus(j.work)
+		leastMs = max(leastMs, came+j.leastMs, came+work.over(b.all))
+		wholeMs += j.containersMs
+		aloneMs += j.mostMs
+		lastMs = max(lastMs, came+j.mostMs)
 	}
-	span := float64(jobs[len(jobs)-1].SubmitMs) - first
-	b.load = work.over(m.all) / span
-	slots := m.containers
-	if reduces {
-		slots *= 1 - x.Costs.RampUp
+	slots := b.containers
+	if b.reduces {
+		slots *= 1 - b.costs.RampUp
 	}
-	if m.masters > 0 {
-		slots -= m.masters
-		lastMs += aloneMs / m.masters
+	if b.masters > 0 {
+		slots -= b.masters
+		lastMs += aloneMs / b.masters
 	}
-	if slots > 0 {
-		b.mostMs = lastMs + wholeMs/slots
+	if slots <= 0 || b.wrong {
+		return leastMs, math.Inf(1)
 	}
-	return b
+	return leastMs, lastMs + wholeMs/slots
 }
 
 // check says what of a result is outside the bounds.
 func (b *bounds) check(r *sim.Result) []string {
+	if slices.ContainsFunc(r.Jobs, func(j sim.JobResult) bool { return j.Failed }) {
+		return nil // they did part of their work
+	}
 	var list []string
 	ms := float64(r.MakespanMs)
-	if ms < b.leastMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs take on this cluster at least: this is a defect of the simulator", ms/1000, b.leastMs/1000))
+	leastMs, mostMs := b.makespan()
+	if ms < leastMs {
+		list = append(list, fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs take on this cluster at least: this is a defect of the simulator", ms/1000, leastMs/1000))
 	}
-	if ms > b.mostMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room is left unused while tasks wait: the model holds tasks back, or what things cost is wrong (see --calibrate)", ms/1000, b.mostMs/1000))
+	if ms > mostMs {
+		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room is left unused while tasks wait: the model holds tasks back, or what things cost is wrong (see --calibrate)", ms/1000, mostMs/1000))
 	}
 	for i, j := range r.Jobs {
-		if took := float64(j.EndMs - j.SubmitMs); took < b.jobsMs[i] {
-			return append(list, fmt.Sprintf("job %d took %.2f s, less than the %.2f s that it takes alone: this is a defect of the simulator", i+1, took/1000, b.jobsMs[i]/1000))
+		if took := float64(j.EndMs - j.SubmitMs); took < b.jobs[i].leastMs {
+			return append(list, fmt.Sprintf("job %d took %.2f s, less than the %.2f s that it takes alone: this is a defect of the simulator", i+1, took/1000, b.jobs[i].leastMs/1000))
 		}
 	}
 	return list
@@ -128,21 +148,26 @@ type capacity struct {
 	waitMs     float64 // for each byte, at most
 }
 
-func machinesOf(x *sim.Config, jobs []sim.Job) capacity {
+func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	m := capacity{costs: &x.Costs, stretch: 1, slow: math.Inf(1)}
 	most, least := state.Resource{}, state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
 	master := state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
-	for i := range jobs {
-		sizes := []state.Resource{jobs[i].MapSize, jobs[i].ReduceSize}
-		if am := jobs[i].AMSize; am.MemoryMB > 0 {
-			sizes = append(sizes, am)
-			master.MemoryMB = min(master.MemoryMB, am.MemoryMB)
-			m.masters = 1
+	see := func(forMap, forReduce, am state.Resource) {
+		for _, size := range []state.Resource{forMap, forReduce, am} {
+			if size.MemoryMB > 0 {
+				most = state.Resource{MemoryMB: max(most.MemoryMB, size.MemoryMB), VCores: max(most.VCores, size.VCores)}
+				least = state.Resource{MemoryMB: min(least.MemoryMB, size.MemoryMB), VCores: min(least.VCores, size.VCores)}
+			}
 		}
-		for _, size := range sizes {
-			most = state.Resource{MemoryMB: max(most.MemoryMB, size.MemoryMB), VCores: max(most.VCores, size.VCores)}
-			least = state.Resource{MemoryMB: min(least.MemoryMB, size.MemoryMB), VCores: min(least.VCores, size.VCores)}
+		if am.MemoryMB > 0 {
+			master.MemoryMB, m.masters = min(master.MemoryMB, am.MemoryMB), 1
 		}
+	}
+	for _, j := range jobs.jobs {
+		see(jobs.sizes(j))
+	}
+	if len(jobs.Trace.List) > 0 {
+		see(sizeOf(0, 0), sizeOf(0, 0), state.Resource{})
 	}
 	fit := func(in, size state.Resource) float64 {
 		return float64(min(in.MemoryMB/max(1, size.MemoryMB), in.VCores/max(1, size.VCores)))
@@ -190,19 +215,19 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	launch := float64(c.LaunchMs)
 	var mapLeast, mapMost, tail, aside, reduceMost, out float64
 	for i := range j.MapWork {
-		w := &j.MapWork[i]
+		w, n := &j.MapWork[i], alike(i, j.MapWork, j.Maps)
 		lo, hi := m.taskMs(w, float64(w.InputBytes))
-		least.work = least.work.plus(takes(lo, j.MapSize))
-		most.work = most.work.plus(takes(hi+turnoverCost.mostMs, j.MapSize))
+		least.work = least.work.plus(takes(n*lo, j.MapSize))
+		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.MapSize))
 		mapLeast, mapMost = max(mapLeast, lo), max(mapMost, hi)
-		out += float64(w.OutputBytes)
+		out += n * float64(w.OutputBytes)
 	}
 	for i := range j.ReduceWork {
-		w := &j.ReduceWork[i]
-		lo, hi := m.taskMs(w, out/float64(len(j.ReduceWork))+1)
+		w, n := &j.ReduceWork[i], alike(i, j.ReduceWork, j.Reduces)
+		lo, hi := m.taskMs(w, out/float64(j.Reduces)+1)
 		hi += float64(c.FetchMs) * float64(j.Maps)
-		least.work = least.work.plus(takes(lo, j.ReduceSize))
-		most.work = most.work.plus(takes(hi+turnoverCost.mostMs, j.ReduceSize))
+		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
+		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
 		case w.FixedMs == 0: // its start may be over when the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
@@ -226,6 +251,14 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	least.chainMs = start + launch + max(mapLeast+tail, aside) + end
 	most.chainMs = startMost + turnoverCost.mostMs + mapMost + reduceMost + endMost
 	return least, most
+}
+
+// alike is how many of n tasks entry i of their work stands for.
+func alike(i int, work []sim.Work, n int32) float64 {
+	if i == 0 {
+		return float64(int(n) - len(work) + 1)
+	}
+	return 1
 }
 
 // taskMs is the least and the most time that a task takes which moves so many

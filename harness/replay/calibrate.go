@@ -172,36 +172,38 @@ func figure(xs []float64) Figure {
 // are left out: a model may leave room free while tasks wait, for their data or
 // by a queue's limit.
 func (t *Trace) turnovers() []float64 {
-	since := map[traces.JobID][2]traces.Time{}
+	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
-		since[j.Job] = j.waitsSince()
+		since[j.number] = j.waitsSince()
 	}
-	ends := map[traces.Node][]traces.Time{} // of attempts that ended, in order
-	for _, a := range t.attempts {
-		if a.End > 0 {
-			ends[a.Node] = append(ends[a.Node], a.End)
+	ends := make([][]traces.Time, len(t.nodes)) // of attempts that ended, in order
+	for i := range t.attempts {
+		if a := &t.attempts[i]; a.End > 0 {
+			ends[a.node] = append(ends[a.node], a.End)
 		}
 	}
 	for _, list := range ends {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := map[traces.Node][]traces.Time{} // since when, the latest last
-	tried := map[traces.Task]bool{}
-	for _, a := range t.launched() {
-		list, room := ends[a.Node], free[a.Node]
+	free := make([][]traces.Time, len(t.nodes)) // since when, the latest last
+	tried := map[taskKey]bool{}
+	for _, i := range t.launched() {
+		a := &t.attempts[i]
+		list, room := ends[a.node], free[a.node]
 		for len(list) > 0 && list[0] <= a.Start {
 			room, list = append(room, list[0]), list[1:]
 		}
-		ends[a.Node] = list
+		ends[a.node] = list
+		key := taskKey{a.job, a.Index, a.Kind}
 		if n := len(room) - 1; n >= 0 {
-			if s, ok := since[a.ID.Job]; ok && a.ID.Kind.Valid() && !tried[a.ID.Task] && s[a.ID.Kind] <= room[n] {
+			if a.Kind.Valid() && !tried[key] && since[a.job][a.Kind] <= room[n] {
 				turns = append(turns, float64(a.Start-room[n])/1e6)
 			}
 			room = room[:n]
 		}
-		free[a.Node] = room
-		tried[a.ID.Task] = true
+		free[a.node] = room
+		tried[key] = true
 	}
 	usual := median(turns)
 	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
@@ -218,8 +220,8 @@ func (j *Job) waitsSince() [2]traces.Time {
 	for k, tasks := range j.Tasks {
 		since[k] = math.MaxInt64
 		for i := range tasks {
-			if t := &tasks[i]; t.Scheduled > 0 {
-				since[k] = min(since[k], t.Scheduled)
+			if t := &tasks[i]; t.scheduled > 0 {
+				since[k] = min(since[k], t.scheduled)
 			} else if t.Won != nil {
 				since[k] = min(since[k], t.Won.Start)
 			}
@@ -230,19 +232,19 @@ func (j *Job) waitsSince() [2]traces.Time {
 }
 
 // launched are the attempts in order of their start.
-func (t *Trace) launched() []*Attempt {
-	list := make([]*Attempt, 0, len(t.attempts))
-	for _, a := range t.attempts {
-		list = append(list, a)
+func (t *Trace) launched() []int32 {
+	order := make([]int32, len(t.attempts))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	slices.SortFunc(list, func(a, b *Attempt) int {
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &t.attempts[i], &t.attempts[j]
 		if a.Start != b.Start {
 			return cmp.Compare(a.Start, b.Start)
 		}
-		return cmp.Or(cmp.Compare(a.ID.Job, b.ID.Job), cmp.Compare(a.ID.Kind, b.ID.Kind),
-			cmp.Compare(a.ID.Index, b.ID.Index), cmp.Compare(a.ID.Number, b.ID.Number))
+		return cmp.Or(cmp.Compare(t.jobNames[a.job], t.jobNames[b.job]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index), cmp.Compare(a.number, b.number))
 	})
-	return list
+	return order
 }
 
 func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
@@ -290,8 +292,8 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	of := map[string][]reduce{}
 	most, n := math.Inf(1), 0
 	for _, t := range taskStartCost.tellers(list) {
-		for _, a := range t.attempts {
-			if a.Outcome == traces.Succeeded && a.End > a.Start {
+		for i := range t.attempts {
+			if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
 				most = min(most, a.Ms())
 			}
 		}
@@ -409,7 +411,7 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	type piece struct{ from, to traces.Time }
 	at := func(j *Job, a *Attempt) piece {
 		p := piece{a.Start, a.End}
-		if a.ID.Kind == traces.Reduce {
+		if a.Kind == traces.Reduce {
 			p.from = max(p.from, min(lasts[j], a.End))
 		}
 		return p
@@ -426,7 +428,7 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 		}
 	}
 	each(func(j *Job, _ *Task, a *Attempt) {
-		if b := busy[a.Node]; b != nil {
+		if b := busy[t.nodes[a.node]]; b != nil {
 			p := at(j, a)
 			b.changes = append(b.changes, loadChange{p.from, 1}, loadChange{p.to, -1})
 		}
@@ -438,17 +440,17 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	}
 	var list []sample
 	each(func(j *Job, task *Task, a *Attempt) {
-		b := busy[a.Node]
+		b := busy[t.nodes[a.node]]
 		if b == nil {
 			return
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.workload(), kind: a.ID.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
+		s := sample{workload: j.workload(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6, ms: b.between(p.from, p.to)}
 		if s.kind == traces.Map {
 			s.bytes = task.input()
 			if limits != nil {
-				s.ms = max(1, s.ms-limits(a.Node, a.Level, s.bytes))
+				s.ms = max(1, s.ms-limits(t.nodes[a.node], a.Level, s.bytes))
 			}
 		} else {
 			s.bytes = shuffled[j] / int64(len(j.Tasks[traces.Reduce]))
@@ -463,6 +465,18 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 
 // samples are what attempts took, with all that they waited for in it.
 func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
+
+// durationsMs are how long the attempts that won took, reduces from the last map
+// on if they started before it.
+func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
+	var list []float64
+	for _, s := range t.samples() {
+		if s.kind == kind {
+			list = append(list, s.tookMs)
+		}
+	}
+	return list
+}
 
 // load is what runs on a node over time.
 type load struct {

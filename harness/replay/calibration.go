@@ -171,17 +171,18 @@ func (c *Calibration) names() string {
 // rates that neither the trace nor the change has. Recorded times have the cores
 // in them.
 func (c *Calibration) limit(x *sim.Machines, of *Config) {
+	rates := of.Modelled || len(of.Trace.List) == 0 // those of a list are in its rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
-		if !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
+		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
 			n.LinkBytesPerSec = c.LinkBytesPerSec
 		}
-		if !of.Change.Disk.Given && n.DiskBytesPerSec == 0 {
+		if rates && !of.Change.Disk.Given && n.DiskBytesPerSec == 0 {
 			n.DiskBytesPerSec = c.DiskBytesPerSec
 		}
 	}
 	for i := range x.Racks {
-		if r := &x.Racks[i]; !of.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
+		if r := &x.Racks[i]; rates && !of.Change.Uplink.Given && r.UplinkBytesPerSec == 0 {
 			r.UplinkBytesPerSec = c.UplinkBytesPerSec
 		}
 	}
@@ -189,10 +190,13 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 		x.HostCores = c.HostCores
 	}
 	for i := range x.Nodes {
-		if !of.Modelled || c.Sharing == 0 && len(of.Change.Cores) == 0 {
-			x.Nodes[i].Cores = 0
-		} else if len(of.Change.Cores) == 0 {
+		if len(of.Change.Cores) > 0 && of.computes() {
+			continue // as given
+		}
+		if of.Modelled {
 			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
+		} else {
+			x.Nodes[i].Cores = 0
 		}
 	}
 }
@@ -230,6 +234,8 @@ func (c *Config) costs(actuator string) sim.Costs {
 	if c.Modelled {
 		// The others are in what attempts are fitted to compute.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
+	} else if c.computes() { // all are in what rules say
+		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
 	} else { // in what they took
 		x.TaskStartMs = 0
 	}

@@ -138,6 +138,9 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 	}
 	told := ratesOf(t)
 	largest := state.Resource{MemoryMB: 1, VCores: 1}
+	if len(t.List) > 0 {
+		largest = sizeOf(0, 0)
+	}
 	for _, j := range t.Jobs {
 		m, r := sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores)
 		largest.MemoryMB = max(largest.MemoryMB, m.MemoryMB, r.MemoryMB)

@@ -227,8 +227,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		limits := boundsOf(prepared, prepared.Source.(*sim.Jobs).List)
-		if list := limits.check(result); len(list) > 0 {
+		if list := prepared.Source.(*bounds).check(result); len(list) > 0 {
 			r.Errorf("%s: %v", c.Model.Model, list)
 		}
 	})

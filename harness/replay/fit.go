@@ -47,7 +47,7 @@ func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 					in += t.input()
 				}
 				if t.Won != nil {
-					written += max(0, t.Won.Counters.HDFSWrittenBytes)
+					written += t.Won.written
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 func apart(measured, simulated []*Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
-		was, is := stats.Mean(t.DurationsMs(traces.Map)).Value, stats.Mean(simulated[i].DurationsMs(traces.Map)).Value
+		was, is := stats.Mean(t.durationsMs(traces.Map)).Value, stats.Mean(simulated[i].durationsMs(traces.Map)).Value
 		if was > 0 && is > 0 {
 			squares += (is/was - 1) * (is/was - 1)
 			n++

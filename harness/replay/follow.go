@@ -17,42 +17,52 @@ import (
 // For that, nothing takes time but attempts, and these last from their decision
 // to when their room was seen to be free: their end, or the heartbeat of the
 // decision that took their place where that is later.
-func (c *Config) follow(x *sim.Config, m *jobMaker) error {
+func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	t := c.Trace
 	switch {
 	case len(t.Heartbeats) == 0 || len(t.Decisions) == 0:
-		return fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
+		return nil, fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
 	case c.Modelled || c.Change.moves():
-		return errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
+		return nil, errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
 	}
 	for _, b := range t.Heartbeats {
-		n, ok := m.ids[b.Node]
-		if !ok {
-			return fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
+		n := slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
+		if n < 0 {
+			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
 		}
-		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: n})
+		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: state.NodeID(n)})
 	}
 	beat := x.Costs.AMBeatMs
 	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
 	x.Costs.AMBeatMs = beat
 	m.holds = t.holds(m.machines)
-	return nil
+	jobs := &sim.Jobs{}
+	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // each in memory of its own
+		jobs.List = append(jobs.List, j)
+	}
+	m.asFollowed(jobs.List)
+	return jobs, nil
 }
 
 // holds is how long, in ms, attempts held their room from their decision on.
-func (t *Trace) holds(x *sim.Machines) map[traces.Attempt]float64 {
+func (t *Trace) holds(x *sim.Machines) map[*Attempt]float64 {
 	type held struct {
 		Decision
-		until traces.Time
-		next  bool // its room was taken again
+		attempt *Attempt
+		until   traces.Time
+		next    bool // its room was taken again
+	}
+	bound := map[traces.Attempt]*Attempt{}
+	for i := range t.attempts {
+		bound[t.name(&t.attempts[i])] = &t.attempts[i]
 	}
 	byNode := map[traces.Node][]*held{}
 	for _, d := range t.Decisions {
-		if a := t.attempts[d.Bound]; a != nil && a.End > 0 {
-			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, until: a.End})
+		if a := bound[d.Bound]; a != nil && a.End > 0 {
+			byNode[d.Node] = append(byNode[d.Node], &held{Decision: d, attempt: a, until: a.End})
 		}
 	}
-	ms := map[traces.Attempt]float64{}
+	ms := map[*Attempt]float64{}
 	for _, n := range x.Nodes {
 		list := byNode[traces.Node(n.Name)]
 		slots := t.slots(n.Capacity)
@@ -65,10 +75,15 @@ func (t *Trace) holds(x *sim.Machines) map[traces.Attempt]float64 {
 			}
 		}
 		for _, d := range list {
-			ms[d.Bound] = float64(d.until.Milliseconds() - t.beatBefore(d.Node, d.T).Milliseconds())
+			ms[d.attempt] = float64(d.until.Milliseconds() - t.beatBefore(d.Node, d.T).Milliseconds())
 		}
 	}
 	return ms
+}
+
+// name is what events call an attempt.
+func (t *Trace) name(a *Attempt) traces.Attempt {
+	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
 }
 
 // asFollowed has jobs come when their masters asked for containers, which is

@@ -13,18 +13,21 @@ import (
 	"heddle/traces"
 )
 
-// jobMaker makes a replay's jobs.
+// jobMaker makes a replay's jobs when they arrive, from the trace's or its list.
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
-	ids      map[traces.Node]state.NodeID
+	ids      []state.NodeID       // by the trace's nodeIndex; None: not there
 	workers  map[traces.Node]bool // the trace's
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
-	compute  draw.Key
-	holds    map[traces.Attempt]float64 // see follow; nil: attempts take their own time
-	cached   map[blockKey]bool          // copies that fit, on a node
-	cacheUse []int64                    // by node
+	draws    draw.Key             // of what tasks compute
+	holds    map[*Attempt]float64 // see follow; nil: attempts take their own time
+	cached   map[blockKey]bool    // copies that fit, on a node
+	cacheUse []int64              // by node
+	jobs     []*Job               // the trace's, but those without tasks
+	next     int                  // of them, or of the list
+	scratch  []state.NodeID
 }
 
 // blockKey is a cached copy.
@@ -36,65 +39,107 @@ type blockKey struct {
 
 func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	m := &jobMaker{
-		Config: c, machines: x, ids: map[traces.Node]state.NodeID{}, workers: map[traces.Node]bool{},
-		replicas: draw.Stream(c.Seed, "replicas"), compute: draw.Stream(c.Seed, "task compute"),
+		Config: c, machines: x, workers: map[traces.Node]bool{},
+		replicas: draw.Stream(c.Seed, "replicas"), draws: draw.Stream(c.Seed, "task compute"),
 		cached: map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+	}
+	for _, j := range c.Trace.Jobs {
+		if len(j.Tasks[0])+len(j.Tasks[1]) > 0 {
+			m.jobs = append(m.jobs, j)
+		}
 	}
 	for _, n := range c.Trace.Nodes {
 		m.workers[n.Node] = true
 	}
+	ids := map[traces.Node]state.NodeID{}
 	racks := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(x.Nodes))
 	for i, n := range x.Nodes {
-		m.ids[traces.Node(n.Name)] = state.NodeID(i)
+		ids[traces.Node(n.Name)] = state.NodeID(i)
 		if _, ok := racks[n.Rack]; !ok {
 			racks[n.Rack] = state.RackID(len(racks))
 		}
 		rackOf[i] = racks[n.Rack]
 	}
-	if c.Change.moves() {
+	for _, name := range c.Trace.nodes {
+		id, ok := ids[name]
+		if !ok {
+			id = state.None
+		}
+		m.ids = append(m.ids, id)
+	}
+	if c.Change.moves() || len(c.Trace.List) > 0 {
 		m.topology = place.New(rackOf)
 	}
 	return m
 }
 
-// jobs are the trace's, by submission.
-func (m *jobMaker) jobs() ([]sim.Job, error) {
-	var list []sim.Job
-	first := m.Trace.Jobs[0].T
-	for _, j := range m.Trace.Jobs {
-		x := sim.Job{
-			ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart),
-			SubmitMs: scaled(float64((j.T-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds()),
-			JobSpec: state.JobSpec{
-				Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
-				Maps: int32(len(j.Tasks[0])), Reduces: int32(len(j.Tasks[1])),
-				MapSize: sizeOf(j.MapMemoryBytes, j.MapVCores), ReduceSize: sizeOf(j.ReduceMemoryBytes, j.ReduceVCores),
-			},
-		}
-		if x.Maps+x.Reduces == 0 {
-			continue
-		}
-		if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
-			x.AMSize = sizeOf(j.AMMemoryBytes, 1)
-		}
-		m.hosts(j, &x)
-		if m.Modelled {
-			if err := m.model(j, &x); err != nil {
-				return nil, err
-			}
-		} else {
-			m.record(j, &x)
-		}
-		list = append(list, x)
+// check says what jobs cannot be made, which Next has no means to.
+func (m *jobMaker) check() error {
+	if len(m.jobs)+len(m.Trace.List) == 0 {
+		return fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
 	}
-	if m.holds != nil {
-		m.asFollowed(list)
+	var err error
+	for _, j := range m.jobs {
+		_, _, bad := m.costsOf(j.workload())
+		err = cmp.Or(err, bad)
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
+	for i := range m.Trace.List {
+		_, _, bad := m.costsOf(m.Trace.List[i].Name)
+		err = cmp.Or(err, bad)
 	}
-	return list, nil
+	return err
+}
+
+// Next makes the trace's next job, as it is submitted: sim.Source.
+func (m *jobMaker) Next(x *sim.Job) bool {
+	if m.next == len(m.jobs) {
+		return false
+	}
+	j := m.jobs[m.next]
+	m.next++
+	maps, reduces := len(j.Tasks[0]), len(j.Tasks[1])
+	*x = sim.Job{
+		ID: j.Job, Workload: j.Workload, SlowStart: float32(j.SlowStart), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
+		JobSpec: state.JobSpec{
+			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Priority: j.Priority,
+			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
+		},
+		MapWork: cleared(x.MapWork, maps), ReduceWork: cleared(x.ReduceWork, reduces),
+	}
+	x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
+	m.hosts(j, x)
+	if m.Modelled {
+		m.model(j, x)
+	} else {
+		m.record(j, x)
+	}
+	m.recall(j, x)
+	return true
+}
+
+// cleared is work of n tasks, in the memory of list where that is enough.
+func cleared(list []sim.Work, n int) []sim.Work {
+	if cap(list) < n {
+		return make([]sim.Work, n)
+	}
+	list = list[:n]
+	clear(list)
+	return list
+}
+
+// sizes are those of the containers that the job asks for; am is zero where its
+// master takes no room.
+func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
+	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
+		am = sizeOf(j.AMMemoryBytes, 1)
+	}
+	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
+}
+
+// submitMs is when a job comes.
+func (m *jobMaker) submitMs(t, first traces.Time) int64 {
+	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
 // scaled is ms at a speed, 0 standing for 1.
@@ -108,22 +153,24 @@ func scaled(ms, speed float64) int64 {
 // hosts says where the job's input is, on disk and cached, and what its master
 // reads of it.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
+	x.Replicas.Reset()
+	x.Cached.Reset()
 	narrowed := false
 	var read state.Hosts
 	for i := range j.Tasks[traces.Map] {
 		t := &j.Tasks[traces.Map][i]
-		replicas, cached := m.idsOf(t.Replicas), m.idsOf(t.Cached)
-		split := m.idsOf(t.SplitHosts)
-		file := traces.HashName(t.Path)
-		if t.Path == "" {
+		m.scratch = m.scratch[:0]
+		replicas, cached, split := m.idsOf(t.replicas), m.idsOf(t.cached), m.idsOf(t.splitHosts)
+		file := t.file
+		if file == 0 {
 			file = m.Trace.hash(j, i)
 		}
-		if m.topology != nil && len(t.Replicas)+m.Change.Replication > 0 {
-			n := cmp.Or(m.Change.Replication, len(t.Replicas))
+		if m.topology != nil && int(t.replicas.count)+m.Change.Replication > 0 {
+			n := cmp.Or(m.Change.Replication, int(t.replicas.count))
 			replicas = m.topology.Block(nil, m.replicas.At(file).At(uint64(t.OffsetBytes)), state.None, n)
-			cached = replicas[:min(len(t.Cached), len(replicas))]
-			if len(t.SplitHosts) < len(t.Replicas) {
-				split = replicas[:min(len(t.SplitHosts), len(replicas))]
+			cached = replicas[:min(int(t.cached.count), len(replicas))]
+			if t.splitHosts.count < t.replicas.count {
+				split = replicas[:min(int(t.splitHosts.count), len(replicas))]
 			} else {
 				split = replicas
 			}
@@ -145,14 +192,15 @@ func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-func (m *jobMaker) idsOf(nodes []traces.Node) []state.NodeID {
-	var list []state.NodeID
-	for _, n := range nodes {
-		if id, ok := m.ids[n]; ok {
-			list = append(list, id)
+// idsOf are nodes of a list that are there, in memory for the task under way.
+func (m *jobMaker) idsOf(h hostList) []state.NodeID {
+	from := len(m.scratch)
+	for _, n := range m.Trace.list(h) {
+		if id := m.ids[n]; id != state.None {
+			m.scratch = append(m.scratch, id)
 		}
 	}
-	return list
+	return slices.Clip(m.scratch[from:])
 }
 
 func sameNodes(a, b []state.NodeID) bool {
@@ -196,19 +244,19 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 	}
 	for k, tasks := range j.Tasks {
 		var known []float64
-		work := make([]sim.Work, len(tasks))
+		work := [2][]sim.Work{x.MapWork, x.ReduceWork}[k]
 		for i := range tasks {
 			a := tasks[i].Won
 			work[i].InputBytes = tasks[i].input()
 			if a == nil {
 				continue
 			}
-			ms, held := m.holds[a.ID]
+			ms, held := m.holds[a]
 			if !held {
 				ms = a.Ms()
 			}
 			if traces.TaskKind(k) == traces.Reduce {
-				work[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+				work[i].OutputBytes = a.written
 				work[i].FromLastMap = a.Start < last && !held
 				if work[i].FromLastMap {
 					ms = float64(a.End-last) / 1e6
@@ -226,11 +274,6 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 				work[i].FixedMs = usual
 			}
 		}
-		if k == 0 {
-			x.MapWork = work
-		} else {
-			x.ReduceWork = work
-		}
 	}
 	spreadOutput(j, x.MapWork)
 }
@@ -241,7 +284,7 @@ func (t *Task) input() int64 {
 		return t.LengthBytes
 	}
 	if t.Won != nil {
-		return max(0, t.Won.Counters.HDFSReadBytes)
+		return t.Won.read
 	}
 	return 0
 }
@@ -255,10 +298,10 @@ func spreadOutput(j *Job, work []sim.Work) {
 	for i := range work {
 		if a := j.Tasks[traces.Map][i].Won; a != nil {
 			if len(j.Tasks[traces.Reduce]) == 0 {
-				work[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
+				work[i].OutputBytes = a.written
 				continue
 			}
-			parts[i] = float64(max(0, a.Counters.MapOutputBytes))
+			parts[i] = float64(a.mapOutput)
 			sum += parts[i]
 		}
 	}
@@ -274,7 +317,7 @@ func (j *Job) shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
 		if a := j.Tasks[traces.Reduce][i].Won; a != nil {
-			sum += max(0, a.Counters.ShuffleBytes)
+			sum += a.shuffled
 		}
 	}
 	return sum
@@ -305,44 +348,60 @@ func (j *Job) lastEnd() traces.Time {
 // workload is the name that a job's costs are kept by.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
+// unknown is the output of a task of which the calibration tells.
+const unknown = -1
+
 // model has tasks take what tasks of their workload did in the calibration's
 // traces: launch, reading and shuffling by where the data is, and computing.
-func (m *jobMaker) model(j *Job, x *sim.Job) error {
-	w := m.Calibration.workload(j.workload())
-	standIn := w == nil
-	if standIn {
-		w = m.Calibration.workload(m.Workload)
-	}
-	if w == nil || standIn && m.Workload == "" {
-		return fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, j.workload(), m.Calibration.names())
-	}
-	key := m.compute.At(traces.HashName(string(j.Job)))
-	x.MapWork = make([]sim.Work, x.Maps)
-	var out int64
+func (m *jobMaker) model(j *Job, x *sim.Job) {
+	w, standIn, _ := m.costsOf(j.workload()) // check has seen to it
 	for i := range x.MapWork {
-		t := &j.Tasks[traces.Map][i]
-		bytes := t.input()
-		x.MapWork[i] = sim.Work{
-			InputBytes: bytes, OutputBytes: int64(w.MapOutputPerByte * float64(bytes)),
-			ComputeMs: w.Map.draw(bytes, key.At(0).At(uint64(i))),
+		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
+	}
+	for i := range x.ReduceWork {
+		x.ReduceWork[i].OutputBytes = unknown
+		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
+			x.ReduceWork[i].OutputBytes = a.written
 		}
 	}
 	if standIn {
 		spreadOutput(j, x.MapWork)
 	}
+	m.compute(w, x)
+}
+
+// costsOf are what the calibration says of a workload, or of the one that stands
+// in for it. They are nil where it says nothing.
+func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
+	if !m.Modelled {
+		return nil, false, nil
+	}
+	if w = m.Calibration.workload(name); w == nil && m.Workload != "" {
+		w, standIn = m.Calibration.workload(m.Workload), true
+	}
+	if w == nil {
+		err = fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, name, m.Calibration.names())
+	}
+	return w, standIn, err
+}
+
+// compute has tasks compute by the bytes that maps read and put out.
+func (m *jobMaker) compute(w *Workload, x *sim.Job) {
+	key := m.draws.At(traces.HashName(string(x.ID)))
+	var out int64
 	for i := range x.MapWork {
-		out += x.MapWork[i].OutputBytes
+		t := &x.MapWork[i]
+		if t.OutputBytes == unknown {
+			t.OutputBytes = int64(w.MapOutputPerByte * float64(t.InputBytes))
+		}
+		t.ComputeMs, t.SpreadPercent = w.Map.draw(t.InputBytes, key.At(0).At(uint64(i))), 0
+		out += t.OutputBytes
 	}
-	x.ReduceWork = make([]sim.Work, x.Reduces)
 	for i := range x.ReduceWork {
-		share := out / int64(x.Reduces)
-		x.ReduceWork[i] = sim.Work{
-			OutputBytes: int64(w.ReduceOutputPerByte * float64(share)),
-			ComputeMs:   w.Reduce.draw(share, key.At(1).At(uint64(i))),
+		t, share := &x.ReduceWork[i], out/int64(x.Reduces)
+		if t.OutputBytes == unknown {
+			t.OutputBytes = int64(w.ReduceOutputPerByte * float64(share))
 		}
-		if a := j.Tasks[traces.Reduce][i].Won; standIn && a != nil {
-			x.ReduceWork[i].OutputBytes = max(0, a.Counters.HDFSWrittenBytes)
-		}
+		t.ComputeMs, t.SpreadPercent = w.Reduce.draw(share, key.At(1).At(uint64(i))), 0
 	}
-	return nil
 }

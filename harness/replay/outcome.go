@@ -22,7 +22,7 @@ type Outcome struct {
 	Seed   uint64            `json:"seed"`
 	Params map[string]string `json:"params,omitempty"`
 	Splits string            `json:"splits"`
-	// Durations are "recorded" or "modelled".
+	// Durations are "recorded", "modelled", or by the "rules" of a list.
 	Durations string `json:"durations"`
 	// Warnings say what of it is not to be believed.
 	Warnings []string `json:"warnings,omitempty"`
@@ -60,8 +60,26 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	if c.Modelled {
 		o.Durations = "modelled"
+	} else if c.computes() {
+		o.Durations = "rules"
 	}
-	o.Figures = measure.Of(h, func(yield func(traces.Event) bool) {
+	if len(c.Trace.List) > 0 && c.Record == nil {
+		o.Figures, r, err = measure.Simulate(h, x)
+	} else {
+		o.Figures, r, err = recorded(&c, x, h)
+	}
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	for _, w := range x.Source.(*bounds).check(r) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
+	}
+	return o, nil
+}
+
+// recorded carries out a replay and takes its figures from its events.
+func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
+	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
 			yield(e)
 			if c.Record != nil {
@@ -70,14 +88,7 @@ func outcome(c Config) (*Outcome, error) {
 		}
 		r, err = sim.Run(x)
 	})
-	if err != nil {
-		return nil, c.failed(err)
-	}
-	limits := boundsOf(x, x.Source.(*sim.Jobs).List)
-	for _, w := range limits.check(r) {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, w))
-	}
-	return o, nil
+	return f, r, err
 }
 
 func (c *Config) failed(err error) error {

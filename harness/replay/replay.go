@@ -8,8 +8,8 @@
 // same durations and the same blocks.
 //
 // It reads traces and computes; it writes no files, and does not know how runs
-// are kept. Left out: tasks that failed and ran again, nodes that went and came
-// back, and attempts that were speculative are replayed as if none had been.
+// are kept. With recorded durations attempts that failed, were killed or had a
+// speculative copy do so again, and nodes are lost when they were.
 package replay
 
 import (
@@ -56,6 +56,10 @@ type Config struct {
 	// jobs of workloads that Calibration lacks, "" for none. Such jobs put out what
 	// they did.
 	Workload string
+	// Faults, Speculation and CachePolicy as in config.Experiment; "" is none and
+	// static.
+	Faults                   config.Faults
+	Speculation, CachePolicy string
 	// Interrupted as in sim.Config.
 	Interrupted func() error
 	// Follow has nodes offered when the trace's heartbeats say, and at no other
@@ -80,14 +84,21 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 
 // Simulate carries out a replay and returns its trace. Record is not called.
 func Simulate(c *Config) (*Trace, error) {
-	var events []traces.Event
-	recorded := *c
-	recorded.Record = func(e traces.Event) { events = append(events, e) }
-	_, h, err := Run(&recorded)
+	x, h, err := c.prepare()
 	if err != nil {
 		return nil, err
 	}
-	return New(c.Trace.Name, h, events)
+	b := newBuilder(c.Trace.Name, h)
+	var bad error
+	x.Record = func(e traces.Event) {
+		if bad == nil {
+			bad = b.add(e)
+		}
+	}
+	if _, err := sim.Run(x); err != nil || bad != nil {
+		return nil, c.failed(cmp.Or(err, bad))
+	}
+	return b.finish()
 }
 
 // prepare makes the simulator's configuration.
@@ -96,7 +107,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if err := c.Change.check(); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
-	if x := &c.Change; !c.Modelled && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
+	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
 		return nil, h, errors.New("replay: rates and cores change nothing while tasks take as long as they did; give a calibration, so that they take what they would")
 	}
 	if c.Calibration == nil {
@@ -130,22 +141,32 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, err
 	}
 	maker := newJobMaker(c, &machines)
+	if err := maker.check(); err != nil {
+		return nil, h, err
+	}
+	var jobs sim.Source = maker
+	if len(c.Trace.List) > 0 {
+		jobs = &listed{maker, slices.ContainsFunc(machines.Nodes, func(n sim.Node) bool { return n.LinkBytesPerSec > 0 })}
+	}
 	if c.Follow {
-		if err := c.follow(x, maker); err != nil {
+		if jobs, err = c.follow(x, maker); err != nil {
 			return nil, h, err
 		}
 	}
-	jobs, err := maker.jobs()
-	if err != nil {
+	if err := c.goWrong(x); err != nil {
 		return nil, h, err
 	}
-	x.Source = &sim.Jobs{List: jobs}
+	x.Source = newBounds(x, maker, jobs)
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
 	}
 	h.Cluster = facts(c.Trace, &machines)
 	return x, h, nil
 }
+
+// computes says whether tasks compute, and wait for what they share, instead of
+// taking as long as they did.
+func (c *Config) computes() bool { return c.Modelled || len(c.Trace.List) > 0 }
 
 // header is what the simulated run's trace says of itself.
 func (c *Config) header() traces.Header {

@@ -22,17 +22,44 @@ func TestRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		was, is := x.MakespanMs(), again.MakespanMs()
+		was, is := x.makespanMs(), again.makespanMs()
 		if diff := math.Abs(is-was) / was; diff > 0.12 {
 			t.Errorf("%s: %.1f s measured, %.1f s replayed", trial, was/1000, is/1000)
 		}
-		if x.tasks() != again.tasks() || len(again.DurationsMs(traces.Map)) != 32 {
-			t.Errorf("%s: %d tasks, replayed %d with %d maps", trial, x.tasks(), again.tasks(), len(again.DurationsMs(traces.Map)))
+		if x.tasks() != again.tasks() || len(again.durationsMs(traces.Map)) != 32 {
+			t.Errorf("%s: %d tasks, replayed %d with %d maps", trial, x.tasks(), again.tasks(), len(again.durationsMs(traces.Map)))
 		}
-		if mix := again.Mix(); mix[traces.LevelNode] < 0.8 {
+		if mix := again.mix(); mix[traces.LevelNode] < 0.8 {
 			t.Errorf("%s: maps by level %v; the cluster had nearly all on nodes with their input", trial, mix)
 		}
 	}
+}
+
+// makespanMs is from the first submission to the last job's end.
+func (t *Trace) makespanMs() float64 {
+	var last traces.Time
+	for _, j := range t.Jobs {
+		last = max(last, j.Finished)
+	}
+	return float64(max(0, last-t.Jobs[0].T)) / 1e6
+}
+
+// mix is the share of maps, 0 to 1, that won at each level.
+func (t *Trace) mix() [traces.LevelOff + 1]float64 {
+	var mix [traces.LevelOff + 1]float64
+	n := 0.0
+	for _, j := range t.Jobs {
+		for i := range j.Tasks[traces.Map] {
+			if a := j.Tasks[traces.Map][i].Won; a != nil && a.Level.Valid() {
+				mix[a.Level]++
+				n++
+			}
+		}
+	}
+	for l := range mix {
+		mix[l] /= max(1, n)
+	}
+	return mix
 }
 
 // TestCalibrateRecovers simulates a cluster whose costs are known and has them
@@ -147,7 +174,7 @@ func TestFitRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.limit(&m, &Config{})
+	c.limit(&m, &Config{Trace: x})
 	if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
 		t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
 	}
@@ -161,17 +188,18 @@ func TestChanges(t *testing.T) {
 		if len(big.Nodes) != 16 || big.Nodes[15].Rack != "/rack4" {
 			t.Errorf("%d nodes, the last %+v", len(big.Nodes), big.Nodes[len(big.Nodes)-1])
 		}
-		if big.MakespanMs() > 0.6*plain.MakespanMs() {
-			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", big.MakespanMs()/1000, plain.MakespanMs()/1000)
+		if big.makespanMs() > 0.6*plain.makespanMs() {
+			t.Errorf("%.1f s on 16 nodes, %.1f s on 4", big.makespanMs()/1000, plain.makespanMs()/1000)
 		}
-		used := map[traces.Node]bool{}
+		used := map[nodeIndex]bool{}
 		for _, j := range big.Jobs {
 			for _, m := range j.Tasks[traces.Map] {
-				for _, n := range m.SplitHosts {
+				hosts := big.list(m.splitHosts)
+				for _, n := range hosts {
 					used[n] = true
 				}
-				if len(m.SplitHosts) != 2 {
-					t.Fatalf("a block with replicas on %v, want 2 as recorded", m.SplitHosts)
+				if len(hosts) != 2 {
+					t.Fatalf("a block with replicas on %v, want 2 as recorded", hosts)
 				}
 			}
 		}
@@ -181,14 +209,14 @@ func TestChanges(t *testing.T) {
 	})
 	t.Run("replication", func(t *testing.T) {
 		for _, m := range changed(t, x, Change{Replication: 3}).Jobs[0].Tasks[traces.Map] {
-			if len(m.SplitHosts) != 3 {
-				t.Fatalf("replicas on %v, want 3", m.SplitHosts)
+			if m.splitHosts.count != 3 {
+				t.Fatalf("%d replicas, want 3", m.splitHosts.count)
 			}
 		}
 	})
 	t.Run("speed", func(t *testing.T) {
 		fast := changed(t, x, Change{Speed: 2})
-		a, b := stats.Mean(plain.DurationsMs(traces.Map)).Value, stats.Mean(fast.DurationsMs(traces.Map)).Value
+		a, b := stats.Mean(plain.durationsMs(traces.Map)).Value, stats.Mean(fast.durationsMs(traces.Map)).Value
 		if math.Abs(a/b-2) > 0.01 {
 			t.Errorf("maps of %.0f ms take %.0f ms at twice the speed", a, b)
 		}
@@ -200,8 +228,8 @@ func TestChanges(t *testing.T) {
 		}
 	})
 	t.Run("slots", func(t *testing.T) {
-		if one := changed(t, x, Change{Slots: 1}); one.MakespanMs() < 1.5*plain.MakespanMs() {
-			t.Errorf("%.1f s with half the slots, %.1f s before", one.MakespanMs()/1000, plain.MakespanMs()/1000)
+		if one := changed(t, x, Change{Slots: 1}); one.makespanMs() < 1.5*plain.makespanMs() {
+			t.Errorf("%.1f s with half the slots, %.1f s before", one.makespanMs()/1000, plain.makespanMs()/1000)
 		}
 	})
 	for _, bad := range []Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {

@@ -17,6 +17,8 @@ type Trace struct {
 	Name   string
 	Header traces.Header
 	Jobs   []*Job // by submission
+	// List has the jobs where the trace is a list of them, and Jobs none.
+	List []traces.JobListed // by submission
 	// Nodes are the cluster's workers, those that came later included.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded opportunities.
@@ -26,8 +28,21 @@ type Trace struct {
 	// Warnings say what the trace lacks.
 	Warnings []string
 
-	attempts map[traces.Attempt]*Attempt
+	attempts []Attempt // that were launched, by start
+	hosts    []nodeIndex
+	nodes    []traces.Node // by nodeIndex
+	jobNames []traces.JobID
+	mishaps  mishaps
 }
+
+// nodeIndex stands for a node's name.
+type nodeIndex int32
+
+// hostList is part of a Trace's hosts.
+type hostList struct{ from, count uint32 }
+
+// list are the nodes of a list.
+func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
 
 // Job is a job of a trace. Times are nanoseconds from the trace's start, 0 where
 // they are not known.
@@ -41,22 +56,25 @@ type Job struct {
 	// counts of JobSubmitted are what was claimed, and may be higher.
 	Tasks [2][]Task
 
-	places [2]map[int32]int // while the trace is read: in Tasks, by index
+	number int32 // in the trace's jobNames
 }
 
 // Task is a map or a reduce.
 type Task struct {
 	Index       int32 // within its job and kind
-	Scheduled   traces.Time
+	job         int32
+	kind        traces.TaskKind
+	scheduled   traces.Time
 	LengthBytes int64
-	Path        string
 	OffsetBytes int64
-	// SplitHosts are those the ApplicationMaster saw, Replicas and Cached the
+	file        uint64 // of its path; 0: it has none
+	// splitHosts are those the ApplicationMaster saw, replicas and cached the
 	// nodes with the input when the job was submitted.
-	SplitHosts, Replicas, Cached []traces.Node
+	splitHosts, replicas, cached hostList
 	// Won is the attempt that succeeded, nil none.
 	Won *Attempt
 
+	won   int32 // in attempts, while the trace is read
 	block traces.Block
 }
 
@@ -69,13 +87,15 @@ type Decision struct {
 
 // Attempt is an attempt that was launched. End is 0 where it did not.
 type Attempt struct {
-	ID                             traces.Attempt
-	Node                           traces.Node
-	Level                          traces.Level // of its replicas, else of its split
-	Start, End                     traces.Time
-	MapDone, ShuffleDone, SortDone traces.Time
-	Outcome                        traces.Outcome
-	Counters                       traces.Counters
+	job           int32 // in the trace's jobNames
+	Index, number int32
+	node          nodeIndex
+	Kind          traces.TaskKind
+	Level         traces.Level // of its replicas, else of its split
+	Outcome       traces.Outcome
+	Start, End    traces.Time
+
+	read, written, mapOutput, shuffled int64 // bytes; 0 where they were not reported
 }
 
 // Ms is how long it ran.
@@ -118,27 +138,42 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 // builder makes a Trace of events.
 type builder struct {
 	*Trace
-	jobs    map[traces.JobID]*Job
+	nodeOf  map[traces.Node]nodeIndex
+	jobOf   map[traces.JobID]int32 // in jobs and jobNames
+	jobs    []*Job                 // nil: not submitted
+	tasks   []Task
+	taskOf  map[taskKey]int32    // in tasks
+	running map[attemptKey]int32 // in attempts
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }
 
+// taskKey and attemptKey name those of a trace.
+type taskKey struct {
+	job, index int32
+	kind       traces.TaskKind
+}
+
+type attemptKey struct {
+	taskKey
+	number int32
+}
+
 // history is where a block was, in order of time.
 type history struct {
-	path        string
+	file        uint64
 	offset      int64
-	length      int64
 	onDisk, ram []placed
 }
 
 type placed struct {
 	t    traces.Time
-	node traces.Node
+	node nodeIndex
 	gone bool
 }
 
 func newBuilder(name string, h traces.Header) *builder {
-	t := &Trace{Name: name, Header: h, attempts: map[traces.Attempt]*Attempt{}}
+	t := &Trace{Name: name, Header: h}
 	anyWorker := slices.ContainsFunc(h.Cluster.Nodes, func(n traces.NodeFacts) bool { return n.Worker })
 	for _, n := range h.Cluster.Nodes {
 		if n.Worker || !anyWorker {
@@ -146,8 +181,8 @@ func newBuilder(name string, h traces.Header) *builder {
 		}
 	}
 	return &builder{
-		Trace: t, jobs: map[traces.JobID]*Job{},
-		blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
+		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{}, taskOf: map[taskKey]int32{},
+		running: map[attemptKey]int32{}, blocks: map[traces.Block]*history{}, decided: map[int64]traces.Decision{},
 	}
 }
 
@@ -157,33 +192,28 @@ func (b *builder) warn(format string, args ...any) {
 
 // add takes in an event, of which it keeps nothing.
 func (b *builder) add(e traces.Event) error {
+	b.mishaps.add(e)
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		if e.Worker && !slices.ContainsFunc(b.Nodes, func(n traces.NodeFacts) bool { return n.Node == e.Node }) {
 			b.Nodes = append(b.Nodes, e.NodeFacts)
 		}
 	case *traces.JobSubmitted:
-		if e.Maps < 0 || e.Reduces < 0 {
-			return fmt.Errorf("job %s has %d maps and %d reduces", e.Job, e.Maps, e.Reduces)
-		}
-		if b.jobs[e.Job] != nil {
-			return fmt.Errorf("job %s is submitted twice", e.Job)
-		}
-		j := &Job{JobSubmitted: *e}
-		b.jobs[e.Job] = j
-		b.Jobs = append(b.Jobs, j)
+		return b.submitted(e)
+	case *traces.JobListed:
+		return b.listed(e)
 	case *traces.JobStarted:
-		if j := b.jobs[e.Job]; j != nil {
+		if j := b.jobs[b.job(e.Job)]; j != nil {
 			j.Started, j.AMNode, j.AMMemoryBytes = e.T, e.AMNode, e.AMMemoryBytes
 		}
 	case *traces.JobFinished:
-		if j := b.jobs[e.Job]; j != nil {
+		if j := b.jobs[b.job(e.Job)]; j != nil {
 			j.Finished, j.Outcome = e.T, e.Outcome
 		}
 	case *traces.TaskScheduled:
-		if t := b.task(e.Task); t != nil {
-			t.Scheduled, t.LengthBytes, t.Path, t.OffsetBytes = e.T, e.LengthBytes, e.Path, e.OffsetBytes
-			t.SplitHosts = slices.Clone(e.SplitHosts)
+		if t := b.task(b.key(e.Task)); t != nil {
+			t.scheduled, t.LengthBytes, t.file, t.OffsetBytes = e.T, e.LengthBytes, fileOf(e.Path), e.OffsetBytes
+			t.splitHosts = b.keep(b.indices(e.SplitHosts))
 			if len(e.Blocks) > 0 {
 				t.block = e.Blocks[0]
 			}
@@ -193,23 +223,21 @@ func (b *builder) add(e traces.Event) error {
 		if level == traces.LevelUnknown {
 			level = e.SplitLocality
 		}
-		b.task(e.Attempt.Task) // which need not have been scheduled by then, or at all
-		b.attempts[e.Attempt] = &Attempt{ID: e.Attempt, Node: e.Node, Level: level, Start: e.T}
+		key := b.key(e.Attempt.Task)
+		b.task(key) // which need not have been scheduled by then, or at all
+		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
+		b.attempts = append(b.attempts, Attempt{
+			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
+		})
 	case *traces.AttemptFinished:
-		if a := b.attempts[e.Attempt]; a != nil {
-			a.End, a.Outcome, a.Counters = e.T, e.Outcome, e.Counters
-			a.MapDone, a.ShuffleDone, a.SortDone = e.MapDone, e.ShuffleDone, e.SortDone
-			if t := b.task(e.Attempt.Task); t != nil && e.Outcome == traces.Succeeded && t.Won == nil {
-				t.Won = a
-			}
-		}
+		b.finished(e)
 	case *traces.BlockReplica:
 		h := b.block(e.Block)
-		h.path, h.offset, h.length = e.Path, e.OffsetBytes, e.LengthBytes
-		h.onDisk = append(h.onDisk, placed{e.T, e.Node, e.Gone})
+		h.file, h.offset = fileOf(e.Path), e.OffsetBytes
+		h.onDisk = append(h.onDisk, placed{e.T, b.node(e.Node), e.Gone})
 	case *traces.BlockCached:
 		h := b.block(e.Block)
-		h.ram = append(h.ram, placed{e.T, e.Node, e.Gone})
+		h.ram = append(h.ram, placed{e.T, b.node(e.Node), e.Gone})
 	case *traces.Decision:
 		b.decided[e.ID] = *e
 	case *traces.Actuation:
@@ -223,6 +251,96 @@ func (b *builder) add(e traces.Event) error {
 	return nil
 }
 
+func (b *builder) submitted(e *traces.JobSubmitted) error {
+	if b.Header.List != nil {
+		return fmt.Errorf("job %s is submitted in a list of jobs", e.Job)
+	}
+	if e.Maps < 0 || e.Reduces < 0 {
+		return fmt.Errorf("job %s has %d maps and %d reduces", e.Job, e.Maps, e.Reduces)
+	}
+	i := b.job(e.Job)
+	if b.jobs[i] != nil {
+		return fmt.Errorf("job %s is submitted twice", e.Job)
+	}
+	b.jobs[i] = &Job{JobSubmitted: *e, number: i}
+	b.Jobs = append(b.Jobs, b.jobs[i])
+	return nil
+}
+
+// listed takes in a job of a list.
+func (b *builder) listed(e *traces.JobListed) error {
+	if b.Header.List == nil {
+		return fmt.Errorf("job %s is listed, and the header has no rules that make its tasks", e.Job)
+	}
+	if err := b.Header.List.Check(e); err != nil {
+		return fmt.Errorf("job %s: %w", e.Job, err)
+	}
+	if _, again := b.jobOf[e.Job]; again {
+		return fmt.Errorf("job %s is listed twice", e.Job)
+	}
+	b.job(e.Job)
+	b.List = append(b.List, *e)
+	return nil
+}
+
+func (b *builder) finished(e *traces.AttemptFinished) {
+	key := attemptKey{b.key(e.Attempt.Task), e.Attempt.Number}
+	i, ok := b.running[key]
+	if !ok {
+		return
+	}
+	delete(b.running, key)
+	a, c := &b.attempts[i], &e.Counters
+	a.End, a.Outcome = e.T, e.Outcome
+	a.read, a.written, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
+	if t := b.task(key.taskKey); t != nil && e.Outcome == traces.Succeeded && t.won < 0 {
+		t.won = i
+	}
+}
+
+// job is the number of the job with a name.
+func (b *builder) job(id traces.JobID) int32 {
+	i, ok := b.jobOf[id]
+	if !ok {
+		i = int32(len(b.jobs))
+		b.jobOf[id], b.jobs, b.jobNames = i, append(b.jobs, nil), append(b.jobNames, id)
+	}
+	return i
+}
+
+// node is the number of the node with a name.
+func (b *builder) node(name traces.Node) nodeIndex {
+	i, ok := b.nodeOf[name]
+	if !ok {
+		i = nodeIndex(len(b.nodes))
+		b.nodeOf[name], b.nodes = i, append(b.nodes, name)
+	}
+	return i
+}
+
+func (b *builder) indices(names []traces.Node) []nodeIndex {
+	list := make([]nodeIndex, len(names))
+	for i, n := range names {
+		list[i] = b.node(n)
+	}
+	return list
+}
+
+// keep has nodes among the trace's hosts.
+func (b *builder) keep(list []nodeIndex) hostList {
+	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
+	b.hosts = append(b.hosts, list...)
+	return h
+}
+
+// fileOf is a path's hash, 0 where there is none.
+func fileOf(path string) uint64 {
+	if path == "" {
+		return 0
+	}
+	return traces.HashName(path)
+}
+
 func (b *builder) block(id traces.Block) *history {
 	h := b.blocks[id]
 	if h == nil {
@@ -232,25 +350,23 @@ func (b *builder) block(id traces.Block) *history {
 	return h
 }
 
+func (b *builder) key(id traces.Task) taskKey { return taskKey{b.job(id.Job), id.Index, id.Kind} }
+
 // task is the task with a name, nil where its job claims none such. A task is
 // made when an event first names it, whatever its job claims: memory follows what
 // a trace has.
-func (b *builder) task(id traces.Task) *Task {
-	j := b.jobs[id.Job]
-	if j == nil || !id.Kind.Valid() || id.Index < 0 || id.Index >= j.claims(id.Kind) {
+func (b *builder) task(k taskKey) *Task {
+	j := b.jobs[k.job]
+	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
 		return nil
 	}
-	places := &j.places[id.Kind]
-	i, ok := (*places)[id.Index]
+	i, ok := b.taskOf[k]
 	if !ok {
-		if *places == nil {
-			*places = map[int32]int{}
-		}
-		i = len(j.Tasks[id.Kind])
-		(*places)[id.Index] = i
-		j.Tasks[id.Kind] = append(j.Tasks[id.Kind], Task{Index: id.Index})
+		i = int32(len(b.tasks))
+		b.taskOf[k] = i
+		b.tasks = append(b.tasks, Task{Index: k.index, job: k.job, kind: k.kind, won: -1})
 	}
-	return &j.Tasks[id.Kind][i]
+	return &b.tasks[i]
 }
 
 // claims is how many tasks of a kind the job is said to have.
@@ -261,33 +377,40 @@ func (j *Job) claims(k traces.TaskKind) int32 {
 	return j.Reduces
 }
 
-// sortTasks puts tasks in order, once all are there, and warns of those that were
-// claimed and are not.
+// sortTasks gives jobs their tasks, in order, and warns of those that were
+// claimed and are not there.
 func (b *builder) sortTasks() {
-	var first traces.JobID
+	slices.SortFunc(b.tasks, func(x, y Task) int {
+		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.kind, y.kind), cmp.Compare(x.Index, y.Index))
+	})
+	for from, to := 0, 0; from < len(b.tasks); from = to {
+		first := &b.tasks[from]
+		for to = from; to < len(b.tasks) && b.tasks[to].job == first.job && b.tasks[to].kind == first.kind; to++ {
+			if t := &b.tasks[to]; t.won >= 0 {
+				t.Won = &b.attempts[t.won]
+			}
+		}
+		b.jobs[first.job].Tasks[first.kind] = b.tasks[from:to]
+	}
+	var lacks traces.JobID
 	jobs, lacking := 0, int64(0)
 	for _, j := range b.Jobs {
-		j.places = [2]map[int32]int{}
-		lacks := int64(j.Maps) + int64(j.Reduces)
-		for _, tasks := range j.Tasks {
-			slices.SortFunc(tasks, func(x, y Task) int { return cmp.Compare(x.Index, y.Index) })
-			lacks -= int64(len(tasks))
-		}
-		if lacks > 0 {
-			first = cmp.Or(first, j.Job)
-			jobs, lacking = jobs+1, lacking+lacks
+		if n := int64(j.Maps) + int64(j.Reduces) - int64(len(j.Tasks[0])+len(j.Tasks[1])); n > 0 {
+			lacks = cmp.Or(lacks, j.Job)
+			jobs, lacking = jobs+1, lacking+n
 		}
 	}
 	if jobs > 0 {
-		b.warn("%d jobs, %s the first, claim %d tasks that no event names: they are left out", jobs, first, lacking)
+		b.warn("%d jobs, %s the first, claim %d tasks that no event names: they are left out", jobs, lacks, lacking)
 	}
 }
 
 // finish says where the input of jobs was.
 func (b *builder) finish() (*Trace, error) {
-	if len(b.Jobs) == 0 {
+	if len(b.Jobs)+len(b.List) == 0 {
 		return nil, fmt.Errorf("load trace %s: no job is submitted in it", b.Name)
 	}
+	slices.SortStableFunc(b.List, func(x, y traces.JobListed) int { return cmp.Compare(x.T, y.T) })
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
 	b.sortTasks()
 	for _, j := range b.Jobs {
@@ -300,13 +423,13 @@ func (b *builder) finish() (*Trace, error) {
 				if len(h.onDisk) > 0 {
 					at = max(at, h.onDisk[0].t)
 				}
-				t.Replicas, t.Cached = nodesAt(h.onDisk, at), nodesAt(h.ram, at)
-				if t.Path == "" {
-					t.Path, t.OffsetBytes = h.path, h.offset
+				t.replicas, t.cached = b.keep(nodesAt(h.onDisk, at)), b.keep(nodesAt(h.ram, at))
+				if t.file == 0 {
+					t.file, t.OffsetBytes = h.file, h.offset
 				}
 			}
-			if len(t.Replicas) == 0 {
-				t.Replicas = t.SplitHosts
+			if t.replicas.count == 0 {
+				t.replicas = t.splitHosts
 			}
 		}
 	}
@@ -316,8 +439,8 @@ func (b *builder) finish() (*Trace, error) {
 }
 
 // nodesAt is where a block was at t.
-func nodesAt(list []placed, t traces.Time) []traces.Node {
-	var nodes []traces.Node
+func nodesAt(list []placed, t traces.Time) []nodeIndex {
+	var nodes []nodeIndex
 	for _, p := range list {
 		if p.t > t {
 			break
@@ -336,23 +459,19 @@ func (b *builder) seeNodes() {
 	if len(b.Nodes) > 0 {
 		return
 	}
-	seen := map[traces.Node]bool{}
-	see := func(n traces.Node) {
-		if n != "" && !seen[n] {
+	seen := map[nodeIndex]bool{}
+	see := func(n nodeIndex) {
+		if name := b.nodes[n]; name != "" && !seen[n] {
 			seen[n] = true
-			b.Nodes = append(b.Nodes, traces.NodeFacts{Node: n, Rack: "/default-rack", Worker: true})
+			b.Nodes = append(b.Nodes, traces.NodeFacts{Node: name, Rack: "/default-rack", Worker: true})
 		}
 	}
-	for _, j := range b.Jobs {
-		for _, tasks := range j.Tasks {
-			for i := range tasks {
-				for _, n := range tasks[i].SplitHosts {
-					see(n)
-				}
-				if a := tasks[i].Won; a != nil {
-					see(a.Node)
-				}
-			}
+	for i := range b.tasks {
+		for _, n := range b.list(b.tasks[i].splitHosts) {
+			see(n)
+		}
+		if a := b.tasks[i].Won; a != nil {
+			see(a.node)
 		}
 	}
 	slices.SortFunc(b.Nodes, func(x, y traces.NodeFacts) int { return cmp.Compare(x.Node, y.Node) })

@@ -9,7 +9,8 @@
 //	  trace.heddle
 //	  jobs/JOB-ID/      job.xml, job.split, job.splitmetainfo and the .jhist file
 //	  logs/
-//	trials/NAME.partial/  one that is under way, or that never came to its end
+//	trials/NAME.partial/  one that is under way, or that never came to its end;
+//	                      .partial.before once it is begun anew
 //
 // Every file of the package's own is written beside its place, synced and then
 // renamed, and a trial's folder gets its name only when all in it is on disk.

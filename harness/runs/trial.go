@@ -14,13 +14,15 @@ import (
 
 const (
 	partial   = ".partial"
+	before    = partial + ".before"
 	trialFile = "trial.json"
 )
 
 // Active is a trial that is under way, in its folder NAME.partial.
 type Active struct {
-	// Name is the trial's, Dir its folder until Done.
-	Name, Dir string
+	// Name is the trial's, Dir its folder until Done, Before that of what the last
+	// attempt at it left, "" none.
+	Name, Dir, Before string
 
 	run     *Run
 	started time.Time
@@ -34,8 +36,8 @@ func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials
 // TrialDir is the folder of a trial that is done.
 func (r *Run) TrialDir(name string) string { return r.trialDir(name) }
 
-// Begin starts a trial of the plan in an empty folder; what an earlier attempt
-// at it left is removed.
+// Begin starts a trial of the plan in an empty folder. What the last attempt at it
+// left stays as NAME.partial.before.
 func (r *Run) Begin(name string) (*Active, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,13 +52,17 @@ func (r *Run) Begin(name string) (*Active, error) {
 		return nil, fmt.Errorf("begin trial %s: %w: it is done", name, ErrExists)
 	}
 	dir := r.trialDir(name) + partial
-	if err := r.root.RemoveAll(below(name + partial)); err != nil {
-		return nil, fmt.Errorf("begin trial %s: %w", name, err)
+	t := &Active{Name: name, Dir: dir, run: r, started: time.Now().UTC().Truncate(time.Millisecond)}
+	if _, err := r.root.Lstat(below(name + partial)); err == nil {
+		err = r.root.RemoveAll(below(name + before))
+		if err = errors.Join(err, r.root.Rename(below(name+partial), below(name+before))); err != nil {
+			return nil, fmt.Errorf("begin trial %s: %w", name, err)
+		}
+		t.Before = r.trialDir(name) + before
 	}
 	if err := r.root.Mkdir(below(name+partial), folderMode); err != nil {
 		return nil, fmt.Errorf("begin trial %s: %w", name, Explain(dir, 0, err))
 	}
-	t := &Active{Name: name, Dir: dir, run: r, started: time.Now().UTC().Truncate(time.Millisecond)}
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 

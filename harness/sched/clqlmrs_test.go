@@ -65,7 +65,7 @@ func rates(tb testing.TB, s *state.State, m Model) (cache, local float64) {
 		var wave []Decision
 		for _, n := range rng.Perm(v.Nodes()) {
 			offers.Heartbeat(m, v, state.NodeID(n), func(d Decision) bool {
-				if err := Check(v, d); err != nil {
+				if err := check(v, d); err != nil {
 					tb.Fatal(err)
 				}
 				switch v.Level(d.Job, d.Task, d.Node) {
@@ -101,9 +101,10 @@ func mustNew(tb testing.TB, name string, p Params) Model {
 	return m
 }
 
-// TestDefaultsArePapers has the registry's defaults be the learner's own.
+// TestDefaultsArePapers has the registry's defaults be the paper's rule.
 func TestDefaultsArePapers(t *testing.T) {
-	if got, want := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule, qlearn.Paper(); got != want {
+	want := qlearn.Rule{Alpha: 0.1, Gamma: 0.95, Epsilon: 1, Decay: 0.999, DecayEvery: 10, Episodes: 50_000, MinEpsilon: 0.01, Steps: 12_000_000}
+	if got := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule; got != want {
 		t.Errorf("by default %+v, want %+v", got, want)
 	}
 }

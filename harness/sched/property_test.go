@@ -162,7 +162,7 @@ func (w *world) heartbeat(t *rapid.T, n state.NodeID) int {
 	w.s.SetNow(w.now)
 	did := 0
 	w.offers.Heartbeat(w.m, w.v, n, func(d Decision) bool {
-		if err := Check(w.v, d); err != nil {
+		if err := check(w.v, d); err != nil {
 			t.Fatalf("node %d: %+v: %v", n, d, err)
 		}
 		if _, ok := w.m.(PerNode); ok && d.Node != n {

@@ -177,7 +177,7 @@ func (s *scenario) heartbeat(nodes []string, args map[string]string) (string, er
 			s.state.SetNow(s.now)
 			var did []string
 			s.offers.Heartbeat(s.model, s.view, s.view.NodeNamed(name), func(d Decision) bool {
-				if failed = Check(s.view, d); failed != nil {
+				if failed = check(s.view, d); failed != nil {
 					return false
 				}
 				failed = s.state.Start(d.Job, d.Task, d.Node)

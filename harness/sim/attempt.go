@@ -32,6 +32,7 @@ type attempt struct {
 	waits   bool // for maps
 	rerun   bool
 	told    bool // the trace has its start
+	dead    bool // its node was lost, whether or not that has been noticed
 }
 
 // maxFlows is how many flows an attempt has at a time.
@@ -62,6 +63,9 @@ const (
 	evSpeculate
 	evExpire
 	evFail
+	evKill
+	evCopy
+	evRelease
 )
 
 // tag is an event's kind with the generation of the job or attempt it is for.
@@ -93,12 +97,23 @@ func (s *Sim) handle(t, id uint32) {
 		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
 			s.fail(int32(id))
 		}
+	case evKill:
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen {
+			s.freeze(int32(id))
+			s.stop(int32(id), traces.Killed, true)
+		}
+	case evCopy:
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen && a.twin == -1 {
+			s.askCopy(int32(id))
+		}
 	case evGrant:
 		s.granted(id)
 	case evFault:
 		s.fault(&s.Faults[id])
 	case evExpire:
 		s.expire(state.NodeID(id), gen)
+	case evRelease:
+		s.release(state.NodeID(id), gen)
 	default:
 		if s.jobs[id].gen<<4>>4 != gen {
 			return
@@ -158,28 +173,30 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	}
 	x := &s.nodes[n]
 	if x.lost {
+		a.dead = true
 		return id // nobody has noticed
 	}
 	w := s.workOf(j, k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
 		s.hasRead(j, t, n, w.InputBytes)
 	}
-	if s.failing > 0 && s.willFail(id, a, j, w) {
+	if s.failing > 0 && s.willFail(id, a, j, w) || len(j.pasts) > 0 && s.endsAsBefore(id, a, j) {
 		return id
 	}
+	fixedMs := s.fixedMs(a, j, w)
 	launch := int64(s.Costs.LaunchMs)
 	ms := launch
 	switch {
-	case k == state.Map && w.FixedMs > 0:
+	case k == state.Map && fixedMs > 0:
 		a.phase = finish
-		ms += int64(w.FixedMs)
+		ms += int64(fixedMs)
 	case k == state.Map && s.shared == nil:
 		a.phase = finish
 		ms += x.on(int64(s.Costs.TaskStartMs) + s.computeMs(j, a, w))
 		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
 			ms += int64(s.Costs.CommitMs)
 		}
-	case x.cores || k == state.Reduce && w.FixedMs > 0:
+	case x.cores || k == state.Reduce && fixedMs > 0:
 	default:
 		a.phase = take
 		ms += x.on(int64(s.Costs.TaskStartMs))
@@ -364,6 +381,9 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 	}
 	if s.Record != nil {
 		s.recordAttemptEnd(a, how, launched)
+	}
+	if s.Ended != nil {
+		s.tellEnd(a, how, launched)
 	}
 	if a.rerun {
 		s.r.Attempts.Reruns++

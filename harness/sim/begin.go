@@ -183,5 +183,5 @@ func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 // noteRoom keeps the ring informed of whether a node's heartbeats matter.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
-	s.beats.set(n, !x.lost && (s.view.HasRoom(n) && !x.busy || s.AllBeats))
+	s.beats.set(n, !x.lost && s.view.HasRoom(n) && !x.busy)
 }

@@ -54,15 +54,21 @@ func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	c := &s.caching
 	b := uint64(j.blocks[t])
 	hit, evicted := c.cache.Read(n, b, bytes, c.evicted[:0])
-	c.evicted = evicted
-	for _, old := range evicted {
-		for _, r := range c.readers[old] {
-			s.state.Uncached(r.job, r.task, n)
-		}
-	}
+	s.evict(n, evicted)
 	if !hit && c.cache.Has(n, b) {
 		for _, r := range c.readers[b] {
 			s.state.Cached(r.job, r.task, n)
+		}
+	}
+}
+
+// evict says that node n has not got blocks in memory any more.
+func (s *Sim) evict(n state.NodeID, blocks []uint64) {
+	c := &s.caching
+	c.evicted = blocks
+	for _, b := range blocks {
+		for _, r := range c.readers[b] {
+			s.state.Uncached(r.job, r.task, n)
 		}
 	}
 }

@@ -24,16 +24,14 @@ type Config struct {
 	// MinAllocation is the smallest container anyone asks for, YARN's minimum
 	// allocation; zero is 1 MB and 1 core.
 	MinAllocation state.Resource
-	// AllBeats has every heartbeat take place, also those that change nothing.
-	// The result is the same but for Events and Beats; models that observe
-	// heartbeats get them all.
-	AllBeats bool
 	// CacheReads has nodes keep in memory, up to their CacheBytes, what they read
 	// last of jobs' Blocks.
 	CacheReads bool
 	Seed       uint64
 	// Record is given every event, in order; nil: none.
 	Record func(traces.Event)
+	// Ended is told of every attempt's end, at less cost than Record; nil: nobody is.
+	Ended func(AttemptEnd)
 	// Interrupted is asked now and then, as a context's Err; an error ends the run
 	// with ErrInterrupted. Nil: it is not.
 	Interrupted func() error

@@ -30,7 +30,7 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 && !s.AllBeats {
+	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 {
 		return state.None, never
 	}
 	return s.beats.next(s.now)

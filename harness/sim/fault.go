@@ -27,9 +27,13 @@ func (s *Sim) fault(f *Fault) {
 		x.lost = true
 		x.gen++
 		s.noteRoom(f.Node)
+		if c := &s.caching; c.cache != nil {
+			s.evict(f.Node, c.cache.Lose(f.Node, c.evicted[:0]))
+		}
 		for id := range s.attempts {
 			if a := &s.attempts[id]; a.node == f.Node && s.runs(int32(id)) {
 				s.freeze(int32(id))
+				a.dead = true
 			}
 		}
 		s.after(s.Costs.NodeExpiryMs, evExpire, uint32(f.Node), x.gen)
@@ -39,6 +43,7 @@ func (s *Sim) fault(f *Fault) {
 		}
 		if s.view.Up(f.Node) { // back before it was missed: its containers are gone all the same
 			s.expire(f.Node, x.gen)
+			s.bury(f.Node)
 		}
 		x.lost = false
 		s.state.NodeUp(f.Node)
@@ -85,8 +90,9 @@ func (s *Sim) stopWaiting(id int32) {
 	}
 }
 
-// expire is when a node's loss is noticed: what ran there is asked for again,
-// and so are the maps whose output was there, where reduces still need it.
+// expire is when a node's loss is noticed: the maps whose output was there are
+// asked for again, where reduces still need it, and what ran there once the node
+// has been given up.
 func (s *Sim) expire(n state.NodeID, gen uint32) {
 	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
 		return
@@ -94,11 +100,6 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 	s.state.NodeDown(n)
 	if s.Record != nil {
 		s.Record(&traces.NodeDown{T: s.at(), Node: s.nodeName(n), Reason: "lost"})
-	}
-	for id := range s.attempts {
-		if a := &s.attempts[id]; a.node == n && s.runs(int32(id)) {
-			s.stop(int32(id), traces.Killed, true)
-		}
 	}
 	for _, id := range s.view.Active() {
 		slot := s.slot[id]
@@ -109,6 +110,34 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 		}
 	}
 	s.noteRoom(n)
+	s.after(askAgainMs, evRelease, uint32(n), 1)
+}
+
+// release is a master's next try, the times-th, to have a lost node's NodeManager
+// end what ran there. Once that answers, or is given up, the node's attempts count
+// as killed, and their tasks are asked for again.
+//
+// Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
+// yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,
+// where a node was back 15 s after its loss had been noticed, they were killed 7 s
+// later, and 22 s after the notice.
+func (s *Sim) release(n state.NodeID, times uint32) {
+	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
+		s.after(askAgainMs, evRelease, uint32(n), times+1)
+		return
+	}
+	s.bury(n)
+}
+
+const askAgainMs, giveUpMs = 10_000, 180_000
+
+// bury has what ran on a node before it was lost end.
+func (s *Sim) bury(n state.NodeID) {
+	for id := range s.attempts {
+		if a := &s.attempts[id]; a.node == n && a.dead && s.runs(int32(id)) {
+			s.stop(int32(id), traces.Killed, true)
+		}
+	}
 }
 
 // loseMaps has maps that succeeded on a lost node run again.
@@ -228,6 +257,8 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	twin := a.twin
 	if twin >= 0 {
 		s.attempts[twin].twin = -1
+	}
+	if twin != -1 {
 		j.copies--
 	}
 	copied, kind := a.copied, a.kind

@@ -41,6 +41,7 @@ type job struct {
 	blocks      []traces.Block // that its maps read, where caches follow reads
 	took        [2]moments     // by kind, ms that attempts took, for speculation
 	copies      int32          // speculative ones under way
+	pasts       []Past         // of its attempts
 }
 
 // try counts a task's attempts.
@@ -81,9 +82,16 @@ func (s *Sim) fetchNext() error {
 	return nil
 }
 
+// maxTasks bounds the tasks of jobs that have not ended, and so memory: about 50
+// bytes each.
+const maxTasks = 1 << 26
+
 // arrive submits the job that comes.
 func (s *Sim) arrive() error {
 	x := &s.coming
+	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
+		return fmt.Errorf("job %q: with it %d tasks are of jobs that have not ended, over the limit of %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
+	}
 	id, replicas, err := s.submit(x)
 	if err != nil {
 		return err
@@ -98,7 +106,7 @@ func (s *Sim) arrive() error {
 	}
 	s.slot = append(s.slot, slot)
 	j := &s.jobs[slot]
-	work, out, tries, ran, blocks := j.work, j.out, j.tries, j.ran, j.blocks
+	work, out, tries, ran, blocks, pasts := j.work, j.out, j.tries, j.ran, j.blocks, j.pasts
 	*j = job{
 		id: id, gen: j.gen, name: x.ID, total: [2]int32{x.Maps, x.Reduces},
 		size: [2]state.Resource{x.MapSize, x.ReduceSize}, amSize: x.AMSize, amNode: state.None,
@@ -125,6 +133,9 @@ func (s *Sim) arrive() error {
 	}
 	if x.FinishMs > 0 {
 		j.finishMs = x.FinishMs
+	}
+	if j.pasts = append(pasts[:0], x.Pasts...); len(j.pasts) > 0 {
+		j.tries = resized(tries, int(x.Maps+x.Reduces))
 	}
 	s.expectReads(j, x)
 	s.live++

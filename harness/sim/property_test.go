@@ -103,6 +103,7 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 			return list
 		}
 		j.MapWork, j.ReduceWork = draw(j.Maps, 128<<20), draw(j.Reduces, 0)
+		j.Pasts = drawPasts(t, j.Maps, j.Reduces)
 		for range j.Maps {
 			first := rapid.IntRange(0, nodes-1).Draw(t, "replica")
 			j.Replicas.Add(state.NodeID(first), state.NodeID((first+1)%nodes))
@@ -113,6 +114,26 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 			}
 		}
 		list = append(list, j)
+	}
+	return list
+}
+
+// drawPasts has some attempts fail, be killed, or get a copy.
+func drawPasts(t *rapid.T, tasks ...int32) []Past {
+	var list []Past
+	for k, n := range tasks {
+		for task := range n {
+			if rapid.IntRange(0, 3).Draw(t, "past") > 0 {
+				continue
+			}
+			for number := range rapid.Int32Range(1, 3).Draw(t, "attempts") {
+				list = append(list, Past{
+					Kind: state.Kind(k), Task: task, Number: number, Ms: rapid.Int32Range(0, 20_000).Draw(t, "past ms"),
+					Outcome: rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Failed, traces.Killed}).Draw(t, "outcome"),
+					CopyMs:  rapid.SampledFrom([]int32{0, 0, 500, 5000}).Draw(t, "copy"),
+				})
+			}
+		}
 	}
 	return list
 }
@@ -135,6 +156,22 @@ func TestConservation(t *testing.T) {
 
 		source.Rewind()
 		c.Record = nil
+		var told Attempts
+		var read, fetched int64
+		c.Ended = func(e AttemptEnd) {
+			switch {
+			case e.EndMs < e.StartMs && e.Launched:
+				t.Fatalf("%+v ended before it began", e)
+			case e.Outcome == traces.Failed:
+				told.Failed++
+			case e.Outcome == traces.Killed:
+				told.Killed++
+			case e.Kind == state.Map:
+				told.Succeeded, read = told.Succeeded+1, read+e.InputBytes
+			default:
+				told.Succeeded, fetched = told.Succeeded+1, fetched+e.InputBytes
+			}
+		}
 		if c.Model, err = sched.New(c.Model.Name(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +181,14 @@ func TestConservation(t *testing.T) {
 		}
 		if again.Digest != r.Digest {
 			t.Fatalf("digest %v without a trace, %v with one", again.Digest, r.Digest)
+		}
+		for _, bytes := range again.Bytes.Read {
+			read -= bytes
+		}
+		// Maps that are lost after their end are no success in the result, and were told as one.
+		got, want := told.Succeeded+told.Failed+told.Killed, again.Attempts.Succeeded+again.Attempts.Failed+again.Attempts.Killed
+		if told.Failed != again.Attempts.Failed || got != want || len(c.Faults) == 0 && (told.Killed != again.Attempts.Killed || read != 0 || fetched != again.Bytes.Shuffled) {
+			t.Fatalf("told of %+v, of %d bytes read too many, and %d fetched; the result is %+v, %d", told, read, fetched, again.Attempts, again.Bytes.Shuffled)
 		}
 	})
 }
@@ -182,9 +227,29 @@ func (l *ledger) add(e traces.Event) {
 		}
 		delete(l.running, e.Attempt)
 		l.used[n] -= 1024
+		if e.Outcome == traces.Succeeded && l.down(n, e.T.Milliseconds()) {
+			l.t.Fatalf("%v succeeded at %v on %s, which was down", e.Attempt, e.T, n)
+		}
 	case *traces.TaskFinished:
 		l.done[e.Task] = e.Winner
 	}
+}
+
+// down says whether a node is down, and was and will be for a millisecond.
+func (l *ledger) down(n traces.Node, ms int64) bool {
+	down := false
+	for _, f := range l.config.Faults {
+		if f.What > NodeUp || l.config.Cluster.Nodes[f.Node].Name != string(n) {
+			continue
+		}
+		if f.AtMs == ms {
+			return false
+		}
+		if f.AtMs < ms {
+			down = f.What == NodeDown
+		}
+	}
+	return down
 }
 
 func (l *ledger) compare(jobs []Job, r *Result) {
@@ -232,4 +297,38 @@ func (l *ledger) compare(jobs []Job, r *Result) {
 			l.t.Fatalf("%d maps read %d bytes at level %d", r.Maps[level], b, level)
 		}
 	}
+}
+
+// TestSetListed: a job of a list moves what the list says, by whatever rules.
+func TestSetListed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(0, 1<<42)
+		x := traces.JobListed{InputBytes: size.Draw(t, "input"), ShuffleBytes: size.Draw(t, "shuffle"), OutputBytes: size.Draw(t, "output")}
+		r := traces.DefaultListRules
+		r.BlockBytes = rapid.Int64Range(1<<25, 1<<35).Draw(t, "block")
+		network := rapid.Bool().Draw(t, "network")
+		var j Job
+		j.SetListed(&r, &x, network)
+		sum := func(list []Work, n int32) (in, out int64) {
+			for i := range n {
+				w := work(list, i, n)
+				in, out = in+w.InputBytes, out+w.OutputBytes
+			}
+			return in, out
+		}
+		read, put := sum(j.MapWork, j.Maps)
+		_, written := sum(j.ReduceWork, j.Reduces)
+		if j.Reduces == 0 {
+			written, put = put, 0
+		}
+		if read != x.InputBytes || put != x.ShuffleBytes || written != x.OutputBytes {
+			t.Fatalf("tasks read %d, shuffle %d, write %d of %+v", read, put, written, x)
+		}
+		if j.Reduces == 0 {
+			return
+		}
+		if ms, least := int64(j.ReduceWork[0].ComputeMs), x.ShuffleBytes/int64(j.Reduces)*1000/r.ShuffleRate; network == (ms >= r.StartMs+least) && least > 0 && x.OutputBytes == 0 {
+			t.Fatalf("reduces take %d ms, with a network: %v", ms, network)
+		}
+	})
 }

@@ -187,3 +187,17 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 		s.Record(&traces.TaskFinished{T: s.at(), Task: s.attemptName(a).Task, Outcome: how, Winner: int32(a.number)})
 	}
 }
+
+// tellEnd is what those hear of an attempt that want no events.
+func (s *Sim) tellEnd(a *attempt, how traces.Outcome, launched bool) {
+	j := &s.jobs[a.job]
+	w := s.workOf(j, a.kind, a.task)
+	e := AttemptEnd{
+		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
+		StartMs: a.startMs, EndMs: s.now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
+	}
+	if a.kind == state.Reduce {
+		e.InputBytes = a.bytes
+	}
+	s.Ended(e)
+}

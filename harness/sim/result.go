@@ -36,6 +36,21 @@ type JobResult struct {
 // those beside another.
 type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 
+// AttemptEnd is one attempt, at its end.
+type AttemptEnd struct {
+	Job          int32 // in order of submission
+	Kind         state.Kind
+	Outcome      traces.Outcome
+	Launched     bool
+	Level, Split state.Level // of a map, as in Result.Maps and SplitMaps
+	Node         state.NodeID
+	// StartMs is when it was to be launched.
+	StartMs, EndMs int64
+	// InputBytes a map read, or a reduce fetched; OutputBytes went to HDFS, or to
+	// the job's reduces.
+	InputBytes, OutputBytes int64
+}
+
 // Bytes is what attempts that succeeded moved.
 type Bytes struct {
 	// Read is by maps, by how near the copy was that they read.

@@ -136,7 +136,8 @@ func TestAllBeats(t *testing.T) {
 		if c.Model, err = sched.New(c.Model.Name(), nil); err != nil {
 			t.Fatal(err)
 		}
-		c.AllBeats = true
+		c.Opportunities = everyBeat(t, c, r)
+		source.Rewind()
 		all, err := Run(c)
 		if err != nil {
 			t.Fatal(err)
@@ -145,6 +146,25 @@ func TestAllBeats(t *testing.T) {
 			t.Fatalf("digest %v with all %d heartbeats, %v with %d", all.Digest, all.Beats, r.Digest, r.Beats)
 		}
 	})
+}
+
+// everyBeat is all heartbeats of all nodes to the end of the run r of c.
+func everyBeat(t *rapid.T, c *Config, r *Result) []Opportunity {
+	var s Sim
+	if err := s.begin(c, new(Result)); err != nil {
+		t.Fatal(err)
+	}
+	end := int64(0)
+	for _, j := range r.Jobs {
+		end = max(end, j.EndMs)
+	}
+	list := []Opportunity{}
+	for at := int64(0); at <= end; at += s.beats.interval {
+		for place, n := range s.beats.ring {
+			list = append(list, Opportunity{AtMs: at + int64(s.beats.phase[place]), Node: n})
+		}
+	}
+	return list
 }
 
 // A run's heartbeats, fed to another one, give the same decisions.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"heddle/harness/sched"
@@ -27,6 +28,9 @@ func simpleJob(name string, submitMs int64, maps, reduces int32, w ...Work) Job 
 	return j
 }
 
+// Rewind starts the list anew.
+func (s *Jobs) Rewind() { s.next = 0 }
+
 func newModel(t testing.TB, name string) sched.Model {
 	m, err := sched.New(name, nil)
 	if err != nil {
@@ -50,6 +54,15 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 		if got := r.Jobs[i].EndMs; got < want || got > want+5 {
 			t.Errorf("job %d ended at %d ms, want %d", i, got, want)
 		}
+	}
+}
+
+// Jobs of more tasks than memory is meant for are refused.
+func TestTooManyTasks(t *testing.T) {
+	huge := simpleJob("a", 0, maxTasks, 1, Work{FixedMs: 1})
+	_, err := Run(&Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{huge}}, Costs: NoCosts()})
+	if err == nil || !strings.Contains(err.Error(), "over the limit") {
+		t.Errorf("error %v, want one that says that there are too many tasks", err)
 	}
 }
 

@@ -48,19 +48,23 @@ func (s *Sim) progress(a *attempt) float64 {
 		return min(1, ran/max(1, float64(a.endMs-a.startMs)))
 	}
 	const input = 0.4
-	switch a.phase {
-	case begin:
-		return 0
-	case take, compute: // compute: it reads, and will compute then
-		if a.kind == state.Reduce {
-			return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
-		}
-		w := s.workOf(j, a.kind, a.task)
-		if a.open&1 == 0 || w.InputBytes == 0 {
+	w := s.workOf(j, a.kind, a.task)
+	part := func(of int64) float64 { // of a flow's whole, that has gone by
+		if a.open&1 == 0 || of == 0 {
 			return 0
 		}
-		return input * (1 - float64(s.shared.Left(s.now, a.flows[0]))/float64(w.InputBytes))
-	case write:
+		return 1 - float64(s.shared.Left(s.now, a.flows[0]))/float64(of)
+	}
+	switch {
+	case a.kind == state.Reduce && a.phase <= compute:
+		return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
+	case a.phase == compute: // it reads, and will compute then
+		return input * part(w.InputBytes)
+	case a.phase < compute:
+		return 0
+	case a.phase == write && s.nodes[a.node].cores:
+		return input + float64((1-input)*part(s.computeMs(j, a, w)*1000))
+	case a.phase == write:
 		return input + float64((1-input)*min(1, float64(s.now-a.phaseMs)/max(1, float64(a.endMs-a.phaseMs))))
 	}
 	return 1
@@ -84,15 +88,21 @@ func (s *Sim) speculate(slot int32) {
 			id = s.slowHadoop(slot, k)
 		}
 		if id >= 0 {
-			s.copies = append(s.copies, wanted{id, s.attempts[id].gen})
-			j.copies++
-			s.attempts[id].twin = asked
+			s.askCopy(id)
 			if s.Speculation != LATE {
 				again = copiedMs
 			}
 		}
 	}
 	s.scanIn(again, slot)
+}
+
+// askCopy has a copy of an attempt start where there is room.
+func (s *Sim) askCopy(id int32) {
+	a := &s.attempts[id]
+	s.copies = append(s.copies, wanted{id, a.gen})
+	s.jobs[a.job].copies++
+	a.twin = asked
 }
 
 func (s *Sim) scanIn(ms int32, slot int32) {

@@ -87,13 +87,13 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	}
 	a.phase = compute
 	a.bytes = share(j.outBytes, int64(a.task)-int64(j.total[state.Map]), int64(j.total[state.Reduce]))
-	if w.FixedMs > 0 {
+	if fixedMs := s.fixedMs(a, j, w); fixedMs > 0 {
 		a.phase = finish
 		from := s.now
 		if !w.FromLastMap {
 			from = a.startMs
 		}
-		if end := from + int64(w.FixedMs); end > s.now {
+		if end := from + int64(fixedMs); end > s.now {
 			a.endMs = end
 			s.timer(id, a, end-s.now)
 		}

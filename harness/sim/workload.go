@@ -69,6 +69,9 @@ type Job struct {
 	Blocks []traces.Block
 	// Workload is what the trace calls it, "" nothing.
 	Workload string
+	// Pasts are of attempts that did not just succeed, where a run tells: by kind,
+	// task and number.
+	Pasts []Past
 }
 
 // Work is what one task does.
@@ -114,10 +117,41 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// Rewind starts the list anew.
-func (s *Jobs) Rewind() { s.next = 0 }
-
 // work is the entry of task i of n.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
+}
+
+// SetListed gives j the tasks that the rules of a list make of x, all alike but
+// the last of a kind. Reduces take the rules' time for what they fetch, unless
+// there is a network that has it take its own.
+func (j *Job) SetListed(r *traces.ListRules, x *traces.JobListed, network bool) {
+	maps, reduces := r.Maps(x), r.Reduces(x)
+	j.Maps, j.Reduces = int32(maps), int32(reduces)
+	spread := uint8(r.SpreadPercent)
+	put := x.ShuffleBytes
+	if reduces == 0 {
+		put = x.OutputBytes
+	}
+	one := func(bytes, put int64) Work {
+		return Work{InputBytes: bytes, OutputBytes: put, ComputeMs: r.MapMs(bytes), SpreadPercent: spread}
+	}
+	j.MapWork, j.ReduceWork = j.MapWork[:0], j.ReduceWork[:0]
+	if maps > 1 {
+		j.MapWork = append(j.MapWork, one(r.BlockBytes, put/maps))
+	}
+	j.MapWork = append(j.MapWork, one(r.LastSplitBytes(x), put-put/maps*(maps-1)))
+	if reduces == 0 {
+		return
+	}
+	fetched := x.ShuffleBytes / reduces
+	if network {
+		fetched = 0
+	}
+	w := Work{OutputBytes: x.OutputBytes / reduces, SpreadPercent: spread}
+	w.ComputeMs = r.ReduceMs(fetched, w.OutputBytes)
+	if j.ReduceWork = append(j.ReduceWork, w); reduces > 1 {
+		w.OutputBytes = x.OutputBytes - x.OutputBytes/reduces*(reduces-1)
+		j.ReduceWork = append(j.ReduceWork, w)
+	}
 }

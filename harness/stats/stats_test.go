@@ -20,11 +20,6 @@ var (
 	early  = []float64{1.15, 0.88, 0.90, 0.74, 1.21}
 	before = []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after  = []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
-	// Efron and Tibshirani 1993, table 14.1: spatial test, A.
-	spatial = []float64{
-		48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6,
-		0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41,
-	}
 )
 
 func near(t *testing.T, what string, got, want, within float64) {
@@ -95,29 +90,6 @@ func TestMedianOrderStatistics(t *testing.T) {
 		}
 		interval(t, "median", Median(xs), c.median, c.lo, c.hi, 0)
 	}
-}
-
-// TestBCa: DiCiccio and Efron 1996, table 1, and Efron and Tibshirani 1993,
-// table 14.2, for the variance of the spatial test data at the level 90 %.
-func TestBCa(t *testing.T) {
-	variance := func(xs []float64) float64 {
-		_, v := moments(xs)
-		return v * float64(len(xs)-1) / float64(len(xs))
-	}
-	none := func([]float64, float64) (float64, float64) { return 0, 0 }
-	e := bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, none)
-	near(t, "variance", e.Value, 171.5, 0.05)
-	near(t, "percentile, lower", e.Lo, 100.8, 3)
-	near(t, "percentile, upper", e.Hi, 233.9, 3)
-	var bias, acceleration float64
-	e = bootstrap(spatial, variance, rand.New(rand.NewPCG(1, 1)), 0.90, func(drawn []float64, value float64) (float64, float64) {
-		bias, acceleration = correction(spatial, variance, drawn, value)
-		return bias, acceleration
-	})
-	near(t, "bias correction", bias, 0.146, 0.03)
-	near(t, "acceleration", acceleration, 0.061, 0.001)
-	near(t, "BCa, lower", e.Lo, 115.8, 4)
-	near(t, "BCa, upper", e.Hi, 259.6, 6)
 }
 
 // TestHolm: the example of the method's article in Wikipedia, and what R's
@@ -208,13 +180,11 @@ func TestDrift(t *testing.T) {
 
 // TestTooLittle: nothing panics, and whatever has no bound says why.
 func TestTooLittle(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
-	first := func(xs []float64) float64 { return xs[0] }
 	bad := [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {1}, {1, 2, 3}}
 	for _, xs := range bad {
 		finite := !slices.ContainsFunc(xs, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 		for name, e := range map[string]Estimate{
-			"median": Median(xs), "mean": Mean(xs), "percentile": Percentile(xs, first, random), "BCa": BCa(xs, first, random),
+			"median": Median(xs), "mean": Mean(xs),
 			"difference": PairedDifference(xs, xs).Estimate, "ratio": PairedRatio(xs, xs).Estimate,
 			"unpaired": Difference(xs, xs).Estimate, "unpaired ratio": Ratio(xs, xs).Estimate,
 			"unequal": PairedDifference(xs, []float64{1, 2}).Estimate,

@@ -184,6 +184,22 @@ type Replica struct {
 // the same action.
 type Action interface{ String() string }
 
+// Matters says whether an action changes something, or is the event of a decision
+// or of what became of it.
+func Matters(a Action) bool {
+	switch a := a.(type) {
+	case *Look, *Log:
+		return false
+	case *Record:
+		switch a.Event.(type) {
+		case *traces.Decision, *traces.Actuation, *traces.Note:
+			return true
+		}
+		return false
+	}
+	return true
+}
+
 // Look asks the cluster. Its answer is an Observation.
 type Look struct {
 	Number int64

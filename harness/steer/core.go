@@ -309,12 +309,14 @@ func (c *Core) ring(t time.Time) {
 type alarms []*alarm
 
 func (a alarms) Len() int { return len(a) }
+
 func (a alarms) Less(i, j int) bool {
 	if a[i].at.Equal(a[j].at) {
 		return a[i].number < a[j].number
 	}
 	return a[i].at.Before(a[j].at)
 }
+
 func (a alarms) Swap(i, j int) {
 	a[i], a[j] = a[j], a[i]
 	a[i].place, a[j].place = i, j

@@ -1,17 +1,17 @@
 package steer
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
 	"heddle/harness/config"
+	"heddle/harness/require"
 	"heddle/harness/state"
 	"heddle/yarnclient"
 )
 
-// idleLabel parks nodes: no queue has it, no job asks for it.
-const idleLabel = "idle"
+// idleLabel parks nodes.
+const idleLabel = require.Parking
 
 // Setup is what of a cluster holds for the whole of a steering.
 type Setup struct {
@@ -33,59 +33,12 @@ type Setup struct {
 
 // NoLocalityDelay has YARN take a node that was opened for a job at once, also
 // for a map that is not local there.
-var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{"yarn.scheduler.capacity.node-locality-delay": "-1"}}
-
-var (
-	triple  = regexp.MustCompile(`^([amr])([0-9]{2})$`)
-	forWork = regexp.MustCompile(`^[mr][0-9]{2}$`)
-)
-
-// Triples are the numbers that have all three labels, if nodes can be parked.
-func Triples(labels []yarnclient.NodeLabel) []string {
-	roles := map[string]int{}
-	idle := false
-	for _, l := range labels {
-		m := triple.FindStringSubmatch(l.Name)
-		switch {
-		case !l.Exclusive:
-		case m != nil:
-			roles[m[2]]++
-		case l.Name == idleLabel:
-			idle = true
-		}
-	}
-	var numbers []string
-	for number, n := range roles {
-		if n == 3 && idle {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers
-}
-
-// QueueWith is the name of the first leaf queue that may use all of a triple's
-// labels, and the triples of which it may.
-func QueueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
-	for _, q := range queues {
-		whole := map[string]int{}
-		for _, p := range q.Partitions {
-			if m := triple.FindStringSubmatch(p.Partition); m != nil && p.CapacityPct == 100 {
-				whole[m[2]]++
-			}
-		}
-		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return whole[number] < 3 })
-		if q.Leaf && len(its) > 0 {
-			return q.Name, its
-		}
-	}
-	return "", nil
-}
+var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
 // worker says whether a node is ours to move.
 func (s *Setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
-	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || label == idleLabel || forWork.MatchString(label))
+	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')
 }
 
 func (s *Submission) label(k state.Kind) string { return k.Letter() + s.Number }

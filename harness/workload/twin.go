@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"heddle/harness/config"
@@ -48,14 +47,12 @@ type Disk struct {
 	CachedReplicas int
 }
 
-// Trace is the workload as a trace for replays with modelled durations: it is
+// Events are the workload's, of a trace for replays with modelled durations: it is
 // submitted at once, at time 0, and no task has run yet. Blocks are placed on the
-// workers of h by the rules of the NameNode. The files' writers are spread evenly over
-// the workers, as YARN spreads maps without input; the seed draws their order. h
-// tells the cluster.
-func (t *Twin) Trace(h traces.Header, d Disk, seed uint64) (*replay.Trace, error) {
-	h.Synthetic = append(slices.Clone(h.Synthetic), "input")
-	splits, err := t.lay(&h, d, seed)
+// workers of c by the rules of the NameNode. The files' writers are spread evenly over
+// the workers, as YARN spreads maps without input; the seed draws their order.
+func (t *Twin) Events(c *traces.ClusterFacts, d Disk, seed uint64) ([]traces.Event, error) {
+	splits, err := t.lay(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
 	}
@@ -80,7 +77,7 @@ func (t *Twin) Trace(h traces.Header, d Disk, seed uint64) (*replay.Trace, error
 			events = append(events, &traces.TaskScheduled{Task: traces.Task{Job: id, Kind: traces.Reduce, Index: r}})
 		}
 	}
-	return replay.New(t.Workload, h, events)
+	return events, nil
 }
 
 // split is a map's piece of a file, one block.
@@ -92,18 +89,18 @@ type split struct {
 	replicas      []traces.Event // where the block is
 }
 
-// lay places the files' blocks on the workers of h. As MapReduce does, the last
+// lay places the files' blocks on the workers of c. As MapReduce does, the last
 // block of a file is read with the one before if it is less than a tenth of it.
-func (t *Twin) lay(h *traces.Header, d Disk, seed uint64) ([]split, error) {
+func (t *Twin) lay(c *traces.ClusterFacts, d Disk, seed uint64) ([]split, error) {
 	var workers []traces.NodeFacts
-	for _, n := range h.Cluster.Nodes {
+	for _, n := range c.Nodes {
 		if n.Worker {
 			workers = append(workers, n)
 		}
 	}
 	switch {
 	case len(workers) == 0:
-		return nil, fmt.Errorf("the cluster %s has no workers", strconv.Quote(h.Cluster.Name))
+		return nil, fmt.Errorf("the cluster %s has no workers", strconv.Quote(c.Name))
 	case d.BlockBytes <= 0 || d.Replication <= 0:
 		return nil, fmt.Errorf("blocks of %d bytes with %d replicas: want a block size and replicas", d.BlockBytes, d.Replication)
 	}
@@ -184,7 +181,7 @@ func Cluster(c *config.Cluster) (traces.Header, Disk, error) {
 	if m == nil {
 		return traces.Header{}, Disk{}, fmt.Errorf("simulate cluster %s: its file does not say what it is made of; add machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
 	}
-	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle"}
+	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)
 	return h, Disk{BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
 }

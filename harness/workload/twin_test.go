@@ -1,6 +1,7 @@
 package workload_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,6 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
-	"heddle/harness/replay"
 	"heddle/harness/workload"
 	"heddle/traces"
 )
@@ -22,7 +22,14 @@ func small() *config.Cluster {
 	}}
 }
 
-func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed uint64) *replay.Trace {
+// layout is where a workload's maps have their input.
+type layout struct {
+	jobs             int
+	maps             []*traces.TaskScheduled
+	replicas, cached map[traces.Block][]traces.Node
+}
+
+func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed uint64) layout {
 	h, disk, err := workload.Cluster(small())
 	if err != nil {
 		t.Fatal(err)
@@ -31,11 +38,26 @@ func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed 
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := x.Trace(h, disk, seed)
+	events, err := x.Events(&h.Cluster, disk, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trace
+	l := layout{replicas: map[traces.Block][]traces.Node{}, cached: map[traces.Block][]traces.Node{}}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *traces.JobSubmitted:
+			l.jobs++
+		case *traces.TaskScheduled:
+			if e.Task.Kind == traces.Map {
+				l.maps = append(l.maps, e)
+			}
+		case *traces.BlockReplica:
+			l.replicas[e.Block] = append(l.replicas[e.Block], e.Node)
+		case *traces.BlockCached:
+			l.cached[e.Block] = append(l.cached[e.Block], e.Node)
+		}
+	}
+	return l
 }
 
 // TestTwin holds splits and replicas of any input against what Hadoop does: each
@@ -48,27 +70,27 @@ func TestTwin(t *testing.T) {
 			Maps: rapid.IntRange(1, 16).Draw(t, "files"), Reduces: 2, Jobs: rapid.IntRange(1, 3).Draw(t, "jobs"),
 		}
 		c := config.Cache{Fraction: rapid.SampledFrom([]float64{0, 1}).Draw(t, "fraction"), Seed: 1}
-		trace := twin(t, w, c, rapid.Uint64().Draw(t, "seed"))
-		if len(trace.Jobs) != w.Jobs {
-			t.Fatalf("%d jobs, want %d", len(trace.Jobs), w.Jobs)
+		l := twin(t, w, c, rapid.Uint64().Draw(t, "seed"))
+		if l.jobs != w.Jobs {
+			t.Fatalf("%d jobs, want %d", l.jobs, w.Jobs)
 		}
-		for _, j := range trace.Jobs {
-			var sum int64
-			for i := range j.Tasks[traces.Map] {
-				m := &j.Tasks[traces.Map][i]
-				sum += m.LengthBytes
-				if m.LengthBytes <= 0 || m.LengthBytes*10 >= 11*(16<<20) {
-					t.Fatalf("map %d reads %d bytes", i, m.LengthBytes)
-				}
-				if len(m.Replicas) != 2 || m.Replicas[0][:2] == m.Replicas[1][:2] {
-					t.Fatalf("map %d: replicas on %v", i, m.Replicas)
-				}
-				if len(m.Cached) > 0 && c.Fraction == 0 {
-					t.Fatalf("map %d is cached on %v", i, m.Cached)
-				}
+		read := map[traces.JobID]int64{}
+		for i, m := range l.maps {
+			read[m.Task.Job] += m.LengthBytes
+			if m.LengthBytes <= 0 || m.LengthBytes*10 >= 11*(16<<20) {
+				t.Fatalf("map %d reads %d bytes", i, m.LengthBytes)
 			}
+			replicas, cached := l.replicas[m.Blocks[0]], l.cached[m.Blocks[0]]
+			if len(replicas) != 2 || replicas[0][:2] == replicas[1][:2] {
+				t.Fatalf("map %d: replicas on %v", i, replicas)
+			}
+			if len(cached) > 0 && c.Fraction == 0 {
+				t.Fatalf("map %d is cached on %v", i, cached)
+			}
+		}
+		for job, sum := range read {
 			if want := int64(w.Size) / int64(w.Maps) * int64(w.Maps); sum != want {
-				t.Fatalf("the maps read %d bytes of %d", sum, want)
+				t.Fatalf("the maps of %s read %d bytes of %d", job, sum, want)
 			}
 		}
 	})
@@ -79,12 +101,12 @@ func TestSameInput(t *testing.T) {
 	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Maps: 4, Reduces: 1}
 	plain, cached := twin(t, w, config.Cache{}, 7), twin(t, w, config.Cache{Fraction: 0.5, Seed: 1}, 7)
 	copies := 0
-	for i := range plain.Jobs[0].Tasks[traces.Map] {
-		a, b := plain.Jobs[0].Tasks[traces.Map][i], cached.Jobs[0].Tasks[traces.Map][i]
-		if a.Replicas[0] != b.Replicas[0] || a.Replicas[1] != b.Replicas[1] {
-			t.Errorf("map %d: replicas on %v, and on %v where half is cached", i, a.Replicas, b.Replicas)
+	for i, m := range plain.maps {
+		a, b := plain.replicas[m.Blocks[0]], cached.replicas[cached.maps[i].Blocks[0]]
+		if !slices.Equal(a, b) {
+			t.Errorf("map %d: replicas on %v, and on %v where half is cached", i, a, b)
 		}
-		copies += len(b.Cached)
+		copies += len(cached.cached[m.Blocks[0]])
 	}
 	if copies != 2 {
 		t.Errorf("%d of 4 blocks are cached, want half", copies)

@@ -26,6 +26,9 @@ type ExportOptions struct {
 	Topology string
 }
 
+// ErrList says that a trace is a list of jobs.
+var ErrList = errors.New("it is a list of jobs")
+
 // Export writes a trace in another form. out takes the place of an empty
 // Output. The notes say what the form could not hold.
 func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
@@ -34,6 +37,9 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 		return nil, err
 	}
 	defer in.Close()
+	if in.Header().List != nil && o.Form != SWIM && o.Form != Lines {
+		return nil, fmt.Errorf("export %s: %w, and %s holds tasks that ran: \"heddle replay --out FILE\" makes a trace with tasks of it", o.Input, ErrList, o.Form)
+	}
 	if o.Topology != "" {
 		if err := o.topology(in.Header()); err != nil {
 			return nil, err
@@ -74,7 +80,7 @@ func (o ExportOptions) write(in *tracefile.Reader, out io.Writer) (notes []strin
 		left, err = sls.Write(out, in.Header(), byjob.Jobs(o.Input))
 		notes = leftOut(left)
 	case SWIM:
-		err = writeList(out, o.Input)
+		err = o.writeList(out, in)
 	default:
 		err = fmt.Errorf("form %q cannot be exported; known are %v", o.Form, Exports)
 	}
@@ -98,20 +104,29 @@ func leftOut(left sls.Left) (notes []string) {
 }
 
 // writeList writes a list of jobs.
-func writeList(out io.Writer, input string) error {
+func (o ExportOptions) writeList(out io.Writer, in *tracefile.Reader) error {
 	var failed error
-	err := swim.Write(out, func(yield func(swim.Job) bool) {
-		last := int64(0)
-		for j, err := range byjob.Jobs(input) {
+	err := swim.Write(out, func(yield func(traces.JobListed) bool) {
+		if in.Header().List != nil {
+			for e := range in.All() {
+				if j, ok := e.(*traces.JobListed); ok && !yield(*j) {
+					return
+				}
+			}
+			failed = in.Err()
+			return
+		}
+		last := traces.Time(0)
+		for j, err := range byjob.Jobs(o.Input) {
 			if err != nil {
 				failed = err
 				return
 			}
 			job := swim.FromTrace(j)
 			if j.Source == nil {
-				job.GapSec = max(job.SubmitSec-last, 0)
+				job.GapSec = max(int64(job.T)/1e9-int64(last)/1e9, 0)
 			}
-			last = job.SubmitSec
+			last = job.T
 			if !yield(job) {
 				return
 			}

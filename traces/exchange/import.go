@@ -20,7 +20,6 @@ import (
 	"heddle/traces/mend"
 	"heddle/traces/rumen"
 	"heddle/traces/sls"
-	"heddle/traces/swim"
 	"heddle/traces/tracefile"
 )
 
@@ -36,14 +35,16 @@ type ImportOptions struct {
 	Nodes, Racks int
 	// Replication is how many hosts a split gets where the form has one or none.
 	Replication int
-	// Rules make up what lists of jobs lack; their Seed is the import's.
-	Rules swim.Rules
+	// Rules make up what lists of jobs lack.
+	Rules traces.ListRules
+	// Seed is of what is drawn.
+	Seed uint64
 	// Progress, where set, is told the jobs and events so far.
 	Progress func(jobs int, events int64)
 }
 
 // DefaultImport has the options' defaults.
-var DefaultImport = ImportOptions{Replication: 3, Racks: 1, Rules: swim.DefaultRules}
+var DefaultImport = ImportOptions{Replication: traces.DefaultListRules.Replication, Racks: 1, Rules: traces.DefaultListRules, Seed: 1}
 
 // Imported is what an import made.
 type Imported struct {
@@ -84,11 +85,9 @@ func (e *NoJobsError) Error() string {
 // Import makes a trace of files of another form. Nothing is left of it where it
 // fails, or where the files have no job.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
+	o.Rules.Replication = o.Replication
 	if err := o.Rules.Validate(); err != nil {
-		return nil, err
-	}
-	if o.Replication < 1 || o.Replication > 512 {
-		return nil, fmt.Errorf("import: replication is %d, want 1 to 512", o.Replication)
+		return nil, fmt.Errorf("import: %w", err)
 	}
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
@@ -110,7 +109,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 		return nil, err
 	}
 	r := &Imported{
-		Form: im.form, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Rules.Seed,
+		Form: im.form, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Seed,
 		Synthetic: im.header.Synthetic, Mended: im.log.Counts(), First: map[string]string{},
 		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts,
 	}
@@ -123,7 +122,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *importer {
 	return &importer{
 		ctx: ctx, o: o, log: &mend.Log{Strict: o.Strict}, racks: rackOf, nodes: newNodes(rackOf),
-		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64,
+		sorter: tracefile.NewSorter(filepath.Dir(o.Output)), submitted: math.MaxInt64, listed: map[string]int{},
 	}
 }
 
@@ -145,7 +144,7 @@ type importer struct {
 	racklessAttempts int
 	rumen            *rumen.Reader
 	sls              *sls.Reader
-	lists            *listReader
+	listed           map[string]int // jobs of lists, by id
 	histories        map[traces.JobID]bool
 }
 
@@ -278,14 +277,9 @@ func fileError(path string, err error) error {
 
 // add takes in an event.
 func (im *importer) add(e traces.Event) error {
-	if s, ok := e.(*traces.JobSubmitted); ok {
+	if e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed {
 		im.jobs++
-		if im.form == SWIM {
-			if err := im.makeUp(int64(s.Maps) + int64(s.Reduces)); err != nil {
-				return err
-			}
-		}
-		im.submitted = min(im.submitted, s.T)
+		im.submitted = min(im.submitted, e.At())
 		if err := im.ctx.Err(); err != nil {
 			return err
 		}
@@ -315,7 +309,7 @@ func (im *importer) add(e traces.Event) error {
 // makeUp takes in that a file asks for tasks without listing them.
 func (im *importer) makeUp(tasks int64) error {
 	if im.madeUp += tasks; im.madeUp > maxMadeUp {
-		return fmt.Errorf("the files ask for over %d tasks, the most that a replay takes: import fewer jobs at a time, or lists with a larger --block-size", maxMadeUp)
+		return fmt.Errorf("the files ask for over %d tasks, the most that is made up: import fewer jobs at a time", maxMadeUp)
 	}
 	return nil
 }
@@ -367,13 +361,6 @@ func (im *importer) readSLS(in io.Reader) error {
 		}
 	}
 	return im.sls.Err()
-}
-
-func (im *importer) readSWIM(in io.Reader) error {
-	if im.lists == nil {
-		im.lists = newListReader(im)
-	}
-	return im.lists.read(in)
 }
 
 func (im *importer) readHistory(in io.Reader) error {
@@ -452,7 +439,7 @@ func (im *importer) write() error {
 	if im.form == JobHistory {
 		h.Origin, h.Model = traces.Recovered, "yarn"
 	}
-	h.Writer, h.Seed, h.Mended = im.o.Writer, im.o.Rules.Seed, im.log.Counts()
+	h.Writer, h.Seed, h.Mended = im.o.Writer, im.o.Seed, im.log.Counts()
 	h.Settings = map[string]string{"import.form": string(im.form)}
 	var shift traces.Time
 	if im.submitted >= datedNs && im.submitted < math.MaxInt64 {
@@ -481,11 +468,8 @@ func (im *importer) write() error {
 			h.Synthetic = append(h.Synthetic, "schedule")
 		}
 	case SWIM:
-		h.Synthetic = append(h.Synthetic, swim.Synthetic...)
-		if !im.lists.Placer.Empty() {
-			h.Synthetic = append(h.Synthetic, "hosts", "replicas")
-		}
-		im.lists.settings(h.Settings)
+		h.Synthetic = append(h.Synthetic, "tasks", "durations", "schedule", "replicas")
+		h.List = &im.o.Rules
 	}
 	move := &retime{}
 	move.when = func(t traces.Time) traces.Time { return t - shift }
@@ -527,6 +511,6 @@ func (im *importer) replicas() func(*traces.TaskScheduled) {
 			writer = s.SplitHosts[0]
 		}
 		s.SplitHosts = placer.Replicas(slices.Clip(s.SplitHosts[:0]), writer, im.o.Replication,
-			im.o.Rules.Seed, traces.HashName(string(s.Task.Job)), uint64(s.Task.Index))
+			im.o.Seed, traces.HashName(string(s.Task.Job)), uint64(s.Task.Index))
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"heddle/traces"
-	"heddle/traces/internal/invent"
 	"heddle/traces/mend"
 	"heddle/traces/swim"
 )
@@ -21,27 +19,13 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// listReader imports lists of jobs.
-type listReader struct {
-	swim.Importer
-	im   *importer
-	seen map[string]int
-}
-
-func newListReader(im *importer) *listReader {
-	l := &listReader{Importer: swim.Importer{Rules: im.o.Rules, Copies: im.o.Replication}, im: im, seen: map[string]int{}}
-	if len(im.nodes.listed) > 0 {
-		l.Placer = invent.NewPlacer(im.nodes.listed)
-	}
-	return l
-}
-
-func (l *listReader) read(in io.Reader) error {
-	log := l.im.log
-	last, line := int64(0), 0
+// readSWIM imports a list of jobs.
+func (im *importer) readSWIM(in io.Reader) error {
+	log := im.log
+	last, line := traces.Time(0), 0
 	for job, err := range swim.Read(in) {
 		line++
-		l.im.records++
+		im.records++
 		var bad *swim.LineError
 		if errors.As(err, &bad) {
 			line = bad.Line
@@ -54,46 +38,36 @@ func (l *listReader) read(in io.Reader) error {
 			return err
 		}
 		place := fmt.Sprintf("line %d", line)
-		if job.SubmitSec < last {
-			if err := log.Add(unordered, place, job.ID); err != nil {
+		if job.T < last {
+			if err := log.Add(unordered, place, job.Name); err != nil {
 				return err
 			}
-		} else if line > 1 && job.GapSec != job.SubmitSec-last {
-			if err := log.Add(wrongGap, place, job.ID); err != nil {
+		} else if line > 1 && job.GapSec != int64(job.T-last)/1e9 {
+			if err := log.Add(wrongGap, place, job.Name); err != nil {
 				return err
 			}
 		}
-		last = job.SubmitSec
-		id := job.ID
-		for l.seen[id] > 0 {
-			if id == job.ID {
-				if err := log.Add(lineAgain, place, job.ID); err != nil {
+		last = job.T
+		id := job.Name
+		for im.listed[id] > 0 {
+			if id == job.Name {
+				if err := log.Add(lineAgain, place, job.Name); err != nil {
 					return err
 				}
 			}
-			l.seen[job.ID]++
-			id = fmt.Sprintf("%s.%d", job.ID, l.seen[job.ID])
+			im.listed[job.Name]++
+			id = fmt.Sprintf("%s.%d", job.Name, im.listed[job.Name])
 		}
-		l.seen[id]++
-		err = l.Events(job, traces.JobID(id), l.im.add)
-		var over *swim.JobError
-		if errors.As(err, &over) {
-			err = log.Add(badJob, place, over.Reason)
+		im.listed[id]++
+		job.Job = traces.JobID(id)
+		if over := im.o.Rules.Check(&job); over != nil {
+			err = log.Add(badJob, place, over.Error())
+		} else {
+			err = im.add(&job)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// settings notes the rules.
-func (l *listReader) settings(to map[string]string) {
-	for key, n := range map[string]int64{
-		"import.blockBytes": l.BlockBytes, "import.bytesPerReduce": l.BytesPerReduce, "import.maxReduces": int64(l.MaxReduces),
-		"import.mapBytesPerSec": l.MapRate, "import.shuffleBytesPerSec": l.ShuffleRate, "import.outputBytesPerSec": l.OutputRate,
-		"import.taskStartMs": l.StartMs, "import.spreadPercent": int64(l.SpreadPercent), "import.replication": int64(l.Copies),
-	} {
-		to[key] = strconv.FormatInt(n, 10)
-	}
 }

@@ -25,17 +25,15 @@ func TestRealJobs(t *testing.T) {
 		t.Fatalf("testdata has %d histories, want 4 or more", len(files))
 	}
 	for _, path := range files {
-		name, err := ParseName(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(name.JobID, func(t *testing.T) {
+		id, rest, _ := strings.Cut(filepath.Base(path), "-")
+		t.Run(id, func(t *testing.T) {
 			job, stats := parseFile(t, path)
-			if job.ID != name.JobID || job.Status != name.Status || job.SubmitMs != name.SubmitMs || job.FinishMs != name.FinishMs || job.LaunchMs != name.StartMs {
-				t.Errorf("the job does not match its file's name: %+v, %+v", job, name)
+			told := fmt.Sprintf("-%s-", job.Status)
+			if job.ID != id || !strings.HasPrefix(rest, fmt.Sprint(job.SubmitMs)) || !strings.Contains(rest, fmt.Sprint(job.FinishMs)) || !strings.Contains(rest, told) {
+				t.Errorf("the job does not match its file's name, %s: %+v", filepath.Base(path), job)
 			}
 			got := describe(job, stats)
-			golden := filepath.Join("testdata", name.JobID+".golden")
+			golden := filepath.Join("testdata", id+".golden")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -236,22 +234,6 @@ func TestLevel(t *testing.T) {
 	unlaunched.Host = ""
 	if got := new(Job).Level(&task, unlaunched, nil); got != traces.LevelUnknown {
 		t.Errorf("never assigned: %v, want %v", got, traces.LevelUnknown)
-	}
-}
-
-func TestParseName(t *testing.T) {
-	for name, want := range map[string]Name{
-		"done/2026/job_1_0001-10-a%2Db-word+count%2D1-20-3-2-SUCCEEDED-root.replay-15.jhist": {"job_1_0001", 10, "a-b", "word count-1", 20, 3, 2, "SUCCEEDED", "root.replay", 15},
-		"job_1_0001-10-u-cut%2-20-3-2-FAILED.jhist":                                          {"job_1_0001", 10, "u", "cut%2", 20, 3, 2, "FAILED", "", 0},
-	} {
-		if got, err := ParseName(name); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-	for _, name := range []string{"", "job_1_0001.jhist", "job_1_0001-x-u-n-20-3-2-FAILED.jhist", "job_1_0001-1-u-n-20-x-2-FAILED.jhist", "x-1-u-n-20-3-2-FAILED.jhist"} {
-		if _, err := ParseName(name); err == nil {
-			t.Errorf("%s: no error", name)
-		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // Reader reads a trace job by job:
 //
 //	for r.Next() {
-//		job := r.Job()
+//		events, err := r.Events()
 //	}
 //	err := r.Err()
 type Reader struct {
@@ -120,12 +120,6 @@ func (r *Reader) resync() {
 		r.scan.Resync()
 	}
 }
-
-// Job is the job that Next went to.
-func (r *Reader) Job() *Job { return &r.job }
-
-// Host is the host behind an id.
-func (r *Reader) Host(id HostID) Host { return r.hosts[id] }
 
 // Hosts has the hosts seen so far by HostID; the first is none.
 func (r *Reader) Hosts() []Host { return r.hosts }

@@ -116,7 +116,7 @@ func TestDuplicates(t *testing.T) {
 		t.Fatal(r.Err())
 	}
 	var got []string
-	for _, task := range r.Job().Maps {
+	for _, task := range r.job.Maps {
 		for _, a := range task.Attempts {
 			got = append(got, fmt.Sprintf("%d_%d", task.Index, a.Number))
 		}
@@ -152,7 +152,7 @@ func TestManyTasks(t *testing.T) {
 	}
 	log := &mend.Log{File: "f.json"}
 	r := NewReader(strings.NewReader(job(`"mapTasks":[`, `"mapTasks":[`+strings.Repeat("{},", maxListed+4))), log)
-	if !r.Next() || len(r.Job().Maps) != maxListed || log.Counts()[manyTasks.String()] != 5 {
-		t.Errorf("%d maps, mended %v, %v", len(r.Job().Maps), log.Counts(), r.Err())
+	if !r.Next() || len(r.job.Maps) != maxListed || log.Counts()[manyTasks.String()] != 5 {
+		t.Errorf("%d maps, mended %v, %v", len(r.job.Maps), log.Counts(), r.Err())
 	}
 }

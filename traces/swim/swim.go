@@ -3,7 +3,7 @@
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
-// The lists have no tasks, durations or hosts. Rules makes them up.
+// The lists have no tasks, durations or hosts; traces.ListRules make them up.
 package swim
 
 import (
@@ -14,18 +14,11 @@ import (
 	"iter"
 	"math"
 	"strconv"
-)
+	"strings"
 
-// Job is one line.
-type Job struct {
-	ID        string
-	SubmitSec int64 // from the list's start
-	GapSec    int64 // since the job before
-	// InputBytes is what maps read, ShuffleBytes what goes to reduces (0 for
-	// jobs without reduces), OutputBytes what the job writes.
-	InputBytes, ShuffleBytes, OutputBytes int64
-	Path                                  string // of the input, hashed; empty where the list has none
-}
+	"heddle/traces"
+	"heddle/traces/byjob"
+)
 
 // LineError says what is wrong with a line.
 type LineError struct {
@@ -38,30 +31,30 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 // maxLineBytes bounds a line.
 const maxLineBytes = 1 << 16
 
-// Read reads a list job by job. A line that is no job comes as a *LineError,
+// Read reads a list job by job; a job's ID is its name. A line that is no job comes as a *LineError,
 // and the jobs behind it still come; any other error is the last thing that
 // comes.
-func Read(in io.Reader) iter.Seq2[Job, error] {
-	return func(yield func(Job, error) bool) {
+func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
+	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
 		for number := 1; ; number++ {
 			line, err := buf.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
-				yield(Job{}, &LineError{number, fmt.Sprintf("it is over %d bytes long: not a list of jobs", maxLineBytes)})
+				yield(traces.JobListed{}, &LineError{number, fmt.Sprintf("it is over %d bytes long: not a list of jobs", maxLineBytes)})
 				return
 			}
 			if job, bad := parse(line); bad != "" {
-				if !yield(Job{}, &LineError{number, bad}) {
+				if !yield(traces.JobListed{}, &LineError{number, bad}) {
 					return
 				}
-			} else if job.ID != "" && !yield(job, nil) {
+			} else if job.Name != "" && !yield(job, nil) {
 				return
 			}
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(Job{}, fmt.Errorf("line %d: %w", number, err))
+				yield(traces.JobListed{}, fmt.Errorf("line %d: %w", number, err))
 				return
 			}
 		}
@@ -70,16 +63,19 @@ func Read(in io.Reader) iter.Seq2[Job, error] {
 
 var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
 
-// parse reads a line; an empty one is a Job without ID.
-func parse(line []byte) (Job, string) {
+// maxSubmitSec bounds when a job comes: ten years.
+const maxSubmitSec = 10 * 365 * 24 * 3600
+
+// parse reads a line; an empty one is a job without a name.
+func parse(line []byte) (job traces.JobListed, bad string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]
 	}
-	var job Job
 	if len(line) == 0 {
 		return job, ""
 	}
-	numbers := [...]*int64{1: &job.SubmitSec, &job.GapSec, &job.InputBytes, &job.ShuffleBytes, &job.OutputBytes}
+	submitSec := int64(0)
+	numbers := [...]*int64{1: &submitSec, &job.GapSec, &job.InputBytes, &job.ShuffleBytes, &job.OutputBytes}
 	column, begin := 0, 0
 	for i := 0; i <= len(line); i++ {
 		if i < len(line) && line[i] != '\t' {
@@ -89,13 +85,13 @@ func parse(line []byte) (Job, string) {
 		switch {
 		case column == 0:
 			if len(field) == 0 {
-				return Job{}, "it has no job id"
+				return job, "it has no job id"
 			}
-			job.ID = string(field)
+			job.Name = string(field)
 		case column < len(columns):
 			n, ok := parseNumber(field)
 			if !ok {
-				return Job{}, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 to 2^60", column+1, columns[column], field)
+				return job, fmt.Sprintf("column %d (%s) is %.40q, not a whole number from 0 to 2^60", column+1, columns[column], field)
 			}
 			*numbers[column] = n
 		case column == len(columns):
@@ -104,8 +100,12 @@ func parse(line []byte) (Job, string) {
 		column, begin = column+1, i+1
 	}
 	if column < len(columns) {
-		return Job{}, fmt.Sprintf("it has %d columns, want %d or more, with tabs between", column, len(columns))
+		return job, fmt.Sprintf("it has %d columns, want %d or more, with tabs between", column, len(columns))
 	}
+	if submitSec > maxSubmitSec {
+		return job, fmt.Sprintf("it is submitted after %d s, want ten years at most", submitSec)
+	}
+	job.Job, job.T = traces.JobID(job.Name), traces.Time(submitSec)*1e9
 	return job, ""
 }
 
@@ -127,12 +127,12 @@ func parseNumber(field []byte) (n int64, ok bool) {
 }
 
 // Write writes a list. Jobs with a path make lines of seven columns.
-func Write(out io.Writer, jobs iter.Seq[Job]) error {
+func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
 	for j := range jobs {
-		line = append(line[:0], j.ID...)
-		for _, n := range [...]int64{j.SubmitSec, j.GapSec, j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
+		line = append(line[:0], j.Name...)
+		for _, n := range [...]int64{int64(j.T) / 1e9, j.GapSec, j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
 			line = strconv.AppendInt(append(line, '\t'), n, 10)
 		}
 		if j.Path != "" {
@@ -144,4 +144,50 @@ func Write(out io.Writer, jobs iter.Seq[Job]) error {
 		return fmt.Errorf("write list of jobs: %w", err)
 	}
 	return nil
+}
+
+// FromTrace is what a list has of a job of a trace: of captured jobs the bytes of
+// attempts that succeeded. Older imports made events of lists, and kept the gap.
+func FromTrace(j *byjob.Job) traces.JobListed {
+	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
+	if j.Submitted != nil {
+		out.T = max(j.Submitted.T, 0)
+	}
+	if j.Source != nil && j.Source.Form == "swim" {
+		if j.Submitted != nil && j.Submitted.Name != "" {
+			out.Name = j.Submitted.Name
+		}
+		_, gap, _ := strings.Cut(j.Source.Members, ":")
+		n, _ := strconv.ParseInt(gap, 10, 64)
+		out.GapSec = max(n, 0)
+	}
+	var sums traces.Counters
+	for _, t := range j.Tasks {
+		if t.Scheduled != nil && out.Path == "" {
+			out.Path = t.Scheduled.Path
+		}
+		for _, a := range t.Attempts {
+			if a.Finished != nil && a.Finished.Outcome == traces.Succeeded {
+				if t.ID.Kind == traces.Map {
+					sums.HDFSReadBytes = traces.AddCount(sums.HDFSReadBytes, a.Finished.Counters.HDFSReadBytes)
+				}
+				sums.ShuffleBytes = traces.AddCount(sums.ShuffleBytes, a.Finished.Counters.ShuffleBytes)
+				sums.HDFSWrittenBytes = traces.AddCount(sums.HDFSWrittenBytes, a.Finished.Counters.HDFSWrittenBytes)
+			}
+		}
+	}
+	total := traces.NoCounters
+	if j.Finished != nil {
+		total = j.Finished.Counters
+	}
+	pick := func(total, sum int64) int64 {
+		if total >= 0 {
+			return min(total, maxNumber)
+		}
+		return min(sum, maxNumber)
+	}
+	out.InputBytes = pick(total.HDFSReadBytes, sums.HDFSReadBytes)
+	out.ShuffleBytes = pick(total.ShuffleBytes, sums.ShuffleBytes)
+	out.OutputBytes = pick(total.HDFSWrittenBytes, sums.HDFSWrittenBytes)
+	return out
 }

@@ -38,7 +38,7 @@ func TestSharedLists(t *testing.T) {
 		{"FB-2009_samples_24_times_1hr_0.tsv", 64 << 20, 5894, 41},
 		{"FB-2010_samples_24_times_1hr_0.tsv", 128 << 20, 24442, 808},
 	} {
-		rules := DefaultRules
+		rules := traces.DefaultListRules
 		rules.BlockBytes = c.block
 		jobs, maps := 0, int64(0)
 		for j, err := range Read(bytes.NewReader(sharedList(t, c.name))) {
@@ -46,7 +46,7 @@ func TestSharedLists(t *testing.T) {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 			jobs++
-			maps += rules.Maps(j)
+			maps += rules.Maps(&j)
 		}
 		if jobs != c.jobs || (maps+5000)/10000 != c.maps {
 			t.Errorf("%s: %d jobs, %d maps; want %d and %d0000", c.name, jobs, maps, c.jobs, c.maps)
@@ -55,23 +55,28 @@ func TestSharedLists(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
+	var none traces.JobListed
+	job0 := func(input int64, path string) traces.JobListed {
+		return traces.JobListed{Job: "job0", Name: "job0", T: 1e9, GapSec: 2, InputBytes: input, ShuffleBytes: 4, OutputBytes: 5, Path: path}
+	}
 	for _, c := range []struct {
 		text string
-		want Job
+		want traces.JobListed
 		bad  string
 	}{
-		{"job0\t1\t2\t3\t4\t5\n", Job{"job0", 1, 2, 3, 4, 5, ""}, ""},
-		{"job0\t1\t2\t3\t4\t5", Job{"job0", 1, 2, 3, 4, 5, ""}, ""},
-		{"job0\t1\t2\t3\t4\t5\tab12\t\t\r\n", Job{"job0", 1, 2, 3, 4, 5, "ab12"}, ""},
-		{"\n\njob0\t1.0\t2\t3e2\t4\t5\n", Job{"job0", 1, 2, 300, 4, 5, ""}, ""},
-		{"job0\t1\t2\t3\t4\n", Job{}, "5 columns"},
-		{"\t1\t2\t3\t4\t5\n", Job{}, "no job id"},
-		{"j\t1\t-2\t3\t4\t5\n", Job{}, `column 3 (gap) is "-2"`},
-		{"j\t1\t2\t99999999999999999999\t4\t5\n", Job{}, "column 4 (map input)"},
-		{"j\t1\t2\t\t4\t5\n", Job{}, "column 4 (map input)"},
-		{strings.Repeat("x", maxLineBytes+1), Job{}, "bytes long"},
+		{"job0\t1\t2\t3\t4\t5\n", job0(3, ""), ""},
+		{"job0\t1\t2\t3\t4\t5", job0(3, ""), ""},
+		{"job0\t1\t2\t3\t4\t5\tab12\t\t\r\n", job0(3, "ab12"), ""},
+		{"\n\njob0\t1.0\t2\t3e2\t4\t5\n", job0(300, ""), ""},
+		{"job0\t1\t2\t3\t4\n", none, "5 columns"},
+		{"\t1\t2\t3\t4\t5\n", none, "no job id"},
+		{"j\t1\t-2\t3\t4\t5\n", none, `column 3 (gap) is "-2"`},
+		{"j\t1\t2\t99999999999999999999\t4\t5\n", none, "column 4 (map input)"},
+		{"j\t1\t2\t\t4\t5\n", none, "column 4 (map input)"},
+		{"j\t400000000\t2\t3\t4\t5\n", none, "ten years at most"},
+		{strings.Repeat("x", maxLineBytes+1), none, "bytes long"},
 	} {
-		var got Job
+		var got traces.JobListed
 		var bad *LineError
 		for j, err := range Read(strings.NewReader(c.text)) {
 			if errors.As(err, &bad) {
@@ -89,9 +94,10 @@ func TestRead(t *testing.T) {
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Int64Range(0, maxNumber)
-		jobs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Job {
-			return Job{
-				ID: rapid.StringMatching(`[a-z]\w{0,8}`).Draw(t, "id"), SubmitSec: number.Draw(t, "submit"), GapSec: number.Draw(t, "gap"),
+		jobs := rapid.SliceOf(rapid.Custom(func(t *rapid.T) traces.JobListed {
+			name := rapid.StringMatching(`[a-z]\w{0,8}`).Draw(t, "id")
+			return traces.JobListed{
+				Job: traces.JobID(name), Name: name, T: traces.Time(rapid.IntRange(0, maxSubmitSec).Draw(t, "submit")) * 1e9, GapSec: number.Draw(t, "gap"),
 				InputBytes: number.Draw(t, "input"), ShuffleBytes: number.Draw(t, "shuffle"), OutputBytes: number.Draw(t, "output"),
 				Path: rapid.StringMatching(`[0-9a-f]{0,6}`).Draw(t, "path"),
 			}
@@ -100,7 +106,7 @@ func TestWrite(t *testing.T) {
 		if err := Write(&out, slices.Values(jobs)); err != nil {
 			t.Fatal(err)
 		}
-		var got []Job
+		var got []traces.JobListed
 		for j, err := range Read(&out) {
 			if err != nil {
 				t.Fatal(err)
@@ -111,61 +117,6 @@ func TestWrite(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, jobs)
 		}
 	})
-}
-
-// TestRules: bytes are shared out whole, times stay within the spread, and a
-// draw depends on its name alone.
-func TestRules(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.Int64Range(0, 1<<45)
-		j := Job{ID: "job7", InputBytes: size.Draw(t, "input"), ShuffleBytes: size.Draw(t, "shuffle"), OutputBytes: size.Draw(t, "output")}
-		r := DefaultRules
-		r.Seed = rapid.Uint64().Draw(t, "seed")
-		r.BlockBytes = rapid.Int64Range(1<<25, 1<<40).Draw(t, "block")
-		r.SpreadPercent = rapid.IntRange(0, 100).Draw(t, "spread")
-		maps, reduces := r.Maps(j), r.Reduces(j)
-		if maps < 1 || (reduces == 0) != (j.ShuffleBytes == 0) || reduces > int64(r.MaxReduces) {
-			t.Fatalf("%d maps, %d reduces of %+v", maps, reduces, j)
-		}
-		read := int64(0)
-		for i := range min(maps, 1000) {
-			if i == 999 {
-				read = j.InputBytes // too many to add up
-				break
-			}
-			read += r.SplitBytes(j, i)
-			rule := r.StartMs + millis(r.SplitBytes(j, i), r.MapRate)
-			ms := r.MapMs(j, j.Key(), i)
-			if low, high := rule*int64(100-r.SpreadPercent)/100-1, rule*int64(100+r.SpreadPercent)/100+1; ms < max(low, 1) || ms > max(high, 1) {
-				t.Fatalf("map of %d ms by the rule takes %d ms with a spread of %d %%", rule, ms, r.SpreadPercent)
-			}
-			if ms != r.MapMs(j, j.Key(), i) {
-				t.Fatal("the same draw differs")
-			}
-		}
-		shuffled := int64(0)
-		for i := range reduces {
-			shuffled += share(j.ShuffleBytes, reduces, i)
-			if r.ReduceMs(j, j.Key(), i) < 1 {
-				t.Fatal("a reduce of no time")
-			}
-		}
-		if read != j.InputBytes || shuffled != j.ShuffleBytes {
-			t.Fatalf("tasks read %d of %d, shuffle %d of %d", read, j.InputBytes, shuffled, j.ShuffleBytes)
-		}
-	})
-}
-
-// TestLimits: a job that is too large is refused before anything is made of it.
-func TestLimits(t *testing.T) {
-	for _, j := range []Job{{ID: "a", InputBytes: 1 << 62}, {ID: "b", SubmitSec: 1 << 60}} {
-		made := 0
-		err := Importer{Rules: DefaultRules}.Events(j, "a", func(traces.Event) error { made++; return nil })
-		var over *JobError
-		if !errors.As(err, &over) || made > 0 {
-			t.Errorf("%+v: error %v after %d events", j, err, made)
-		}
-	}
 }
 
 func BenchmarkRead(b *testing.B) {
@@ -185,7 +136,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("job0\t1\t2\t3\t4\t5\nx\n\njob1\t1\t2\t3e9\t4\t5\tpath\t\t\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for j, err := range Read(bytes.NewReader(data)) {
-			if err == nil && (j.ID == "" || j.SubmitSec < 0 || j.GapSec < 0 || j.InputBytes < 0 || j.ShuffleBytes < 0 || j.OutputBytes < 0) {
+			if err == nil && (j.Name == "" || j.T < 0 || j.GapSec < 0 || j.InputBytes < 0 || j.ShuffleBytes < 0 || j.OutputBytes < 0) {
 				t.Fatalf("%q is %+v", data, j)
 			}
 		}

@@ -89,10 +89,11 @@ func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	jobs, last := map[traces.JobID]bool{}, traces.Time(math.MinInt64)
 	to := cmp.Or(p.To, math.MaxInt64)
 	for e := range in.All() {
-		if s, ok := e.(*traces.JobSubmitted); ok && p.From <= s.T && s.T < to && (len(p.Jobs) == 0 || slices.Contains(p.Jobs, s.Job)) {
-			jobs[s.Job] = true
+		job, comes := traces.JobOf(e), e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed
+		if comes && p.From <= e.At() && e.At() < to && (len(p.Jobs) == 0 || slices.Contains(p.Jobs, job)) {
+			jobs[job] = true
 		}
-		if jobs[traces.JobOf(e)] {
+		if jobs[job] {
 			last = max(last, e.At())
 		}
 	}

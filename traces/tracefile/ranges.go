@@ -142,6 +142,8 @@ var ranges = [traces.Kinds][]field{
 	traces.KindNote: list(at("t"), text("text")),
 
 	traces.KindSource: list(at("t"), some("form"), maybeAttempt("about"), text("members")),
+
+	traces.KindJobListed: list(at("t"), some("job"), text("name"), amount("gapSec"), amount("inputBytes"), amount("shuffleBytes"), amount("outputBytes"), text("path")),
 }
 
 // rangeCheck is a traces.Visitor that tells of fields outside their ranges.

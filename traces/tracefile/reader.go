@@ -78,8 +78,13 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.header.Format > traces.FormatVersion {
-		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle", name, r.header.Format, traces.FormatVersion)
+	if r.header.Format > traces.ListFormatVersion {
+		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle", name, r.header.Format, traces.ListFormatVersion)
+	}
+	if r.header.List != nil {
+		if err := r.header.List.Validate(); err != nil {
+			return nil, fmt.Errorf("read trace %s: header: %w", name, err)
+		}
 	}
 	return r, nil
 }

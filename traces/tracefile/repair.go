@@ -133,7 +133,7 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 		}
 		return nil
 	}
-	if err := write(appendFileFrame(nil, traces.FormatVersion)); err != nil {
+	if err := write(appendFileFrame(nil, scan.version)); err != nil {
 		return err
 	}
 	total, expected := newTally(), uint64(0)

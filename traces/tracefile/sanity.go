@@ -12,6 +12,7 @@ import (
 // other, and notes them in a report. It keeps one entry a task and attempt.
 type sanity struct {
 	report    *Report
+	list      *traces.ListRules
 	n         int64 // number of the event under way
 	last      traces.Time
 	nodes     map[traces.Node]bool // empty: the trace does not name its nodes
@@ -46,7 +47,7 @@ type attemptState struct {
 
 func newSanity(h traces.Header, r *Report) *sanity {
 	s := &sanity{
-		report: r, nodes: map[traces.Node]bool{}, jobs: map[traces.JobID]*jobState{},
+		report: r, list: h.List, nodes: map[traces.Node]bool{}, jobs: map[traces.JobID]*jobState{},
 		tasks: map[traces.Task]*taskState{}, decisions: map[int64]bool{},
 	}
 	for _, n := range h.Cluster.Nodes {
@@ -99,6 +100,16 @@ func (s *sanity) add(e traces.Event) {
 			s.warn("%s is submitted again", e.Job)
 		}
 		s.jobs[e.Job] = &jobState{submitted: true, claimed: [2]int64{int64(e.Maps), int64(e.Reduces)}}
+	case *traces.JobListed:
+		if s.jobs[e.Job] != nil {
+			s.warn("%s is listed again", e.Job)
+		}
+		s.jobs[e.Job] = &jobState{submitted: true, finished: true}
+		if s.list == nil {
+			s.warn("%s is listed, and the header has no rules for lists", e.Job)
+		} else if err := s.list.Check(e); err != nil {
+			s.impossible("jobListed: %s: %v", e.Job, err)
+		}
 	case *traces.JobStarted:
 		s.job(e.Job)
 	case *traces.JobFinished:

@@ -25,6 +25,8 @@ type scanner struct {
 	laid   []byte
 	footer *Footer
 	lost   bool // looking for the next block
+	// version is that of the file frame.
+	version uint32
 }
 
 // block is one block's records, laid out, and its bytes in the file.
@@ -49,8 +51,8 @@ func newScanner(in *bufio.Reader, path string) (*scanner, error) {
 	if len(head) < fileFrameBytes || !isFrame(head, tagFile) {
 		return nil, fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines", path)
 	}
-	if v := binary.LittleEndian.Uint32(head[12:]); v > traces.FormatVersion {
-		return nil, fmt.Errorf("read trace %s: it has format version %d, this program reads up to %d: use a newer heddle", path, v, traces.FormatVersion)
+	if s.version = binary.LittleEndian.Uint32(head[12:]); s.version > traces.ListFormatVersion {
+		return nil, fmt.Errorf("read trace %s: it has format version %d, this program reads up to %d: use a newer heddle", path, s.version, traces.ListFormatVersion)
 	}
 	return s, s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:])))
 }

@@ -45,6 +45,22 @@ func (s *Sorter) Add(e traces.Event) error {
 	return s.spill()
 }
 
+// AddFrom takes in those events of r that want selects, up to r's end or damage.
+func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
+	if src, ok := r.src.(*records); ok {
+		src.keep = true
+	}
+	for e := range r.All() {
+		if !want(e) {
+			continue
+		}
+		if err := s.Add(e); err != nil {
+			return err
+		}
+	}
+	return r.Err()
+}
+
 // Count is the number of events taken in.
 func (s *Sorter) Count() int64 { return s.count }
 
@@ -88,49 +104,52 @@ func (s *Sorter) spill() (err error) {
 // WriteFile does. last, where not nil, may change each event on its way, but
 // not the order.
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
+	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
+}
+
+// Encode is WriteFile to out; the name is for errors. A reason is why the trace
+// is not complete.
+func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
 	traces.Sort(s.run)
-	var heads []*run
-	for i, section := range s.runs {
-		in, err := NewReader(section, s.file.Name())
-		if err != nil {
-			return fmt.Errorf("sort events: %w", err)
+	var heap []*run
+	for i := range len(s.runs) + 1 {
+		r := &run{number: i, kept: s.run}
+		if i < len(s.runs) {
+			in, err := NewReader(s.runs[i], s.file.Name())
+			if err != nil {
+				return fmt.Errorf("sort events: %w", err)
+			}
+			r = &run{number: i, in: in}
 		}
-		heads = append(heads, &run{number: i, in: in})
+		if r.next() {
+			heap = append(heap, r)
+		} else if r.err() != nil {
+			return r.err()
+		}
 	}
-	heads = append(heads, &run{number: len(s.runs), kept: s.run})
-	return replaceFile(path, func(f *os.File) error {
-		w, err := newWriter(f, path, h)
-		if err != nil {
+	w, err := newWriter(out, name, h)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(heap, compareRuns)
+	for len(heap) > 0 {
+		r := heap[0]
+		if last != nil {
+			last(r.event)
+		}
+		if err := w.Write(r.event); err != nil {
 			return err
 		}
-		heap := make([]*run, 0, len(heads))
-		for _, r := range heads {
-			if r.next() {
-				heap = append(heap, r)
-			} else if r.err() != nil {
+		if !r.next() {
+			if r.err() != nil {
 				return r.err()
 			}
+			heap[0] = heap[len(heap)-1]
+			heap = heap[:len(heap)-1]
 		}
-		slices.SortFunc(heap, compareRuns)
-		for len(heap) > 0 {
-			r := heap[0]
-			if last != nil {
-				last(r.event)
-			}
-			if err := w.Write(r.event); err != nil {
-				return err
-			}
-			if !r.next() {
-				if r.err() != nil {
-					return r.err()
-				}
-				heap[0] = heap[len(heap)-1]
-				heap = heap[:len(heap)-1]
-			}
-			sink(heap)
-		}
-		return w.Close()
-	})
+		sink(heap)
+	}
+	return w.close(reason == "", reason)
 }
 
 // Close removes the runs.

@@ -79,7 +79,7 @@ type Writer struct {
 
 // Create starts a trace file. A file that exists is an error.
 func Create(path string, h traces.Header) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create trace: %w", err)
 	}
@@ -95,6 +95,9 @@ func Create(path string, h traces.Header) (*Writer, error) {
 // program's format.
 func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	h.Format = traces.FormatVersion
+	if h.List != nil {
+		h.Format = traces.ListFormatVersion
+	}
 	text, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("write trace %s: encode header: %w", path, err)
@@ -107,7 +110,7 @@ func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 		return nil, fmt.Errorf("write trace %s: %w", path, err)
 	}
 	w := &Writer{path: path, out: out, zstd: enc, tally: newTally(), block: encoder{names: map[string]uint64{}}}
-	w.frame = appendFileFrame(nil, traces.FormatVersion)
+	w.frame = appendFileFrame(nil, uint32(h.Format))
 	w.block.block = appendRecord(nil, recordHeader, text)
 	return w, w.flush()
 }

@@ -51,8 +51,6 @@ func (c *Fake) routes() *http.ServeMux {
 		"/proxy/{app}/ws/v1/mapreduce/":                                   c.proxy,
 		"GET /conf":                                                       c.property,
 		"GET /ws/v1/history/":                                             c.history,
-		"GET /ws/v1/node/info":                                            c.withHost(c.nodeInfo),
-		"GET /ws/v1/node/containers":                                      c.withHost(c.nodeContainers),
 	} {
 		m.HandleFunc(pattern, serve)
 	}

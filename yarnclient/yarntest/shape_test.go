@@ -61,8 +61,6 @@ func TestShapesAreHadoops(t *testing.T) {
 	same("/proxy/"+id+job+"/counters", "am-jobcounters.json")
 	same("/proxy/"+id+task, "am-task.json")
 	same("/proxy/"+id+task+"/attempts", "am-attempts-pending.json")
-	same("/ws/v1/node/info", "nm-info.json")
-	same("/ws/v1/node/containers", "nm-containers-one.json")
 
 	f.label(map[string]string{"r1n1:45454": "s00"})
 	f.clock.Advance(time.Second)

@@ -143,6 +143,19 @@ func format(n int64, units []unit) string {
 // String is the shortest exact form, binary units first: "512MiB".
 func (s Size) String() string { return format(int64(s), sizeUnits) }
 
+// Rounded is a length for people, "65.2 MiB".
+func (s Size) Rounded() string {
+	for _, u := range []struct {
+		name  string
+		bytes Size
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if s >= u.bytes {
+			return fmt.Sprintf("%.1f %s", float64(s)/float64(u.bytes), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", s)
+}
+
 // Set reads text into s.
 func (s *Size) Set(text string) (err error) { return set(s, text, ParseSize) }
 

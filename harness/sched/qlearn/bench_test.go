@@ -8,7 +8,7 @@ import (
 // BenchmarkPaper is 50,000 episodes in the paper's environment: 8 maps, 8 nodes
 // with a slot each.
 func BenchmarkPaper(b *testing.B) {
-	rule := Paper()
+	rule := paper()
 	rule.MinEpsilon = 0
 	layout := Random(rand.New(rand.NewPCG(1, 2)), 8, 8, 1, 3, 0.5)
 	b.ReportAllocs()

@@ -72,7 +72,7 @@ func TestExample(t *testing.T) {
 	actions := []action{{0, 0}, {1, 2}, {2, 3}}
 	states := []Class{NoLocality, DataLocal, DataRackLocal}
 	for _, cumulative := range []bool{false, true} {
-		rule := Paper()
+		rule := paper()
 		rule.Cumulative = cumulative
 		l := newLearner(NewTable(example(t), rule), nil)
 		for episode := 1; episode <= 2000; episode++ {
@@ -116,7 +116,7 @@ func TestRewards(t *testing.T) {
 		cumulative bool
 		want       float64
 	}{{false, 0.5/3 + 0.5/3}, {true, 0.5/3 + 2*0.5/3}} {
-		rule := Paper()
+		rule := paper()
 		rule.Cumulative = c.cumulative
 		l := newLearner(NewTable(layout, rule), nil)
 		left := []action{{0, 0}, {1, 0}}
@@ -139,7 +139,7 @@ func TestUpdates(t *testing.T) {
 		q    bool
 		want float64
 	}{{false, 0.1 * (0.5 / 3)}, {true, 0.1 * (0.5/3 + 0.95)}} {
-		rule := Paper()
+		rule := paper()
 		rule.QLearning = c.q
 		l := newLearner(NewTable(example(t), rule), nil)
 		*l.value(DataLocal, action{2, 3}) = 1
@@ -158,7 +158,7 @@ func TestUpdates(t *testing.T) {
 
 // TestEpsilon has epsilon's schedule, and the episodes at which it ends training.
 func TestEpsilon(t *testing.T) {
-	rule := Paper()
+	rule := paper()
 	epsilon := rule.Epsilon
 	for number := 1; number <= 10_000; number++ {
 		epsilon = rule.epsilonAfter(number, epsilon)
@@ -177,7 +177,7 @@ func TestEpsilon(t *testing.T) {
 		{func(r *Rule) { r.Epsilon = 0 }, 50_000}, // greedy from the first
 		{func(r *Rule) { r.Steps = 100 }, 34},     // of three maps each
 	} {
-		rule := Paper()
+		rule := paper()
 		c.change(&rule)
 		if got := rule.EpisodesFor(layout); got != c.want {
 			t.Errorf("%+v: %d episodes, want %d", rule, got, c.want)
@@ -189,7 +189,7 @@ func TestEpsilon(t *testing.T) {
 // with a look at all valid actions.
 func TestGreedyIsTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rule := Paper()
+		rule := paper()
 		rule.Alpha = rapid.SampledFrom([]float64{0.1, 0.7}).Draw(t, "alpha")
 		rule.Epsilon = rapid.SampledFrom([]float64{0, 0.2, 0.8}).Draw(t, "epsilon")
 		rule.OneWave = rapid.Bool().Draw(t, "one wave")
@@ -237,7 +237,7 @@ func TestRollout(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		layout := Random(rng, rapid.IntRange(0, 20).Draw(t, "maps"), nodes, rapid.IntRange(1, 3).Draw(t, "slots"), 1, 0.5)
-		rule := Paper()
+		rule := paper()
 		rule.Episodes = 20
 		rule.ByClass = rapid.Bool().Draw(t, "by class")
 		pairs := Train(layout, rule, 1, func(Episode) bool { return true }).Rollout()
@@ -265,7 +265,7 @@ func TestRollout(t *testing.T) {
 // to another.
 func TestTrainIsDeterministic(t *testing.T) {
 	layout := Random(rand.New(rand.NewPCG(1, 2)), 8, 8, 1, 3, 0.5)
-	rule := Paper()
+	rule := paper()
 	rule.Episodes = 500
 	always := func(Episode) bool { return true }
 	for _, train := range []func(seed uint64) *Table{

@@ -167,7 +167,7 @@ func TestLRU(t *testing.T) {
 		for range rapid.IntRange(0, 400).Draw(t, "reads") {
 			n := state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "node"))
 			if rapid.IntRange(0, 60).Draw(t, "lose") == 0 {
-				l.Lose(n)
+				l.Lose(n, nil)
 				want[n] = nil
 			}
 			block := rapid.Uint64Range(0, 200).Draw(t, "block")

@@ -88,11 +88,13 @@ func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) 
 	return false, evicted
 }
 
-// Lose drops all copies of a node.
-func (l *LRU) Lose(n state.NodeID) {
+// Lose drops all copies of a node, and appends their blocks to lost.
+func (l *LRU) Lose(n state.NodeID, lost []uint64) []uint64 {
 	for l.older[n] != 0 {
+		lost = append(lost, l.all[l.older[n]].block)
 		l.drop(l.older[n])
 	}
+	return lost
 }
 
 func (l *LRU) drop(i uint32) {

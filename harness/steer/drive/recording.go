@@ -141,9 +141,7 @@ func textsOf(actions []steer.Action) (hash uint64, said []string) {
 	for _, a := range actions {
 		text := a.String()
 		fmt.Fprintln(h, text)
-		switch a.(type) {
-		case *steer.Look, *steer.Record, *steer.Log:
-		default:
+		if steer.Matters(a) {
 			said = append(said, text)
 		}
 	}
@@ -151,9 +149,9 @@ func textsOf(actions []steer.Action) (hash uint64, said []string) {
 }
 
 // Replay goes through a recording again with a new Core, and calls each with the
-// actions of each step. The error names the first step at which they are not those
+// actions of each step, so long after the trace's start. The error names the first step at which they are not those
 // recorded.
-func Replay(in io.Reader, each func(now time.Time, actions []steer.Action)) error {
+func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
 	unzipped, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {
 		return fmt.Errorf("read recording: %w", err)
@@ -196,7 +194,7 @@ func Replay(in io.Reader, each func(now time.Time, actions []steer.Action)) erro
 			actions, _ = core.Step(step.Now, batch)
 		}
 		if each != nil {
-			each(step.Now, actions)
+			each(step.Now.Sub(o.Origin), actions)
 		}
 		if hash, said := textsOf(actions); hash != step.Actions {
 			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, said %q", n, step.Now.Sub(o.Origin), said, step.Said)

@@ -69,7 +69,7 @@ func TestRecordings(t *testing.T) {
 				events = f.events
 			})
 			again, steps := []string{}, 0
-			err := Replay(bytes.NewReader(kept.Bytes()), func(_ time.Time, actions []steer.Action) {
+			err := Replay(bytes.NewReader(kept.Bytes()), func(_ time.Duration, actions []steer.Action) {
 				steps++
 				for _, a := range actions {
 					if r, ok := a.(*steer.Record); ok {

@@ -3,16 +3,16 @@ package drive
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"heddle/harness/require"
 	"heddle/harness/state"
 	"heddle/harness/steer"
 	"heddle/yarnclient"
 )
-
-const capacity = "yarn.scheduler.capacity."
 
 // look asks what the cluster is set up for.
 func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
@@ -21,14 +21,14 @@ func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Triples = steer.Triples(labels); len(s.Triples) == 0 {
+	if s.Triples = triplesOf(labels); len(s.Triples) == 0 {
 		return s, errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says how to make one")
 	}
 	scheduler, err := rm.Scheduler(ctx)
 	if err != nil {
 		return s, err
 	}
-	if s.Queue, s.Triples = steer.QueueWith(scheduler.Queues, s.Triples); s.Queue == "" {
+	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
 		return s, errors.New("no queue may use the whole of the labels; heddle doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
@@ -47,7 +47,7 @@ func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		}
 		return otherwise
 	}
-	s.AMLabel = property("yarn.resourcemanager.node-labels.am.default-node-label-expression", "")
+	s.AMLabel = property(require.Of("amLabel")[0].Property, "")
 	s.Beat = time.Duration(number("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)) * time.Millisecond
 	s.Smallest = state.Resource{MemoryMB: int32(number("yarn.scheduler.minimum-allocation-mb", 1024)), VCores: 1}
 	if err != nil {
@@ -58,11 +58,39 @@ func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	}
 	// With the store that reads the file only, settings are neither told nor changed.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
-		s.CountCores = strings.HasSuffix(conf[capacity+"resource-calculator"], "DominantResourceCalculator")
+		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
 		// One that is not set, Hadoop cannot unset again; 40 chances are let pass
 		// then, which with asynchronous scheduling takes less than a second.
-		delay, perr := strconv.Atoi(conf[capacity+"node-locality-delay"])
+		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
 	return s, nil
+}
+
+// triplesOf are the numbers that have all three labels, if nodes can be parked.
+func triplesOf(labels []yarnclient.NodeLabel) []string {
+	exclusive := require.Exclusive(labels)
+	if !slices.Contains(exclusive, require.Parking) {
+		return nil
+	}
+	return require.Whole(exclusive)
+}
+
+// queueWith is the name of the first leaf queue that may use all of a triple's
+// labels, and the triples of which it may.
+func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
+	for _, q := range queues {
+		var whole []string
+		for _, p := range q.Partitions {
+			if p.CapacityPct == 100 {
+				whole = append(whole, p.Partition)
+			}
+		}
+		whole = require.Whole(whole)
+		its = slices.DeleteFunc(slices.Clone(triples), func(number string) bool { return !slices.Contains(whole, number) })
+		if q.Leaf && len(its) > 0 {
+			return q.Name, its
+		}
+	}
+	return "", nil
 }

@@ -99,13 +99,3 @@ func free(pool, taken []int, r uint64) int {
 	}
 	return left[r%uint64(len(left))]
 }
-
-var anyNode = Named("node")
-
-// Node draws a node for part i of a thing.
-func (p *Placer) Node(seed, thing, i uint64) traces.Node {
-	return p.nodes[anyNode.Below(len(p.nodes), seed, thing, i)].Node
-}
-
-// Empty is true for a cluster without nodes.
-func (p *Placer) Empty() bool { return p == nil || len(p.nodes) == 0 }

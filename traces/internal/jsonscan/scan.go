@@ -304,15 +304,6 @@ func (s *Scanner) Key() []byte {
 	return s.scratch
 }
 
-// Null steps over a null; false where the value is something else.
-func (s *Scanner) Null() bool {
-	if s.peek() != 'n' {
-		return false
-	}
-	s.Skip()
-	return true
-}
-
 // String is a text, valid until the next call; ok is false for null and for
 // anything else. A number or truth value is taken as it is written.
 func (s *Scanner) String() (text []byte, ok bool) {

@@ -26,8 +26,6 @@ import (
 // pair between every node's namespace and its bridge. Links are shaped at both
 // ends, so that a rate holds in each direction.
 
-const namespaceFolder = "/run/netns"
-
 // buildNetwork makes bridges, namespaces and links; none of it may exist.
 func (l *Lab) buildNetwork() error {
 	core, err := l.addBridge("core")
@@ -233,7 +231,7 @@ func removeNetwork(lab string) error {
 	for _, name := range namespaces(lab) {
 		// What a killed Up left may be a plain file without a namespace.
 		path := filepath.Join(namespaceFolder, name)
-		for unix.Unmount(path, unix.MNT_DETACH) == nil {
+		for detach(path) == nil {
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("delete network namespace: %w", err))

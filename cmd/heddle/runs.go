@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"heddle/harness/experiment"
+	"heddle/harness/runs"
+)
+
+func runsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "runs",
+		Usage: "run folders: list them, look into one, remove them",
+		Description: `A RUN is the name of a run folder below --runs, or the path of one. For example:
+
+   heddle runs list
+   heddle runs show 20261121-153601-first
+   heddle runs rm --yes 20261121-153601-first`,
+		Subcommands: []*cli.Command{runsList(), runsShow(), runsRemove()},
+	}
+}
+
+func runsList() *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "what runs there are, the latest first",
+		Description: `For example:
+
+   heddle runs list
+   heddle runs list --runs runs --json | jq -r '.[] | select(.state != "finished") | .name'`,
+		Flags: []cli.Flag{runsFlag(nil), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			root, err := runsRoot(c.String("runs"))
+			if err != nil {
+				return err
+			}
+			found, err := runs.List(root)
+			if err != nil && found == nil {
+				return err
+			} else if err != nil {
+				warn(c, strings.Split(err.Error(), "\n")...)
+			}
+			list := describe(c, found)
+			slices.SortStableFunc(list, func(a, b experiment.About) int { return b.Started.Compare(a.Started) })
+			if len(list) == 0 {
+				fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
+			}
+			return printResult(c, list, func(out io.Writer) error { return listRuns(out, list) })
+		},
+	}
+}
+
+// describe says what runs are; of one whose experiment cannot be read, a warning.
+func describe(c *cli.Context, found []*runs.Run) []experiment.About {
+	list := []experiment.About{}
+	for _, run := range found {
+		about, err := experiment.Describe(run)
+		if err != nil {
+			text, _, _ := strings.Cut(err.Error(), "\n")
+			warn(c, text)
+		}
+		list = append(list, about)
+	}
+	return list
+}
+
+func listRuns(out io.Writer, list []experiment.About) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tWORLD\tSTATE\tTRIALS\tMODELS\tWORKLOADS\tSTARTED\tSIZE")
+	for _, a := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d of %d\t%s\t%s\t%s\t%s\n", a.Name, a.World, a.State, a.Done, a.Trials,
+			orDash(strings.Join(a.Models, ",")), orDash(strings.Join(a.Workloads, ",")), local(a.Started), a.Size())
+	}
+	return w.Flush()
+}
+
+func local(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+func runsShow() *cli.Command {
+	return &cli.Command{
+		Name:         "show",
+		Usage:        "a run's manifest, and a row a trial",
+		ArgsUsage:    "RUN",
+		BashComplete: completeRuns,
+		Description: `For example:
+
+   heddle runs show 20261121-153601-first
+   heddle runs show runs/first --json | jq .manifest.versions`,
+		Flags: []cli.Flag{runsFlag(nil), unverifiedFlag(), jsonFlag()},
+		Action: func(c *cli.Context) error {
+			found, err := namedRuns(c)
+			if err != nil {
+				return err
+			}
+			if len(found) != 1 {
+				return withCode(exitUsage, fmt.Errorf("runs show takes one RUN, found %d", len(found)))
+			}
+			run := found[0]
+			run.Unverified = c.Bool("unverified")
+			s := shown{About: describe(c, found)[0], Manifest: run.Manifest(), Results: []experiment.Result{}}
+			results, err := experiment.Results(run)
+			switch {
+			case err == nil:
+				s.Results = append(s.Results, results...)
+			case !errors.Is(err, os.ErrNotExist): // of a capture there are none
+				return withCode(exitUsage, err)
+			}
+			s.Warnings = run.Warnings()
+			return printResult(c, s, s.writeText)
+		},
+	}
+}
+
+// shown is what runs show prints.
+type shown struct {
+	About    experiment.About    `json:"about"`
+	Manifest runs.Manifest       `json:"manifest"`
+	Results  []experiment.Result `json:"results"`
+	Warnings []string            `json:"warnings,omitempty"`
+}
+
+func (s *shown) writeText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	a, m := s.About, s.Manifest
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+	row("run", "%s", a.Name)
+	row("folder", "%s, %s", a.Folder, a.Size())
+	row("world", "%s", a.World)
+	row("state", "%s", a.State)
+	if a.Error != "" {
+		row("error", "%s", a.Error)
+	}
+	row("started", "%s, took %s", local(a.Started), took(m.Started, m.Finished))
+	row("process", "%d on %s", m.Owner.PID, m.Owner.Host)
+	row("trials", "%d of %d done", a.Done, a.Trials)
+	row("models", "%s", orDash(strings.Join(a.Models, ", ")))
+	row("workloads", "%s", orDash(strings.Join(a.Workloads, ", ")))
+	row("seed", "%d", m.Seed)
+	row("heddle", "%s", strings.TrimSpace(m.Heddle.Version+" "+m.Heddle.Revision))
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		row(name, "%s", m.Versions[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Settings)) {
+		row(name, "%s", m.Settings[name])
+	}
+	row("command", "%s", orDash(strings.Join(m.Command, " ")))
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	warnings := slices.Clone(s.Warnings)
+	results := map[string]*experiment.Result{}
+	trials := m.Trials
+	for i := range s.Results {
+		r := &s.Results[i]
+		results[r.Trial] = r
+		if len(m.Trials) == 0 { // they are a table
+			trials = append(trials, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
+		}
+		for _, text := range r.Warnings {
+			warnings = append(warnings, r.Trial+": "+text)
+		}
+	}
+	fmt.Fprintln(w, "\nTRIAL\tSTATE\tSTARTED\tTOOK\tJOBS\tMAKESPAN\tWARNINGS")
+	for _, t := range trials {
+		started, jobs, makespan, n := "-", "-", "-", 0
+		if !t.Started.IsZero() {
+			started = local(t.Started)
+		}
+		if r := results[t.Name]; r != nil {
+			n = len(r.Warnings)
+			makespan = (time.Duration(r.MakespanMs) * time.Millisecond).String()
+			if len(r.Jobs) > 0 {
+				failed := slices.DeleteFunc(slices.Clone(r.Jobs), func(j experiment.JobResult) bool { return j.Outcome == "succeeded" })
+				jobs = fmt.Sprintf("%d of %d succeeded", len(r.Jobs)-len(failed), len(r.Jobs))
+			}
+		}
+		if t.Error != "" {
+			warnings = append(warnings, fmt.Sprintf("%s %s: %s", t.Name, t.State, t.Error))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, t.State, started, took(t.Started, t.Finished), jobs, makespan, n)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, text := range warnings {
+		fmt.Fprintln(out, "warning:", text)
+	}
+	return nil
+}
+
+func took(from, to time.Time) string {
+	if from.IsZero() || to.IsZero() {
+		return "-"
+	}
+	return to.Sub(from).Round(100 * time.Millisecond).String()
+}
+
+func runsRemove() *cli.Command {
+	return &cli.Command{
+		Name:         "rm",
+		Usage:        "remove runs, with all that is in their folders",
+		ArgsUsage:    "RUN [RUN …]",
+		BashComplete: completeRuns,
+		Description: `Asks first, on a terminal; elsewhere --yes has to say that it is meant. Runs that a
+process works on are refused, and then none is removed. For example:
+
+   heddle runs rm 20261121-153601-first
+   heddle runs list --json | jq -r '.[] | select(.state == "failed") | .name' | xargs heddle runs rm --yes`,
+		Flags: []cli.Flag{runsFlag(nil), &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}, jsonFlag()},
+		Action: func(c *cli.Context) error {
+			found, err := namedRuns(c)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				return withCode(exitUsage, errors.New("runs rm takes one RUN or more"))
+			}
+			list := describe(c, found)
+			if !c.Bool("yes") {
+				if err := confirm(c, list); err != nil {
+					return err
+				}
+			}
+			removed, err := runs.Remove(found)
+			list = list[:len(removed)]
+			return errors.Join(runError(err), printResult(c, list, func(out io.Writer) error {
+				for _, a := range list {
+					fmt.Fprintf(out, "removed %s: %d of %d trials, %s\n", a.Folder, a.Done, a.Trials, a.Size())
+				}
+				return nil
+			}))
+		},
+	}
+}
+
+// confirm asks whether runs are to be removed.
+func confirm(c *cli.Context, list []experiment.About) error {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and here is none: --yes says that it is meant"))
+	}
+	if err := listRuns(c.App.ErrWriter, list); err != nil {
+		return err
+	}
+	fmt.Fprint(c.App.ErrWriter, "remove all that is in these folders? [y/N] ")
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return errors.New("nothing was removed")
+	}
+	return nil
+}
+
+// namedRuns opens the runs that the arguments name, each once.
+func namedRuns(c *cli.Context) ([]*runs.Run, error) {
+	names, err := arguments(c)
+	if err != nil {
+		return nil, err
+	}
+	root, err := runsRoot(c.String("runs"))
+	if err != nil {
+		return nil, err
+	}
+	var found []*runs.Run
+	for _, name := range names {
+		run, err := openRun(root, name)
+		if err != nil {
+			return nil, withCode(exitUsage, err)
+		}
+		if !slices.ContainsFunc(found, func(r *runs.Run) bool { return r.Dir == run.Dir }) {
+			found = append(found, run)
+		}
+	}
+	return found, nil
+}
+
+// openRun takes a plain name for one in root, unless only a path of that name is
+// a run.
+func openRun(root, name string) (*runs.Run, error) {
+	below := filepath.Clean(name)
+	if filepath.Base(below) == below {
+		if run, err := runs.Open(filepath.Join(root, below)); !errors.Is(err, runs.ErrNotRun) && !errors.Is(err, os.ErrNotExist) {
+			return run, err
+		}
+	}
+	run, err := runs.Open(below)
+	if errors.Is(err, runs.ErrNotRun) || errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("no run %s, neither in %s nor as a path; heddle runs list says what there is", name, root)
+	}
+	return run, err
+}
+
+// completeRuns completes names of runs, and flags.
+func completeRuns(c *cli.Context) {
+	if last := os.Args[max(0, len(os.Args)-2)]; strings.HasPrefix(last, "-") {
+		cli.DefaultCompleteWithFlags(c.Command)(c)
+		return
+	}
+	root, err := runsRoot(c.String("runs"))
+	if err != nil {
+		return
+	}
+	found, _ := runs.List(root)
+	for _, run := range found {
+		fmt.Fprintln(c.App.Writer, filepath.Base(run.Dir))
+	}
+}

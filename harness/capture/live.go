@@ -1,0 +1,167 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// askMaster asks the ApplicationMaster how far the job is and records what has
+// begun and ended since: the job's history tells it better, but only at its end.
+func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
+	master := s.cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
+	job, err := master.Job(ctx)
+	if err != nil {
+		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
+			return nil
+		}
+		return s.pollFailed(ctx, string(j.id)+": ApplicationMaster", err)
+	}
+	job.MapProgressPct, job.ReduceProgressPct = 0, 0
+	s.mu.Lock()
+	if j.last.ID == "" {
+		host, _, _ := strings.Cut(j.app.AMHost, ":")
+		s.record(&traces.JobStarted{T: s.joiner.at(job.StartedMs), Job: j.id, AMNode: traces.Node(host), AMAttempt: 1})
+	}
+	j.last = job
+	if s.options.Progress != nil {
+		s.options.Progress(s.progress())
+	}
+	s.mu.Unlock()
+	begun := time.Now()
+	if job == j.told || begun.Before(j.rest) { // no task of it has begun or ended; or it is large
+		return nil
+	}
+	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
+	for _, t := range tasks {
+		if err == nil {
+			err = s.askTask(ctx, master, j, job, t)
+		}
+	}
+	if err != nil {
+		return err // the job may have ended; or it is asked again
+	}
+	j.told, j.rest = job, time.Now().Add(4*time.Since(begun))
+	return nil
+}
+
+// stage is how much of a task or an attempt was recorded.
+type stage int8
+
+const (
+	waiting stage = iota + 1
+	running
+	ended
+)
+
+// askTask records what is new of a task. Its attempts are asked for once it runs,
+// and again where another has begun or failed.
+func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobRecord, job yarnclient.Job, t yarnclient.Task) error {
+	was := j.seen[t.ID]
+	if was == ended || t.State == "NEW" {
+		return nil
+	}
+	known := j.seen[t.SuccessfulAttempt] == running || t.State == "SCHEDULED" && was != running ||
+		t.State == "RUNNING" && was == running && attempts(job) == attempts(j.told)
+	var list []yarnclient.TaskAttempt
+	if !known {
+		var err error
+		if list, err = master.Attempts(ctx, t.ID); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recordTask(j, t, list)
+	return nil
+}
+
+// attempts tells whether a job has other attempts than the one of each task.
+func attempts(j yarnclient.Job) [2]int {
+	return [2]int{
+		j.FailedMapAttempts + j.KilledMapAttempts + j.FailedReduceAttempts + j.KilledReduceAttempts,
+		max(0, j.RunningMapAttempts-j.MapsRunning) + max(0, j.RunningReduceAttempts-j.ReducesRunning),
+	}
+}
+
+func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.TaskAttempt) {
+	id, err := traces.ParseTask(t.ID)
+	if err != nil {
+		return
+	}
+	at := func(unixMs int64) traces.Time {
+		if unixMs <= 0 {
+			return s.now()
+		}
+		return s.joiner.at(unixMs)
+	}
+	if j.seen[t.ID] == 0 {
+		e := &traces.TaskScheduled{T: at(t.StartedMs), Task: id}
+		s.joiner.locate(e, j)
+		s.record(e)
+		j.seen[t.ID] = waiting
+	}
+	if len(list) > 0 {
+		j.seen[t.ID] = running
+	}
+	end := func(attempt, state string, ms int64) {
+		if id, err := traces.ParseAttempt(attempt); err == nil && j.seen[attempt] == running {
+			s.record(&traces.AttemptFinished{T: at(ms), Attempt: id, Outcome: outcomes[state], Counters: traces.NoCounters})
+			j.seen[attempt] = ended
+		}
+	}
+	for _, a := range list {
+		attempt, err := traces.ParseAttempt(a.ID)
+		if err == nil && j.seen[a.ID] == 0 && a.StartedMs > 0 {
+			host, _, _ := strings.Cut(a.NodeHTTPAddress, ":")
+			e := &traces.AttemptStarted{T: at(a.StartedMs), Attempt: attempt, Node: traces.Node(host), Rack: a.Rack, Container: a.ContainerID}
+			s.joiner.measure(e, j)
+			s.record(e)
+			j.seen[a.ID] = running
+		}
+		switch {
+		case a.FinishedMs > 0:
+			end(a.ID, a.State, a.FinishedMs)
+		case a.StartedMs == 0: // to be asked for again
+			j.seen[t.ID] = waiting
+		}
+	}
+	if outcome := outcomes[t.State]; outcome != traces.Unfinished {
+		winner := int32(-1)
+		if w, err := traces.ParseAttempt(t.SuccessfulAttempt); err == nil {
+			winner = w.Number
+			end(t.SuccessfulAttempt, t.State, t.FinishedMs)
+		}
+		s.record(&traces.TaskFinished{T: at(t.FinishedMs), Task: id, Outcome: outcome, Winner: winner})
+		j.seen[t.ID] = ended
+	}
+}
+
+// outcomes are those of states of tasks and attempts, and of applications.
+var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED": traces.Failed, "KILLED": traces.Killed}
+
+// add adds how far a job is.
+func (p *Progress) add(j *jobRecord) {
+	p.Jobs++
+	if j.over {
+		p.JobsEnded++
+	}
+	p.Maps, p.MapsDone, p.MapsRunning = p.Maps+j.last.Maps, p.MapsDone+j.last.MapsCompleted, p.MapsRunning+j.last.MapsRunning
+	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
+}
+
+// progress is that of all jobs so far.
+func (s *Session) progress() Progress {
+	p := s.past
+	for _, j := range s.alive {
+		p.add(j)
+	}
+	return p
+}
+
+// masterInterval is how often an ApplicationMaster is asked.
+const masterInterval = 500 * time.Millisecond

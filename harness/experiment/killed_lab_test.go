@@ -1,0 +1,114 @@
+package experiment
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"heddle/harness/capture"
+	"heddle/harness/lab/labtest"
+	"heddle/harness/runs"
+	"heddle/traces"
+	"heddle/traces/tracefile"
+)
+
+// TestKilledInMidTrial kills heddle run while a trial's job runs, once and with
+// HEDDLE_LONG=1 ten times: what the trial had seen until a second before is in its
+// part, Repair makes a trace of it, and the run is taken up to its end.
+func TestKilledInMidTrial(t *testing.T) {
+	l := labtest.Shared(t)
+	binary, err := labtest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, times := t.TempDir(), 1
+	if os.Getenv("HEDDLE_LONG") == "1" {
+		times = 10
+	}
+	source := filepath.Join(dir, "killed.yaml")
+	if err := os.WriteFile(source, []byte(oneWorkload("wordcount")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range times {
+		name := string(rune('a' + i))
+		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		trial := filepath.Join(dir, name, "trials", "r01-wordcount-yarn")
+		part := filepath.Join(trial+".partial", capture.PartFile)
+		if !awaitJob(t, part) {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Fatalf("no job was seen within two minutes; heddle said:\n%s", said.Bytes())
+		}
+		<-time.After(rand.N(8 * time.Second))
+		killed := time.Now()
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // killed
+		h, events, err := tracefile.ReadFile(part)
+		var damage *tracefile.DamageError
+		if !errors.As(err, &damage) || !damage.CutOff {
+			t.Fatalf("the part: %v; want all but the end", err)
+		}
+		var last traces.Time
+		kinds := map[string]int{}
+		for _, e := range events {
+			last = max(last, e.At())
+			kinds[e.Kind().String()]++
+		}
+		gap := killed.Sub(time.Unix(0, h.StartUnixNs+int64(last)))
+		t.Logf("killed %.1f s into the trial: the last of %d events %.2f s before; %v", float64(last)/1e9, len(events), gap.Seconds(), kinds)
+		if gap > 2*time.Second {
+			t.Errorf("%v before the kill is lost, want about a second", gap)
+		}
+		if kinds["jobSubmitted"] != 1 || kinds["nodeSample"] == 0 || kinds["blockReplica"] == 0 {
+			t.Errorf("the part lacks the job, samples or blocks: %v", kinds)
+		}
+		repaired, err := capture.Repair(part, filepath.Join(dir, name+".trace"))
+		if err != nil || repaired.Events == 0 {
+			t.Errorf("repaired %+v: %v", repaired, err)
+		}
+		resume := exec.CommandContext(t.Context(), binary, "run", "--resume", filepath.Join(dir, name))
+		if out, err := resume.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(trial+".partial.before")) {
+			t.Fatalf("resume: %v; want it to say where the killed trial is kept:\n%s", err, out)
+		}
+		run, err := runs.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := run.Manifest(); m.State != runs.Finished {
+			t.Errorf("the run is %s", m.State)
+		}
+		if _, err := os.Stat(filepath.Join(trial, capture.PartFile)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the finished trial has a part: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(trial+".partial.before", capture.PartFile)); err != nil {
+			t.Errorf("what the kill left: %v", err)
+		}
+	}
+}
+
+// awaitJob returns when a part has a task of a job.
+func awaitJob(t *testing.T, part string) bool {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); <-tick.C {
+		_, events, _ := tracefile.ReadFile(part) // not there yet, or cut off
+		for _, e := range events {
+			if e.Kind() == traces.KindTaskScheduled {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/harness/internal/units"
+)
+
+// mountMemory mounts a file system in memory.
+func mountMemory(folder string, size units.Size) error {
+	return unix.Mount("heddle", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", size))
+}
+
+// detach unmounts what is mounted at a path, also while it is in use.
+func detach(path string) error { return unix.Unmount(path, unix.MNT_DETACH) }
+
+// forgetPages drops what the page cache has of a file.
+func forgetPages(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
+
+// deviceOf is the device that a folder is on, "254:1".
+func deviceOf(folder string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(folder, &st); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), nil
+}
+
+// waitGone waits for a process that need not be a child.
+func waitGone(ctx context.Context, pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case errors.Is(err, unix.ENOSYS):
+		return poll(ctx, func() (bool, error) { return errors.Is(unix.Kill(pid, 0), unix.ESRCH), nil })
+	case err != nil:
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for {
+		// Readable once the process has ended; wakes now and then for ctx.
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)
+		if n > 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,25 @@
+//go:build !linux
+
+package lab
+
+import (
+	"context"
+	"os"
+
+	"heddle/harness/internal/units"
+)
+
+// Where there is no Linux a lab can be described, for simulations of it, and not
+// be run: NeedLinux says so before anything is tried.
+
+func mountMemory(string, units.Size) error       { return NeedLinux() }
+func detach(string) error                        { return NeedLinux() }
+func forgetPages(*os.File)                       {}
+func deviceOf(string) (string, error)            { return "", NeedLinux() }
+func waitGone(context.Context, int) error        { return NeedLinux() }
+func removeNetwork(string) error                 { return NeedLinux() }
+func namespaces(string) []string                 { return nil }
+func freeNetwork(int, []int) (int, error)        { return 0, NeedLinux() }
+func (l *Lab) buildNetwork() error               { return NeedLinux() }
+func (l *Lab) shapeLink(node, units.Rate) error  { return NeedLinux() }
+func (l *Lab) shapeUplink(int, units.Rate) error { return NeedLinux() }

@@ -1,0 +1,112 @@
+package measure
+
+import (
+	"cmp"
+
+	"heddle/harness/sim"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// Simulate carries out a simulation and takes its figures without its events,
+// which would take longer than all the rest. So there is no trace digest, and of
+// decisions neither the latency nor what was predicted is known: -1. h is the header that a trace of it would
+// have.
+func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
+	s := simulation{Source: x.Source, Collector: New(h)}
+	for i := range x.Cluster.Nodes {
+		s.nodes = append(s.nodes, s.node(traces.Node(x.Cluster.Nodes[i].Name)))
+	}
+	watched := *x
+	watched.Source, watched.Ended = &s, s.attemptEnded
+	r, err := sim.Run(&watched)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.of(r), r, nil
+}
+
+// simulation is the source of the jobs, and looks at them on their way.
+type simulation struct {
+	sim.Source
+	*Collector
+	nodes []*Node // by state.NodeID
+}
+
+// Next implements sim.Source.
+func (s *simulation) Next(x *sim.Job) bool {
+	if !s.Source.Next(x) {
+		return false
+	}
+	s.figures.JobList = append(s.figures.JobList, &Job{
+		ID: cmp.Or(x.ID, traces.JobID(x.Name)), Name: cmp.Or(x.Workload, x.Name), Maps: int(x.Maps), Reduces: int(x.Reduces),
+		SubmitMs: float64(x.SubmitMs), submitted: traces.Time(x.SubmitMs) * 1e6,
+		containerBytes: [2]int64{int64(x.MapSize.MemoryMB) << 20, int64(x.ReduceSize.MemoryMB) << 20},
+	})
+	return true
+}
+
+// attemptEnded does what started and finished do with events.
+func (s *simulation) attemptEnded(e sim.AttemptEnd) {
+	j, n := s.figures.JobList[e.Job], s.nodes[e.Node]
+	isMap := e.Kind == state.Map
+	if isMap {
+		j.SplitLocality.add(e.Split)
+	}
+	began, ended := traces.Time(e.StartMs)*1e6, traces.Time(e.EndMs)*1e6
+	if e.Launched {
+		n.Attempts++
+		s.used(j, e.Kind, start{t: began, node: n}, ended)
+	}
+	switch e.Outcome {
+	case traces.Failed:
+		j.Attempts.Failed++
+		return
+	case traces.Killed:
+		j.Attempts.Killed++
+		return
+	}
+	j.Attempts.OK++
+	if isMap {
+		s.phases[phaseMapWait].Add(began - j.submitted)
+		s.phases[phaseMap].Add(ended - began)
+		s.figures.Locality.add(e.Level)
+		j.lastMap = max(j.lastMap, ended)
+		written := int64(0)
+		if j.Reduces == 0 {
+			written = e.OutputBytes
+		}
+		j.Bytes.add(e.InputBytes, 0, written)
+		return
+	}
+	s.phases[phaseReduceWait].Add(began - j.submitted)
+	s.phases[phaseReduce].Add(ended - began)
+	s.reduceMs.Add(ended - max(began, min(j.lastMap, ended)))
+	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
+}
+
+// of are the figures once the run is over.
+func (s *simulation) of(r *sim.Result) *Figures {
+	for i := range r.Jobs {
+		x := &r.Jobs[i]
+		end := &traces.JobFinished{
+			T: traces.Time(x.EndMs) * 1e6, Outcome: traces.Succeeded, Counters: traces.NoCounters,
+			DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+		}
+		if x.Failed {
+			end.Outcome = traces.Failed
+		}
+		s.figures.JobList[i].hadoop = end
+		s.last = max(s.last, end.T)
+	}
+	s.first = s.last
+	for _, j := range s.figures.JobList {
+		s.first = min(s.first, j.submitted)
+	}
+	f := s.Figures()
+	d := &r.Decisions
+	f.Decisions.Made, f.Decisions.Honoured = int(d.Made), int(d.AsExpected+d.Otherwise)
+	f.Decisions.BindPredicted, f.Decisions.P50Ms, f.Decisions.P95Ms = -1, -1, -1
+	f.ScheduleDigest, f.TraceDigest = r.Digest.String(), ""
+	return f
+}

@@ -1,0 +1,147 @@
+package require
+
+import "math"
+
+// Features, as doctor reports them.
+const (
+	Captured = "captured" // traces of jobs
+	Steered  = "steered"  // placement by our models
+	Cached   = "cached"   // inputs put into the HDFS cache
+)
+
+// Queues begins the name of each setting of the Capacity scheduler.
+const Queues = "yarn.scheduler.capacity."
+
+const (
+	coreXML     = "core-site.xml"
+	hdfsXML     = "hdfs-site.xml"
+	mapredXML   = "mapred-site.xml"
+	yarnXML     = "yarn-site.xml"
+	capacityXML = "capacity-scheduler.xml"
+
+	history         = "JobHistoryServer"
+	resourceManager = "ResourceManager"
+	dataNode        = "DataNode"
+
+	capacityClass = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler"
+	doneFolder    = "${yarn.app.mapreduce.am.staging-dir}/history/done"
+)
+
+// settings is the table, the rows of a check together. The reason in a check's
+// first row is the one that doctor gives.
+var settings = []Setting{
+	{
+		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",
+		Default: "simple", Required: true, Restart: "all daemons",
+		Why: "everything; only simple authentication is available in this version",
+	},
+	{
+		Feature: Captured, Check: "authentication", File: hdfsXML, Property: "dfs.encrypt.data.transfer", Value: "false",
+		Default: "false", Required: true, Restart: "NameNode and DataNode",
+		Why: "reading files, and rewriting the splits of jobs: heddle speaks to DataNodes in clear",
+	},
+	{
+		Feature: Captured, Check: "historyFolder", File: mapredXML, Property: "mapreduce.jobhistory.intermediate-done-dir", Value: doneFolder + "_intermediate",
+		Rule: "a folder in HDFS that the user can read", met: inHDFS, Default: doneFolder + "_intermediate", Required: true, Restart: history,
+		Why: "history files, which hold every attempt with its times and counters",
+	},
+	{
+		Feature: Captured, Check: "historyFolder", File: mapredXML, Property: "mapreduce.jobhistory.done-dir", Value: doneFolder,
+		Rule: "a folder in HDFS that the user can read", met: inHDFS, Default: doneFolder, Required: true, Restart: history,
+		Why: "the same files once the history server has filed them",
+	},
+	{
+		Feature: Captured, Check: "historyFormat", File: mapredXML, Property: "mapreduce.jobhistory.jhist.format", Value: "json",
+		Rule: "json or binary", met: oneOf("json", "binary"), Default: "binary",
+		Why: "reading history files; json and binary are both read",
+	},
+	{
+		Feature: Captured, Check: "staging", File: mapredXML, Property: "yarn.app.mapreduce.am.staging-dir", Value: "/tmp/hadoop-yarn/staging",
+		Rule: "a folder in HDFS that the user can read", met: inHDFS, Default: "/tmp/hadoop-yarn/staging", Restart: history,
+		Why: "job.xml and splits of running jobs, which tie maps to blocks; they vanish when a job ends",
+	},
+
+	{
+		Feature: Steered, Check: "scheduler", File: yarnXML, Property: "yarn.resourcemanager.scheduler.class", Value: capacityClass,
+		Default: capacityClass, Required: true, Restart: resourceManager,
+		Why: "node labels, which only the Capacity scheduler knows",
+	},
+	{
+		Feature: Steered, Check: "labels", File: yarnXML, Property: "yarn.node-labels.enabled", Value: "true",
+		Default: "false", Required: true, Restart: resourceManager,
+		Why: "moving a node into a job's label for one container",
+	},
+	{
+		Feature: Steered, Check: "labels", File: yarnXML, Property: "yarn.node-labels.configuration-type", Value: "centralized",
+		Default: "centralized", Required: true, Restart: resourceManager,
+		Why: "labels that can be set over REST",
+	},
+	{
+		Feature: Steered, Check: "labelWrites", File: yarnXML, Property: "yarn.admin.acl", Value: "*",
+		Rule: "* or a list with heddle's user", met: oneOf("*"), Default: "*", Required: true, Restart: resourceManager,
+		Why: "setting labels, which only YARN admins may",
+	},
+	{
+		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels.LABEL.capacity", Value: "100",
+		Default: "0", Required: true, Restart: resourceManager, Prepared: true,
+		Why: "a queue whose jobs may use the whole of a label; with a capacity of 0 they wait for ever",
+	},
+	{
+		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels", Value: "LABELS",
+		Rule: "* or a list of all labels; of the root it is fixed", met: isSet, Required: true, Restart: resourceManager, Prepared: true,
+		Why: "a queue that takes jobs which ask for labels; others are refused",
+	},
+	{
+		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.maximum-am-resource-percent", Value: "1.0",
+		Rule: "more than 0", met: between(math.SmallestNonzeroFloat64, 1), Default: "0.1", Required: true, Restart: resourceManager,
+		Why: "ApplicationMasters of several jobs at a time: their label's nodes run nothing else",
+	},
+	{
+		Feature: Steered, Check: "amLabel", File: yarnXML, Property: "yarn.resourcemanager.node-labels.am.default-node-label-expression", Value: Masters,
+		Rule: "a label that a running node has", met: isSet, Required: true, Restart: resourceManager,
+		Why: "ApplicationMasters on nodes of their own, so that all workers can be moved",
+	},
+	{
+		Feature: Steered, Check: "labelStore", File: yarnXML, Property: "yarn.node-labels.fs-store.root-dir", Value: "file:///var/lib/hadoop-yarn/node-labels",
+		Rule: "a folder outside /tmp", met: lasting, Default: "file:///tmp/hadoop-yarn-${user}/node-labels", Restart: resourceManager,
+		Why: "labels that outlive a restart of the ResourceManager",
+	},
+	{
+		Feature: Steered, Check: "asyncScheduling", File: capacityXML, Property: Queues + "schedule-asynchronously.enable", Value: "true",
+		Default: "false", Restart: resourceManager,
+		Why: "decisions that take effect in some 20 ms rather than at the next heartbeat",
+	},
+	{
+		Feature: Steered, Check: "asyncScheduling", File: capacityXML, Property: Queues + "schedule-asynchronously.scheduling-interval-ms", Value: "20",
+		Rule: "1 to 100", met: between(1, 100), Default: "5", Restart: resourceManager,
+		Why: "the same; the shorter, the more of a core the ResourceManager takes",
+	},
+	{
+		Feature: Steered, Check: "localityDelay", File: capacityXML, Property: Queues + "node-locality-delay", Value: "40",
+		Rule: "any number: while a model steers it is off, and Hadoop cannot unset again what was not set", met: between(-1, math.MaxInt32), Restart: resourceManager,
+		Why: "a node that was opened for a job to be used at once, also by maps that are not local there",
+	},
+	{
+		Feature: Steered, Check: "priorities", File: yarnXML, Property: "yarn.cluster.max-application-priority", Value: "100",
+		Rule: "1 or more", met: between(1, math.MaxInt32), Default: "0", Restart: resourceManager,
+		Why: "ordering jobs that share a label; above the maximum every priority is the maximum",
+	},
+	{
+		Feature: Steered, Check: "liveQueues", File: yarnXML, Property: "yarn.scheduler.configuration.store.class", Value: "memory",
+		Rule: "memory, leveldb, zk or fs", met: oneOf("memory", "leveldb", "zk", "fs"), Default: "file", Restart: resourceManager,
+		Why: "changing queues and scheduler settings without a restart",
+	},
+
+	{
+		Feature: Cached, Check: "cacheCapacity", File: hdfsXML, Property: "dfs.datanode.max.locked.memory", Value: "BYTES",
+		Rule: "more than 0, with libhadoop and a memlock limit of as much", met: between(1, math.MaxInt64), Default: "0",
+		Or: "dfs.datanode.pmem.cache.dirs", Required: true, Restart: dataNode,
+		Why: "DataNodes that can hold blocks in memory",
+	},
+	{
+		Feature: Cached, Check: "cacheCapacity", File: hdfsXML, Property: "dfs.datanode.pmem.cache.dirs", Value: "FOLDER",
+		Rule: "a tmpfs of its own for each DataNode", met: isSet,
+		Or: "dfs.datanode.max.locked.memory", Required: true, Restart: dataNode,
+		Why: "the same without libhadoop",
+	},
+}

@@ -1,0 +1,75 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Remove removes runs with all that is in their folders; nothing of any where
+// another process works on one of them (ErrRunning). It returns those that are gone.
+func Remove(list []*Run) (removed []*Run, err error) {
+	for i, r := range list {
+		r.mu.Lock()
+		err := r.acquire()
+		r.mu.Unlock()
+		if err != nil {
+			for _, taken := range list[:i] {
+				taken.Close()
+			}
+			return nil, fmt.Errorf("remove run: %w", err)
+		}
+	}
+	for i, r := range list {
+		if err := r.remove(); err != nil {
+			for _, left := range list[i:] {
+				left.Close()
+			}
+			return list[:i], fmt.Errorf("remove run %s: %w", r.Dir, err)
+		}
+	}
+	return list, nil
+}
+
+// remove takes the manifest away last: what is left of a removal that was cut
+// short is a run still, and can be removed.
+func (r *Run) remove() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entries, err := os.ReadDir(r.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != manifestFile && e.Name() != lockFile {
+			err = errors.Join(err, r.root.RemoveAll(e.Name()))
+		}
+	}
+	if err == nil {
+		err = errors.Join(r.root.Remove(manifestFile), r.root.Remove(lockFile))
+	}
+	if err == nil {
+		err = os.Remove(r.Dir)
+	}
+	if err == nil {
+		r.release()
+	}
+	return err
+}
+
+// Bytes is how long all files in the run's folder are together.
+func (r *Run) Bytes() int64 {
+	var bytes int64
+	_ = filepath.WalkDir(r.Dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // a run that is under way renames folders
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
