@@ -420,7 +420,7 @@ func (s *shell) call(o steer.Observation, class string, limit time.Duration, do 
 		case answersLate:
 			back += time.Duration(s.rng.Int64N(int64(ms(x.Delay))))
 		case lost:
-			there, sent, told = limit, false, failed
+			there, sent, told = min(limit, 3*time.Second), false, failed
 		case toldFailed:
 			told = failed
 		case doneAfter:

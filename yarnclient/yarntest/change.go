@@ -45,40 +45,8 @@ func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	if !c.read(w, r, &body) {
 		return
 	}
-	a.priority = min(body.Priority, c.cfg.MaxPriority)
+	a.priority = min(body.Priority, maxPriority)
 	c.appPriority(w, r, a)
-}
-
-func (c *Fake) appQueue(w http.ResponseWriter, r *http.Request, a *app) {
-	c.write(w, r, naturalBare, "appqueue", func(w *writer) { w.text("queue", a.Queue) })
-}
-
-func (c *Fake) setQueue(w http.ResponseWriter, r *http.Request, a *app) {
-	var body struct{ Queue string }
-	if !c.read(w, r, &body) {
-		return
-	}
-	if a.ended() {
-		c.refuse(w, r, http.StatusBadRequest, "BadRequestException", "App in "+a.state+" state cannot be moved.")
-		return
-	}
-	a.Queue = body.Queue
-	c.appQueue(w, r, a)
-}
-
-// signal ends a container as its master would see it: killed.
-func (c *Fake) signal(w http.ResponseWriter, r *http.Request) {
-	for _, n := range c.nodes {
-		for _, k := range n.containers {
-			if k.id == r.PathValue("container") {
-				if r.PathValue("signal") != yarnclient.SignalThreadDump {
-					c.after(c.cfg.Heartbeat, func() { k.ended = true; c.lost(k) })
-				}
-				return
-			}
-		}
-	}
-	c.notFound(w, r, "container "+r.PathValue("container"))
 }
 
 // Labels.
@@ -125,10 +93,6 @@ func (c *Fake) nodeLabels(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Fake) labelsOfNode(w http.ResponseWriter, r *http.Request, n *node) {
-	c.write(w, r, mapped, "nodeLabelsInfo", func(w *writer) { c.writeLabel(w, n.Label) })
-}
-
 func (c *Fake) writeLabel(w *writer, label string) {
 	if label == "" {
 		return
@@ -159,26 +123,6 @@ func (c *Fake) nodeToLabels(w http.ResponseWriter, r *http.Request) {
 		w.entries("nodeToLabels", len(ids), func(i int) {
 			w.text("key", ids[i])
 			w.object("value", func() { c.writeLabel(w, labelOf[ids[i]]) })
-		})
-	})
-}
-
-func (c *Fake) labelMappings(w http.ResponseWriter, r *http.Request) {
-	ids, labelOf := c.labelled()
-	nodesOf := map[string][]string{}
-	for _, id := range ids {
-		if l := labelOf[id]; !r.URL.Query().Has("labels") || slices.Contains(r.URL.Query()["labels"], l) {
-			nodesOf[l] = append(nodesOf[l], id)
-		}
-	}
-	names := slices.Sorted(maps.Keys(nodesOf))
-	c.write(w, r, mapped, "labelsToNodesInfo", func(w *writer) {
-		w.entries("labelsToNodes", len(names), func(i int) {
-			w.object("key", func() {
-				w.text("name", names[i])
-				w.flag("exclusivity", c.labels[names[i]])
-			})
-			w.object("value", func() { w.texts("nodes", nodesOf[names[i]]) })
 		})
 	})
 }

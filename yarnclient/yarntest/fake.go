@@ -54,11 +54,6 @@ type Config struct {
 	AMStart, TaskStart time.Duration
 	// Expiry is how long a silent node counts as running, 15 s unless set.
 	Expiry time.Duration
-	// HistoryDelay is the time from a job's end to its appearing in the history
-	// server's list.
-	HistoryDelay time.Duration
-	// MaxPriority caps application priorities; 0 means 100.
-	MaxPriority int
 	// Typed makes the answers that Hadoop 3.3 and 3.4 write with every scalar
 	// quoted and lists of one collapsed come typed and as arrays, as 3.5 does.
 	Typed bool
@@ -150,9 +145,6 @@ func New(cfg Config) *Fake {
 	orElse(&cfg.AMStart, 500*time.Millisecond)
 	orElse(&cfg.TaskStart, 20*time.Millisecond)
 	orElse(&cfg.Expiry, 15*time.Second)
-	if cfg.MaxPriority == 0 {
-		cfg.MaxPriority = 100
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -181,14 +173,6 @@ func New(cfg Config) *Fake {
 		c.after(cfg.Async, c.asyncRound)
 	}
 	return c
-}
-
-// Run carries out what is due. Requests do so by themselves; it is for tests
-// that look at the cluster without one.
-func (c *Fake) Run() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.run()
 }
 
 func (c *Fake) run() {
@@ -360,6 +344,9 @@ func (c *Fake) setLabel(n *node, label string) {
 		}
 	})
 }
+
+// maxPriority caps those of applications.
+const maxPriority = 100
 
 type event struct {
 	at  time.Time

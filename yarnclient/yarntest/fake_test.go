@@ -121,16 +121,6 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	if info.State != "SUCCEEDED" || info.MapsCompleted != 4 || info.ReducesCompleted != 2 {
 		t.Errorf("%+v", info)
 	}
-	counters, err := job.Counters(f.ctx)
-	f.must(err)
-	var sum int64
-	for _, name := range []string{"DATA_LOCAL_MAPS", "RACK_LOCAL_MAPS", "OTHER_LOCAL_MAPS"} {
-		c, _ := counters.Get("JobCounter", name)
-		sum += c.Total
-	}
-	if sum != 4 {
-		t.Errorf("locality of %d maps counted, want 4: %+v", sum, counters)
-	}
 	tasks, err := job.Tasks(f.ctx, yarnclient.AllTasks)
 	f.must(err)
 	for _, task := range tasks {
@@ -197,19 +187,6 @@ func (f *fixture) on(appID, node string) []yarnclient.Container {
 	return slices.DeleteFunc(f.tasks(appID), func(k yarnclient.Container) bool { return k.NodeID != node })
 }
 
-// TestRackBinding: without a map for the node, one of its rack.
-func TestRackBinding(t *testing.T) {
-	f := newFixture(t, nil)
-	f.park()
-	id := f.submit(yarntest.Job{Maps: [][]string{{"r2n2"}, {}, {"r1n2"}}, MapLabel: "s00", Run: minute})
-	f.must(f.rm.SetNodeResource(f.ctx, "r1n1:45454", yarnclient.Resource{MemoryMB: 512, VCores: 100}))
-	f.label(map[string]string{"r1n1:45454": "s00"})
-	f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 })
-	if a := f.Attempts(id)[0]; a.Task != 2 || a.Locality != "rack" {
-		t.Errorf("%+v, want map 2 by rack", a)
-	}
-}
-
 // TestTwoSlots: on heartbeats a node fills up at once, unless bounded.
 func TestTwoSlots(t *testing.T) {
 	for _, most := range []int{0, 1} {
@@ -238,30 +215,6 @@ func TestLocalityDelay(t *testing.T) {
 		if got := f.Attempts(id)[0].Locality; (got == "node") != test.node {
 			t.Errorf("delay %d of 41 nodes: %s, want node: %v", test.delay, got, test.node)
 		}
-	}
-}
-
-func TestRerunAfterFailure(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{
-		Maps: fourMaps,
-		Run: func(_ string, task, attempt int) (time.Duration, bool) {
-			return time.Second, task == 1 && attempt == 0
-		},
-	})
-	sawPriority := false
-	f.until("end", func() bool {
-		for _, k := range f.tasks(id) {
-			sawPriority = sawPriority || k.Priority == yarnclient.PriorityFailedMap
-		}
-		app, err := f.rm.App(f.ctx, id)
-		f.must(err)
-		return app.Ended()
-	})
-	attempts := f.Attempts(id)
-	again := attempts[slices.IndexFunc(attempts, func(a yarntest.Attempt) bool { return a.Task == 1 && a.Number == 1 })]
-	if !sawPriority || again.State != "SUCCEEDED" || again.Locality != "" {
-		t.Errorf("re-run %+v, asked at the failed maps' priority: %v", again, sawPriority)
 	}
 }
 
@@ -522,10 +475,8 @@ func TestDialects(t *testing.T) {
 			add(f.rm.NodeLabels(f.ctx))
 			add(f.rm.RMNodeLabels(f.ctx))
 			add(f.rm.NodesToLabels(f.ctx))
-			add(f.rm.LabelsToNodes(f.ctx, "s00"))
-			add(f.rm.LabelsOfNode(f.ctx, "r1n1:45454"))
 			add(f.rm.SchedulerConf(f.ctx))
-			node := []string{"r1n1:45454", "r1n2:45454", "r2n1:45454"}[len(out)/8%3]
+			node := []string{"r1n1:45454", "r1n2:45454", "r2n1:45454"}[len(out)/6%3]
 			f.label(map[string]string{node: "s00"})
 			f.must(f.rm.SetSchedulerConf(f.ctx, yarnclient.SchedulerChange{Global: map[string]string{"yarn.scheduler.capacity.x." + node: " "}}))
 			f.clock.Advance(time.Second)
@@ -552,57 +503,5 @@ func TestDeterministic(t *testing.T) {
 	}
 	if d := cmp.Diff(run(), run()); d != "" {
 		t.Error(d)
-	}
-}
-
-// BenchmarkDecisions steers a job on 1,000 nodes: bound, move, see, park.
-func BenchmarkDecisions(b *testing.B) {
-	clock := yarntest.NewClock()
-	nodes := yarntest.Workers(20, 50, 512, 8)
-	labels := map[string]string{}
-	for _, n := range nodes {
-		labels[n.Host+":45454"] = "idle"
-	}
-	nodes = append(nodes, yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 4096, VCores: 32})
-	c := yarntest.New(yarntest.Config{Nodes: nodes, Labels: []string{"idle", "s00"}, Async: 20 * time.Millisecond, Now: clock.Now})
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c.Transport()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx := context.Background()
-	if err := rm.ReplaceLabels(ctx, labels); err != nil {
-		b.Fatal(err)
-	}
-	var maps [][]string
-	for i := range 1000 {
-		maps = append(maps, []string{nodes[i].Host})
-	}
-	b.ResetTimer()
-	for i := 0; b.Loop(); i++ {
-		if i%1000 == 0 {
-			b.StopTimer()
-			if _, err := c.Submit(yarntest.Job{Maps: maps, AMLabel: "am", MapLabel: "s00"}); err != nil {
-				b.Fatal(err)
-			}
-			clock.Advance(5 * time.Second)
-			b.StartTimer()
-		}
-		id := nodes[i%1000].Host + ":45454"
-		if err := rm.ReplaceLabels(ctx, map[string]string{id: "s00"}); err != nil {
-			b.Fatal(err)
-		}
-		for {
-			clock.Advance(5 * time.Millisecond)
-			n, err := rm.Node(ctx, id)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if n.Containers > 0 {
-				break
-			}
-		}
-		if err := rm.ReplaceLabels(ctx, map[string]string{id: "idle"}); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

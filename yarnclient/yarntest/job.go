@@ -179,7 +179,7 @@ func (c *Fake) Submit(j Job) (string, error) {
 	}
 	a := &app{
 		Job: j, serial: fmt.Sprintf("%d_%04d", c.id, len(c.apps)+1), state: "ACCEPTED", final: "UNDEFINED",
-		priority: min(j.Priority, c.cfg.MaxPriority), submitted: c.now, attemptNo: 1,
+		priority: min(j.Priority, maxPriority), submitted: c.now, attemptNo: 1,
 		asks: map[ask]int{{yarnclient.PriorityAM, "*"}: 1}, byTask: map[string]*task{}, attemptByName: map[string]*attempt{},
 	}
 	a.id = "application_" + a.serial

@@ -71,8 +71,7 @@ func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, histor
 		q := r.URL.Query()
 		limit, _ := strconv.Atoi(q.Get("limit"))
 		apps = slices.DeleteFunc(slices.Clone(apps), func(a *app) bool {
-			return history && c.now.Sub(a.finished) < c.cfg.HistoryDelay ||
-				q.Get("user") != "" && q.Get("user") != a.User || q.Get("state") != "" && q.Get("state") != a.jobState()
+			return q.Get("user") != "" && q.Get("user") != a.User || q.Get("state") != "" && q.Get("state") != a.jobState()
 		})
 		if limit > 0 && len(apps) > limit {
 			apps = apps[:limit]
@@ -91,21 +90,6 @@ func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, histor
 	switch {
 	case len(rest) == 0:
 		c.write(w, r, natural, "job", func(w *writer) { a.write(w, history) })
-	case rest[0] == "jobattempts":
-		c.write(w, r, natural, "jobAttempts", func(w *writer) {
-			w.list("jobAttempt", len(a.masters), func(i int) {
-				m := a.masters[i]
-				w.num("id", int64(i+1))
-				w.num("startTime", ms(m.started))
-				w.text("containerId", m.container.id)
-				w.text("nodeId", m.container.node.id)
-				w.text("nodeHttpAddress", m.container.node.Host+":8042")
-			})
-		})
-	case rest[0] == "counters":
-		c.write(w, r, natural, "jobCounters", func(w *writer) { a.writeCounters(w) })
-	case rest[0] == "conf":
-		c.write(w, r, natural, "conf", func(w *writer) { a.writeConf(w) })
 	case rest[0] == "tasks" && len(rest) == 1:
 		kind := r.URL.Query().Get("type")
 		tasks := slices.DeleteFunc(slices.Clone(a.tasks), func(t *task) bool { return kind != "" && t.reduce != (kind == "r") })
@@ -207,60 +191,6 @@ func (a *app) write(w *writer, history bool) {
 	w.num("successfulReduceAttempts", int64(a.reducesDone))
 	w.num("failedReduceAttempts", int64(a.failedReduce))
 	w.num("killedReduceAttempts", int64(a.killedReduce))
-}
-
-func (a *app) writeCounters(w *writer) {
-	at := map[string]int64{}
-	launched := int64(0)
-	for _, t := range a.tasks {
-		for _, x := range t.attempts {
-			if !t.reduce {
-				launched++
-				at[x.locality]++
-			}
-		}
-	}
-	type counter struct {
-		name  string
-		value int64
-	}
-	counters := slices.DeleteFunc([]counter{
-		{"TOTAL_LAUNCHED_MAPS", launched},
-		{"DATA_LOCAL_MAPS", at["node"]},
-		{"RACK_LOCAL_MAPS", at["rack"]},
-		{"OTHER_LOCAL_MAPS", at["off"]},
-	}, func(c counter) bool { return c.value == 0 })
-	w.text("id", "job_"+a.serial)
-	if len(counters) == 0 {
-		return
-	}
-	w.list("counterGroup", 1, func(int) {
-		w.text("counterGroupName", "org.apache.hadoop.mapreduce.JobCounter")
-		w.list("counter", len(counters), func(i int) {
-			w.text("name", counters[i].name)
-			w.num("totalCounterValue", counters[i].value)
-			w.num("mapCounterValue", 0)
-			w.num("reduceCounterValue", 0)
-		})
-	})
-}
-
-func (a *app) writeConf(w *writer) {
-	conf := [][2]string{
-		{"mapreduce.job.name", a.Name},
-		{"mapreduce.job.user.name", a.User},
-		{"mapreduce.job.maps", itoa(len(a.Maps))},
-		{"mapreduce.job.reduces", itoa(a.Reduces)},
-		{"mapreduce.job.tags", a.Tags},
-		{"mapreduce.map.node-label-expression", a.MapLabel},
-		{"mapreduce.reduce.node-label-expression", a.ReduceLabel},
-		{"mapreduce.job.am.node-label-expression", a.AMLabel},
-	}
-	w.text("path", "hdfs://master:8020/job.xml")
-	w.list("property", len(conf), func(i int) {
-		w.text("name", conf[i][0])
-		w.text("value", conf[i][1])
-	})
 }
 
 func (t *task) write(w *writer) {

@@ -23,9 +23,8 @@ func (c *Fake) routes() *http.ServeMux {
 		"GET " + cluster + "/nodes/{node}": c.withNode(func(w http.ResponseWriter, r *http.Request, n *node) {
 			c.write(w, r, natural, "node", func(w *writer) { c.writeNode(w, n) })
 		}),
-		"POST " + cluster + "/nodes/{node}/resource":  c.withNode(c.setResource),
-		"GET " + cluster + "/nodes/{node}/get-labels": c.withNode(c.labelsOfNode),
-		"GET " + cluster + "/apps":                    c.listApps,
+		"POST " + cluster + "/nodes/{node}/resource": c.withNode(c.setResource),
+		"GET " + cluster + "/apps":                   c.listApps,
 		"GET " + cluster + "/apps/{app}": c.withApp(func(w http.ResponseWriter, r *http.Request, a *app) {
 			c.write(w, r, natural, "app", func(w *writer) { c.writeApp(w, a, true) })
 		}),
@@ -33,18 +32,14 @@ func (c *Fake) routes() *http.ServeMux {
 		"PUT " + cluster + "/apps/{app}/state":                            c.withApp(c.killApp),
 		"GET " + cluster + "/apps/{app}/priority":                         c.withApp(c.appPriority),
 		"PUT " + cluster + "/apps/{app}/priority":                         c.withApp(c.setPriority),
-		"GET " + cluster + "/apps/{app}/queue":                            c.withApp(c.appQueue),
-		"PUT " + cluster + "/apps/{app}/queue":                            c.withApp(c.setQueue),
 		"GET " + cluster + "/apps/{app}/appattempts":                      c.withApp(c.listAttempts),
 		"GET " + cluster + "/apps/{app}/appattempts/{attempt}/containers": c.withApp(c.listContainers),
-		"POST " + cluster + "/containers/{container}/signal/{signal}":     c.signal,
 		"GET " + cluster + "/scheduler":                                   c.scheduler,
 		"GET " + cluster + "/scheduler-conf":                              c.schedulerConf,
 		"PUT " + cluster + "/scheduler-conf":                              c.setSchedulerConf,
 		"GET " + cluster + "/get-node-labels":                             c.nodeLabels,
 		"GET " + cluster + "/get-rm-node-labels":                          c.nodeLabels,
 		"GET " + cluster + "/get-node-to-labels":                          c.nodeToLabels,
-		"GET " + cluster + "/label-mappings":                              c.labelMappings,
 		"POST " + cluster + "/add-node-labels":                            c.addLabels,
 		"POST " + cluster + "/remove-node-labels":                         c.removeLabels,
 		"POST " + cluster + "/replace-node-to-labels":                     c.replaceLabels,
