@@ -156,6 +156,16 @@ func (g *gate) shut() {
 	})
 }
 
+// mend shuts a node that a call has opened late, after it was given up.
+func (g *gate) mend(n yarnclient.Node) {
+	m := triple.FindStringSubmatch(n.Label())
+	if g.core.holds() && g.stage == gateShut && n.State == "RUNNING" && m != nil && m[1] == "a" {
+		g.core.log(Warn, "a node for ApplicationMasters was open though it was shut", "node", n.Host, "label", n.Label())
+		g.node = n.ID
+		g.shut()
+	}
+}
+
 // label gives the node a label, however often that has to be tried.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}

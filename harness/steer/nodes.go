@@ -167,7 +167,7 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 // each has the label that it should.
 func (c *Core) watchNodes() {
 	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
-		c.watching.nodes.in(max(500*time.Millisecond, 20*c.now.Sub(sent)))
+		c.watching.nodes.in(max(500*time.Millisecond, rest(20, c.now.Sub(sent))))
 		switch {
 		case err != nil:
 			c.failed("list nodes", err)
@@ -197,6 +197,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 				if n = c.byID[info.ID]; n != nil {
 					n.move(idleLabel, n.offer)
 				}
+			} else {
+				c.gate.mend(info)
 			}
 		case !running && n.up:
 			n.lost(info.State)

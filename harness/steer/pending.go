@@ -32,7 +32,7 @@ func (j *job) askPending() {
 		case j.reducesMayCome():
 			wait = max(100*time.Millisecond, j.calm())
 		}
-		j.asks.in(max(wait, 20*cost))
+		j.asks.in(max(wait, rest(20, cost)))
 	})
 }
 

@@ -192,13 +192,19 @@ func (j *job) poll() {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
 		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, 8*cost, j.calm()))
+			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, rest(8, cost), j.calm()))
 		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, 8*cost, j.calm()))
+			j.polls.in(max(100*time.Millisecond, rest(8, cost), j.calm()))
 		default:
-			j.polls.in(max(200*time.Millisecond, 4*cost))
+			j.polls.in(max(200*time.Millisecond, rest(4, cost)))
 		}
 	})
+}
+
+// rest is so many times what a call has cost, for which no other is made. It is
+// bounded: that one answer came late says little of the next.
+func rest(times int, cost time.Duration) time.Duration {
+	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
 // calmLimit bounds how late an end that nobody expected is seen.

@@ -19,6 +19,7 @@ import (
 	"container/heap"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -215,7 +216,8 @@ type node struct {
 	state      string // RUNNING, LOST
 	dead       bool   // sends no heartbeats
 	seen       time.Time
-	sched      string // the label that the scheduler goes by
+	sched      string    // the label that the scheduler goes by
+	schedAt    time.Time // it knows the last change then
 	total      yarnclient.Resource
 	used       yarnclient.Resource
 	containers []*container
@@ -325,26 +327,38 @@ func (c *Fake) StartNode(host string) {
 }
 
 // lost tells the master, or for its own container the ResourceManager, that a
-// container is gone.
+// container is gone. One that the master has not heard of it asks for again.
 func (c *Fake) lost(k *container) {
-	if k == k.app.master {
-		c.masterLost(k.app)
-	} else if k.attempt != nil && !k.attempt.ended() {
+	a := k.app
+	switch i := slices.Index(a.granted, k); {
+	case k == a.master:
+		c.masterLost(a)
+	case i >= 0:
+		a.granted, a.changed = slices.Delete(a.granted, i, i+1), true
+	case k.attempt != nil && !k.attempt.ended():
 		c.endAttempt(k.attempt, "KILLED")
 	}
 }
 
 // setLabel changes a node's label at once in the answers and LabelDelay later
-// in the scheduler.
+// in the scheduler, which learns of changes in their order.
 func (c *Fake) setLabel(n *node, label string) {
 	n.Label = label
-	delay := c.cfg.LabelDelay + n.stale
-	n.stale = 0
-	if delay == 0 {
+	at := c.now.Add(c.cfg.LabelDelay + n.stale)
+	if at.Before(n.schedAt) {
+		at = n.schedAt
+	}
+	n.stale, n.schedAt = 0, at
+	if !at.After(c.now) {
 		n.sched = label
 		return
 	}
-	c.after(delay, func() { n.sched = label })
+	restarts := c.restarts
+	c.after(at.Sub(c.now), func() {
+		if c.restarts == restarts { // else it has read what is stored
+			n.sched = label
+		}
+	})
 }
 
 type event struct {

@@ -149,7 +149,7 @@ func (c *Fake) recovered() {
 	clear(c.conf)
 	for _, n := range c.nodes {
 		n.total = yarnclient.Resource{MemoryMB: n.MemoryMB, VCores: n.VCores}
-		n.sched, n.seen = n.Label, c.now
+		n.sched, n.schedAt, n.seen = n.Label, c.now, c.now
 	}
 	for _, a := range c.apps {
 		a.hidden = a.state == "RUNNING"

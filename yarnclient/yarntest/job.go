@@ -55,6 +55,7 @@ type app struct {
 	mapsDone      int
 	reducesDone   int
 	reducesAsked  bool
+	turns         int
 	givesBack     int // containers that come for reduces
 	failedMap     int // attempts by kind and outcome
 	killedMap     int
@@ -78,6 +79,7 @@ type task struct {
 	waiting  bool
 	failed   bool // had a failed attempt: asked again without hosts
 	done     bool
+	turn     int       // in line: 0 at first, later the later it was asked for again
 	since    time.Time // asked for
 	attempts []*attempt
 }

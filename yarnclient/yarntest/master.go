@@ -52,49 +52,32 @@ func (c *Fake) masterBeat(a *app, attempt int) {
 
 // bind gives tasks to containers as the MapReduce master does: first those
 // that ask without locality, then maps by node over all containers of this
-// heartbeat, then by rack, then any; always the lowest-numbered one.
+// heartbeat, then by rack, then any; the one that has waited in line longest.
 func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
 		switch k.priority {
 		case yarnclient.PriorityFailedMap:
-			c.start(a, k, func(t *task) bool { return !t.reduce && t.failed }, "")
+			k.ended = !c.start(a, k, "", func(t *task) bool { return !t.reduce && t.failed })
 		case yarnclient.PriorityReduce:
 			if a.givesBack > 0 {
 				a.givesBack--
 				k.ended = true
 				continue
 			}
-			c.start(a, k, func(t *task) bool { return t.reduce }, "")
+			k.ended = !c.start(a, k, "", func(t *task) bool { return t.reduce })
 		default:
 			left = append(left, k)
 		}
 	}
 	for _, level := range [...]string{"node", "rack", "off"} {
-		var rest []*container
-		for _, k := range left {
-			if !c.bindMap(a, k, level) {
-				rest = append(rest, k)
-			}
-		}
-		left = rest
+		left = slices.DeleteFunc(left, func(k *container) bool {
+			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
+		})
 	}
 	for _, k := range left { // nothing waits for it
 		k.ended = true
 	}
-}
-
-func (c *Fake) bindMap(a *app, k *container, level string) bool {
-	for _, t := range a.tasks {
-		if t.reduce {
-			return false
-		}
-		if t.waiting && !t.failed && c.level(t, k.node) <= levels[level] {
-			c.startAttempt(t, k, level)
-			return true
-		}
-	}
-	return false
 }
 
 var levels = map[string]int{"node": 0, "rack": 1, "off": 2}
@@ -112,14 +95,18 @@ func (c *Fake) level(t *task, n *node) int {
 	return 2
 }
 
-func (c *Fake) start(a *app, k *container, fits func(*task) bool, locality string) {
+// start has the container run the first task in line that fits, if there is one.
+func (c *Fake) start(a *app, k *container, locality string, fits func(*task) bool) bool {
+	var first *task
 	for _, t := range a.tasks {
-		if t.waiting && fits(t) {
-			c.startAttempt(t, k, locality)
-			return
+		if t.waiting && (first == nil || t.turn < first.turn) && fits(t) {
+			first = t
 		}
 	}
-	k.ended = true
+	if first != nil {
+		c.startAttempt(first, k, locality)
+	}
+	return first != nil
 }
 
 func (c *Fake) startAttempt(t *task, k *container, locality string) {
@@ -185,7 +172,8 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	default:
 		count(&a.killedMap, &a.killedReduce)
 	}
-	t.waiting, t.since = true, c.now
+	a.turns++
+	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
 		t.failed = false // reduces are always asked without hosts
 	}

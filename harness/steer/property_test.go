@@ -1,0 +1,132 @@
+package steer_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"heddle/harness/config"
+	"heddle/harness/steer"
+	"heddle/traces"
+)
+
+// outcomeOf has a Core live through a schedule, and says what was wrong.
+func outcomeOf(plan schedule, spoil func(steer.Action) []steer.Action) error {
+	s, err := newShell(plan)
+	if err != nil {
+		return err
+	}
+	defer s.rm.Close()
+	s.spoil = spoil
+	return s.run()
+}
+
+// TestSchedules has a Core live through random schedules of what may go wrong.
+// Each job ends, each decision has one outcome, and the nodes end parked.
+func TestSchedules(t *testing.T) {
+	if os.Getenv("HEDDLE_LONG") != "" {
+		if err := flag.Set("rapid.checks", "1000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if err := outcomeOf(drawSchedule(t), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestSchedulesOnceFound has those that a Core did not live through at first.
+func TestSchedulesOnceFound(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		plan schedule
+	}{
+		{"a label for an ApplicationMaster arrives after it was given up", schedule{
+			Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Model: "fifo", Splits: config.SplitsCachedOnly,
+			Jobs:     []jobPlan{{At: 10, Maps: [][]int{{}}, Runs: 2428}},
+			Troubles: []trouble{{From: 9, For: 1937, Class: "labels", Fate: doneAfter, Delay: 1021}},
+		}},
+		{"nodes are not looked at for a minute, because one answer was late", schedule{
+			Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Model: "fifo",
+			Jobs:     []jobPlan{{At: 3090, Maps: [][]int{{}}, Runs: 50}},
+			Troubles: []trouble{{From: 6180, For: 1954, Class: "labels", Fate: doneAfter, Delay: 2473}, {From: 0, For: 4000, Fate: lost}},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := outcomeOf(c.plan, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSpoiltCores has Cores whose actions are not what they should be: the schedules
+// tell each from a good one.
+func TestSpoiltCores(t *testing.T) {
+	// outcomes has each outcome of an even decision replaced.
+	outcomes := func(by func(a *steer.Record, e traces.Actuation) []steer.Action) func(steer.Action) []steer.Action {
+		return func(a steer.Action) []steer.Action {
+			if r, is := a.(*steer.Record); is {
+				if e, is := r.Event.(*traces.Actuation); is && e.Decision%2 == 0 {
+					return by(r, *e)
+				}
+			}
+			return []steer.Action{a}
+		}
+	}
+	// labels has what nodes are given changed.
+	labels := func(change func(labelOf map[string]string, node, label string)) func(steer.Action) []steer.Action {
+		return func(a steer.Action) []steer.Action {
+			if set, is := a.(*steer.SetLabels); is {
+				for node, label := range set.LabelOf {
+					change(set.LabelOf, node, label)
+				}
+			}
+			return []steer.Action{a}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(steer.Action) []steer.Action
+	}{
+		{"outcomes left out", outcomes(func(*steer.Record, traces.Actuation) []steer.Action { return nil })},
+		{"outcomes told twice", outcomes(func(r *steer.Record, _ traces.Actuation) []steer.Action { return []steer.Action{r, r} })},
+		{"outcomes of another decision", outcomes(func(_ *steer.Record, e traces.Actuation) []steer.Action {
+			e.Decision--
+			return []steer.Action{&steer.Record{Event: &e}}
+		})},
+		{"containers of others", outcomes(func(_ *steer.Record, e traces.Actuation) []steer.Action {
+			e.Container = "container_1"
+			return []steer.Action{&steer.Record{Event: &e}}
+		})},
+		{"nodes left open", labels(func(labelOf map[string]string, node, label string) {
+			if label == "idle" {
+				delete(labelOf, node)
+			}
+		})},
+		{"nodes opened for the other kind", labels(func(labelOf map[string]string, node, label string) {
+			if label[0] == 'm' {
+				labelOf[node] = "r" + label[1:]
+			}
+		})},
+		{"labels of nobody", labels(func(labelOf map[string]string, node, label string) {
+			if label != "idle" {
+				labelOf[node] = "m99"
+			}
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plans := rapid.Custom(drawSchedule)
+			for seed := range 20 {
+				if err := outcomeOf(plans.Example(seed), c.spoil); err != nil {
+					t.Logf("schedule %d: %v", seed, err)
+					return
+				}
+			}
+			t.Error("20 schedules find nothing wrong")
+		})
+	}
+}
