@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/harness/require"
 	"heddle/yarnclient"
 )
 
@@ -158,8 +159,7 @@ func (g *gate) shut() {
 
 // mend shuts a node that a call has opened late, after it was given up.
 func (g *gate) mend(n yarnclient.Node) {
-	m := triple.FindStringSubmatch(n.Label())
-	if g.core.holds() && g.stage == gateShut && n.State == "RUNNING" && m != nil && m[1] == "a" {
+	if g.core.holds() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters was open though it was shut", "node", n.Host, "label", n.Label())
 		g.node = n.ID
 		g.shut()
