@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -39,10 +40,11 @@ type File struct {
 	Cached bool
 }
 
-// Disk is how a cluster stores files.
-type Disk struct {
+// Conf is what a cluster's configuration says where a workload does not.
+type Conf struct {
 	BlockBytes  int64
 	Replication int
+	TaskBytes   int64 // the memory of a task's container
 	// CachedReplicas is how many copies of each block of cached files are cached.
 	CachedReplicas int
 }
@@ -51,7 +53,7 @@ type Disk struct {
 // submitted at once, at time 0, and no task has run yet. Blocks are placed on the
 // workers of c by the rules of the NameNode. The files' writers are spread evenly over
 // the workers, as YARN spreads maps without input; the seed draws their order.
-func (t *Twin) Events(c *traces.ClusterFacts, d Disk, seed uint64) ([]traces.Event, error) {
+func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
 	splits, err := t.lay(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
@@ -65,7 +67,8 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Disk, seed uint64) ([]traces.Eve
 		events = append(events, &traces.JobSubmitted{
 			Job: id, Name: j.Name, Workload: t.Workload, User: "heddle", Queue: j.Queue, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
-			MapMemoryBytes: j.MapMemoryBytes, MapVCores: j.MapVCores, ReduceMemoryBytes: j.ReduceMemoryBytes, ReduceVCores: j.ReduceVCores,
+			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
+			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
 		})
 		for m, s := range splits {
 			events = append(events, &traces.TaskScheduled{
@@ -91,7 +94,7 @@ type split struct {
 
 // lay places the files' blocks on the workers of c. As MapReduce does, the last
 // block of a file is read with the one before if it is less than a tenth of it.
-func (t *Twin) lay(c *traces.ClusterFacts, d Disk, seed uint64) ([]split, error) {
+func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
 		if n.Worker {
@@ -176,12 +179,12 @@ func topologyOf(workers []traces.NodeFacts) (*place.Topology, []int64) {
 }
 
 // Cluster is the header of a simulated cluster's traces.
-func Cluster(c *config.Cluster) (traces.Header, Disk, error) {
+func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	m := c.Machines
 	if m == nil {
-		return traces.Header{}, Disk{}, fmt.Errorf("simulate cluster %s: its file does not say what it is made of; add machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
+		return traces.Header{}, Conf{}, fmt.Errorf("simulate cluster %s: its file does not say what it is made of; add machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
 	}
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)
-	return h, Disk{BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
+	return h, Conf{TaskBytes: int64(m.Container), BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
 }

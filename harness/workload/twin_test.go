@@ -25,6 +25,7 @@ func small() *config.Cluster {
 // layout is where a workload's maps have their input.
 type layout struct {
 	jobs             int
+	submitted        *traces.JobSubmitted // the last
 	maps             []*traces.TaskScheduled
 	replicas, cached map[traces.Block][]traces.Node
 }
@@ -47,6 +48,7 @@ func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed 
 		switch e := e.(type) {
 		case *traces.JobSubmitted:
 			l.jobs++
+			l.submitted = e
 		case *traces.TaskScheduled:
 			if e.Task.Kind == traces.Map {
 				l.maps = append(l.maps, e)
@@ -118,5 +120,18 @@ func TestUnknownSetting(t *testing.T) {
 	_, err := workload.Of(w).Twin(config.Cache{})
 	if err == nil || !strings.Contains(err.Error(), "mapreduce.map.sort.spill.percent") {
 		t.Errorf("a setting that simulations do not know: %v", err)
+	}
+}
+
+// TestTasksFillSlots has a task take one of the cluster's containers where its
+// workload does not say: two on a node of two slots.
+func TestTasksFillSlots(t *testing.T) {
+	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Maps: 4, Reduces: 1}
+	if j := twin(t, w, config.Cache{}, 1).submitted; j.MapMemoryBytes != 512<<20 || j.ReduceMemoryBytes != 512<<20 {
+		t.Errorf("a map takes %d bytes, a reduce %d, want the container's 512 MiB", j.MapMemoryBytes, j.ReduceMemoryBytes)
+	}
+	w.Settings = map[string]string{"mapreduce.map.memory.mb": "1024"}
+	if j := twin(t, w, config.Cache{}, 1).submitted; j.MapMemoryBytes != 1<<30 {
+		t.Errorf("a map takes %d bytes, want the 1 GiB that its workload asks for", j.MapMemoryBytes)
 	}
 }
