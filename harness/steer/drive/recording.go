@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -39,11 +39,10 @@ type recordingHead struct {
 type recordedStep struct {
 	Now          time.Time             `json:"now"`
 	Observations []recordedObservation `json:"observations,omitempty"`
-	// Actions is a hash of the texts of all actions; Said are the texts of those that
-	// change something or are events of decisions.
-	Actions uint64   `json:"actions"`
-	Said    []string `json:"said,omitempty"`
-	End     bool     `json:"end,omitempty"`
+	// Said are the texts of the actions that matter. They hold numbers that count all
+	// that was asked before, so that a question more or less shows in the next of them.
+	Said []string `json:"said,omitempty"`
+	End  bool     `json:"end,omitempty"`
 }
 
 // recordedObservation has its answer as the number of one of the recording's
@@ -116,7 +115,7 @@ func (r *Recorder) said(step *recordedStep, actions []steer.Action) {
 	if r == nil {
 		return
 	}
-	step.Actions, step.Said = textsOf(actions)
+	step.Said = textsOf(actions)
 	r.line(step)
 	if step.Now.Sub(r.flushed) > time.Second { // what a killed run has recorded can be read
 		r.flushed = step.Now
@@ -135,17 +134,14 @@ func (r *Recorder) close() error {
 	return nil
 }
 
-// textsOf are a hash of all actions, and the texts of those that matter most.
-func textsOf(actions []steer.Action) (hash uint64, said []string) {
-	h := fnv.New64a()
+// textsOf are the texts of the actions that matter.
+func textsOf(actions []steer.Action) (said []string) {
 	for _, a := range actions {
-		text := a.String()
-		fmt.Fprintln(h, text)
 		if steer.Matters(a) {
-			said = append(said, text)
+			said = append(said, a.String())
 		}
 	}
-	return h.Sum64(), said
+	return said
 }
 
 // Replay goes through a recording again with a new Core, and calls each with the
@@ -196,7 +192,7 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 		if each != nil {
 			each(step.Now.Sub(o.Origin), actions)
 		}
-		if hash, said := textsOf(actions); hash != step.Actions {
+		if said := textsOf(actions); !slices.Equal(said, step.Said) {
 			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, said %q", n, step.Now.Sub(o.Origin), said, step.Said)
 		}
 	}

@@ -2,6 +2,8 @@ package drive
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,5 +138,52 @@ func TestRecordingThatDiffers(t *testing.T) {
 	// What a killed run has recorded is read up to there.
 	if err := Replay(bytes.NewReader(zip.EncodeAll(plain[:len(plain)*2/3], nil)), nil); err != nil {
 		t.Errorf("cut off: %v", err)
+	}
+}
+
+// TestLabRecordings goes through what was recorded of steering real clusters: the
+// same decisions and actions, and each decision was honoured that the name does not
+// say was not.
+func TestLabRecordings(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.jsonl.zst")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".jsonl.zst"), func(t *testing.T) {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			steps, decided, outcomes := 0, 0, map[string]int{}
+			err = Replay(f, func(_ time.Duration, actions []steer.Action) {
+				steps++
+				for _, a := range actions {
+					if r, ok := a.(*steer.Record); ok {
+						switch e := r.Event.(type) {
+						case *traces.Decision:
+							decided++
+						case *traces.Actuation:
+							outcomes[e.Outcome]++
+						}
+					}
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d steps, %d decisions: %v", steps, decided, outcomes)
+			told := 0
+			for _, n := range outcomes {
+				told += n
+			}
+			if decided == 0 || told != decided {
+				t.Errorf("%d decisions, of which %d have an outcome: %v", decided, told, outcomes)
+			}
+			if !strings.Contains(path, "fault") && outcomes["honoured"] != decided {
+				t.Errorf("%v, want all %d honoured", outcomes, decided)
+			}
+		})
 	}
 }
