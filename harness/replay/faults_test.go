@@ -38,6 +38,26 @@ func TestPasts(t *testing.T) {
 			want: []sim.Past{{Outcome: ok, Ms: 28000, CopyMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
 		},
 		{name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)}, want: []sim.Past{{Outcome: ok, Ms: 20000}, {Number: 1, Outcome: ok, Ms: 8000}}},
+		{
+			name: "killed a while before its node's loss was noticed", list: []life{at(80, 90, killed), at(91, 95, ok)},
+			want: []sim.Past{{Outcome: killed, Ms: 10000}, {Number: 1, Outcome: ok, Ms: 4000}},
+		},
+		{
+			name: "its master heard first of its node's loss", list: []life{at(80, 91, killed), at(92, 95, ok)},
+			want: []sim.Past{{Outcome: ok, Ms: 11000}, {Number: 1, Outcome: ok, Ms: 3000}},
+		},
+		{
+			name: "killed on a node that was lost before", list: []life{at(100, 105, killed), at(106, 110, ok)},
+			want: []sim.Past{{Outcome: killed, Ms: 5000}, {Number: 1, Outcome: ok, Ms: 4000}},
+		},
+		{
+			name: "one after the other, without a break", list: []life{at(0, 10, killed), at(10, 20, ok)},
+			want: []sim.Past{{Outcome: killed, Ms: 10000}, {Number: 1, Outcome: ok, Ms: 10000}},
+		},
+		{
+			name: "failed, then with a copy", list: []life{at(0, 6, failed), at(6, 30, killed), at(16, 29, ok)},
+			want: []sim.Past{{Outcome: failed, Ms: 6000}, {Number: 1, Outcome: ok, Ms: 24000, CopyMs: 10000}, {Number: 2, Outcome: ok, Ms: 13000}},
+		},
 		{name: "killed", list: []life{at(0, 7, killed), at(8, 9, ok)}, want: []sim.Past{{Outcome: killed, Ms: 7000}, {Number: 1, Outcome: ok, Ms: 1000}}},
 		{
 			name: "a reduce made way for maps", list: []life{at(0, 7, killed), at(8, 30, ok)}, fromLast: true, lastMapAt: 20,
