@@ -156,14 +156,13 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	}
 	out := c.String("out")
 	var sorter *tracefile.Sorter
-	var recorded error
 	if out != "" {
 		if len(configs) != 1 {
 			return withCode(exitUsage, fmt.Errorf("--out is for one trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
 		defer func() { _ = sorter.Close() }() // what it wrote is temporary
-		configs[0].Record = func(e traces.Event) { recorded = errors.Join(recorded, sorter.Add(e)) }
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // WriteFile tells
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
@@ -178,11 +177,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		}
 	}
 	if out != "" {
-		if recorded == nil {
-			recorded = sorter.WriteFile(out, outcomes[0].Header, nil)
-		}
-		if recorded != nil {
-			return fmt.Errorf("write simulated trace: %w", recorded)
+		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
+			return fmt.Errorf("write simulated trace: %w", err)
 		}
 	}
 	if c.Bool("json") {

@@ -44,7 +44,7 @@ func (k *Replays) Record(list []replay.Config) {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode fails, too
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode tells
 		}
 	}
 }

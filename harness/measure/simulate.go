@@ -9,9 +9,9 @@ import (
 )
 
 // Simulate carries out a simulation and takes its figures without its events,
-// which would take longer than all the rest. So there is no trace digest, and of
-// decisions neither the latency nor what was predicted is known: -1. h is the header that a trace of it would
-// have.
+// which would take longer than all the rest. So there is no trace digest, and the
+// decisions' latency and predictions are not known: they are -1. The header h is the
+// one that a trace of the simulation would have.
 func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	s := simulation{Source: x.Source, Collector: New(h)}
 	for i := range x.Cluster.Nodes {

@@ -27,13 +27,18 @@ type Sorter struct {
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
+	err   error // of the first event that could not be taken in
 }
 
 // NewSorter keeps its runs on the disk of folder, until Close.
 func NewSorter(folder string) *Sorter { return &Sorter{folder: folder} }
 
-// Add takes an event in, which the Sorter keeps.
+// Add takes an event in, which the Sorter keeps. After an error it takes in no
+// more, and the trace is not written: callers that cannot stop need not look.
 func (s *Sorter) Add(e traces.Event) error {
+	if s.err != nil {
+		return s.err
+	}
 	s.run = append(s.run, e)
 	s.count++
 	if source, ok := e.(*traces.Source); ok {
@@ -42,7 +47,8 @@ func (s *Sorter) Add(e traces.Event) error {
 	if len(s.run) < maxRunEvents && s.bytes < maxRunBytes {
 		return nil
 	}
-	return s.spill()
+	s.err = s.spill()
+	return s.err
 }
 
 // AddFrom takes in those events of r that want selects, up to r's end or damage.
@@ -110,6 +116,9 @@ func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)
 // Encode is WriteFile to out; the name is for errors. A reason is why the trace
 // is not complete.
 func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
+	if s.err != nil {
+		return s.err
+	}
 	traces.Sort(s.run)
 	var heap []*run
 	for i := range len(s.runs) + 1 {

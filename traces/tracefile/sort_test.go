@@ -1,6 +1,9 @@
 package tracefile
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,5 +54,20 @@ func TestSorter(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(folder); len(left) != 1 {
 		t.Errorf("%d files are left, want the trace only", len(left))
+	}
+}
+
+// TestSortWithoutDisk has no folder to spill to: Add tells, and so does Encode to
+// callers that have not looked.
+func TestSortWithoutDisk(t *testing.T) {
+	s := NewSorter(filepath.Join(t.TempDir(), "gone"))
+	defer s.Close()
+	var first error
+	for range maxRunEvents + 2 {
+		first = cmp.Or(first, s.Add(&traces.Note{Text: "x"}))
+	}
+	var out bytes.Buffer
+	if err := s.Encode(&out, "trace", traces.Header{}, nil, ""); first == nil || !errors.Is(err, first) {
+		t.Errorf("Add said %v, Encode %v", first, err)
 	}
 }
