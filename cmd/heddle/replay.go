@@ -161,7 +161,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return withCode(exitUsage, fmt.Errorf("--out is for one trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer func() { _ = sorter.Close() }() // what it wrote is temporary
+		defer func() { _ = sorter.Close() }()                          // what it wrote is temporary
 		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // WriteFile tells
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}

@@ -52,14 +52,9 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		m.workers[n.Node] = true
 	}
 	ids := map[traces.Node]state.NodeID{}
-	racks := map[string]state.RackID{}
-	rackOf := make([]state.RackID, len(x.Nodes))
+	racks := make([]string, len(x.Nodes))
 	for i, n := range x.Nodes {
-		ids[traces.Node(n.Name)] = state.NodeID(i)
-		if _, ok := racks[n.Rack]; !ok {
-			racks[n.Rack] = state.RackID(len(racks))
-		}
-		rackOf[i] = racks[n.Rack]
+		ids[traces.Node(n.Name)], racks[i] = state.NodeID(i), n.Rack
 	}
 	for _, name := range c.Trace.nodes {
 		id, ok := ids[name]
@@ -69,7 +64,7 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		m.ids = append(m.ids, id)
 	}
 	if c.Change.moves() || len(c.Trace.List) > 0 {
-		m.topology = place.New(rackOf)
+		m.topology = place.InRacks(racks)
 	}
 	return m
 }

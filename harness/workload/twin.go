@@ -107,10 +107,13 @@ func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error)
 	case d.BlockBytes <= 0 || d.Replication <= 0:
 		return nil, fmt.Errorf("blocks of %d bytes with %d replicas: want a block size and replicas", d.BlockBytes, d.Replication)
 	}
-	topology, sizes := topologyOf(workers)
-	room := place.NewCache(sizes)
+	racks, sizes := make([]string, len(workers)), make([]int64, len(workers))
+	for i, n := range workers {
+		racks[i], sizes[i] = n.Rack, n.CacheBytes
+	}
+	topology, room := place.InRacks(racks), place.NewCache(sizes)
 	key := draw.Stream(seed, "input")
-	writers := shuffled(key.At(uint64(len(t.Files))), len(workers))
+	writers := place.Shuffled(key.At(uint64(len(t.Files))), len(workers))
 	var splits []split
 	for i, f := range t.Files {
 		blocks := int((f.Bytes + d.BlockBytes - 1) / d.BlockBytes)
@@ -143,16 +146,6 @@ func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error)
 	return splits, nil
 }
 
-// shuffled are n nodes in an order that the key draws.
-func shuffled(key draw.Key, n int) []state.NodeID {
-	order := make([]state.NodeID, n)
-	for i := range order {
-		j := key.At(uint64(i)).Below(i + 1)
-		order[i], order[j] = order[j], state.NodeID(i)
-	}
-	return order
-}
-
 // of are the nodes of block b.
 func of(h *state.Hosts, b int) []state.NodeID {
 	if b >= len(h.Ends) {
@@ -163,19 +156,6 @@ func of(h *state.Hosts, b int) []state.NodeID {
 		start = h.Ends[b-1]
 	}
 	return h.Nodes[start:h.Ends[b]]
-}
-
-// topologyOf is which worker is in which rack, and how much each caches.
-func topologyOf(workers []traces.NodeFacts) (*place.Topology, []int64) {
-	racks := map[string]state.RackID{}
-	rackOf, sizes := make([]state.RackID, len(workers)), make([]int64, len(workers))
-	for i, n := range workers {
-		if _, ok := racks[n.Rack]; !ok {
-			racks[n.Rack] = state.RackID(len(racks))
-		}
-		rackOf[i], sizes[i] = racks[n.Rack], n.CacheBytes
-	}
-	return place.New(rackOf), sizes
 }
 
 // Cluster is the header of a simulated cluster's traces.

@@ -183,10 +183,10 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	j := sim.Job{MapWork: []sim.Work{{FixedMs: 60_000}}}
 	j.Name, j.User, j.Queue, j.Maps, j.MapSize = "episode", "bench", "default", int32(x.maps), container
 	key := draw.Stream(seed, "environment").At(uint64(x.layout))
-	order := shuffled(key.At(0), x.maps)
+	order := place.Shuffled(key.At(0), x.maps)
 	cached := x.maps * x.cachedPct / 100
 	for i := range x.maps {
-		holders := shuffled(key.At(1).At(uint64(i)), x.nodes)[:x.replication]
+		holders := place.Shuffled(key.At(1).At(uint64(i)), x.nodes)[:x.replication]
 		j.Replicas.Add(holders...)
 		if int(order[i]) < cached {
 			j.Cached.Add(holders[0])
@@ -195,16 +195,6 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 		}
 	}
 	return c, []sim.Job{j}, nil
-}
-
-// shuffled is the numbers below n in a drawn order.
-func shuffled(key draw.Key, n int) []state.NodeID {
-	list := make([]state.NodeID, n)
-	for i := range list {
-		k := key.At(uint64(i)).Below(i + 1)
-		list[i], list[k] = list[k], state.NodeID(i)
-	}
-	return list
 }
 
 // scheduler is a model as the paper calls it.

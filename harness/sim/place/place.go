@@ -27,6 +27,29 @@ type where struct {
 	at   int32
 }
 
+// InRacks is the topology of nodes whose racks have these names.
+func InRacks(names []string) *Topology {
+	ids := map[string]state.RackID{}
+	rackOf := make([]state.RackID, len(names))
+	for i, name := range names {
+		if _, ok := ids[name]; !ok {
+			ids[name] = state.RackID(len(ids))
+		}
+		rackOf[i] = ids[name]
+	}
+	return New(rackOf)
+}
+
+// Shuffled are the nodes below n in an order that the key draws.
+func Shuffled(key draw.Key, n int) []state.NodeID {
+	order := make([]state.NodeID, n)
+	for i := range order {
+		j := key.At(uint64(i)).Below(i + 1)
+		order[i], order[j] = order[j], state.NodeID(i)
+	}
+	return order
+}
+
 // New is the topology of nodes whose racks are given.
 func New(rackOf []state.RackID) *Topology {
 	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
