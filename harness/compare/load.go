@@ -34,9 +34,14 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare: %w", err)
 	}
-	worlds, err := worldsOf(dirs)
-	if err != nil {
-		return nil, nil, fmt.Errorf("compare: %w", err)
+	var all []*experiment.Finished
+	worlds := map[string]bool{}
+	for _, dir := range dirs {
+		run, err := experiment.Read(dir, o.Unverified)
+		if err != nil {
+			return nil, nil, fmt.Errorf("compare: %w", err)
+		}
+		all, worlds[run.Manifest().World] = append(all, run), true
 	}
 	if len(worlds) > 1 {
 		o.Apart = true
@@ -46,10 +51,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
 			return nil, nil, fmt.Errorf("compare: two runs are called %s, by which they would be told apart", filepath.Base(dir))
 		}
-		run, err := experiment.Read(dir, o.Unverified)
-		if err != nil {
-			return nil, nil, fmt.Errorf("compare: %w", err)
-		}
+		run := all[i]
 		warnings = append(warnings, run.Warnings()...)
 		m := run.Manifest()
 		if m.State == runs.Running {
@@ -88,19 +90,6 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 		}
 	}
 	return trials, warnings, nil
-}
-
-// worldsOf are the worlds that the trials of the runs ran in.
-func worldsOf(dirs []string) (map[string]bool, error) {
-	worlds := map[string]bool{}
-	for _, dir := range dirs {
-		run, err := runs.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		worlds[run.Manifest().World] = true
-	}
-	return worlds, nil
 }
 
 // shareModel says whether a model is in both runs.

@@ -315,19 +315,11 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	x.MakespanErrorPct = percent(mean(again, func(f *measure.Figures) float64 { return f.MakespanMs }), was.MakespanMs)
 	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
 	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
-	for _, share := range shares {
-		is := mean(again, func(f *measure.Figures) float64 { return share(f.Locality) })
-		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-share(was.Locality)))
+	for level, share := range was.Locality.Shares() {
+		is := mean(again, func(f *measure.Figures) float64 { return f.Locality.Shares()[level] })
+		x.LocalityPoints = max(x.LocalityPoints, 100*math.Abs(is-share))
 	}
 	return x, nil
-}
-
-// shares of maps, 0 to 1, by where their block was.
-var shares = []func(measure.Locality) float64{
-	func(l measure.Locality) float64 { return float64(l.Cache) / float64(max(1, l.Known())) },
-	func(l measure.Locality) float64 { return float64(l.Node) / float64(max(1, l.Known())) },
-	func(l measure.Locality) float64 { return float64(l.Rack) / float64(max(1, l.Known())) },
-	func(l measure.Locality) float64 { return float64(l.Off) / float64(max(1, l.Known())) },
 }
 
 // distance is how far simulated durations are from measured ones.

@@ -78,6 +78,13 @@ func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
 // Known is how many maps succeeded of which it is known where their block was.
 func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
 
+// Shares are the shares, 0 to 1, of the maps that are known: from the cache, their
+// node, their rack and another.
+func (l Locality) Shares() [4]float64 {
+	known := float64(max(1, l.Known()))
+	return [4]float64{float64(l.Cache) / known, float64(l.Node) / known, float64(l.Rack) / known, float64(l.Off) / known}
+}
+
 // Attempts counts attempts by outcome.
 type Attempts struct {
 	OK     int `json:"ok"`

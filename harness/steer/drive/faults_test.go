@@ -159,17 +159,7 @@ func (f *fake) wait(d time.Duration) { <-time.After(d) }
 // decided for its job, kind and node, and counts the killed ones that were not.
 func (f *fake) explained(ids ...string) (repaired int) {
 	f.t.Helper()
-	decided, what := map[string]string{}, map[int64]string{}
-	for _, e := range f.events {
-		switch e := e.(type) {
-		case *traces.Decision:
-			what[e.ID] = fmt.Sprintf("%s %s %s", e.Job, strings.ToUpper(e.What.String()), e.Node)
-		case *traces.Actuation:
-			if e.Container != "" {
-				decided[e.Container] = what[e.Decision]
-			}
-		}
-	}
+	decided := f.decided()
 	for _, id := range ids {
 		for _, a := range f.c.Attempts(id) {
 			want := fmt.Sprintf("job_%s %s %s", strings.TrimPrefix(id, "application_"), a.Kind, a.Host)

@@ -297,12 +297,9 @@ func TestTrainsBeforeItDecides(t *testing.T) {
 	})
 }
 
-// everyContainerDecided expects each attempt's container to be that of a
-// decision for its job, kind and node.
-func (f *fake) everyContainerDecided(ids ...string) {
-	f.t.Helper()
-	decided := map[string]string{}
-	what := map[int64]string{}
+// decided are the job, kind and node that each container was decided for.
+func (f *fake) decided() map[string]string {
+	decided, what := map[string]string{}, map[int64]string{}
 	for _, e := range f.events {
 		switch e := e.(type) {
 		case *traces.Decision:
@@ -313,6 +310,14 @@ func (f *fake) everyContainerDecided(ids ...string) {
 			}
 		}
 	}
+	return decided
+}
+
+// everyContainerDecided expects each attempt's container to be that of a
+// decision for its job, kind and node.
+func (f *fake) everyContainerDecided(ids ...string) {
+	f.t.Helper()
+	decided := f.decided()
 	for _, id := range ids {
 		for _, a := range f.c.Attempts(id) {
 			want := fmt.Sprintf("job_%s %s %s", strings.TrimPrefix(id, "application_"), a.Kind, a.Host)
