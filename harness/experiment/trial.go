@@ -21,6 +21,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/steer/drive"
+	"heddle/harness/watch"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
@@ -267,7 +268,8 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	defer jobsFolder.Close()
 	sampling := e.Sampling
 	var driver atomic.Pointer[drive.Driver]
-	session, err := capture.Start(ctx, t.cluster, capture.Options{
+	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
+	session, err := capture.Start(ctx, watcher, capture.Options{
 		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
@@ -292,7 +294,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		_, serr := session.Stop(ctx)
 		return result, errors.Join(err, serr)
 	}
-	steering, err := t.steer(ctx, session, jobsFolder)
+	steering, err := t.steer(ctx, watcher, session, jobsFolder)
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
 		_, serr := session.Stop(ctx)
