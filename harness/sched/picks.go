@@ -38,5 +38,5 @@ func wantsMap(v *state.View, id state.JobID, n state.NodeID) bool {
 }
 
 func mapAt(id state.JobID, t state.TaskID, level state.Level) Pick {
-	return Pick{id, t, state.Map, near(level)}
+	return Pick{id, t, state.Map, ReasonOf(level)}
 }

@@ -59,8 +59,8 @@ func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// near is the reason of a map that was found at a level.
-func near(level state.Level) Reason { return Reason(level - state.LevelCache) }
+// ReasonOf is the reason of a map that was found at a level.
+func ReasonOf(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
 // NodeModel is a model that looks at the node that reported and at no other.
 type NodeModel interface {
