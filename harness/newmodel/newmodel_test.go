@@ -243,16 +243,14 @@ func copySched(t *testing.T) (root string) {
 	root = t.TempDir()
 	copyFile(t, "../../go.mod", filepath.Join(root, "go.mod"))
 	copyFile(t, "../../go.sum", filepath.Join(root, "go.sum"))
-	out := run(t, ".", "go", "list", "-deps", "-test", "-f", "{{.ImportPath}} {{.Dir}}", "heddle/harness/sched")
-	for line := range strings.Lines(out) {
-		within, own := strings.CutPrefix(line, "heddle/")
-		within, dir, plain := strings.Cut(strings.TrimSpace(within), " ")
-		if !own || !plain || strings.HasSuffix(within, ".test") || strings.HasPrefix(dir, "[") {
-			continue // another module's, or a variant that is compiled for the test
-		}
-		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	here, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := range strings.Lines(run(t, here, "go", "list", "-deps", "-test", "-f", "{{if .Module}}{{if .Module.Main}}{{.Dir}}{{end}}{{end}}", "./harness/sched")) {
+		files, _ := filepath.Glob(filepath.Join(strings.TrimSpace(dir), "*.go"))
 		for _, path := range files {
-			copyFile(t, path, filepath.Join(root, within, filepath.Base(path)))
+			copyFile(t, path, filepath.Join(root, strings.TrimPrefix(path, here)))
 		}
 	}
 	if err := os.CopyFS(filepath.Join(root, "harness/sched/testdata"), os.DirFS("../sched/testdata")); err != nil {
