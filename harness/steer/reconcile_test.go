@@ -49,14 +49,18 @@ func TestOldAnswersOfTheMaster(t *testing.T) {
 		known func(j *job)
 		want  string
 	}{
-		{"it waited, and runs in a container that is not listed since a restart", AskTasks,
+		{
+			"it waited, and runs in a container that is not listed since a restart", AskTasks,
 			[]yarnclient.Task{{ID: id, State: "SCHEDULED"}},
 			func(j *job) { j.missing = []*container{running(j, "c1", 0)} },
-			"1 runs, 0 done, 1 waits"},
-		{"it had failed, and is done since", AskTaskAttempts,
+			"1 runs, 0 done, 1 waits",
+		},
+		{
+			"it had failed, and is done since", AskTaskAttempts,
 			[]yarnclient.TaskAttempt{{ID: "attempt_1_0001_m_000000_0", Type: "MAP", State: "FAILED"}},
 			func(j *job) { running(j, "c2", 1).went() },
-			"0 runs, 1 done, 1 waits"},
+			"0 runs, 1 done, 1 waits",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			core, _, j := oneJob(t)
