@@ -140,7 +140,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
-	if err := s.look(ctx); err != nil {
+	if err := s.readCluster(ctx); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
@@ -163,12 +163,12 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	return s, nil
 }
 
-// lookLimit bounds some twenty short questions.
-const lookLimit = 20 * time.Second
+// readClusterLimit bounds some twenty short questions.
+const readClusterLimit = 20 * time.Second
 
-// look asks for what holds for the whole capture.
-func (s *Session) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", lookLimit))
+// readCluster asks for what holds for the whole capture.
+func (s *Session) readCluster(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", readClusterLimit))
 	defer cancel()
 	cluster := s.watch.Cluster
 	info, err := cluster.RM.Active(ctx)

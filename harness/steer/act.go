@@ -54,14 +54,14 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 		return
 	}
 	n.queue = append(n.queue, op)
-	j.line = append(j.line, op)
+	j.awaited = append(j.awaited, op)
 	n.list()
 }
 
 // list has openQueued look at the node.
 func (n *node) list() {
-	if !n.listed && len(n.queue) > 0 {
-		n.listed = true
+	if !n.inQueued && len(n.queue) > 0 {
+		n.inQueued = true
 		n.core.queued = append(n.core.queued, n)
 	}
 }
@@ -83,7 +83,7 @@ func (c *Core) openQueued() {
 			}
 			op.check()
 		}
-		if n.listed = len(n.queue) > 0; n.listed {
+		if n.inQueued = len(n.queue) > 0; n.inQueued {
 			kept = append(kept, n)
 		}
 	}
@@ -100,7 +100,7 @@ func (op *opening) mustWait() bool {
 		return false
 	}
 	v, id, here := op.job.core.view, op.job.id, op.node.id
-	for _, other := range op.job.line {
+	for _, other := range op.job.awaited {
 		if other == op {
 			return false
 		}
@@ -130,10 +130,10 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// leaveLine takes an opening out of those that containers are awaited for.
-func (op *opening) leaveLine() {
-	if i := slices.Index(op.job.line, op); i >= 0 {
-		op.job.line = slices.Delete(op.job.line, i, i+1)
+// stopAwaiting takes an opening out of those that containers are awaited for.
+func (op *opening) stopAwaiting() {
+	if i := slices.Index(op.job.awaited, op); i >= 0 {
+		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
 	}
 }
 
@@ -270,11 +270,11 @@ func (op *opening) end(outcome, cause string) {
 	}
 	op.stage = ended
 	if op.granted < len(op.decisions) {
-		op.leaveLine()
+		op.stopAwaiting()
 	}
 	for _, dec := range op.decisions[op.granted:] {
 		if outcome == "none" {
-			op.node.refused = true
+			op.node.skipped = true
 		}
 		dec.giveBack(op.kind, op.node, outcome, cause)
 	}

@@ -26,7 +26,7 @@ func (x *container) lookUp(try int) {
 		next := func() {
 			switch {
 			case j.ended || x.task != state.None:
-			case try == tries, x.gone() && j.surveyed.After(x.goneAt) && c.now.Sub(j.surveyed) > j.files.Beat:
+			case try == tries, x.gone() && j.tasksAskedAt.After(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat:
 				x.neverBound()
 			default:
 				if try > 0 {
@@ -35,7 +35,7 @@ func (x *container) lookUp(try int) {
 				x.lookUp(try + 1)
 			}
 		}
-		_, _, t, _, ok := c.state.Reservation(x.held)
+		_, _, t, _, ok := c.state.Reservation(x.reservation)
 		if !ok || t == state.None {
 			next()
 			return
@@ -91,14 +91,14 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 		}
 	}
 	var err error
-	if x.held == state.None {
-		x.release()
+	if x.reservation == state.None {
+		x.freeRoom()
 		err = c.state.Start(j.id, t, x.node.id)
 	} else {
 		if x.by.branch == state.BindRerun {
 			j.reruns--
 		}
-		err = c.state.Confirm(x.held, t)
+		err = c.state.Confirm(x.reservation, t)
 	}
 	if err != nil {
 		c.log(Warn, "a task started that did not wait", "attempt", attempt.String(), "error", err)
@@ -127,11 +127,11 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 func (x *container) neverBound() {
 	c := x.job.core
 	delete(x.job.unbound, x.id)
-	if x.held != state.None {
-		c.state.Cancel(x.held)
-		x.held = state.None
+	if x.reservation != state.None {
+		c.state.Cancel(x.reservation)
+		x.reservation = state.None
 		if !x.gone() {
-			x.hold()
+			x.takeRoom()
 		}
 	}
 	if x.by != nil {

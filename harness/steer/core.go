@@ -139,7 +139,7 @@ func New(o Options) (*Core, map[string]string, error) {
 			}
 		case n.State == "RUNNING" && n.Label() == c.Setup.AMLabel:
 			masters++
-			if c.holds() {
+			if c.holdsMasters() {
 				parked[n.ID] = c.Setup.AMLabel
 			}
 		}
@@ -147,7 +147,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	switch {
 	case len(c.nodes) == 0:
 		return nil, nil, errors.New("no running node to steer: all are kept for ApplicationMasters or carry labels of others; heddle doctor says what is missing")
-	case masters == 0 && c.holds():
+	case masters == 0 && c.holdsMasters():
 		return nil, nil, fmt.Errorf("no running node has label %s, which ApplicationMasters start on; heddle doctor says how to set one up", c.Setup.AMLabel)
 	}
 	return c, parked, nil
@@ -265,7 +265,7 @@ func (c *Core) note(text string) {
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
 // holds says whether masters are held until their splits are rewritten.
-func (c *Core) holds() bool { return c.Splits != config.SplitsAsSubmitted }
+func (c *Core) holdsMasters() bool { return c.Splits != config.SplitsAsSubmitted }
 
 // alarm has something done at a time that may be moved.
 type alarm struct {

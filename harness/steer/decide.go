@@ -8,24 +8,24 @@ import (
 
 // decision is one of the model's, until it is known what came of it.
 type decision struct {
-	id        int64
-	meant     sched.Decision
-	job       *job
-	held      state.ReservationID
-	predicted state.TaskID
-	branch    state.Branch
-	askedAt   traces.Time
-	grantedAt traces.Time
-	container *container // nil: none yet
-	surplus   string     // containers that came besides
-	remark    string     // on how it was carried out
-	settled   bool
+	id          int64
+	meant       sched.Decision
+	job         *job
+	reservation state.ReservationID
+	predicted   state.TaskID
+	branch      state.Branch
+	askedAt     traces.Time
+	grantedAt   traces.Time
+	container   *container // nil: none yet
+	surplus     string     // containers that came besides
+	remark      string     // on how it was carried out
+	settled     bool
 }
 
 // offer is an opportunity: the model says what to start on a node with room.
 func (n *node) offer() {
 	c := n.core
-	if !c.acts || c.trouble != "" || n.refused || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
+	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
 		return
 	}
 	c.state.SetNow(int64(c.at()))
@@ -64,7 +64,7 @@ func (c *Core) decide(x sched.Decision) bool {
 		return false
 	}
 	j, n := c.jobs[x.Job], c.nodes[x.Node]
-	if j.ended || !j.wants(x.Kind) || n.refused || x.Kind == state.Map && j.strays(n) {
+	if j.ended || !j.wants(x.Kind) || n.skipped || x.Kind == state.Map && j.runsUnknownMaps(n) {
 		return false
 	}
 	e := &traces.Decision{
@@ -80,14 +80,14 @@ func (c *Core) decide(x sched.Decision) bool {
 		e.BindBranch = branch.String()
 	}
 	// The master binds late: what will run is what it takes, whatever was meant.
-	held, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
+	reservation, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
 		c.log(Debug, "a decision that cannot be", "model", c.Model.Name(), "error", err)
 		return false
 	}
 	c.lastID++
 	e.ID = c.lastID
-	_, _, t, _, _ := c.state.Reservation(held)
+	_, _, t, _, _ := c.state.Reservation(reservation)
 	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
@@ -95,14 +95,14 @@ func (c *Core) decide(x sched.Decision) bool {
 	c.stats.Decisions++
 	c.stats.Open++
 	j.coming[x.Kind]++
-	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, held: held, predicted: t, branch: branch})
+	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch})
 	return true
 }
 
-// strays says whether maps of the job run on other nodes than n that nobody
+// runsUnknownMaps says whether maps of the job run on other nodes than n that nobody
 // decided and the master has not told of: until it does, what it would bind to
 // the next container cannot be known.
-func (j *job) strays(n *node) bool {
+func (j *job) runsUnknownMaps(n *node) bool {
 	for _, x := range j.unbound {
 		if x.by == nil && !x.gone() && x.kind == state.Map && x.node != n {
 			return true
@@ -137,7 +137,7 @@ func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 		return
 	}
 	c := d.job.core
-	c.state.Cancel(d.held)
+	c.state.Cancel(d.reservation)
 	d.job.coming[k]--
 	d.end(&traces.Actuation{Outcome: outcome, Cause: cause})
 	c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: n.id, Decision: d.meant})

@@ -60,7 +60,7 @@ func (j *job) refresh() {
 		} else {
 			j.sawReplicas(inOrder(blocks, j.order))
 		}
-		c.newAlarm(j.refresh).in(max(time.Second, rest(20, c.now.Sub(sent))))
+		c.newAlarm(j.refresh).in(max(time.Second, pauseFor(20, c.now.Sub(sent))))
 	})
 }
 

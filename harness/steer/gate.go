@@ -15,7 +15,7 @@ import (
 // there, and goes back to its own: to workers no master ever comes.
 type gate struct {
 	core  *Core
-	line  []*job // to be let in, in order
+	queue []*job // to be let in, in order
 	now   *job   // whose label the node has; nil: none
 	node  string // "host:port"
 	stage gateStage
@@ -35,39 +35,39 @@ const (
 )
 
 // passage is how far a job's ApplicationMaster is.
-type passage uint8
+type masterStart uint8
 
 const (
-	held    passage = iota // until its splits are rewritten
-	waiting                // for the gate
-	passed                 // it had a container
+	masterHeld    masterStart = iota // until its splits are rewritten
+	masterQueued                     // for the gate
+	masterStarted                    // it had a container
 )
 
 // gateEvery is how often the gate looks again, where a call has failed or there
 // is no node.
 const gateEvery = 200 * time.Millisecond
 
-// letIn has a job's master start.
-func (j *job) letIn() {
-	if j.passage == waiting || j.ended {
+// startMaster has a job's master start.
+func (j *job) startMaster() {
+	if j.master == masterQueued || j.ended {
 		return
 	}
-	j.passage = waiting
-	j.core.gate.line = append(j.core.gate.line, j)
+	j.master = masterQueued
+	j.core.gate.queue = append(j.core.gate.queue, j)
 	j.core.gate.look.in(0)
 }
 
-// letInAgain lets in the next attempt of a master that was lost: an application that
+// startMasterAgain lets in the next attempt of a master that was lost: an application that
 // is accepted and has no container waits for its label.
-func (j *job) letInAgain() {
-	if j.passage != passed || j.ended || j.core.now.Sub(j.passedAt) < gateEvery {
+func (j *job) startMasterAgain() {
+	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
 	}
-	j.passedAt = j.core.now
+	j.masterSeenAt = j.core.now
 	j.askMaster(func(has bool, _ time.Time, err error) {
-		if err == nil && !has && j.passage == passed {
+		if err == nil && !has && j.master == masterStarted {
 			j.core.note(string(j.jobID()) + ": its next ApplicationMaster is let in")
-			j.letIn()
+			j.startMaster()
 		}
 	})
 }
@@ -90,8 +90,8 @@ func (g *gate) step() {
 	case c.trouble != "":
 		g.look.in(gateEvery)
 	case g.stage == gateShut:
-		g.line = slices.DeleteFunc(g.line, func(j *job) bool { return j.ended })
-		if len(g.line) > 0 {
+		g.queue = slices.DeleteFunc(g.queue, func(j *job) bool { return j.ended })
+		if len(g.queue) > 0 {
 			g.stage = gateMoving
 			g.choose()
 		}
@@ -105,11 +105,11 @@ func (g *gate) step() {
 			case err != nil:
 				g.look.in(gateEvery)
 			case has:
-				j.passage, j.passedAt = passed, c.now
+				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
 			case c.now.After(g.until): // others may fit
 				c.log(Warn, "no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
-				g.line = append(g.line, j)
+				g.queue = append(g.queue, j)
 				g.shut()
 			default:
 				g.look.in(max(5*time.Millisecond, c.now.Sub(sent)))
@@ -138,8 +138,8 @@ func (g *gate) choose() {
 			g.look.in(gateEvery)
 			return
 		}
-		j := g.line[0]
-		g.line = slices.Delete(g.line, 0, 1)
+		j := g.queue[0]
+		g.queue = slices.Delete(g.queue, 0, 1)
 		g.now, g.node = j, best.ID
 		g.label(j.sub.amLabel(), func() {
 			g.stage, g.until = gateOpen, c.now.Add(c.Setup.GrantLimit)
@@ -159,7 +159,7 @@ func (g *gate) shut() {
 
 // mend shuts a node that a call has opened late, after it was given up.
 func (g *gate) mend(n yarnclient.Node) {
-	if g.core.holds() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
+	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters was open though it was shut", "node", n.Host, "label", n.Label())
 		g.node = n.ID
 		g.shut()

@@ -16,7 +16,7 @@ func (j *job) newContainer(info yarnclient.Container) {
 	if !task || n == nil {
 		return
 	}
-	x := &container{id: info.ID, job: j, node: n, kind: k, held: state.None, task: state.None, seen: c.now}
+	x := &container{id: info.ID, job: j, node: n, kind: k, reservation: state.None, task: state.None, seen: c.now}
 	j.live[x.id], j.unbound[x.id] = x, x
 	j.pending[k] = max(0, j.pending[k]-1)
 	op := n.active
@@ -33,14 +33,14 @@ func (j *job) newContainer(info yarnclient.Container) {
 		op.grant(x)
 		return
 	}
-	x.unasked(n.active)
+	x.keepSpare(n.active)
 }
 
 // grant gives an opening's next decision its container.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
-	dec.container, dec.grantedAt, x.by, x.held = x, c.at(), dec, dec.held
+	dec.container, dec.grantedAt, x.by, x.reservation = x, c.at(), dec, dec.reservation
 	if dec.askedAt == 0 {
 		dec.askedAt, dec.remark = dec.grantedAt, "the container was there already: the node was open when the room came free"
 	}
@@ -50,9 +50,9 @@ func (op *opening) grant(x *container) {
 		return
 	}
 	if op.kind != state.Map {
-		op.leaveLine()
+		op.stopAwaiting()
 	} else { // a master that has not bound them by then got them with another heartbeat
-		c.newAlarm(op.leaveLine).in(2 * op.job.files.Beat)
+		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
 	case op.stage == queued:
@@ -66,7 +66,7 @@ func (op *opening) grant(x *container) {
 // unasked handles a container that was not decided. If it is in room that came
 // free while the node was open, the model may be about to decide just that;
 // else it is killed as soon as its attempt is known, and the task waits again.
-func (x *container) unasked(op *opening) {
+func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
 		op = x.node.last
@@ -80,7 +80,7 @@ func (x *container) unasked(op *opening) {
 	}
 	var due *alarm
 	due = c.newAlarm(func() {
-		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs, func(j *job) bool { return !j.ended && j.has(x.node) && j.listed.Before(seen) }) {
+		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs, func(j *job) bool { return !j.ended && j.has(x.node) && j.listedAt.Before(seen) }) {
 			due.in(20 * time.Millisecond)
 			return
 		}
@@ -132,7 +132,7 @@ func (x *container) condemn(op *opening) {
 	}
 	x.surplus = true
 	if x.task == state.None {
-		x.hold()
+		x.takeRoom()
 	}
 	what := "a container that was not decided: " + x.id + " on " + x.node.name
 	if op != nil && op.job == j && op.kind == x.kind {
@@ -152,15 +152,15 @@ func (x *container) condemn(op *opening) {
 }
 
 // hold takes the room of a container that is no task's, as far as is known.
-func (x *container) hold() {
-	x.holds = true
+func (x *container) takeRoom() {
+	x.takesRoom = true
 	x.job.core.state.Hold(x.node.id, x.job.id, x.job.size[x.kind])
 }
 
 // release gives back the room that hold took.
-func (x *container) release() {
-	if x.holds {
-		x.holds = false
+func (x *container) freeRoom() {
+	if x.takesRoom {
+		x.takesRoom = false
 		x.job.core.state.Release(x.node.id, x.job.id, x.job.size[x.kind])
 	}
 }

@@ -29,25 +29,25 @@ type job struct {
 	shortest [2]time.Duration // that a task has taken, 0: none has ended
 	demand
 
-	live     map[string]*container
-	over     map[string]bool       // containers that have ended and may still be listed
-	unbound  map[string]*container // whose task the master has not told
-	tasks    []taskRecord          // by state.TaskID
-	opened   int                   // openings under way
-	passage  passage               // of its master, where masters are held
-	passedAt time.Time             // it was last seen to have passed, or looked for
-	line     []*opening            // that containers are awaited for, in order of decisions
-	closing  []*opening            // that wait for a last look
-	polls    *alarm
-	asks     *alarm
-	polling  bool
-	listed   time.Time    // when the last listing of containers was asked for
-	doubted  time.Time    // until then, what is not listed may run
-	missing  []*container // that are not listed, while in doubt
+	live         map[string]*container
+	endedIDs     map[string]bool       // containers that have ended and may still be listed
+	unbound      map[string]*container // whose task the master has not told
+	tasks        []taskRecord          // by state.TaskID
+	opened       int                   // openings under way
+	master       masterStart           // of its master, where masters are held
+	masterSeenAt time.Time             // it was last seen to have passed, or looked for
+	awaited      []*opening            // that containers are awaited for, in order of decisions
+	closing      []*opening            // that wait for a last look
+	polls        *alarm
+	asks         *alarm
+	polling      bool
+	listedAt     time.Time    // when the last listing of containers was asked for
+	doubtUntil   time.Time    // until then, what is not listed may run
+	missing      []*container // that are not listed, while in doubt
 
-	reconciling bool
-	settled     time.Time // of the last reconciliation
-	surveyed    time.Time // when the last one that told all tasks was asked for
+	reconciling  bool
+	reconciledAt time.Time // of the last reconciliation
+	tasksAskedAt time.Time // when the last one that told all tasks was asked for
 }
 
 // demand is what a job's master waits for, by kind.
@@ -72,18 +72,18 @@ type taskRecord struct {
 
 // container is one that a job has.
 type container struct {
-	id      string
-	job     *job
-	node    *node
-	kind    state.Kind
-	seen    time.Time           // first
-	held    state.ReservationID // None: decided by nobody
-	task    state.TaskID        // None until the master has told
-	attempt traces.Attempt
-	by      *decision // nil: decided by nobody
-	goneAt  time.Time // zero: it is listed
-	surplus bool      // is being killed
-	holds   bool      // its room, being no task's
+	id          string
+	job         *job
+	node        *node
+	kind        state.Kind
+	seen        time.Time           // first
+	reservation state.ReservationID // None: decided by nobody
+	task        state.TaskID        // None until the master has told
+	attempt     traces.Attempt
+	by          *decision // nil: decided by nobody
+	goneAt      time.Time // zero: it is listed
+	surplus     bool      // is being killed
+	takesRoom   bool      // its room, being no task's
 }
 
 func (x *container) gone() bool { return !x.goneAt.IsZero() }
@@ -119,7 +119,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	j := &job{
 		core: c, app: app, sub: sub, files: files, id: id,
 		size: [2]state.Resource{files.Spec.MapSize, files.Spec.ReduceSize},
-		live: map[string]*container{}, over: map[string]bool{}, unbound: map[string]*container{},
+		live: map[string]*container{}, endedIDs: map[string]bool{}, unbound: map[string]*container{},
 		tasks: make([]taskRecord, files.Spec.Maps+files.Spec.Reduces),
 	}
 	j.polls, j.asks = c.newAlarm(j.poll), c.newAlarm(j.askPending)
@@ -127,7 +127,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.apps[app.ID] = j
 	c.observe(sched.Event{What: sched.JobSubmitted, Job: id})
 	j.train()
-	if c.holds() {
+	if c.holdsMasters() {
 		j.resplit()
 	} else {
 		j.refresh()
@@ -218,13 +218,13 @@ func (j *job) settleUnbound() {
 func (x *container) went() {
 	j := x.job
 	delete(j.live, x.id)
-	j.over[x.id] = true
+	j.endedIDs[x.id] = true
 	x.goneAt = j.core.now
 	switch {
 	case x.task != state.None:
 		x.ended()
-	case x.held == state.None:
-		x.release()
+	case x.reservation == state.None:
+		x.freeRoom()
 		j.reconcile() // it may have run something
 	default: // what it ran is still to be found out
 		return
@@ -306,20 +306,20 @@ func (j *job) masterLost(next string) {
 	}
 	for _, x := range inOrderOfID(j.live) {
 		x.goneAt = c.now
-		j.over[x.id] = true
+		j.endedIDs[x.id] = true
 		delete(j.live, x.id)
 		delete(j.unbound, x.id)
 		switch {
 		case x.task != state.None:
 			j.retry(x.task, false)
-		case x.held != state.None:
-			c.state.Cancel(x.held)
-			x.held = state.None
+		case x.reservation != state.None:
+			c.state.Cancel(x.reservation)
+			x.reservation = state.None
 			if x.by != nil {
 				x.by.settle(nil)
 			}
 		default:
-			x.release()
+			x.freeRoom()
 		}
 	}
 	for k := range j.asked { // until the next one asks, others get what comes free

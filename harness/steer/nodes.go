@@ -24,16 +24,16 @@ type node struct {
 	sentBy int    // number of the call
 	then   func() // to be done when that label is there
 
-	active *opening   // that has the node
-	queue  []*opening // that wait for it
-	listed bool       // in Core.queued
-	last   *opening   // that had it before
+	active   *opening   // that has the node
+	queue    []*opening // that wait for it
+	inQueued bool       // in Core.queued
+	last     *opening   // that had it before
 
 	spare []*container // that nobody decided, yet
 
-	unlisted  time.Time // since when YARN's list has been without it, zero: it is there
-	foreignMB int64     // used by others, in the last listing
-	refused   bool      // a decision came to nothing: offered again with the next heartbeat
+	missingSince time.Time // since when YARN's list has been without it, zero: it is there
+	foreignMB    int64     // used by others, in the last listing
+	skipped      bool      // a decision came to nothing: offered again with the next heartbeat
 }
 
 func (c *Core) addNode(n yarnclient.Node) {
@@ -167,7 +167,7 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 // each has the label that it should.
 func (c *Core) watchNodes() {
 	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
-		c.watching.nodes.in(max(500*time.Millisecond, rest(20, c.now.Sub(sent))))
+		c.watching.nodes.in(max(500*time.Millisecond, pauseFor(20, c.now.Sub(sent))))
 		switch {
 		case err != nil:
 			c.failed("list nodes", err)
@@ -188,7 +188,7 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 	for _, info := range list {
 		n := c.byID[info.ID]
 		if n == nil {
-			n = c.movedTo(info)
+			n = c.cameBackAs(info)
 		}
 		switch running := info.State == "RUNNING"; {
 		case n == nil:
@@ -231,22 +231,22 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 	for _, n := range c.nodes {
 		switch {
 		case listed[n] || !n.up:
-			n.unlisted = time.Time{}
-		case n.unlisted.IsZero():
-			n.unlisted = c.now
-		case c.now.Sub(n.unlisted) > unlistedFor:
+			n.missingSince = time.Time{}
+		case n.missingSince.IsZero():
+			n.missingSince = c.now
+		case c.now.Sub(n.missingSince) > missingFor:
 			n.lost("unknown to the ResourceManager")
 		}
 	}
 }
 
-// unlistedFor is how long nodes may take to come back to a ResourceManager that
+// missingFor is how long nodes may take to come back to a ResourceManager that
 // was started anew.
-const unlistedFor = 10 * time.Second
+const missingFor = 10 * time.Second
 
-// movedTo is a node that was lost and has come back with another port, nil if
+// cameBackAs is a node that was lost and has come back with another port, nil if
 // this is none.
-func (c *Core) movedTo(info yarnclient.Node) *node {
+func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {
 		return nil

@@ -32,7 +32,7 @@ func (j *job) askPending() {
 		case j.reducesMayCome():
 			wait = max(100*time.Millisecond, j.calm())
 		}
-		j.asks.in(max(wait, rest(20, cost)))
+		j.asks.in(max(wait, pauseFor(20, cost)))
 	})
 }
 
@@ -82,18 +82,18 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	} else {
 		j.excess = excess
 	}
-	j.takesBack()
+	j.withdrawReduces()
 	if more {
 		j.core.offerAll()
 	}
 }
 
-// takesBack follows a master that no longer asks for reduces it had asked for: where
+// withdrawReduces follows a master that no longer asks for reduces it had asked for: where
 // maps wait and the cluster seemed full to it, maps are to go first. While the
 // State has such a reduce wait, a model may choose it again and again, in vain, and
 // come to nothing else. Two answers in a row have to say so: a container may have
 // been granted that is not listed yet.
-func (j *job) takesBack() {
+func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {
 		over = j.core.view.Waiting(j.id, state.Reduce) - j.pending[state.Reduce]

@@ -15,12 +15,12 @@ import (
 // task than predicted.
 func (j *job) reconcile() {
 	c := j.core
-	if j.reconciling || j.ended || c.now.Sub(j.settled) < 100*time.Millisecond {
+	if j.reconciling || j.ended || c.now.Sub(j.reconciledAt) < 100*time.Millisecond {
 		return
 	}
 	j.reconciling = true
 	ask(c, Look{What: AskTasks, Of: j.app.ID}, func(list []yarnclient.Task, sent time.Time, err error) {
-		j.reconciling, j.settled, j.excess = false, c.now, false
+		j.reconciling, j.reconciledAt, j.excess = false, c.now, false
 		if err != nil {
 			c.failed("list tasks of "+j.app.ID, err)
 			return
@@ -28,7 +28,7 @@ func (j *job) reconcile() {
 		if j.ended {
 			return
 		}
-		j.surveyed = sent
+		j.tasksAskedAt = sent
 		for _, info := range list {
 			task, err := traces.ParseTask(info.ID)
 			if err != nil || task.Index < 0 || task.Index >= c.view.Tasks(j.id, task.Kind) {

@@ -95,7 +95,7 @@ func (c *Core) restarted() {
 		}
 	}
 	for _, j := range c.jobs {
-		j.doubted = c.now.Add(doubtFor)
+		j.doubtUntil = c.now.Add(doubtFor)
 		j.pending = [2]int32{}
 	}
 	c.resume()
@@ -110,7 +110,7 @@ func (c *Core) resume() {
 		}
 		// A node that was open all the while may have run tasks that nobody saw.
 		if !j.ended && j.attempt != "" {
-			j.settled = time.Time{}
+			j.reconciledAt = time.Time{}
 			j.reconcile()
 		}
 	}

@@ -25,7 +25,7 @@ func (j *job) resplit() {
 		j.refuse(fmt.Errorf("its ApplicationMaster was not held: it asks for label %q, want %q", j.app.AMLabel, j.sub.amLabel()))
 		return
 	}
-	metas, order, err := j.wanted()
+	metas, order, err := j.newSplits()
 	if err != nil {
 		j.refuse(err)
 		return
@@ -34,7 +34,7 @@ func (j *job) resplit() {
 	if bytes.Equal(files.Meta, now) {
 		c.note(string(j.jobID()) + ": splits as submitted: " + c.Splits + " has nothing to change")
 		j.refresh()
-		j.letIn()
+		j.startMaster()
 		return
 	}
 	rewrite := &Rewrite{App: j.app.ID, Was: files.Meta, Now: now}
@@ -53,13 +53,13 @@ func (j *job) resplit() {
 		}
 		c.note(fmt.Sprintf("%s: %d splits rewritten: %s", j.jobID(), len(metas), c.Splits))
 		j.refresh()
-		j.letIn()
+		j.startMaster()
 	})
 }
 
-// notRead tells that a job's files could not be read, and ends steering if they
+// filesUnreadable tells that a job's files could not be read, and ends steering if they
 // never can: the job waits for labels that no node will have.
-func (c *Core) notRead(app yarnclient.App, err error) {
+func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	since, again := c.unread[app.ID]
 	if !again {
 		since = c.now
@@ -80,7 +80,7 @@ func (j *job) refuse(err error) {
 
 // wanted is what a job's master is to read, and which map as submitted each
 // entry is of.
-func (j *job) wanted() ([]jobsplit.Meta, []state.TaskID, error) {
+func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
 		if plan, ok := c.planner.PlanJob(c.view, j.id); ok {

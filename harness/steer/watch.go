@@ -100,7 +100,7 @@ func (c *Core) sawApp(app yarnclient.App) {
 		c.apps[app.ID] = nil
 		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
 			if err != nil || files == nil { // staged files are there before the application is
-				c.notRead(app, err)
+				c.filesUnreadable(app, err)
 				return
 			}
 			c.submit(app, sub, files)
@@ -109,7 +109,7 @@ func (c *Core) sawApp(app yarnclient.App) {
 	case app.Ended():
 		j.end()
 	case app.State == "ACCEPTED":
-		j.letInAgain()
+		j.startMasterAgain()
 	case app.State == "RUNNING" && j.attempt == "" && c.acts:
 		j.attempt = "appattempt_" + j.serial() + "_000001"
 		j.asks.in(0)
@@ -135,7 +135,7 @@ func (c *Core) beat() {
 	for range n {
 		x := c.nodes[c.nextBeat%len(c.nodes)]
 		c.nextBeat = (c.nextBeat + 1) % len(c.nodes)
-		x.refused = false
+		x.skipped = false
 		x.offer()
 	}
 }
@@ -192,18 +192,18 @@ func (j *job) poll() {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
 		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, rest(8, cost), j.calm()))
+			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, pauseFor(8, cost), j.calm()))
 		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, rest(8, cost), j.calm()))
+			j.polls.in(max(100*time.Millisecond, pauseFor(8, cost), j.calm()))
 		default:
-			j.polls.in(max(200*time.Millisecond, rest(4, cost)))
+			j.polls.in(max(200*time.Millisecond, pauseFor(4, cost)))
 		}
 	})
 }
 
 // rest is so many times what a call has cost, for which no other is made. It is
 // bounded: that one answer came late says little of the next.
-func rest(times int, cost time.Duration) time.Duration {
+func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
@@ -238,17 +238,17 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		j.askAttempt()
 		return
 	}
-	j.listed = sent
+	j.listedAt = sent
 	here := make(map[string]bool, len(list))
 	for _, x := range list {
 		here[x.ID] = true
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubted) { // perhaps its node has not reported yet
+	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // perhaps its node has not reported yet
 		j.missing = gone
 		j.reconcile()
 	} else {
-		j.doubted, j.missing = time.Time{}, nil
+		j.doubtUntil, j.missing = time.Time{}, nil
 		for _, x := range gone {
 			x.went()
 		}
@@ -256,7 +256,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	// The model has been asked about the room that came free: what YARN put
 	// there at once, because the node was open, may be what it wants there.
 	for _, x := range list {
-		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.over[x.ID] {
+		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
 			j.newContainer(x)
 		}
 	}

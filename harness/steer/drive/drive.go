@@ -71,7 +71,7 @@ type Driver struct {
 // when ctx does; Stop has to be called in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
-	setup, err := look(ctx, o.Watch.RM)
+	setup, err := readSetup(ctx, o.Watch.RM)
 	if err != nil {
 		return nil, fmt.Errorf("start steering: %w", err)
 	}

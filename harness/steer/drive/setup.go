@@ -15,12 +15,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// lookLimit bounds some eight short questions.
-const lookLimit = 20 * time.Second
+// setupLimit bounds some eight short questions.
+const setupLimit = 20 * time.Second
 
-// look asks what the cluster is set up for.
-func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the ResourceManager told not all that steering begins with within %v", lookLimit))
+// readSetup asks what the cluster is set up for.
+func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager told not all that steering begins with within %v", setupLimit))
 	defer cancel()
 	var s steer.Setup
 	labels, err := rm.NodeLabels(ctx)
