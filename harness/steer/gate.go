@@ -9,45 +9,45 @@ import (
 	"heddle/yarnclient"
 )
 
-// gate lets ApplicationMasters start that were held. Each asks for a label of
-// its own that no node has, so its job stays ACCEPTED. A node that is kept for
-// ApplicationMasters takes one such label at a time, until the container is
-// there, and goes back to its own: to workers no master ever comes.
+// gate lets held masters start. Each asks for a label aNN that no node has, so its
+// job stays ACCEPTED. The gate gives one of the nodes for masters that label until
+// the master's container is there, and then the node's own label again. So a
+// master never starts on a worker.
 type gate struct {
 	core  *Core
-	queue []*job // to be let in, in order
-	now   *job   // whose label the node has; nil: none
-	node  string // "host:port"
+	queue []*job // jobs whose masters may start, in order
+	now   *job   // job whose aNN the node has; nil: none
+	node  string // that gives way to the label, "host:port"
 	stage gateStage
-	until time.Time // now gives way to the next then
+	until time.Time // time when the gate gives up on now and takes the next job
 	look  *alarm
 
-	failed int // calls in a row
+	failed int // failed label calls in a row
 }
 
 type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node is chosen and moved
-	gateOpen              // a container is awaited
-	gateClosing           // the node goes back
+	gateMoving            // a node is chosen and given aNN
+	gateOpen              // the master's container is awaited
+	gateClosing           // the node gets its own label back
 )
 
-// passage is how far a job's ApplicationMaster is.
+// masterStart is how far the start of a held master is.
 type masterStart uint8
 
 const (
-	masterHeld    masterStart = iota // until its splits are rewritten
-	masterQueued                     // for the gate
-	masterStarted                    // it had a container
+	masterHeld    masterStart = iota // its splits are not rewritten yet
+	masterQueued                     // its job waits for the gate
+	masterStarted                    // its container was seen
 )
 
-// gateEvery is how often the gate looks again, where a call has failed or there
-// is no node.
+// gateEvery is how long the gate waits before it tries again, after a failed call
+// or where no node can serve.
 const gateEvery = 200 * time.Millisecond
 
-// startMaster has a job's master start.
+// startMaster puts the job into the gate's queue.
 func (j *job) startMaster() {
 	if j.master == masterQueued || j.ended {
 		return
@@ -57,8 +57,8 @@ func (j *job) startMaster() {
 	j.core.gate.look.in(0)
 }
 
-// startMasterAgain lets in the next attempt of a master that was lost: an application that
-// is accepted and has no container waits for its label.
+// startMasterAgain puts a job into the gate's queue again if its master was lost:
+// the job is ACCEPTED and its next attempt has no container.
 func (j *job) startMasterAgain() {
 	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
@@ -72,8 +72,8 @@ func (j *job) startMasterAgain() {
 	})
 }
 
-// askMaster asks whether the latest attempt of an application has a container
-// for its ApplicationMaster.
+// askMaster asks whether the latest attempt of the application has a container for
+// its master.
 func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
 		if err != nil {
@@ -83,7 +83,7 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// step is the gate's next one.
+// step does what is due at the gate's stage.
 func (g *gate) step() {
 	c := g.core
 	switch {
@@ -107,7 +107,7 @@ func (g *gate) step() {
 			case has:
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // others may fit
+			case c.now.After(g.until): // another job's master may fit on the node
 				c.log(Warn, "no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()
@@ -118,7 +118,8 @@ func (g *gate) step() {
 	}
 }
 
-// choose gives the node with the most memory left the label of the first in line.
+// choose gives the label of the first job in the queue to the node for masters
+// that has the most memory left.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -157,7 +158,8 @@ func (g *gate) shut() {
 	})
 }
 
-// mend shuts a node that a call has opened late, after it was given up.
+// mend shuts a node for masters that still has a label aNN: a call that was given
+// up has taken effect late.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters was open though it was shut", "node", n.Host, "label", n.Label())
@@ -166,7 +168,8 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// label gives the node a label, however often that has to be tried.
+// label gives the node a label and calls then. It tries again up to mostFailures
+// times.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

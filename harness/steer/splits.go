@@ -13,12 +13,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// filesLimit bounds the reading or rewriting of one job's files, and how long
-// they may not be readable.
+// filesLimit bounds the reading or rewriting of one job's files. It also bounds
+// for how long they may be unreadable.
 const filesLimit = time.Minute
 
-// resplit has a job's splits rewritten, while its master is held, and then lets
-// the master start.
+// resplit rewrites the splits of a held master's job, and then lets the master
+// start.
 func (j *job) resplit() {
 	c, files := j.core, j.files
 	if files.Meta == nil || j.app.AMLabel != j.sub.amLabel() || j.app.State == "RUNNING" {
@@ -57,8 +57,8 @@ func (j *job) resplit() {
 	})
 }
 
-// filesUnreadable tells that a job's files could not be read, and ends steering if they
-// never can: the job waits for labels that no node will have.
+// filesUnreadable logs that a job's files could not be read. It ends steering if
+// that cannot change: the job would wait forever for its labels.
 func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	since, again := c.unread[app.ID]
 	if !again {
@@ -73,13 +73,13 @@ func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	delete(c.apps, app.ID)
 }
 
-// refuse ends steering because of a job that cannot have the splits asked for.
+// refuse ends steering because a job cannot have the splits asked for.
 func (j *job) refuse(err error) {
 	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }
 
-// wanted is what a job's master is to read, and which map as submitted each
-// entry is of.
+// newSplits returns the splits that the master is to read. order[i] is the map as
+// submitted that entry i comes from; nil: unchanged.
 func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
@@ -92,8 +92,8 @@ func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil
 }
 
-// cachedOnly leaves of each split's hosts those that cache its input; a split
-// that is cached nowhere keeps all.
+// cachedOnly keeps, of each split's hosts, those that cache its input. A split
+// that nobody caches keeps all.
 func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	out := make([]jobsplit.Meta, len(metas))
 	copy(out, metas)
@@ -105,7 +105,7 @@ func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	return out
 }
 
-// planned puts the splits in the plan's order, each with the plan's host.
+// planned returns the splits in the order of the plan, each with the plan's host.
 func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobsplit.Meta, []state.TaskID, error) {
 	if len(plan) != len(metas) {
 		return nil, nil, fmt.Errorf("the model's plan has %d splits, the job %d", len(plan), len(metas))
@@ -128,8 +128,8 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	return out, order, nil
 }
 
-// resplit describes the job as its master will see it: map i reads what was
-// split order[i], nil: what it read before.
+// resplit changes the job's description to what its master will read: metas in
+// place of its splits. order is that of newSplits.
 func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
 		f.Splits[i] = m.Hosts
@@ -139,7 +139,7 @@ func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.T
 	f.locate(v)
 }
 
-// inOrder has the blocks of the maps order[i] at place i; nil is as they are.
+// inOrder puts the blocks of map order[i] at index i; a nil order changes nothing.
 func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
 	if blocks == nil || order == nil {
 		return blocks
