@@ -176,7 +176,7 @@ const readClusterLimit = 20 * time.Second
 
 // readCluster asks for the facts that hold for the whole capture.
 func (s *Session) readCluster(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", readClusterLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its nodes and settings within %v", readClusterLimit))
 	defer cancel()
 	cluster := s.watch.Cluster
 	info, err := cluster.RM.Active(ctx)

@@ -119,7 +119,7 @@ func (s *Session) follow(j *jobRecord) {
 func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-chan struct{}) {
 	staged, rewritten, err := s.watch.Staged(ctx, j.user, string(j.id))
 	if err != nil {
-		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
+		s.warnf("%s: staged files not kept, so the trace does not tell which file each map read: %v", j.id, err)
 		return nil
 	}
 	s.mu.Lock()
@@ -129,11 +129,11 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	}
 	conf, err := staged.Conf()
 	if err != nil {
-		s.warn(fmt.Sprintf("%s: job.xml: %v", j.id, err))
+		s.warn(fmt.Sprintf("%s: staged job.xml: %v", j.id, err))
 	}
 	metas, splits, err := staged.Splits()
 	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
-		s.warn(fmt.Sprintf("%s: %v", j.id, err))
+		s.warn(fmt.Sprintf("%s: staged splits: %v", j.id, err))
 	}
 	j.conf, j.splits, j.blocks, j.hosts, j.inputs = conf, splits, nil, nil, nil
 	j.madeFrom("job.xml", staged.JobXML)

@@ -144,7 +144,7 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 			}
 			r.agent = true
 			if page.Restarted {
-				s.warn("agent of " + a.Node + " restarted; its samples in between are lost")
+				s.warn("agent of " + a.Node + " restarted; its samples since the last poll are lost")
 			}
 			for i, sample := range page.Samples {
 				e := nodeSample(s.start, a.Node, sample, offset)

@@ -86,7 +86,7 @@ func DecodeAnswer(what What, data []byte) (any, error) {
 	case AskReplicas:
 		return decode[[][]Replica](data)
 	}
-	return nil, fmt.Errorf("an answer to %q, which nobody asks", what)
+	return nil, fmt.Errorf("answer to unknown question %q", what)
 }
 
 func decode[T any](data []byte) (any, error) {

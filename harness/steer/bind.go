@@ -72,7 +72,7 @@ func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 		}
 		attempt, err := traces.ParseAttempt(a.ID)
 		if err != nil {
-			j.core.log(Warn, "an attempt's id", "error", err)
+			j.core.log(Warn, "the ApplicationMaster told a task attempt with an invalid id", "error", err)
 			continue
 		}
 		x.bind(t, attempt)
@@ -87,7 +87,7 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	delete(j.unbound, x.id)
 	if j.tasks[t].done || j.tasks[t].on != nil { // its earlier attempt failed unnoticed: the task runs again
 		if err := c.state.Retry(j.id, t, false); err != nil {
-			c.log(Debug, "retry", "error", err)
+			c.log(Debug, "a task that runs again could not be noted as waiting", "error", err)
 		}
 	}
 	var err error
@@ -101,7 +101,7 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 		err = c.state.Confirm(x.reservation, t)
 	}
 	if err != nil {
-		c.log(Warn, "a task started that did not wait", "attempt", attempt.String(), "error", err)
+		c.log(Warn, "a task started that was not known to wait", "attempt", attempt.String(), "error", err)
 		j.reconcile()
 	}
 	j.tasks[t] = taskRecord{on: x, changed: c.now}

@@ -74,8 +74,8 @@ type Options struct {
 	Setup  Setup
 	// Origin is time 0 of the trace.
 	Origin time.Time
-	// RM is the ResourceManager's start time in ms, as its cluster id. Nodes are
-	// all of its nodes when steering starts.
+	// RM is the ResourceManager's epoch: it changes whenever a ResourceManager
+	// starts or becomes active. Nodes are all nodes when steering starts.
 	RM    int64
 	Nodes []yarnclient.Node
 }
@@ -138,7 +138,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	c.planner, _ = o.Model.(sched.JobPlanner)
 	c.warmup, _ = o.Model.(sched.Warmup)
 	if c.Splits == config.SplitsPlan && c.planner == nil {
-		return nil, nil, errors.New("the model plans no splits")
+		return nil, nil, fmt.Errorf("splits %s: the model plans no splits", c.Splits)
 	}
 	c.view = c.state.View()
 	c.state.SetLateBinding(true)
@@ -148,7 +148,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	}
 	for _, name := range o.Setup.Keep {
 		if !slices.ContainsFunc(o.Nodes, func(n yarnclient.Node) bool { return n.Host == name }) {
-			return nil, nil, fmt.Errorf("keep node %s: YARN knows no such node", name)
+			return nil, nil, fmt.Errorf("keep node %s: YARN has no node of that name", name)
 		}
 	}
 	// Nodes for masters keep their label. They are in the map so that the caller's

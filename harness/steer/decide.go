@@ -63,7 +63,7 @@ func (c *Core) waiting() bool {
 // possible.
 func (c *Core) decide(x sched.Decision) bool {
 	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
-		c.log(Warn, "a decision on what is not there", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
+		c.log(Warn, "the model decided for an unknown job or node", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
 		return false
 	}
 	j, n := c.jobs[x.Job], c.nodes[x.Node]
@@ -85,7 +85,7 @@ func (c *Core) decide(x sched.Decision) bool {
 	// Reserve no particular task: the master chooses one when it binds.
 	reservation, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
-		c.log(Debug, "a decision that cannot be", "model", c.Model.Name(), "error", err)
+		c.log(Debug, "the model decided what cannot be reserved", "model", c.Model.Name(), "error", err)
 		return false
 	}
 	c.lastID++

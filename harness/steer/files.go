@@ -57,7 +57,7 @@ func (j *job) refresh() {
 			return
 		}
 		if err != nil {
-			c.log(Warn, "where the input of a job is", "job", j.jobID(), "error", err)
+			c.log(Warn, "the locations of a job's input could not be asked for", "job", j.jobID(), "error", err)
 		} else {
 			j.sawReplicas(inOrder(blocks, j.order))
 		}

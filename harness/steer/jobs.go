@@ -151,7 +151,7 @@ func (j *job) train() {
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
 	if err != nil { // the model trains with its first decision instead
-		c.log(Warn, "train", "job", j.jobID(), "error", err)
+		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
 
@@ -263,7 +263,7 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c := j.core
 	j.tasks[t] = taskRecord{changed: c.now}
 	if err := c.state.Retry(j.id, t, rerun); err != nil {
-		c.log(Debug, "retry", "error", err)
+		c.log(Debug, "a task that failed could not be noted as waiting", "error", err)
 		return
 	}
 	if k, _ := c.view.Index(j.id, t); rerun && k == state.Map {

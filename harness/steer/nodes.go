@@ -210,7 +210,7 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
 			// A call that was given up has taken effect late, or somebody else set
 			// the label.
-			c.log(Warn, "a node had another label than it was given", "node", n.name, "label", info.Label())
+			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}
 		listed[n] = true

@@ -103,7 +103,7 @@ func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	if err := c.state.Start(j.id, t, n); err == nil {
 		err = c.state.Finish(j.id, t)
 		if err != nil {
-			c.log(Warn, "a task that was done", "error", err)
+			c.log(Warn, "a task that succeeded could not be noted", "error", err)
 		}
 	}
 	*record = taskRecord{done: true, changed: c.now}

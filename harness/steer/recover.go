@@ -25,7 +25,7 @@ func (c *Core) suspect(why string) {
 		return
 	}
 	c.trouble = why
-	c.log(Warn, "nothing is decided until the ResourceManager is well", "reason", why)
+	c.log(Warn, "no decisions until the ResourceManager answers as the active one", "reason", why)
 	c.awaitActive(c.now.Add(patience))
 }
 

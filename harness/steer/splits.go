@@ -21,8 +21,15 @@ const filesLimit = time.Minute
 // start.
 func (j *job) resplit() {
 	c, files := j.core, j.files
-	if files.Meta == nil || j.app.AMLabel != j.sub.amLabel() || j.app.State == "RUNNING" {
+	switch {
+	case files.Meta == nil:
+		j.refuse(errors.New("its client staged no job.splitmetainfo"))
+		return
+	case j.app.AMLabel != j.sub.amLabel():
 		j.refuse(fmt.Errorf("its ApplicationMaster was not held: it asks for label %q, want %q", j.app.AMLabel, j.sub.amLabel()))
+		return
+	case j.app.State == "RUNNING":
+		j.refuse(errors.New("its ApplicationMaster was not held: it runs already"))
 		return
 	}
 	metas, order, err := j.newSplits()
@@ -69,7 +76,7 @@ func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 		c.stop(fmt.Errorf("read the splits (%s) of %s: %w", c.Splits, app.ID, err))
 		return
 	}
-	c.log(Warn, "a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
+	c.log(Warn, "a job is not steered yet: its staged files could not be read", "application", app.ID, "error", err)
 	delete(c.apps, app.ID)
 }
 
@@ -115,10 +122,12 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	seen := make([]bool, len(plan))
 	for i, p := range plan {
 		switch {
-		case p.Split < 0 || int(p.Split) >= len(plan) || seen[p.Split]:
-			return nil, nil, fmt.Errorf("entry %d of the model's plan is split %d, of %d: each has to be there once", i, p.Split, len(plan))
+		case p.Split < 0 || int(p.Split) >= len(plan):
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: split %d: the job has splits 0 to %d", i, p.Split, len(plan)-1)
+		case seen[p.Split]:
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: split %d is in an entry before it", i, p.Split)
 		case p.Node < 0 || int(p.Node) >= v.Nodes():
-			return nil, nil, fmt.Errorf("entry %d of the model's plan is on node %d, of %d", i, p.Node, v.Nodes())
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: node %d: the cluster has nodes 0 to %d", i, p.Node, v.Nodes()-1)
 		}
 		seen[p.Split] = true
 		order[i] = p.Split

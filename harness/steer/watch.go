@@ -100,7 +100,7 @@ func (c *Core) sawApp(app yarnclient.App) {
 		}
 		c.apps[app.ID] = nil
 		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
-			if err != nil || files == nil { // err is nil and files too only in a recording; a client stages its files before it submits
+			if err != nil || files == nil { // a client stages its files before it submits, so they should be there
 				c.filesUnreadable(app, err)
 				return
 			}
@@ -150,8 +150,10 @@ func (c *Core) checkEpoch() {
 		switch {
 		case err != nil:
 			c.failed("ask the ResourceManager what it is", err)
-		case info.HAState != yarnclient.HAActive || info.ID != c.RM:
-			c.suspect("the ResourceManager is another, or not active")
+		case info.HAState != yarnclient.HAActive:
+			c.suspect("the ResourceManager is " + info.HAState + ", not " + yarnclient.HAActive)
+		case info.ID != c.RM:
+			c.suspect("another ResourceManager answers, or the same one after a restart")
 		}
 	})
 }

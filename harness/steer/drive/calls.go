@@ -26,7 +26,7 @@ func (d *Driver) begin(a steer.Action) {
 	case *steer.Trained:
 		if d.KeepTraining != nil {
 			if err := d.KeepTraining(a.Job, a.Training); err != nil {
-				d.Log.Warn("keep training", "job", a.Job, "error", err)
+				d.Log.Warn("a model's training could not be kept", "job", a.Job, "error", err)
 			}
 		}
 	case *steer.Look:
@@ -86,7 +86,7 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	case steer.AskReplicas:
 		return d.files.replicas(ctx, l.Of)
 	}
-	return nil, fmt.Errorf("nobody knows how to ask for %q", l.What)
+	return nil, fmt.Errorf("unknown question %q", l.What)
 }
 
 // change makes a call that changes the cluster. It is not cancelled when the

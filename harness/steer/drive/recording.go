@@ -193,7 +193,7 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 			each(step.Now.Sub(o.Origin), actions)
 		}
 		if said := textsOf(actions); !slices.Equal(said, step.Said) {
-			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, said %q", n, step.Now.Sub(o.Origin), said, step.Said)
+			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, the recording has %q", n, step.Now.Sub(o.Origin), said, step.Said)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, e
 			*answers = append(*answers, x.Answer)
 		}
 		if x.Number < 0 || x.Number >= len(*answers) {
-			return nil, fmt.Errorf("answer %d of %d", x.Number, len(*answers)-1)
+			return nil, fmt.Errorf("answer number %d: the recording has 1 to %d so far", x.Number, len(*answers)-1)
 		}
 		if x.Number > 0 {
 			var err error

@@ -21,7 +21,7 @@ const setupLimit = 20 * time.Second
 // readSetup asks the ResourceManager for the labels, the queue and the settings
 // that steering needs.
 func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager told not all that steering begins with within %v", setupLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
 	defer cancel()
 	var s steer.Setup
 	labels, err := rm.NodeLabels(ctx)
@@ -36,7 +36,7 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
-		return s, errors.New("no queue may use the whole of the labels; heddle doctor says how to set one up")
+		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
 		value, cerr := rm.Conf(ctx, name)
@@ -61,7 +61,7 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.AMLabel == "" {
-		return s, errors.New("ApplicationMasters have no label of their own, and all workers are moved; heddle doctor says how to give them one")
+		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
 	// A cluster whose scheduler settings are in a file only does not tell them,
 	// and they cannot be changed.
