@@ -166,11 +166,11 @@ func (op *opening) check() {
 		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < roomFor:
 			op.checkIn(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
-			op.park(fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
+			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
 		case c.now.Sub(op.since) >= roomFor:
-			op.park(fmt.Sprintf("the node has %d MB left, whatever size it is given", info.AvailMB))
+			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:

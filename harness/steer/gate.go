@@ -66,7 +66,7 @@ func (j *job) startMasterAgain() {
 	j.masterSeenAt = j.core.now
 	j.askMaster(func(has bool, _ time.Time, err error) {
 		if err == nil && !has && j.master == masterStarted {
-			j.core.note(string(j.jobID()) + ": its next ApplicationMaster is let in")
+			j.core.note(string(j.jobID()) + ": its next ApplicationMaster attempt may start")
 			j.startMaster()
 		}
 	})

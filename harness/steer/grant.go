@@ -137,14 +137,14 @@ func (x *container) condemn(op *opening) {
 	if x.task == state.None {
 		x.takeRoom()
 	}
-	what := "a container that was not decided: " + x.id + " on " + x.node.name
+	what := "a container that no decision asked for: " + x.id + " on " + x.node.name
 	if op != nil && op.job == j && op.kind == x.kind {
 		if last := op.decisions[len(op.decisions)-1]; !last.settled {
 			last.surplus = x.id
 		}
-		what = "a surplus container: " + x.id + " on " + x.node.name
+		what = "a container more than decided: " + x.id + " on " + x.node.name
 	} else if op := x.node.active; op != nil {
-		op.why = "its label came late: a container of " + string(j.jobID()) + " came instead"
+		op.why = "the node had the label of " + string(j.jobID()) + " for too long: a container of that job came instead"
 	}
 	j.core.note(what)
 	if x.task != state.None {

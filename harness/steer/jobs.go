@@ -287,11 +287,11 @@ func (x *container) kill() {
 	kill := &Kill{App: j.app.ID, Attempt: x.attempt.String()}
 	c.change(kill, &kill.Number, func(err error) {
 		if err != nil {
-			c.note("surplus " + kill.Attempt + " was not killed: " + err.Error())
+			c.note("attempt " + kill.Attempt + ", which no decision asked for, was not killed: " + err.Error())
 			x.surplus = false
 			return
 		}
-		c.note("surplus " + kill.Attempt + " in " + x.id + " on " + x.node.name + " was killed")
+		c.note("attempt " + kill.Attempt + ", which no decision asked for, in " + x.id + " on " + x.node.name + ", was killed")
 	})
 }
 

@@ -39,7 +39,7 @@ func (j *job) resplit() {
 	}
 	now := jobsplit.AppendMeta(nil, metas)
 	if bytes.Equal(files.Meta, now) {
-		c.note(string(j.jobID()) + ": splits as submitted: " + c.Splits + " has nothing to change")
+		c.note(string(j.jobID()) + ": its splits stay as submitted: " + c.Splits + " changes none of them")
 		j.refresh()
 		j.startMaster()
 		return
@@ -93,7 +93,7 @@ func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 		if plan, ok := c.planner.PlanJob(c.view, j.id); ok {
 			return planned(c.view, j.files.Metas, plan)
 		}
-		c.note(string(j.jobID()) + ": the model has no plan for it")
+		c.note(string(j.jobID()) + ": the model has no split plan for it")
 		return j.files.Metas, nil, nil
 	}
 	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil
