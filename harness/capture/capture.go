@@ -198,7 +198,7 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
-	for _, n := range s.facts.Nodes { // their labels are still recorded, as changes
+	for _, n := range s.facts.Nodes { // The header has these nodes, so they are no news. Their labels are.
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	for _, a := range cluster.Agents {

@@ -25,7 +25,7 @@ import (
 // jobRecord is what is known of a job that is not joined. The Session's mutex
 // guards its fields.
 type jobRecord struct {
-	app   yarnclient.App // last listed; final once over
+	app   yarnclient.App // application as last listed; it does not change once over
 	id    traces.JobID
 	user  string
 	over  bool
@@ -38,7 +38,7 @@ type jobRecord struct {
 	sampled samples
 
 	last       yarnclient.Job   // last answer of its ApplicationMaster
-	lastListed yarnclient.Job   // that answer when its tasks were last listed
+	lastListed yarnclient.Job   // last answer before the tasks were listed
 	listAfter  time.Time        // earliest time to list its tasks again: listing takes at most a fifth of the time
 	seen       map[string]stage // what was recorded of each task and attempt, by id
 
@@ -150,8 +150,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	// Only a new call: an answer to one already under way could carry a later time
-	// than the next.
+	// maxAge 0 makes a new call: with answers to calls that others began, the
+	// job's samples could be out of order.
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {

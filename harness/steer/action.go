@@ -20,7 +20,7 @@ type Observation struct {
 	// Answers is the Number of the Look or change that this answers; 0: it is no
 	// answer.
 	Answers int64 `json:"answers,omitempty"`
-	// What is that of the Look; empty for a change.
+	// What is the question of the Look that this answers; empty for a change.
 	What What `json:"what,omitempty"`
 	// Sent is when the call to the cluster began.
 	Sent     time.Time `json:"sent,omitzero"`

@@ -16,10 +16,10 @@ import (
 type gate struct {
 	core  *Core
 	queue []*job // jobs whose masters may start, in order
-	now   *job   // job whose aNN the node has; nil: none
-	node  string // that gives way to the label, "host:port"
+	now   *job   // job whose master may start at present; nil: none
+	node  string // node for masters that has that job's label, "host:port"
 	stage gateStage
-	until time.Time // time when the gate gives up on now and takes the next job
+	until time.Time // time limit for the master's container; then the next job has its turn
 	look  *alarm
 
 	failed int // failed label calls in a row
@@ -149,7 +149,7 @@ func (g *gate) choose() {
 	})
 }
 
-// shut gives the node its own label back.
+// shut gives the node for masters its own label back.
 func (g *gate) shut() {
 	g.stage = gateClosing
 	g.label(g.core.Setup.AMLabel, func() {

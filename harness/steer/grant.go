@@ -53,7 +53,7 @@ func (op *opening) grant(x *container) {
 	}
 	if op.kind != state.Map {
 		op.stopAwaiting()
-	} else { // A master that has not bound maps within two heartbeats got them with different ones, so they need no longer be awaited.
+	} else { // The master binds at a heartbeat. After two of them it has seen this container, and binds later ones separately.
 		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
@@ -101,9 +101,9 @@ func (j *job) has(n *node) bool {
 	return false
 }
 
-// spareFor is how long a container stays spare. Until the end of another job's
-// container is seen, that seems to be in its place. It is shorter than the time
-// until lookUp settles a decision.
+// spareFor is how long a container stays spare. The model may decide it only after
+// the container that ran there before is seen to have ended. It is shorter than
+// the time until lookUp settles a decision.
 const spareFor = 200 * time.Millisecond
 
 // spareAtMost bounds how long a container stays spare while the other jobs on its

@@ -35,7 +35,7 @@ type job struct {
 	tasks        []taskRecord          // by state.TaskID
 	opened       int                   // openings that are past the queue and not parked
 	master       masterStart           // start of its master, if masters are held
-	masterSeenAt time.Time             // time when its master was last seen started, or asked for
+	masterSeenAt time.Time             // time when its master was last asked for, or seen to have a container
 	awaited      []*opening            // awaited openings, in the order of their decisions
 	closing      []*opening            // parked openings that wait for one more listing
 	polls        *alarm
@@ -71,17 +71,17 @@ type taskRecord struct {
 	changed time.Time
 }
 
-// container is a container of a job.
+// container is a running or ended container of a job, without the master's.
 type container struct {
 	id          string
 	job         *job
 	node        *node
 	kind        state.Kind
 	seen        time.Time           // time of its first listing
-	reservation state.ReservationID // None: not decided
+	reservation state.ReservationID // its reservation in the State; None: no decision
 	task        state.TaskID        // None: unbound
 	attempt     traces.Attempt
-	by          *decision // nil: not decided
+	by          *decision // decision that it carries out; nil: none
 	goneAt      time.Time // time of the first listing without it; zero: listed
 	surplus     bool      // is to be killed
 	takesRoom   bool      // see takeRoom

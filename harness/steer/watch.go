@@ -32,7 +32,7 @@ func (c *Core) begin() {
 	c.watching.beats = c.newAlarm(c.beat)
 	c.watching.epoch = c.newAlarm(c.checkEpoch)
 	c.gate.look = c.newAlarm(c.gate.step)
-	c.moves.wake = c.newAlarm(func() {}) // every Step flushes
+	c.moves.wake = c.newAlarm(func() {}) // the alarm only causes a Step, which flushes
 	c.watching.nodes.in(500 * time.Millisecond)
 	c.watching.beats.in(c.Setup.Beat)
 	c.watching.epoch.in(time.Second)
@@ -207,8 +207,8 @@ func (j *job) poll() {
 	})
 }
 
-// pauseFor is the pause after a call: times its cost, 5 s at most. One late answer
-// says little about the next.
+// pauseFor is the pause after a call that took cost: so many times as long, but 5
+// s at most. One late answer says little about the next.
 func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }

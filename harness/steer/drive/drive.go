@@ -89,8 +89,9 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 // callLimit bounds one call that changes the cluster.
 const callLimit = 3 * time.Second
 
-// start is Start once the Setup is known. Failed calls are not tried again in
-// silence: a ResourceManager that comes back gives wrong answers at first.
+// start does what Start does once the Setup is known. Failed calls are not tried
+// again in silence: a ResourceManager that comes back gives wrong answers at
+// first.
 func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	rm := o.Watch.RM
 	d := &Driver{
@@ -197,8 +198,8 @@ func (d *Driver) run() {
 	}
 }
 
-// now is Origin plus the time since then by the monotonic clock, so it never goes
-// back. It has no monotonic part: a recording restores it exactly.
+// now is Origin plus the time elapsed since by the monotonic clock, so it never
+// goes back. It is a wall-clock value, so that a recording restores it exactly.
 func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }

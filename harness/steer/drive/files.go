@@ -31,7 +31,7 @@ type jobFiles interface {
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
-// staged is the jobFiles in HDFS.
+// staged implements jobFiles for the staging folders in HDFS.
 type staged struct {
 	watch   *watch.Watcher
 	leastMB int64 // minimum allocation of YARN

@@ -123,7 +123,7 @@ func (r *Recorder) said(step *recordedStep, actions []steer.Action) {
 	}
 }
 
-// close ends the recording. It returns the first errors of writing it.
+// close ends the recording. The error says what could not be written.
 func (r *Recorder) close() error {
 	if r == nil {
 		return nil

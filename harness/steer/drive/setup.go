@@ -63,8 +63,8 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if s.AMLabel == "" {
 		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// A cluster whose scheduler settings are in a file only does not tell them,
-	// and they cannot be changed.
+	// A cluster that keeps the scheduler's settings in a file only refuses this
+	// question. Its settings cannot be changed either.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
 		// A delay that is not set cannot be unset afterwards, so it is left alone.
