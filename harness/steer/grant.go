@@ -53,7 +53,7 @@ func (op *opening) grant(x *container) {
 	}
 	if op.kind != state.Map {
 		op.stopAwaiting()
-	} else { // The master binds at a heartbeat. After two of them it has seen this container, and binds later ones separately.
+	} else { // The master learns of this container within two heartbeats. Containers granted later come with later heartbeats, and it binds those separately.
 		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
@@ -75,7 +75,7 @@ func (x *container) keepSpare(op *opening) {
 	}
 	x.node.spare = append(x.node.spare, x)
 	seen := c.now
-	for _, j := range c.jobs { // the end of one of its containers may have made the room
+	for _, j := range c.jobs { // a container of this job may have ended and made the room
 		if !j.ended && j.has(x.node) {
 			j.polls.in(0)
 		}

@@ -27,7 +27,7 @@ type node struct {
 	active   *opening   // opening under way; nil: none
 	queue    []*opening // openings that wait for the node
 	inQueued bool       // it is in Core.queued
-	last     *opening   // opening before active
+	last     *opening   // opening that the node had before the active one
 
 	spare []*container // containers that came undecided, see Words
 
