@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "draw the pictures in .github anew")
 func TestPictures(t *testing.T) {
 	for name, picture := range map[string]string{
 		"dataflow.svg": dataFlow(),
-		"timeline.svg": timelines(t, "../../harness/config/testdata/cachedonly.yaml"),
+		"timeline.svg": timelines(t, "../../harness/config/testdata/slowdisks.yaml", "../../harness/config/testdata/cachedonly.yaml"),
 	} {
 		path := filepath.Join("../../.github", name)
 		if err := xml.Unmarshal([]byte(picture), &struct{ XMLName xml.Name }{}); err != nil {
@@ -150,11 +150,11 @@ func dataFlow() string {
 	return d.done()
 }
 
-// timelines simulates an experiment of one workload under two models and shows
-// the first repeat of each: what ran when on which node, and where maps read from.
-func timelines(t *testing.T, experiment string) string {
+// timelines simulates cachedonly.yaml on a cluster and shows the first repeat of each
+// of its models: what ran when on which node, and where maps read from.
+func timelines(t *testing.T, cluster, experiment string) string {
 	dir := t.TempDir()
-	if _, code, err := heddle("run", "--simulate", "--runs", dir, "--run-name", "run", experiment); code != 0 {
+	if _, code, err := heddle("run", "--simulate", "--cluster", cluster, "--runs", dir, "--run-name", "run", experiment); code != 0 {
 		t.Fatal(err)
 	}
 	yarn := readTimeline(t, filepath.Join(dir, "run/trials/r01-wordcount-yarn/trace.heddle"))
