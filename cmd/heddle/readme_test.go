@@ -26,16 +26,16 @@ import (
 // commands behind it find a run folder of the name.
 var elsewhere = []struct{ command, why string }{
 	{"run --simulate", ""},
-	{"lab", "needs root and Hadoop; .ci/run runs the README's, the tests of harness/lab the others"},
+	{"lab", "needs root and Hadoop; .ci/run runs the README's and those of harness/lab's page"},
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
-	{"doctor", "needs a cluster; .ci/run"},
-	{"capture", "needs a cluster; .ci/run"},
+	{"doctor", "needs a cluster; .ci/run runs the README's"},
+	{"capture", "needs a cluster; .ci/run runs the README's"},
 	{"labels", "needs a cluster; labels.txtar has what it says without one"},
 	{"agent", "serves until it is ended; the tests of collectors/node/agent"},
 	{"bench", "takes both cores for minutes; the tests of harness/bench"},
 	{"run --resume", "needs a run that was interrupted; the tests of harness/experiment"},
-	{"run --record-observations", "needs a cluster; the tests of harness/steer/drive"},
+	{"run --record-observations", "needs a cluster; a simulation steers none"},
 	{"run --cluster", "needs that cluster"},
 	{"paper clqlmrs --live", "needs a cluster"},
 	{"paper clqlmrs --quick", "takes both cores for a minute; the tests of harness/paper write such pages"},
@@ -146,6 +146,13 @@ func TestReadme(t *testing.T) {
 	const most = 150
 	if n := strings.Count(string(page), "\n"); n > most {
 		t.Errorf("README.md has %d lines, want at most %d: details stand beside their part", n, most)
+	}
+	for _, b := range parsePage("README.md", string(page)).blocks {
+		for _, line := range b.lines {
+			if b.kind != "" && strings.HasPrefix(line, "    ") {
+				t.Errorf("README.md: %q: .ci/run takes lines with four spaces in front for commands, in fences too", line)
+			}
+		}
 	}
 	for _, line := range []string{"go run ./cmd/heddle demo --install", "go test -p 1 -timeout 40m ./...", "## A first experiment"} {
 		if !strings.Contains(string(page), line) || !strings.Contains(string(ci), line) {
