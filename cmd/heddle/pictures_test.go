@@ -164,8 +164,11 @@ func timelines(t *testing.T, cluster, experiment string) string {
 	d := newDrawing(800, 434, "The same WordCount twice under YARN: told of all replicas, and of cached ones only")
 	x := 24
 	for _, entry := range [][2]string{
-		{"cache", "map, read from HDFS cache"}, {"node", "from its own disk"},
-		{"rack", "from its own rack"}, {"off", "from another rack"}, {"reduce", "reduce"},
+		{"cache", "map, read from HDFS cache"},
+		{"node", "from its own disk"},
+		{"rack", "from its own rack"},
+		{"off", "from another rack"},
+		{"reduce", "reduce"},
 	} {
 		class := entry[0]
 		if shown := func(b bar) bool { return b.class == class }; !slices.ContainsFunc(append(yarn.bars, cached.bars...), shown) {
