@@ -26,6 +26,8 @@ import (
 // commands behind it find a run folder of the name.
 var elsewhere = []struct{ command, why string }{
 	{"run --simulate", ""},
+	{"models new", "writes into the checkout; models-new.txtar"},
+	{"replay --model my-model", "needs the model that models new writes"},
 	{"lab", "needs root and Hadoop; .ci/run runs the README's and those of harness/lab's page"},
 	{"demo", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
@@ -333,7 +335,7 @@ func parse(args []string, whole bool) error {
 		for _, command := range list {
 			disarm(command.Subcommands)
 			command.Before = nil
-			if len(command.Subcommands) > 0 {
+			if len(command.Subcommands) > 0 && command.ArgsUsage == "" {
 				act := command.Action
 				command.Action = func(c *cli.Context) error {
 					if c.NArg() == 0 && !whole {
