@@ -29,7 +29,7 @@ func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 			return true
 		}
 	}
-	return float64(v.Moves(id)-l.moves) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
+	return float64(v.InputChanges(id)-l.moves) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
 }
 
 // tooLarge says that the job would have too large a table, and none with a plan.
@@ -44,7 +44,7 @@ func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 
 // train trains for a job; false: progress has ended it, and nothing has changed.
 func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progress) bool) bool {
-	l := &lesson{moves: v.Moves(id), state: qlearn.NoLocality}
+	l := &lesson{moves: v.InputChanges(id), state: qlearn.NoLocality}
 	before := *m.jobs.of(id)
 	if before != nil {
 		l.state = before.state
@@ -178,7 +178,7 @@ func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 		m.classes, m.classesTraining = table, training
 		return nil
 	}
-	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, moves: v.Moves(job), state: qlearn.NoLocality}
+	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, moves: v.InputChanges(job), state: qlearn.NoLocality}
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (p *plan) holds(v *state.View, id state.JobID) bool {
 	if len(p.splits) == 0 {
 		return false
 	}
-	if moves := v.Moves(id); moves != p.checked {
+	if moves := v.InputChanges(id); moves != p.checked {
 		p.checked, p.inForce = moves, true
 		for i, x := range p.splits {
 			if hosts := v.SplitHosts(id, state.TaskID(i)); len(hosts) != 1 || hosts[0] != x.Node {
