@@ -5,70 +5,70 @@ import (
 	"heddle/traces"
 )
 
-// Observer is a model that learns from what happens. Drivers find it by type
+// Observer is a model that learns from events. Drivers find it by type
 // assertion.
 type Observer interface {
-	// Observe is told of an event after the View shows it.
+	// Observe tells the model of an event. The View shows the event already.
 	Observe(v *state.View, e Event)
 }
 
-// Event is what an Observer is told. Which fields are set depends on What.
+// Event is what happened. What says which other fields are set.
 type Event struct {
 	What EventKind
 	Job  state.JobID
 	Task state.TaskID
 	Node state.NodeID
-	// Failed is true where a task ended without success.
+	// Failed says that a task ended without success.
 	Failed bool
-	// Decision is the one that was confirmed, with Task the one that started,
-	// or cancelled.
+	// Decision is the one that was confirmed or cancelled. When confirmed, its
+	// Task is the task that started.
 	Decision Decision
-	// Sample is the node's metrics with its heartbeat, nil where there are none.
+	// Sample is the node's metrics in its heartbeat, nil if it sent none.
 	Sample *traces.NodeSample
 }
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind uint8
 
-// Kinds of event.
+// Kinds of event, each with the fields of Event that it sets.
 const (
-	JobSubmitted EventKind = iota // Job
-	JobEnded                      // Job
-	TaskStarted                   // Job, Task, Node
-	TaskEnded                     // Job, Task, Node, Failed
-	NodeReported                  // Node, Sample
-	Confirmed                     // Decision, Job, Task, Node
-	Cancelled                     // Decision
+	JobSubmitted EventKind = iota // sets Job
+	JobEnded                      // sets Job
+	TaskStarted                   // sets Job, Task, Node
+	TaskEnded                     // sets Job, Task, Node, Failed
+	NodeReported                  // sets Node, Sample
+	Confirmed                     // sets Decision, Job, Task, Node
+	Cancelled                     // sets Decision
 )
 
-// JobPlanner is a model that plans a job's maps before the first starts.
-// Drivers find it by type assertion.
+// JobPlanner is a model that plans the nodes of a job's maps before the first
+// starts. Drivers find it by type assertion.
 type JobPlanner interface {
-	// PlanJob is asked once a job, when its input is known and nothing of it
-	// has started; false: no plan for this one.
+	// PlanJob is called once for each job, when its input is known and none of
+	// its tasks has started. It returns false if it has no plan for this job.
 	PlanJob(v *state.View, job state.JobID) (SplitPlan, bool)
 }
 
-// SplitPlan is what an ApplicationMaster is to read: its map i gets the i-th
-// entry. Each of the job's maps is in it once.
+// SplitPlan is the job's splits in the order in which the ApplicationMaster is
+// to read them. It has each of the job's maps once.
 type SplitPlan []PlannedSplit
 
-// PlannedSplit is a split and the one host that it names.
+// PlannedSplit is one split and the only host that it is to name.
 type PlannedSplit struct {
-	Split state.TaskID // the map's number as submitted
+	Split state.TaskID // the map's number at submission
 	Node  state.NodeID
 }
 
-// plan is a SplitPlan that a model gave for a job, which may have been carried
-// out or not.
+// plan is a SplitPlan that a model gave for a job. The driver may not have
+// carried it out.
 type plan struct {
 	splits  SplitPlan
-	checked int32 // View.Moves when inForce was found; below 0: never
+	checked int32 // View.InputChanges when inForce was computed; below 0: never
 	inForce bool
 }
 
-// holds says whether the job's splits name the plan's nodes.
-func (p *plan) holds(v *state.View, id state.JobID) bool {
+// isInForce reports whether the job's splits name the plan's nodes.
+func (p *plan) isInForce(v *state.View, id state.JobID) bool {
 	if len(p.splits) == 0 {
 		return false
 	}

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Type is what values of a parameter look like.
+// Type is the form of a parameter's values.
 type Type string
 
-// Types.
+// Types of parameters.
 const (
 	Int      Type = "int"
 	Float    Type = "float"
 	Bool     Type = "bool"
-	Duration Type = "duration" // 450ms, 5s
+	Duration Type = "duration" // such as 450ms or 5s
 	Choice   Type = "choice"   // one of Choices
 	Table    Type = "table"    // name=number,…
 )
 
-// parse is the value of a text: int64 (nanoseconds of a Duration), float64,
-// bool, string or map[string]float64.
+// parse converts text to the parameter's value: int64 (a Duration in
+// nanoseconds), float64, bool, string or map[string]float64.
 func (p *Param) parse(text string) (any, error) {
 	switch p.Type {
 	case Int:

@@ -4,8 +4,7 @@ import (
 	"heddle/harness/state"
 )
 
-// walk goes through the jobs that have something waiting, in FIFO order: by
-// priority, the highest first, then in order of submission.
+// walk goes through the jobs with a waiting task in FIFO order.
 type walk struct {
 	v             *state.View
 	maps, reduces []state.JobID
@@ -20,7 +19,7 @@ func fifoOrder(v *state.View) (w walk) {
 	return w
 }
 
-// next is the next job, false if there is none.
+// next returns the next job, false if there is none.
 func (w *walk) next() (state.JobID, bool) {
 	switch {
 	case len(w.maps) == 0 && len(w.reduces) == 0:
@@ -53,9 +52,9 @@ func (w *walk) popReduce() state.JobID {
 	return id
 }
 
-// ordered goes through the jobs that have something waiting in the order of
-// shares, or in FIFO order where that is nil. It is by a branch, since a func
-// value would not be inlined.
+// ordered goes through the jobs with a waiting task in the order of shares, or
+// in FIFO order if shares is nil. It branches because the compiler would not
+// inline a func value.
 type ordered struct {
 	shares *shares
 	fifo   walk
@@ -76,9 +75,8 @@ func (o *ordered) next() (state.JobID, bool) {
 	return o.fifo.next()
 }
 
-// unplaced is what of the job goes before its maps and to any node, as the
-// MapReduce ApplicationMaster asks for it: first a map that failed before, then
-// a reduce.
+// unplaced returns the job's task that goes to any node, before its maps, as
+// the MapReduce ApplicationMaster asks for it: a re-run, else a reduce.
 func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
 		return Pick{id, t, state.Map, Rerun}, true
@@ -89,7 +87,8 @@ func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// firstUnplaced is unplaced of the first job in FIFO order that has any.
+// firstUnplaced returns unplaced of the first job in FIFO order that has such a
+// task.
 func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	jobs := fifoOrder(v)
 	if !v.AnyRerun() {
@@ -106,7 +105,7 @@ func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// wantsMap says whether the job has a waiting map that n can hold.
+// wantsMap reports whether the job has a waiting map that n can hold.
 func wantsMap(v *state.View, id state.JobID, n state.NodeID) bool {
 	return v.Waiting(id, state.Map) > 0 && v.Fits(n, id, state.Map)
 }
@@ -115,8 +114,7 @@ func mapAt(id state.JobID, t state.TaskID, level state.Level) Pick {
 	return Pick{id, t, state.Map, near(level)}
 }
 
-// perJob is a model's own number or struct of each job, made when first asked
-// for.
+// perJob holds one T for each job, made when it is first asked for.
 type perJob[T any] []T
 
 func (p *perJob[T]) of(id state.JobID) *T {
@@ -127,26 +125,27 @@ func (p *perJob[T]) of(id state.JobID) *T {
 	return &(*p)[id]
 }
 
-// beat counts what a model has chosen for a node since its heartbeat, by
-// reason: rounds at the same time for the same node are one.
-type beat struct {
+// heartbeatCount counts, by reason, what a model has chosen for a node since
+// the node's heartbeat. Rounds at the same time for the same node belong to one
+// heartbeat.
+type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
 	begun  bool
 	chosen [Random + 1]int32
 }
 
-// see is called with each round.
-func (b *beat) see(v *state.View, n state.NodeID) {
+// round is called at the start of each round.
+func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true
 		clear(b.chosen[:])
 	}
 }
 
-// reached says whether so many decisions of these reasons have been taken; 0 is
-// no limit.
-func (b *beat) reached(limit int, reasons ...Reason) bool {
+// reached reports whether limit decisions of these reasons have been taken
+// since the heartbeat. A limit of 0 is never reached.
+func (b *heartbeatCount) reached(limit int, reasons ...Reason) bool {
 	if limit == 0 {
 		return false
 	}
@@ -156,4 +155,4 @@ func (b *beat) reached(limit int, reasons ...Reason) bool {
 	return limit <= 0
 }
 
-func (b *beat) chose(r Reason) { b.chosen[r]++ }
+func (b *heartbeatCount) chose(r Reason) { b.chosen[r]++ }

@@ -1,12 +1,23 @@
-// Package sched is scheduler models: what they are asked, what they answer, and
-// the baselines that others are compared with.
+// Package sched contains the scheduler models: the interface that drivers call,
+// and the baselines that other models are compared with.
 //
-// A model is asked what to start on nodes that have room, and answers with
-// decisions; it never acts. Drivers carry decisions out, on a real cluster or a
-// simulated one, with the same code of the model. The package is pure: no
-// clock, no I/O, no random numbers but those a seed says. New makes models by
-// name and List says what there are; each baseline's file opens with its rule,
-// where that is from, and how it differs.
+// A driver asks a model what to start on nodes that have room. The model
+// answers with decisions and never acts. A driver carries the decisions out on
+// a real or on a simulated cluster, so that the same model code runs in both.
+// The package is pure: no clock, no I/O, and random numbers only from a given
+// seed. New makes a model by name, and List describes all of them. The comment
+// of each baseline's type gives its rule, the source of the rule, and how it
+// differs from the source.
+//
+// Words:
+//
+//	opportunity  a heartbeat of a node that has room
+//	round        one question to a model; an opportunity has one or more rounds
+//	FIFO order   jobs by descending priority, then in order of submission
+//	skip         to pass over a job that could start, so that it waits for locality
+//	level        how near a map's input is; a job's level is the farthest it may use
+//	walk         to go through jobs one by one
+//	wave         the maps that all slots of the cluster can run at the same time
 package sched
 
 import (
@@ -15,62 +26,64 @@ import (
 
 // Model is a scheduler.
 type Model interface {
-	// Name is the name that New made it by.
+	// Name returns the name by which New makes the model.
 	Name() string
-	// Round is one opportunity: free[0] has reported and has room, and the
-	// others are the nodes with room besides. What to start is appended to out.
-	// The driver carries it out in order, and as long as that happened and the
-	// node still has room, asks again: a model need not choose more than one
-	// task a round. Round changes nothing but the model's own counts.
+	// Round asks the model what to start. free[0] is the node that has
+	// reported; the other nodes in free also have room. The model appends its
+	// decisions to out, and the driver carries them out in order. The driver
+	// asks again as long as it carried out something and the node still has
+	// room, so one task for each round is enough. Round changes only the
+	// model's own counts.
 	Round(v *state.View, free []state.NodeID, out []Decision) []Decision
 }
 
-// Decision is what a model wants to be started.
+// Decision is a container that a model wants to give to a job on a node.
 type Decision struct {
 	Job  state.JobID
 	Kind state.Kind
 	Node state.NodeID
-	// Task is the task that the model means, state.None any of the job's.
-	// Under node labels it is a wish: which map starts is the ApplicationMaster's
-	// choice, see View.WouldBind.
+	// Task is the task that the model means; state.None means any of the job's.
+	// Under node labels it is only a wish: the ApplicationMaster chooses, see
+	// View.WouldBind.
 	Task state.TaskID
-	// Group, above 0, joins decisions of one Round that are to be carried out
-	// all or not at all.
+	// Group joins decisions of one Round that are to be carried out all or not
+	// at all. 0 means no group.
 	Group  int32
 	Reason Reason
 }
 
-// Reason is why a decision was taken, in one word for reports.
+// Reason says in one word why a decision was taken. Reports show it.
 type Reason uint8
 
-// Reasons. The first four say how near the model found the map's data.
+// Reasons. The first four say how near the map's input is.
 const (
 	Cache Reason = iota
 	Node
 	Rack
 	Off
-	Rerun   // a map that failed goes first, anywhere
-	Reduces // a reduce, which is near nothing
+	Rerun   // a re-run, which goes first and to any node
+	Reduces // a reduce, which has no input block
 	Random
-	Plan // where the plan says, or nowhere that is up
+	Plan // the node that the plan names, or the plan names none that is up
 )
 
 func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// near is the reason of a map that was found at a level.
+// near returns the reason for a map found at a level.
 func near(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
-// NodeModel is a model that looks at the node that reported and at no other.
+// NodeModel is a model that looks only at the node that reported.
 type NodeModel interface {
 	Name() string
-	// Choose is one thing to start on n, which has room; false: nothing.
+	// Choose returns one task to start on n, which has room. It returns false
+	// to start nothing.
 	Choose(v *state.View, n state.NodeID) (Pick, bool)
 }
 
-// Pick is a Decision about the node that reported. It is small enough to
-// travel in registers, which matters at millions a second.
+// Pick is a Decision without its node. It is small enough to be passed in
+// registers, which matters at millions of decisions a second.
 type Pick struct {
 	Job    state.JobID
 	Task   state.TaskID
@@ -78,7 +91,7 @@ type Pick struct {
 	Reason Reason
 }
 
-// On is the decision to start it on n.
+// On returns the decision to start p on n.
 func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
@@ -86,35 +99,36 @@ func (p Pick) On(n state.NodeID) Decision {
 // PerNode makes a NodeModel a Model.
 type PerNode struct{ NodeModel }
 
-// firstOnly marks models that look at the first of the nodes alone: collecting
-// the others on a large cluster takes longer than the decision.
+// firstOnly marks models that look only at the node that reported. For them a
+// driver need not collect the others, which would take longer than the
+// decision.
 type firstOnly interface{ firstOnly() }
 
 func (PerNode) firstOnly() {}
 
-// Round asks for the node that reported.
+// Round asks the NodeModel about the node that reported.
 func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if c, ok := m.Choose(v, free[0]); ok {
 		out = append(out, Decision{})
-		// Field by field: a copy of a whole one would wait until its fields, just
-		// written, are in the cache.
+		// Set field by field: copying a whole Decision would stall on fields
+		// that were just written.
 		d := &out[len(out)-1]
 		d.Job, d.Kind, d.Node, d.Task, d.Reason = c.Job, c.Kind, free[0], c.Task, c.Reason
 	}
 	return out
 }
 
-// Offers is how drivers ask: all alike, so that a model which counts
-// opportunities counts the same. The zero value is ready; it keeps memory
-// between calls.
+// Offers is the way in which all drivers ask models, so that models which count
+// opportunities count the same everywhere. The zero value is ready for use. It
+// keeps memory between calls.
 type Offers struct {
 	free []state.NodeID
 	out  []Decision
 }
 
-// Heartbeat asks m what to start, now that node n has reported, until it has
-// nothing more for it or the node is full. carryOut is given each decision, in
-// order, and returns whether it has changed the State behind v accordingly.
+// Heartbeat asks m what to start after node n has reported. It repeats until m
+// starts nothing more or the node is full. It passes each decision to carryOut
+// in order; carryOut returns whether it has changed the State of v accordingly.
 func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
 	_, first := m.(firstOnly)
 	for v.HasRoom(n) {
