@@ -105,7 +105,7 @@ func (m *jobMaker) recall(j *Job, x *sim.Job) {
 			}
 			for _, p := range m.Trace.mishaps.pasts(list, last, won != nil, fromLast) {
 				p.Kind, p.Task = kind, int32(i)
-				p.Ms, p.CopyMs = m.atSpeed(p.Ms), m.atSpeed(p.CopyMs)
+				p.Ms, p.SpeculateMs = m.atSpeed(p.Ms), m.atSpeed(p.SpeculateMs)
 				x.Pasts = append(x.Pasts, p)
 			}
 		}
@@ -135,7 +135,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 		p := sim.Past{Number: int32(i), Outcome: r.outcome, Ms: wholeMs(r.ms())}
 		raced := slices.ContainsFunc(list, func(o life) bool { return o.outcome == traces.Succeeded && o.start < r.end && r.start < o.end })
 		if next := i + 1; next < len(list) && list[next].start < r.end && (i == 0 || list[i-1].end <= r.start) {
-			p.CopyMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
+			p.SpeculateMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
 		}
 		noticed := m.lost(r)
 		switch {

@@ -7,24 +7,25 @@ import (
 	"heddle/harness/state"
 )
 
-// beats is the heartbeats of nodes, each at its phase within the interval. Nodes
-// stand in a ring by phase; a bit says whether a node's heartbeat can change
-// anything, and those that cannot are never looked at.
+// beats schedules the heartbeats of the nodes. Each node has a phase, its time
+// within the heartbeat interval, and the nodes stand in a ring by phase. One
+// bit says whether a node's heartbeat matters, that is, can change anything.
+// The others cost nothing.
 type beats struct {
 	interval int64
-	ring     []state.NodeID // by phase
-	place    []int32        // by node, in the ring
-	phase    []int32        // by place
-	from     []int32        // by millisecond of the interval, the first place with that phase or later
-	matters  marks          // places
+	ring     []state.NodeID // nodes by phase
+	place    []int32        // by node: its index in ring
+	phase    []int32        // by index in ring
+	from     []int32        // by millisecond of the interval: the first index in ring with that phase or a later one
+	matters  marks          // indexes in ring
 	start    int64          // of the present interval
-	cursor   int32          // places before it have had their turn in it
+	cursor   int32          // indexes before it have reported in this interval
 	at       int64
 }
 
-// reset places nodes with phases drawn by the key. In a pass, all nodes have
-// their turn at the same time.
-func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
+// reset gives each node a phase, drawn by key. With async, all nodes have phase
+// 0.
+func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.interval = max(1, interval)
 	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
 	b.phase = resized(b.phase, nodes)
@@ -33,7 +34,7 @@ func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
 	phases := make([]int32, nodes)
 	for n := range phases {
 		b.ring[n] = state.NodeID(n)
-		if !pass {
+		if !async {
 			phases[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
 		}
 	}
@@ -51,7 +52,7 @@ func (b *beats) reset(nodes int, interval int64, pass bool, key draw.Key) {
 	b.start, b.cursor, b.at = 0, 0, 0
 }
 
-// set says whether a node's heartbeats matter.
+// set sets whether a node's heartbeats matter.
 func (b *beats) set(n state.NodeID, matters bool) {
 	if matters {
 		b.matters.set(b.place[n])
@@ -60,8 +61,8 @@ func (b *beats) set(n state.NodeID, matters bool) {
 	}
 }
 
-// next is the node with the next heartbeat that matters, from now on, and when
-// it is; None and never if there is none.
+// next returns the node with the next heartbeat that matters, not before now,
+// and its time. It returns None and never if there is none.
 func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now
@@ -79,7 +80,7 @@ func (b *beats) next(now int64) (state.NodeID, int64) {
 	return state.None, never
 }
 
-// passed says that node n has had its turn, at time t.
+// passed says that node n has reported at time t.
 func (b *beats) passed(n state.NodeID, t int64) {
 	b.at = t
 	b.start = t - t%b.interval
