@@ -75,6 +75,9 @@ func (s *Sim) fetchNext() error {
 			}
 		}
 	}
+	if j.SubmitMs < 0 {
+		return fmt.Errorf("job %q is submitted at %d ms: it must be 0 or more", j.Name, j.SubmitMs)
+	}
 	if j.SubmitMs < before {
 		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
 	}
