@@ -21,8 +21,8 @@ func findings() []paper.Part {
 	}
 }
 
-// environments are the paper's own with three replicas and with one, and one of
-// more than one slot a node.
+// The environments are the paper's with three replicas, the same with one
+// replica, and one with more than one slot on each node.
 var (
 	environments = []environment{
 		{nodes: 8, slots: 1, maps: 8, replication: 3, cachedPct: 50},
@@ -36,13 +36,13 @@ func (x environment) title() string {
 	return fmt.Sprintf("%dx%d, %d maps, r %d", x.nodes, x.slots, x.maps, x.replication)
 }
 
-// layouts is how many an environment has for each seed.
+// layouts is how many layouts of an environment are simulated for each seed.
 const layouts = 4
 
-// lessons are trials by scheduler, then environment, then layout.
-type lessons [][]paper.Simulation
+// environmentTrials are trials by scheduler, then environment, then layout.
+type environmentTrials [][]paper.Simulation
 
-func learnt(b *paper.Bench) (lessons, error) {
+func learnt(b *paper.Bench) (environmentTrials, error) {
 	var cases []paper.Case
 	for _, s := range learners {
 		for _, x := range environments {
@@ -54,20 +54,20 @@ func learnt(b *paper.Bench) (lessons, error) {
 	return b.Trials(cases...)
 }
 
-// in are the trials of a scheduler in an environment, by layout.
-func (l lessons) in(scheduler, environment int) [][]paper.Simulation {
+// in returns the trials of a scheduler in an environment, by layout.
+func (l environmentTrials) in(scheduler, environment int) [][]paper.Simulation {
 	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
 
-func (l lessons) rate(scheduler, environment int, of paper.Rate) []stats.Share {
+func (l environmentTrials) rate(scheduler, environment int, of paper.Rate) []stats.Share {
 	return together(l.in(scheduler, environment), of)
 }
 
-func (l lessons) seconds(scheduler, environment int) []float64 {
+func (l environmentTrials) seconds(scheduler, environment int) []float64 {
 	return meanSeconds(l.in(scheduler, environment))
 }
 
-// together is the rate over several settings for each seed.
+// together returns a rate over several settings, one for each seed.
 func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	sum := make([]stats.Share, len(settings[0]))
 	for _, trials := range settings {
@@ -78,7 +78,7 @@ func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	return sum
 }
 
-// meanSeconds is the mean time over several settings for each seed.
+// meanSeconds returns the mean time over several settings, one for each seed.
 func meanSeconds(settings [][]paper.Simulation) []float64 {
 	sum := make([]float64, len(settings[0]))
 	for _, trials := range settings {
@@ -109,12 +109,13 @@ func learning(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// rateOf is a rate of trials, with its interval.
+// rateOf returns a rate of trials, with its interval.
 func rateOf(trials []paper.Simulation, of paper.Rate) paper.Value {
 	return paper.ValueOf(stats.MeanShare(paper.Each(trials, of)))
 }
 
-// training is what becomes of the learner's rates the longer it is trained.
+// training returns a figure of how the learner's rates depend on the length of
+// its training.
 func training(b *paper.Bench) (*paper.Figure, error) {
 	f := &paper.Figure{X: "episodes", Columns: []string{"cache %", "local %", "time s", "longer than matching %"}}
 	episodes := []string{"200", "1000", "5000", "20000", "46030"}
@@ -191,7 +192,7 @@ func overACL(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// carried are ways to carry decisions out.
+// carried returns the ways of carrying out decisions.
 func carried() (names []string, cases []paper.Case) {
 	with := func(a sim.Actuator, s sim.Splits) testbed {
 		x := standard
@@ -238,13 +239,13 @@ func actuators(b *paper.Bench) (*paper.Figure, error) {
 }
 
 func ownRules() []paper.Rule {
-	const ( // in learners
+	const ( // indexes in learners
 		iFIFO, iACL, iLearner, iCumulative, iQ, iMatching, iPatient = 0, 1, 2, 3, 4, 7, 8
 	)
-	ratio := func(t lessons, i, k int, of paper.Rate) stats.Estimate {
+	ratio := func(t environmentTrials, i, k int, of paper.Rate) stats.Estimate {
 		return times(t.rate(iMatching, k, of), t.rate(i, k, of))
 	}
-	withLearnt := func(judge func(t lessons) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
+	withLearnt := func(judge func(t environmentTrials) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
 		return func(b *paper.Bench) (paper.Judgement, error) {
 			t, err := learnt(b)
 			if err != nil {
@@ -257,7 +258,7 @@ func ownRules() []paper.Rule {
 		{
 			ID: "F1", Parts: []string{"learning"}, Own: true, Unit: "times matching's", Published: "-",
 			Text: "SARSA with a reward per step reaches 0.8 of matching's cache rate and 0.9 of its local rate in all three environments; ours is the lowest cache ratio",
-			Judge: withLearnt(func(t lessons) paper.Judgement {
+			Judge: withLearnt(func(t environmentTrials) paper.Judgement {
 				j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
 				local := stats.Estimate{Value: 1e9}
 				for k := range environments {
@@ -278,7 +279,7 @@ func ownRules() []paper.Rule {
 		{
 			ID: "F2", Parts: []string{"learning"}, Own: true, Unit: "times matching's", Published: "-",
 			Text: "a cumulative reward falls below half of matching's cache rate with 20 maps",
-			Judge: withLearnt(func(t lessons) paper.Judgement {
+			Judge: withLearnt(func(t environmentTrials) paper.Judgement {
 				j := paper.Judgement{Ours: ratio(t, iCumulative, 2, paper.CacheRate), Verdict: paper.Fails}
 				lost := more(t.rate(iCumulative, 2, paper.CacheRate), t.rate(iLearner, 2, paper.CacheRate))
 				switch {
@@ -294,7 +295,7 @@ func ownRules() []paper.Rule {
 		{
 			ID: "F3", Parts: []string{"learning"}, Own: true, Unit: "points", Published: "-",
 			Text: "Q-learning and SARSA (reward per step) differ by less than 5 points of cache rate in all three environments; ours is the largest difference",
-			Judge: withLearnt(func(t lessons) paper.Judgement {
+			Judge: withLearnt(func(t environmentTrials) paper.Judgement {
 				j := paper.Judgement{Verdict: paper.Holds}
 				for k := range environments {
 					e := more(t.rate(iLearner, k, paper.CacheRate), t.rate(iQ, k, paper.CacheRate))
@@ -312,7 +313,7 @@ func ownRules() []paper.Rule {
 		{
 			ID: "F4", Parts: []string{"learning", "acl"}, Own: true, Unit: "points", Published: "-",
 			Text: "where a job fills the cluster once (8x1, three replicas), an ACL that waits for slots to come free again has more cache hits than the learner, which never waits, and takes longer",
-			Judge: withLearnt(func(t lessons) paper.Judgement {
+			Judge: withLearnt(func(t environmentTrials) paper.Judgement {
 				e := more(t.rate(iLearner, 0, paper.CacheRate), t.rate(iPatient, 0, paper.CacheRate))
 				wait := longer(t.seconds(iLearner, 0), t.seconds(iPatient, 0))
 				j := paper.Judgement{Ours: e, Verdict: paper.Fails}
