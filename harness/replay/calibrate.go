@@ -283,7 +283,7 @@ func sharings(hostCores float64) []sharing {
 // startStepMs is the precision of the search for an attempt's start time.
 const startStepMs = 100
 
-// longestStartMs is the largest start time that the search tries.
+// longestStartMs is the longest JVM start that the search tries.
 const longestStartMs = 30_000
 
 // fitTaskStart fits how long an attempt takes to start. It takes the time that
@@ -333,8 +333,8 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	}
 }
 
-// replayable is the largest number of tasks of traces that are replayed under
-// each sharing.
+// replayable limits the replays under each sharing to traces with at most this
+// many tasks.
 const replayable = 20_000
 
 // likelySharings returns the sharings to try. The first is the one under which

@@ -32,7 +32,8 @@ var (
 	turnoverCost = cost{"attempt's end to next start in its place", []string{"nodes", "hosts", "durations", "schedule"}, 15_000}
 	// A node gets another label and is offered: 20 to 400 ms.
 	labelCost = cost{"decision to container, under labels", []string{"schedule"}, 15_000}
-	// A JVM starts: 1 to 2 s. Longer times are not searched.
+	// A JVM takes 1 to 2 s to start. The fit tries no times longer than the
+	// limit.
 	taskStartCost = cost{"start of an attempt, before it takes input", []string{"tasks", "durations", "schedule"}, longestStartMs}
 
 	sharingCost  = cost{name: "sharing of cores", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}

@@ -147,7 +147,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
 			if failures++; succeeded && failures > mostFailures {
-				p.Outcome = traces.Killed // its cluster allowed more failures
+				p.Outcome = traces.Killed // more failures than the simulation allows would fail the job
 			}
 		case raced || r.outcome == traces.Killed && !succeeded:
 			p.Outcome = traces.Succeeded

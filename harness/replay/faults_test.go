@@ -200,11 +200,11 @@ func TestFaultErrors(t *testing.T) {
 	for name, c := range map[string]Config{
 		`no node r9n9`:                 {Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}},
 		`no rack r9`:                   {Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}},
-		`a slow node has no effect`:  {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
+		`a slow node has no effect`:    {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
 		`speculation "soon" is not`:    {Speculation: "soon"},
 		`cache policy "mru" is not`:    {CachePolicy: "mru"},
-		`with the recorded faults`:        {Follow: true, Speculation: config.SpeculationLATE},
-		`after the latest possible`:                   {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
+		`with the recorded faults`:     {Follow: true, Speculation: config.SpeculationLATE},
+		`after the latest possible`:    {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
 		`no node has a cache; give it`: {CachePolicy: config.CacheLRU, Change: Change{Cache: Size{Given: true}}},
 	} {
 		c.Trace, c.Model, c.Seed = x, OwnModel(x), 1

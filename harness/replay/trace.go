@@ -405,7 +405,7 @@ func (b *builder) sortTasks() {
 	}
 }
 
-// finish sets where the input of jobs was.
+// finish completes the trace: it sets where the input of jobs was.
 func (b *builder) finish() (*Trace, error) {
 	if len(b.Jobs)+len(b.List) == 0 {
 		return nil, fmt.Errorf("load trace %s: it has no jobs", b.Name)

@@ -75,8 +75,8 @@ func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 }
 
 // nextPlanned returns the same as walkPlanned, faster: on a large cluster no
-// map waits for most of the nodes. It works only if each waiting map has a node
-// and that is up.
+// map waits for most of the nodes. It works only if the planned node of each
+// waiting map is up.
 func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
 	v.EachNamed(free[0], func(id state.JobID) bool {
 		next, found = asPlanned(v, id, free)

@@ -64,7 +64,7 @@ const (
 	Rerun   // a re-run, which goes first and to any node
 	Reduces // a reduce, which has no input block
 	Random
-	Plan // the node that the plan names, or the plan names none that is up
+	Plan // the node that the job's plan names, or any if all nodes named are down
 )
 
 func (r Reason) String() string {

@@ -115,7 +115,8 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// The first child replaces its parent in front; the second is added.
+	// In front, the entry's first child in heap takes its place, and its second
+	// child is added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {

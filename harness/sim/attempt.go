@@ -12,12 +12,12 @@ type attempt struct {
 	startMs      int64
 	phaseMs      int64 // when the present phase began
 	endMs        int64 // when its computing ends, if known
-	bytes        int64 // that a reduce has fetched in all
+	bytes        int64 // map output that a reduce has fetched in all
 	job          int32
 	task         state.TaskID
 	node         state.NodeID
 	gen          uint32
-	fetch        int32 // index of its fetch; -1: a map, or a reduce that fetches nothing
+	fetch        int32 // index in Sim.fetches; -1: a map, or a reduce that fetches nothing
 	next         int32 // the next reduce in the list of those that wait for maps
 	other        int32 // the other attempt at the same task, -1 if none
 	flows        [maxFlows]fluid.Flow
@@ -26,19 +26,20 @@ type attempt struct {
 	openFlows    uint8 // bit i: flows[i] has not ended
 	kind         state.Kind
 	phase        phase
-	level        state.Level // of the node to the replicas of a map's input
+	level        state.Level // locality of a map, by its block's replicas and cached copies
 	split        state.Level
-	speculative  bool // its room is held, because the State counts the task's first attempt only
+	speculative  bool // a speculative attempt whose room is held: the State counts a task's first attempt only
 	waitsForMaps bool // a reduce that waits for maps to finish
 	rerun        bool
-	traced       bool // the trace has its start
+	traced       bool // its start is in the trace
 	dead         bool // its node was lost, noticed or not
 }
 
 // maxFlows is the largest number of flows that an attempt has at a time.
 const maxFlows = exactRacks
 
-// phase is what an attempt does next, after what it does now.
+// phase is the step of an attempt (start of the JVM, input, computing, ...)
+// that comes next.
 type phase uint8
 
 const (
@@ -299,7 +300,7 @@ func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 		return ms
 	}
 	const one = 1 << 20
-	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // from -one to one
+	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // a drawn number from -one to one
 	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 

@@ -13,13 +13,13 @@ import (
 // The others cost nothing.
 type beats struct {
 	interval int64
-	ring     []state.NodeID // nodes by phase
+	ring     []state.NodeID // nodes in the order of their phases
 	place    []int32        // by node: its index in ring
-	phase    []int32        // by index in ring
+	phase    []int32        // in ms, by index in ring
 	from     []int32        // by millisecond of the interval: the first index in ring with that phase or a later one
-	matters  marks          // indexes in ring
-	start    int64          // of the present interval
-	cursor   int32          // indexes before it have reported in this interval
+	matters  marks          // the set of indexes in ring whose heartbeats matter
+	start    int64          // when the present interval began
+	cursor   int32          // the nodes before this index in ring have reported in the present interval
 	at       int64
 }
 

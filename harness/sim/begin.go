@@ -15,7 +15,7 @@ import (
 // node is a worker as the simulator sees it.
 type node struct {
 	hash  uint64 // of the node's name
-	slow  int64  // compute time per time at speed 1, times 2^16
+	slow  int64  // compute time divided by the time at speed 1, times 2^16
 	rack  int32
 	cores bool // tasks share the node's cores
 	busy  bool // under labels: a decision is on its way to it
@@ -195,7 +195,7 @@ func slowness(speed float64) int64 {
 	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
 }
 
-// on returns how long something takes on the node that takes ms at speed 1.
+// on returns how long something takes on this node, if it takes ms at speed 1.
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
 // noteRoom tells the ring whether a node's heartbeats matter.

@@ -40,7 +40,7 @@ type Config struct {
 // Actuator says how a decision becomes a running task.
 type Actuator uint8
 
-// Actuators.
+// The ways in which a decision becomes a running task.
 const (
 	// Native: Model acts as the cluster's own scheduler. A decision gives the
 	// job a container at once, and the ApplicationMaster binds a map to it at
@@ -56,15 +56,14 @@ const (
 // Splits says which hosts the ApplicationMaster reads in a job's splits.
 type Splits uint8
 
-// Choices of split hosts.
+// The hosts that the ApplicationMaster can be told.
 const (
 	// AsSubmitted: JobSpec.SplitHosts, or all replicas if that is nil.
 	AsSubmitted Splits = iota
 	// CachedOnly: the nodes with a cached copy; all replicas for a map without
 	// one.
 	CachedOnly
-	// Planned: the host that the plan names, of a Model that is a
-	// sched.JobPlanner.
+	// Planned: the host in the plan of a Model that is a sched.JobPlanner.
 	Planned
 )
 
@@ -90,7 +89,7 @@ type Opportunity struct {
 type Fault struct {
 	AtMs int64
 	What FaultKind
-	Node state.NodeID // for all kinds but AttemptFails
+	Node state.NodeID // the node it happens to; unused by AttemptsFail
 	// Speed is a slow node's speed from then on, as in Node.Speed.
 	Speed float64
 	// Share is the share of attempts that fail from then on. Which ones is

@@ -11,9 +11,9 @@ type grant struct {
 	job      int32
 	held     state.ReservationID
 	expected state.TaskID
-	branch   state.Branch // the rule that would bind a map
+	branch   state.Branch // the rule by which the State expects the map to be bound
 	decision sched.Decision
-	id       int64 // of the decision
+	id       int64 // of the decision that asked for it
 	askedMs  int64
 }
 
@@ -254,8 +254,8 @@ func (s *Sim) bind(slot int32) {
 	}
 }
 
-// rebind binds a job's containers of maps anew: first by host, then by rack,
-// then the rest.
+// rebind gives the containers of a job other maps: first the maps that name
+// their host, then those of the rack, then any.
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
 		if g := &s.grants[i]; g.decision.Kind == state.Map {

@@ -10,7 +10,7 @@ import (
 // shipped.
 const maxFailures = 4
 
-// fault carries out a fault.
+// fault makes a fault happen.
 func (s *Sim) fault(f *Fault) {
 	x := &s.nodes[f.Node]
 	switch f.What {
@@ -115,9 +115,10 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 	s.after(askAgainMs, evCleanUp, uint32(n), 1)
 }
 
-// cleanUp is an ApplicationMaster's attempt number times to reach a lost node's
-// NodeManager and end what ran there. When that answers, or is given up, the
-// node's attempts count as killed and their tasks are asked for again.
+// cleanUp lets ApplicationMasters try, for the times-th time, to reach a lost
+// node's NodeManager and end what ran there. When the NodeManager answers, or
+// is given up, the node's attempts count as killed and their tasks are asked
+// for again.
 //
 // Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
 // yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,

@@ -16,35 +16,35 @@ type job struct {
 	name        traces.JobID
 	hash        uint64 // of the job's name
 	work        [2][]Work
-	total, done [2]int32 // tasks, by kind
-	slowStart   int32    // maps done before reduces are asked for
-	asked       int32    // reduces asked for
-	askMs       []int64  // times at which reduces are asked for; nil: by slow start
+	total, done [2]int32 // number of tasks, in all and succeeded, by kind
+	slowStart   int32    // number of maps that must be done before reduces are asked for
+	asked       int32    // number of reduces asked for
+	askMs       []int64  // times at which reduces are asked for; nil: slow start decides
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // None: it takes no room
+	amNode      state.NodeID // node of the ApplicationMaster; None: it takes no room
 	amStartMs   int32
 	finishMs    int32
 	hungryMs    int64 // since when the job's maps are starved, see preempt; 0: they are not
-	amUpMs      int64 // its first heartbeat; later ones count from it
+	amUpMs      int64 // time of its first heartbeat; the later ones follow at the interval
 	up, beatSet bool
 	ended       bool
-	replicas    *state.Hosts // where the replicas are, if the State knows the splits instead
+	replicas    *state.Hosts // nodes that store each map's input, if the State has the split hosts in their place
 	granted     queue        // containers to be bound at the next heartbeat
 	waiting     int32        // first in the list of reduces that wait for maps, -1 if none
-	woken       int32        // first in the list of reduces that may go on and have not yet, -1 if none
+	woken       int32        // first in the list of reduces that have been woken and have not gone on yet, -1 if none
 	out         []int64      // by rack: bytes of map output
 	outBytes    int64
 	lately      [16]int32      // racks of the maps that ended last
 	tries       []try          // by task; empty as long as no task had a second attempt
 	ran         []success      // by map; empty if no node is ever lost
-	blocks      []traces.Block // that its maps read, if caches follow reads
+	blocks      []traces.Block // the blocks that its maps read, if caches follow reads
 	took        [2]moments     // by kind: ms that attempts took, for speculation
 	speculative int32          // speculative attempts that run
-	pasts       []Past         // of its attempts
+	pasts       []Past         // the recorded ends of its attempts
 }
 
-// try counts a task's attempts.
+// try counts the attempts at a task: begun and failed.
 type try struct{ begun, failed uint8 }
 
 // success says where a map succeeded; node is None if it has not.
@@ -241,10 +241,11 @@ func (s *Sim) amBeat(slot int32) {
 const idleBeatMs = 1000
 
 // rampUp asks for reduces once enough maps are done for the slow start. Reduces
-// must leave the waiting maps their share; if no map waits, all are asked for.
+// must leave the waiting maps their share of the room; if no map waits, all
+// reduces are asked for.
 //
-// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. A job is taken to
-// have for its use what it uses and what is free on all nodes.
+// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. The room of a job is
+// taken to be what it uses plus what is free on all nodes.
 func (s *Sim) rampUp(j *job) {
 	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {

@@ -34,7 +34,7 @@ import (
 )
 
 // Run simulates until the last job has ended. It fails if c is not valid, or if
-// jobs wait for something that cannot come.
+// the run is stuck: jobs wait and no event is left.
 func Run(c *Config) (*Result, error) {
 	var s Sim
 	r := new(Result)
@@ -65,7 +65,7 @@ type Sim struct {
 	slot      []int32 // by state.JobID: the index in jobs
 	spare     []int32 // indexes in jobs to be reused
 	live      int     // jobs that have not ended
-	tasks     int64   // of these jobs
+	tasks     int64   // tasks of the jobs that have not ended
 	queued    []int32 // jobs whose ApplicationMaster waits for room
 	mastersMB int64   // memory that ApplicationMasters take
 
@@ -86,7 +86,7 @@ type Sim struct {
 	opportunity    int      // index of the next one
 	streams        struct{ compute, label, read, fetch, fail draw.Key }
 	idleEvents     int   // pending events that may change nothing: heartbeats of masters, scans for slow attempts
-	lastProgressMs int64 // when something last happened, except heartbeats that started nothing
+	lastProgressMs int64 // time of the last event that changed something; heartbeats that started nothing do not count
 }
 
 // Run simulates as the function Run does, and puts the result into r.
@@ -152,7 +152,7 @@ func (s *Sim) step() error {
 // ErrInterrupted is returned by a run that Config.Interrupted ended.
 var ErrInterrupted = errors.New("the simulation was interrupted")
 
-const askEvery = 1 << 8 // steps between calls; together below a millisecond, unless models take long
+const askEvery = 1 << 8 // number of steps between two calls of Interrupted; they take less than 1 ms together, unless models are slow
 
 // patienceMs is how long models may refuse all nodes while nothing else
 // happens.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	scanMs      = 1000   // between scans for slow attempts, as shipped
-	foundMs     = 15_000 // after a scan that found one
+	scanMs      = 1000   // from a scan for slow attempts to the next, as shipped
+	foundMs     = 15_000 // from a scan that found one to the next
 	lateAgeMs   = 60_000 // LATE: an attempt must have run so long before it counts as slow
 	lateSlots   = 10     // LATE: percent of running attempts that may be speculative
 	latePercent = 25     // LATE: percentile of progress rates, and of nodes
@@ -18,7 +18,7 @@ const (
 
 // wanted is a speculative attempt that waits for room.
 type wanted struct {
-	attempt int32 // the slow one
+	attempt int32 // index of the slow attempt that it runs beside
 	gen     uint32
 }
 
@@ -59,7 +59,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
 		return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
-	case a.phase == compute: // it still reads, and will compute then
+	case a.phase == compute: // the attempt still reads its input
 		return input * part(w.InputBytes)
 	case a.phase < compute:
 		return 0

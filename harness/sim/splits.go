@@ -81,7 +81,7 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	p := &s.splits
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
-	var replicas, cached state.Hosts // new ones: x's may belong to its source
+	var replicas, cached state.Hosts // new ones, because those of x may be shared with its source
 	var works []Work
 	var blocks []traces.Block
 	for _, e := range plan {
@@ -109,7 +109,7 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	return nil
 }
 
-// of returns the nodes of map t.
+// of returns the nodes that h lists for map t.
 func of(h *state.Hosts, t int32) []state.NodeID {
 	if int(t) >= len(h.Ends) {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"heddle/harness/state"
 )
 
-// fetch is what a reduce has fetched of the maps' output.
+// fetch counts the map output that a reduce has fetched.
 type fetch struct {
-	maps int32             // whose output it has, or is fetching
-	got  [exactRacks]int64 // bytes by rack; with more racks than exactRacks, by own rack and others
-	near int64             // with more racks: bytes of its own rack, fetched apart or not
+	maps int32             // number of maps whose output it has or is fetching
+	got  [exactRacks]int64 // bytes from each rack; with more racks than exactRacks, from its own rack and from the others
+	near int64             // if there are more racks than exactRacks: bytes from its own rack, fetched alone or along
 }
 
 // exactRacks is the largest number of racks from each of which a reduce has a
@@ -30,7 +30,8 @@ func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
 	a.pending++
 }
 
-// flowTag returns the tag of the next flow that an attempt starts.
+// flowTag returns the number by which the flow's end finds its way back to the
+// attempt.
 func (s *Sim) flowTag(id int32, a *attempt) uint32 {
 	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.openFlows))
 }

@@ -17,8 +17,8 @@ import (
 // after one that is pushed later for the same millisecond.
 type wheel struct {
 	now     int64
-	count   int // events in all
-	far     int // events in periods
+	count   int // number of events in all
+	far     int // number of events in the lists of periods
 	windows [windowSlots]chunks
 	some    marks // windows that are not empty
 	periods [periodSlots]chunks
@@ -30,11 +30,11 @@ type wheel struct {
 	// in reverse order.
 	sorted []event
 	first  [windowMs + 1]uint32 // by millisecond: index in sorted
-	taken  uint32               // of sorted
+	taken  uint32               // index in sorted of the next event to be taken
 	late   [windowMs]uint32     // by millisecond: lists in pool, 0 is empty
 	pool   []late
-	free   uint32 // list of elements to be reused
-	due    marks  // milliseconds that are not empty
+	free   uint32 // list of elements of pool to be reused
+	due    marks  // the set of milliseconds that have events
 
 	batch []event
 }
@@ -42,7 +42,7 @@ type wheel struct {
 // event is a future event: its kind, its generation, and the job or attempt it
 // is for.
 type event struct {
-	at  uint32 // milliseconds modulo 2^32: its place in the wheel tells which is meant
+	at  uint32 // milliseconds modulo 2^32; the list that it is in tells the rest
 	tag uint32
 	id  uint32
 }
@@ -59,7 +59,8 @@ type chunk struct {
 	events [32]event
 }
 
-// late is an element of a list. Index 0 ends a list.
+// late is an event that was pushed after its window began, in a linked list.
+// Index 0 ends a list.
 type late struct {
 	event
 	next uint32
@@ -72,10 +73,10 @@ const (
 	windowSlots = 2 << (periodBits - windowBits)
 	periodSlots = 1 << 10 // 37 hours; later events go round once more
 
-	worthSorting = 100 // fewer events are put into the lists of late ones
+	worthSorting = 100 // with fewer events, sorting is not worth while: they go to the lists of late events
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // an event's time is stored modulo this plus 1
+	maxAheadMs = math.MaxUint32 // the longest time ahead: events are stored with their time modulo this plus 1
 )
 
 func (w *wheel) reset() {

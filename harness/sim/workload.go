@@ -71,8 +71,9 @@ type Job struct {
 	Blocks []traces.Block
 	// Workload is the workload's name in the trace; may be "".
 	Workload string
-	// Pasts are of attempts that did not simply succeed in a recorded run,
-	// sorted by kind, task and number.
+	// Pasts tell how attempts ended in a recorded run, for tasks with a failed
+	// attempt or with several attempts. They are sorted by kind, task and
+	// number.
 	Pasts []Past
 }
 
@@ -120,7 +121,7 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// work returns the entry for task i of n.
+// work returns the entry of list that describes task i of n, see Job.MapWork.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }

@@ -8,7 +8,7 @@ import "math/bits"
 // has its sign bit set. A negative cursor, ^i, marks a list that ends before
 // entry i and in which no map waits any more.
 //
-// Starting a map does not touch the index: the next look-up inputChanges the cursor
+// Starting a map does not touch the index: the next look-up moves the cursor
 // past it. So each entry is passed once, unless its map waits again.
 type index struct {
 	cursors table
@@ -61,7 +61,7 @@ func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// rewind inputChanges key's cursor back to map t, which waits again. It costs as many
+// rewind moves key's cursor back to map t, which waits again. It costs as many
 // steps as entries were passed since.
 func (x *index) rewind(key, t int32) {
 	at := x.cursors.find(key)

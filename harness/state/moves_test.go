@@ -35,7 +35,7 @@ func TestMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.View().InputChanges(id); got != c.want {
-			t.Errorf("%s: %d inputChanges, want %d", c.what, got, c.want)
+			t.Errorf("%s: %d input changes, want %d", c.what, got, c.want)
 		}
 	}
 }

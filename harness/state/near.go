@@ -140,7 +140,8 @@ func (s *State) enlist(kind nearness, id JobID) {
 	}
 }
 
-// enlistAll adds a job whose maps begin to wait to every near that is in use.
+// enlistAll adds a job, whose maps begin to wait, to all lists that are
+// maintained.
 func (s *State) enlistAll(id JobID) {
 	for kind := range nearnesses {
 		if s.near[kind].on {

@@ -125,7 +125,7 @@ func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n Node
 	return x.job, x.kind, x.task, x.node, true
 }
 
-// assign inputChanges t from the waiting tasks to reservation r.
+// assign moves t from the waiting tasks to reservation r.
 func (s *State) assign(r ReservationID, t TaskID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]

@@ -106,7 +106,8 @@ func fromZero(d []float64) Comparison {
 		return Comparison{e, math.NaN()}
 	}
 	_, variance := moments(d)
-	// Of all assignments of signs, two have one sign only.
+	// If all differences have the same sign, only two of all assignments of
+	// signs are as clear.
 	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1), len(d), math.Ldexp(1, 1-len(d)))
 	if len(d) < MinRanks {
 		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))

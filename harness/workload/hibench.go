@@ -95,7 +95,7 @@ func (j *Job) set(name, value string) error {
 	return nil
 }
 
-// simulatedSettings are the properties that set knows.
+// simulatedSettings are the Hadoop properties that a simulation honours.
 var simulatedSettings = []string{
 	"mapreduce.job.priority", "mapreduce.job.queuename", "mapreduce.job.reduce.slowstart.completedmaps",
 	"mapreduce.map.cpu.vcores", "mapreduce.map.memory.mb", "mapreduce.reduce.cpu.vcores", "mapreduce.reduce.memory.mb",

@@ -2,13 +2,14 @@ package fluid
 
 import "math/bits"
 
-// endings wakes resources at future times. It reaches slots milliseconds ahead.
-// A resource that would wake later wakes at that limit and is put back.
+// endings is a timing wheel that wakes resources at future times. Each of its
+// slots is a millisecond. A resource that would wake beyond the last slot wakes
+// there and is put back.
 type endings struct {
 	next  int64 // the earliest time at which something wakes, or Never
 	base  int64 // nothing wakes before it
 	heads [slots]uint32
-	some  [slots / 64]uint64 // one bit for each head that is not 0
+	some  [slots / 64]uint64 // one bit for each slot: set if its list is not empty
 	any   [slots / 4096]uint64
 	nodes []wake
 	spare uint32
@@ -63,14 +64,15 @@ func (w *endings) take() uint32 {
 	return list
 }
 
-// free returns an element's content and makes it spare.
+// free returns an element's content and makes the element available for reuse.
 func (w *endings) free(i uint32) (resource, next uint32) {
 	n := w.nodes[i]
 	w.nodes[i].next, w.spare = w.spare, i
 	return n.resource, n.next
 }
 
-// after returns the time of the first slot with a list, going round from slot.
+// after returns the time of the first slot that has a list, starting at slot
+// and going round.
 func (w *endings) after(slot int64) int64 {
 	word := slot >> 6
 	if m := w.some[word] >> (slot & 63); m != 0 {
@@ -83,8 +85,8 @@ func (w *endings) after(slot int64) int64 {
 	return w.base + (found-slot)&(slots-1)
 }
 
-// wordAfter returns the first word of some that is not 0 after the given one,
-// going round to the given one itself; -1 if all are 0.
+// wordAfter returns the index of the next word of some that is not 0, starting
+// after word, going round, and ending with word itself; -1 if all are 0.
 func (w *endings) wordAfter(word int64) int64 {
 	word = (word + 1) % (slots / 64)
 	i := word >> 6

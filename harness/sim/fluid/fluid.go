@@ -104,7 +104,7 @@ type System struct {
 	all    []resource
 	flows  []flow
 	spare  []uint32 // flows to be reused
-	seq    uint32   // of the next flow
+	seq    uint32   // number of the next flow, in the order of starts
 	wheel  endings
 	due    queue   // resources whose flows need a look
 	ended  []ended // flows to be popped, in order

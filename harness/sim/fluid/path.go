@@ -2,7 +2,7 @@ package fluid
 
 // This file is about flows that pass more than one resource.
 
-// enter starts a flow that has left work to do by weight.
+// enter starts a flow. left is its work divided by its weight.
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
@@ -129,7 +129,7 @@ func (s *System) settle(id uint32, now int64) {
 	r := &s.all[id]
 	if r.weight == 0 {
 		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // no flow is bound here, nor should be
+			r.share, r.settled = max(1, free), r.load // the others take all of it: no flow should be bound here
 			return
 		}
 	}
@@ -153,8 +153,8 @@ func (s *System) mark(id uint32) {
 	}
 }
 
-// look looks again at most flows at the most, where four flows that need no
-// change count as one.
+// look looks again at no more than most flows. Four flows that need no change
+// count as one.
 func (s *System) look(now int64, most int) {
 	for left := 4 * most; left > 0; left-- {
 		if s.due.n == 0 {
@@ -187,7 +187,7 @@ func (s *System) review(id uint32, now int64) {
 	own.advance(now)
 	left := own.bound[f.at].key - own.clock
 	if left <= 0 {
-		return // ends now
+		return // it has no work left and ends now
 	}
 	bound, rate := s.tightest(f)
 	change := max(rate-f.rate, f.rate-rate)

@@ -8,11 +8,11 @@ import (
 
 const (
 	point     = 12             // binary digits after the point of works and rates
-	unlimited = int64(1) << 42 // 1 TB/s, in work a millisecond
+	unlimited = int64(1) << 42 // rate of 1 TB/s, as work a millisecond
 	maxWork   = int64(1) << 46 // of a flow, in bytes
-	looks     = 8              // how many flows each start or end looks at again
-	few       = 8              // memory of a resource's first flows
-	eighth    = 3              // as a shift: smaller changes need no look
+	looks     = 8              // how many flows due for a look each start or end looks at
+	few       = 8              // a resource's first piece of memory is for this many flows
+	eighth    = 3              // a share must change by 1 >> eighth of itself before its flows are looked at
 )
 
 // fixed converts a rate per second to work a millisecond.
@@ -29,35 +29,35 @@ func fixed(perSecond int64) int64 {
 // ordered by who reads them, so that each reader touches few cache lines: flows
 // that pass it, flows that pass others too, flows bound to it.
 type resource struct {
-	limit   int64 // work a millisecond
+	limit   int64 // its rate, as work a millisecond
 	most    int64 // the limit for one flow of weight 1
 	load    int64 // rate of the flows that pass it and are bound elsewhere
 	share   int64 // work a millisecond for a bound flow of weight 1
 	fastest int64 // at least the rate of the fastest flow bound elsewhere
 	settled int64 // the load when the share was last computed
-	weight  int32 // of the flows bound to it
-	others  int32 // of the flows bound elsewhere
-	here    int32 // how many of flows are bound to it
-	cursor  int32 // where a look at flows goes on
+	weight  int32 // total weight of the flows bound to it
+	others  int32 // total weight of the flows that pass it and are bound elsewhere
+	here    int32 // how many of its flows are bound to it
+	cursor  int32 // index in flows at which the next look begins
 
-	flows []uint32 // those that pass other resources too
+	flows []uint32 // the flows on it that pass other resources too
 	told  int64    // the share when the flows were last looked at
 	due   bool     // queued for a look
 	_     [31]byte
 
 	clock int64 // work that a bound flow of weight 1 has got, as of at
 	at    int64
-	wake  int64 // when the wheel wakes it: not after its next flow ends
+	wake  int64 // when the wheel wakes it; never later than its next flow ends
 	bound heap
 	_     [16]byte
 }
 
 type flow struct {
-	rate      int64 // by weight, as counted in the load of the others
+	rate      int64 // rate of the flow for each unit of weight, as its other resources count it
 	tag       uint32
 	seq       uint32
 	weight    int32
-	at        int32 // in the heap of the resource that it is bound to
+	at        int32 // index in the heap of the resource that it is bound to
 	passes    uint8 // number of resources on the path
 	bound     uint8 // index in the path of the resource it is bound to
 	done      bool
@@ -191,7 +191,7 @@ func (s *System) sortEnded() {
 	}
 }
 
-// end ends the flows whose work a resource has done by now.
+// end ends the flows whose work the resource has completed by now.
 func (s *System) end(id uint32, now int64) {
 	r := &s.all[id]
 	r.advance(now)
@@ -211,6 +211,6 @@ func (s *System) end(id uint32, now int64) {
 	if len(s.ended) > before {
 		s.renew(id, now)
 	} else {
-		s.await(id, now) // woken too early: the share had fallen
+		s.await(id, now) // the wheel woke it too early, because its share had fallen
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Cache is the memory that DataNodes have for cached copies, filled by cache
 // directives. For a cache that follows reads, see LRU.
 type Cache struct {
-	size []int64 // bytes, by node
+	size []int64 // size of the cache in bytes, by node
 	room []int64
 }
 
@@ -78,7 +78,8 @@ func spread(key draw.Key, b int) float64 {
 	return draw.Key(uint64(key) + uint64(b)*ratio).Fraction()
 }
 
-// block appends the nodes, out of those with replicas, that cache a block.
+// block appends to to the nodes, chosen among those with replicas, that cache a
+// block.
 func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {

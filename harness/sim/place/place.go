@@ -15,10 +15,10 @@ import (
 
 // Topology says which node is in which rack.
 type Topology struct {
-	nodes []state.NodeID // rack by rack
+	nodes []state.NodeID // all nodes, sorted by rack
 	where []where        // by node
 	first []int32        // by rack: its first index in nodes; then the number of nodes
-	racks int            // that have a node
+	racks int            // number of racks that have a node
 }
 
 // where is a node's rack and its index in nodes.
@@ -115,7 +115,7 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	begin := len(to) - 1
 	second := t.outside(t.where[first].rack, key.At(1))
 	if second == state.None {
-		return t.anywhere(to, begin, key, replication) // there is one rack
+		return t.anywhere(to, begin, key, replication) // all nodes are in one rack
 	}
 	to = append(to, second)
 	if replication == 2 {
@@ -173,7 +173,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 				break
 			}
 		}
-		if n == state.None { // few nodes are allowed: go through all, from a drawn one on
+		if n == state.None { // few nodes are left: go through all, from a drawn one on
 			start := from.Below(len(t.nodes))
 			for i := range t.nodes {
 				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
