@@ -71,7 +71,7 @@ type Figure struct {
 	ID      string     `json:"id"`
 	Kind    Kind       `json:"kind"`
 	Title   string     `json:"title"`
-	Unit    string     `json:"unit"` // of the cells; "" if columns have their own
+	Unit    string     `json:"unit"` // unit of the cells; "" if columns have their own
 	X       string     `json:"x"`    // what differs between columns
 	Columns []string   `json:"columns"`
 	Rows    []Row      `json:"rows"`
@@ -132,7 +132,7 @@ type Rule struct {
 type Judgement struct {
 	Ours    stats.Estimate
 	Verdict Verdict
-	Note    string // the reason
+	Note    string // the reason for the verdict
 }
 
 // Criterion is a rule with its judgement.
@@ -181,7 +181,7 @@ type Options struct {
 type Progress struct {
 	Part       string
 	Simulated  int // simulations done
-	Parts, All int // parts and rules done, and all
+	Parts, All int // parts and rules that are done, and how many there are
 }
 
 // Run computes a paper's parts and judges its rules.

@@ -12,7 +12,7 @@ import (
 type lessons struct {
 	mu    sync.Mutex
 	saved map[string]*lesson
-	bytes int // of all lessons
+	bytes int // size of all lessons
 }
 
 // keptBytes limits what is kept. Training beyond it is repeated when needed.

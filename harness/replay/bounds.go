@@ -17,14 +17,14 @@ type bounds struct {
 	capacity
 	jobs    []jobBounds // by submission
 	reduces bool
-	wrong   bool // faults, failures or copies add work that the jobs do not tell
+	wrong   bool // faults, failures or speculative attempts add work that is not counted here
 }
 
 // jobBounds are the limits of one job.
 type jobBounds struct {
 	submitMs, leastMs, mostMs float64 // from submission to end, alone on the cluster
-	work                      room    // lower limit
-	containersMs              float64 // upper limit
+	work                      room    // lower limit of its work
+	containersMs              float64 // upper limit of its tasks' time in containers, in ms
 }
 
 // newBounds derives the limits from the cluster, its costs and, as they pass,
@@ -70,7 +70,7 @@ func (b *bounds) Next(j *sim.Job) bool {
 
 // makespan returns the limits of the makespan; the upper one may be infinite.
 func (b *bounds) makespan() (leastMs, mostMs float64) {
-	var work room // of the present job and those after it
+	var work room // the work of the present job and of those after it
 	var wholeMs, aloneMs, lastMs float64
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
@@ -137,15 +137,15 @@ type tasksTime struct {
 	chainMs float64
 }
 
-// capacity is what bounds need to know of the cluster.
+// capacity is the room and the speed of the cluster, as bounds need them.
 type capacity struct {
 	costs      *sim.Costs
-	all        room    // of all nodes
-	containers float64 // of the largest size, on all nodes
-	masters    float64 // that may run at a time; 0: they take no room
+	all        room    // the room of all nodes
+	containers float64 // number of containers of the largest size that all nodes hold
+	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room
 	stretch    float64 // the largest factor by which sharing a core slows down computing
 	fast, slow float64 // the highest and lowest speed of a node
-	waitMs     float64 // for each byte, at most
+	waitMs     float64 // the longest time, in ms, that a task waits for each byte
 }
 
 func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
@@ -229,7 +229,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
-		case w.FixedMs == 0: // its start may be over when the last map ends
+		case w.FixedMs == 0: // it may be past its start when the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
 		case w.FromLastMap:
 			tail = max(tail, lo)

@@ -64,8 +64,8 @@ func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	return Calibrate([]*Trace{t}, Change{})
 }
 
-// calibrateCosts fits what does not depend on workloads, and takes over rates
-// and cores.
+// calibrateCosts returns a Calibration with the costs that do not depend on
+// workloads, and with the rates and cores of cluster.
 func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	c := &Calibration{
 		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
@@ -83,7 +83,7 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	return c, nil
 }
 
-// fitCosts fits what does not depend on workloads.
+// fitCosts fits the costs that do not depend on workloads.
 func (c *Calibration) fitCosts(list []*Trace) {
 	var start, finish, turn, label []float64
 	for _, t := range amStartCost.measured(list) {
@@ -187,7 +187,7 @@ func (t *Trace) turnovers() []float64 {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // by node: since when its free room is free, the latest last
+	free := make([][]traces.Time, len(t.nodes)) // by node: the times since which its free slots are free, the latest last
 	tried := map[taskKey]bool{}
 	for _, i := range t.launched() {
 		a := &t.attempts[i]
@@ -233,7 +233,8 @@ func (j *Job) waitsSince() [2]traces.Time {
 	return since
 }
 
-// launched returns the indexes of the attempts in order of their start.
+// launched returns the indexes of the launched attempts in the order of their
+// starts.
 func (t *Trace) launched() []int32 {
 	order := make([]int32, len(t.attempts))
 	for i := range order {
@@ -266,7 +267,8 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// sharings returns the candidates. Of equally good ones the first is taken.
+// sharings returns the sharings to try. Of equally good ones the first is
+// taken.
 func sharings(hostCores float64) []sharing {
 	var list []sharing
 	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
@@ -280,15 +282,16 @@ func sharings(hostCores float64) []sharing {
 	return list
 }
 
-// startStepMs is the precision of the search for an attempt's start time.
+// startStepMs is the step between the JVM start times that the search tries.
 const startStepMs = 100
 
 // longestStartMs is the longest JVM start that the search tries.
 const longestStartMs = 30_000
 
-// fitTaskStart fits how long an attempt takes to start. It takes the time that
-// makes the reduces of a workload most alike in what they take after it, or
-// after the last map. No attempt may have been shorter.
+// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses
+// the time for which the reduces of a workload are most alike in what they take
+// after the start, or after the last map if that is later. No attempt may be
+// shorter than the start.
 func (c *Calibration) fitTaskStart(list []*Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
@@ -396,9 +399,9 @@ type sample struct {
 }
 
 // computed returns what each attempt that succeeded computed, if attempts share
-// cores as with says. It leaves out the start of startMs, except in reduces
-// that had it behind them, and, if limits is not nil, the reads that links and
-// disks explain.
+// cores as with says. It subtracts startMs for the start of the JVM, unless a
+// reduce had started before its last map ended. If limits is not nil, it also
+// subtracts the reads that links and disks explain.
 func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
@@ -485,7 +488,7 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 
 // load is the number of attempts on a node over time.
 type load struct {
-	cores   float64 // 0: one for each attempt
+	cores   float64 // cores that the attempts share; 0: one for each attempt
 	changes []loadChange
 	// at[i] is how many ms an attempt computes from the first change to change
 	// i.
@@ -497,7 +500,7 @@ type loadChange struct {
 	more int
 }
 
-// sum computes at from changes.
+// sum computes at from the changes in the number of attempts.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at = make([]float64, len(l.changes))
@@ -510,7 +513,7 @@ func (l *load) sum() {
 	}
 }
 
-// part returns which part of a core each of n attempts has.
+// part returns the part of a core that each of n attempts has.
 func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1

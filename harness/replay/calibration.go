@@ -38,8 +38,8 @@ type Calibration struct {
 	// the root mean square over traces; 0 if none was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
-	// These are the rates that the traces did not tell, and an
-	// ApplicationMaster's heartbeat interval; 0 if not known.
+	// These are the rates that no trace tells and the ApplicationMasters'
+	// heartbeat interval; 0 if not known.
 	LinkBytesPerSec   int64 `json:"linkBytesPerSec,omitempty"`
 	UplinkBytesPerSec int64 `json:"uplinkBytesPerSec,omitempty"`
 	DiskBytesPerSec   int64 `json:"diskBytesPerSec,omitempty"`
@@ -92,7 +92,8 @@ type Workload struct {
 	MapOutputPerByte    float64 `json:"mapOutputPerByte"`
 	ReduceOutputPerByte float64 `json:"reduceOutputPerByte"`
 	Map                 Phase   `json:"map"`
-	// Reduce counts from when a reduce has started and the last map is done.
+	// Reduce is what a reduce computes after it has started and the last map is
+	// done.
 	Reduce Phase `json:"reduce"`
 }
 
@@ -128,7 +129,7 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	return x
 }
 
-// at returns how long the phase takes for a number of bytes, in ms.
+// at returns how long the phase takes for a number of bytes read, in ms.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
 // draw returns how long an attempt computes, in whole milliseconds, drawn from
@@ -196,7 +197,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 	for i := range x.Nodes {
 		if len(of.Change.Cores) > 0 && of.computes() {
-			continue // given by the trace or the change
+			continue // keep the rate that the trace or the change gives
 		}
 		if of.Modelled {
 			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
@@ -238,11 +239,11 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// The other costs are part of what attempts are fitted to compute.
+		// The other costs are contained in what attempts are fitted to compute.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // all costs are in what the list's rules say
+	} else if c.computes() { // all costs are contained in what the list's rules say
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // all costs are in the recorded durations
+	} else { // all costs are contained in the recorded durations
 		x.TaskStartMs = 0
 	}
 	return x

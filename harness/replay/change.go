@@ -26,15 +26,15 @@ type Change struct {
 	// Replication, above 0, is the number of replicas. Blocks are then placed
 	// anew.
 	Replication int
-	// Cores, if not nil, are the cores of a node. A list is for the nodes in
-	// turn.
+	// Cores, if not nil, is the number of cores of a node. A list applies to
+	// the nodes in turn.
 	Cores []float64
 	// HostCores, above 0, is the number of cores that all nodes share.
 	HostCores float64
 	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and
 	// a node's disk; 0 means no limit.
 	Link, Uplink, Disk Rate
-	// Cache is the cache of a DataNode.
+	// Cache is how many bytes a DataNode can cache.
 	Cache Size
 	// NMHeartbeat and AMHeartbeat, above 0, are heartbeat intervals.
 	NMHeartbeat, AMHeartbeat units.Duration
@@ -116,7 +116,7 @@ func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Re
 const (
 	unknownMB    = 1024
 	unknownSlots = 2
-	uncounted    = 1 << 10 // cores of a node whose cores are not counted
+	uncounted    = 1 << 10 // for a node on which nobody counts cores
 )
 
 // sizeOf returns a container's size.
@@ -189,7 +189,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 // rates are the rates that a trace tells, in bytes/s.
 type rates struct {
 	disk, link map[traces.Node]int64
-	uplink     map[string]int64 // by rack
+	uplink     map[string]int64 // rate of each rack's uplink
 }
 
 func ratesOf(t *Trace) rates {

@@ -8,12 +8,12 @@ import (
 
 // cost describes one cost that is fitted to traces.
 type cost struct {
-	name string // as printed
+	name string // name in printed tables and warnings
 	// restsOn are marks of Header.Synthetic. A trace with one of them says
 	// nothing about this cost, because the data it would be fitted to was
 	// made up.
 	restsOn []string
-	// mostMs is the largest credible mean, for a time.
+	// mostMs is the largest mean that is credible for this cost.
 	mostMs float64
 }
 
@@ -32,8 +32,7 @@ var (
 	turnoverCost = cost{"attempt's end to next start in its place", []string{"nodes", "hosts", "durations", "schedule"}, 15_000}
 	// A node gets another label and is offered: 20 to 400 ms.
 	labelCost = cost{"decision to container, under labels", []string{"schedule"}, 15_000}
-	// A JVM takes 1 to 2 s to start. The fit tries no times longer than the
-	// limit.
+	// A JVM takes 1 to 2 s to start.
 	taskStartCost = cost{"start of an attempt, before it takes input", []string{"tasks", "durations", "schedule"}, longestStartMs}
 
 	sharingCost  = cost{name: "sharing of cores", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}
@@ -70,7 +69,7 @@ func (c *cost) fit(samples []float64) (Figure, string) {
 		c.name, f.Value, f.Samples, f.Error, why)
 }
 
-// harmlessMs is how far samples may be from any mean.
+// harmlessMs is how far samples may always be from their mean, on average.
 const harmlessMs = 1000
 
 // madeUp returns warnings about what cannot be fitted because parts of the

@@ -36,7 +36,7 @@ func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
 type outage struct {
 	t    traces.Time
 	node traces.Node
-	over bool // the node is back
+	over bool // the node has come back
 }
 
 // add adds an event.
@@ -67,8 +67,8 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost returns when the loss of a node was noticed that ended the attempt, 0 if
-// something else ended it. The ApplicationMaster may have noticed before the
+// lost returns when the loss of the node was noticed that ended the attempt, 0
+// if something else ended it. The ApplicationMaster may have noticed before the
 // ResourceManager.
 func (m *mishaps) lost(r *life) traces.Time {
 	const early = traces.Time(10 * time.Second)
@@ -261,7 +261,7 @@ func (c *Config) outages(x *sim.Config, firstMs int64) {
 			continue
 		}
 		at := o.t.Milliseconds()
-		if at > firstMs { // scaled with the load, as submissions are
+		if at > firstMs { // moved with the load, as submissions are
 			at = firstMs + scaled(float64(at-firstMs), c.Change.Load)
 		}
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}

@@ -98,7 +98,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	byLevel := map[traces.Level][]float64{}
 	for _, s := range list {
 		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
-			continue // an empty file's map takes its start only, which has no ratio to the others
+			continue // an empty file's map computes nothing but its start
 		}
 		r := s.ms / max(1e-9, p.at(s.bytes))
 		ratios = append(ratios, r)
@@ -146,8 +146,8 @@ func evenQuantiles(xs []float64) []float64 {
 	return q
 }
 
-// overMean divides quantiles at equal distances by the mean of what is drawn
-// from them.
+// overMean divides quantiles at equal distances by their mean, as quantile
+// draws from them.
 func overMean(q []float64) {
 	mean := 0.0
 	for i := 1; i < len(q); i++ {
@@ -158,8 +158,8 @@ func overMean(q []float64) {
 	}
 }
 
-// readMs returns a function for how long a read, alone, waits for the known
-// disks and links.
+// readMs returns a function that gives how long a read, if alone, waits for the
+// known disks and links, in ms.
 func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
 	told := ratesOf(t)
 	racks := map[traces.Node]string{}
@@ -241,7 +241,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		var seen []*Trace // traces to compare by level
+		var seen []*Trace // traces whose levels can be compared
 		for i, t := range again {
 			if turnoverCost.measuredIn(small[i]) {
 				turn = append(turn, t.turnovers()...)
@@ -258,7 +258,8 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	return misfit(small, again)
 }
 
-// misfit returns by how much the mean times of maps differ, see correct.
+// misfit returns the relative error in the mean time of the traces' maps, see
+// correct.
 func misfit(measured, simulated []*Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
@@ -293,7 +294,8 @@ func (m *moments) spread() float64 {
 	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
 }
 
-// addMoments adds the durations of a trace's attempts.
+// addMoments adds the durations of a trace's attempts to the moments of their
+// workload and kind.
 func addMoments(to map[phaseKey]*moments, t *Trace) {
 	for _, s := range t.samples() {
 		key := phaseKey{s.workload, s.kind}

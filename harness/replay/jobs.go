@@ -19,13 +19,13 @@ type jobMaker struct {
 	*Config
 	machines *sim.Machines
 	ids      []state.NodeID       // by the trace's nodeIndex; None: not in the replay's cluster
-	workers  map[traces.Node]bool // of the trace
+	workers  map[traces.Node]bool // the workers of the trace
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
-	draws    draw.Key             // of what tasks compute
-	roomMs   map[*Attempt]float64 // see follow; nil: attempts take their own time
+	draws    draw.Key             // key of the random numbers for what tasks compute
+	roomMs   map[*Attempt]float64 // how long attempts have their room, see follow; nil: as long as they ran
 	cached   map[blockKey]bool    // copies on a node that fit into its cache
-	cacheUse []int64              // bytes, by node
+	cacheUse []int64              // bytes cached, by node
 	jobs     []*Job               // the trace's jobs that have tasks
 	next     int                  // index in jobs, or in the list
 	scratch  []state.NodeID
@@ -148,7 +148,7 @@ func scaled(ms, speed float64) int64 {
 }
 
 // hosts sets where the job's input is, on disk and in caches, and which hosts
-// its splits name.
+// the job's splits name.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	x.Replicas.Reset()
 	x.Cached.Reset()
@@ -209,9 +209,9 @@ func sameNodes(a, b []state.NodeID) bool {
 	return !slices.ContainsFunc(a, func(n state.NodeID) bool { return !slices.Contains(b, n) })
 }
 
-// fitting returns the nodes that cache a task's block. If the caches or their
-// content differ from the trace, it stops when a cache is full: copies that
-// jobs read first come first.
+// fitting returns the nodes that cache a task's block. If the replay changes
+// the caches or the placement, it keeps only the nodes with room left: the
+// blocks that jobs read first take it.
 func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes

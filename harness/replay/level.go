@@ -16,7 +16,7 @@ import (
 // standard error. Replays then correct it, because they know which tasks share
 // it.
 
-// minLevelSamples is how many maps a level must have.
+// minLevelSamples is how many maps a level must have to be compared.
 const minLevelSamples = 5
 
 // leastRate is the lowest credible rate of a disk or link, in bytes/s: a tenth

@@ -30,8 +30,8 @@ type Outcome struct {
 	Header traces.Header `json:"-"`
 }
 
-// Outcomes runs replays, one at a time on each core, and returns their outcomes
-// in the order of list.
+// Outcomes runs replays in parallel, one for each core, and returns their
+// outcomes in the order of list.
 func Outcomes(list []Config) ([]Outcome, error) {
 	out := make([]Outcome, len(list))
 	var g errgroup.Group

@@ -16,9 +16,9 @@ type Trace struct {
 	// Name stands for the trace in messages. Default: its path.
 	Name   string
 	Header traces.Header
-	Jobs   []*Job // by submission
+	Jobs   []*Job // in order of submission
 	// List has the jobs if the trace is a list of jobs; Jobs is then empty.
-	List []traces.JobListed // by submission
+	List []traces.JobListed // in order of submission
 	// Nodes are the cluster's workers, including those that joined later.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded opportunities.
@@ -28,9 +28,9 @@ type Trace struct {
 	// Warnings say what the trace lacks.
 	Warnings []string
 
-	attempts []Attempt // those that were launched, by start
+	attempts []Attempt // the launched attempts, in order of their starts
 	hosts    []nodeIndex
-	nodes    []traces.Node // by nodeIndex
+	nodes    []traces.Node // names of nodes, by nodeIndex
 	jobNames []traces.JobID
 	mishaps  mishaps
 }
@@ -61,7 +61,7 @@ type Job struct {
 
 // Task is a map or a reduce.
 type Task struct {
-	Index       int32 // within its job and kind
+	Index       int32 // number within its job and kind
 	job         int32
 	kind        traces.TaskKind
 	scheduled   traces.Time

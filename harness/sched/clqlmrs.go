@@ -81,7 +81,7 @@ type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64
 	pairs   int     // a job with more pairs of map and node uses the table of classes
-	retrain float64 // train again after this share of the job's maps
+	retrain float64 // a job is trained again when this share of its maps' cached copies has changed
 
 	classes         *qlearn.Table // nil: not trained yet
 	classesTraining *Training
@@ -91,10 +91,10 @@ type cacheLearner struct {
 
 // lesson is the table learnt for one job, and the job's present state in it.
 type lesson struct {
-	table        *qlearn.Table // nil: the table of classes decides
+	table        *qlearn.Table // nil: the table of classes decides for this job
 	training     *Training
 	seed         uint64
-	inputChanges int32 // View.InputChanges at the training
+	inputChanges int32 // the value of View.InputChanges when the job was trained
 	state        qlearn.Class
 	plan         plan
 }

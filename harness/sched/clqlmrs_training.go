@@ -60,7 +60,7 @@ func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progre
 	} else {
 		layout := qlearn.NewLayout(v, id)
 		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
-			before.inputChanges = l.inputChanges // the layout is as before, or the splits were rewritten
+			before.inputChanges = l.inputChanges // keep the training: the layout is as before, or only the splits were rewritten
 			return true
 		}
 		l.seed = m.seed

@@ -50,7 +50,7 @@ type delay struct {
 }
 
 type delayed struct {
-	wait    int64       // in skips or nanoseconds
+	wait    int64       // since the last launch, in skips or nanoseconds
 	level   state.Level // of the last launch; 0, before the first, counts as node
 	skipped bool
 }
@@ -93,7 +93,7 @@ func running(v *state.View, id state.JobID) float64 {
 	return float64(v.Running(id, state.Map) + v.Running(id, state.Reduce))
 }
 
-// waits returns D1 and D2.
+// waits returns the two waits D1 and D2.
 func (m *delay) waits(v *state.View) (d1, d2 int64) {
 	if m.byTime {
 		return m.nodeWait, m.rackWait
@@ -130,7 +130,8 @@ func (m *delay) skip(id state.JobID, job *delayed) {
 	}
 }
 
-// addWait adds the time since the last heartbeat to the jobs skipped in it.
+// addWait adds the time since the last heartbeat to the wait of each job that
+// was skipped in it.
 func (m *delay) addWait(now int64) {
 	if now == m.last {
 		return

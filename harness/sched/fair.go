@@ -132,7 +132,8 @@ func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{served: true, ratio: used / x.weight}
 }
 
-// used returns the number by which shares are compared.
+// used returns what a queue or job uses, as the number by which fair shares are
+// compared.
 func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)

@@ -33,7 +33,7 @@ import (
 // them always stays unmatched. The cost grows with slots² times the maps looked
 // at.
 type matching struct {
-	weights [4]int64 // by level, the cache level first
+	weights [4]int64 // weight of a pair, by level, the cache level first
 	slots   int
 
 	waits   waiting
@@ -75,7 +75,7 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
-				break // such containers need no room: match one for each round
+				break // the containers need no room, so one slot is enough
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (m *matching) findMaps(v *state.View) {
 		}
 		for level := state.LevelCache; level <= state.LevelOff; level++ {
 			if level == state.LevelOff && i > 0 {
-				continue // off-rack maps are the same for all nodes
+				continue // these are the same for all nodes: add them once
 			}
 			found := 0
 			v.EachJob(n, level, func(id state.JobID) bool {

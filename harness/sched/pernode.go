@@ -135,7 +135,8 @@ type heartbeatCount struct {
 	chosen [Random + 1]int32
 }
 
-// round is called at the start of each round.
+// round notes that node n is asked about. At a new heartbeat it starts the
+// counts again.
 func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true

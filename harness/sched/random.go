@@ -64,8 +64,8 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// chooseOfAll draws like walk, without looking at each job. It works only if
-// the node can hold all waiting tasks and no job has a priority.
+// chooseOfAll has the same result as walk, without looking at each job. It
+// works only if the node can hold all waiting tasks and no job has a priority.
 func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
 	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {

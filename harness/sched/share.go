@@ -39,7 +39,8 @@ type queueUse struct {
 	key   queueKey
 }
 
-// queueKey sorts queues below their minimum share first.
+// queueKey is what queues are sorted by: those below their minimum share come
+// first.
 type queueKey struct {
 	served bool // has its minimum share
 	ratio  float64
@@ -55,7 +56,7 @@ func (a *queueUse) before(b *queueUse) bool {
 	return a.queue < b.queue
 }
 
-// jobHeap is a binary heap, the least key first.
+// jobHeap is a binary heap of the jobs of one queue, the least key first.
 type jobHeap []keyed
 
 type keyed struct {
@@ -115,8 +116,8 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// In front, the entry's first child in heap takes its place, and its second
-	// child is added.
+	// The first entry leaves front: its first child in heap takes its place,
+	// and its second child is added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {

@@ -49,7 +49,7 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 
 // sizes counts the jobs with a waiting task of a kind by container size.
 type sizes struct {
-	of   perJob[int32] // index in list + 1 of the jobs counted, else 0
+	of   perJob[int32] // by job: index in list + 1 if the job is counted, else 0
 	list []sized
 }
 

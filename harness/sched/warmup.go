@@ -45,8 +45,8 @@ var ErrWarmupStopped = errors.New("training was stopped")
 
 // Progress says how far a training is.
 type Progress struct {
-	Job          state.JobID // state.None: a table for any job
-	Episodes, Of int         // done, and the most there will be
+	Job          state.JobID // the job that is trained for; state.None: any job
+	Episodes, Of int         // episodes done, and the most there can be
 	Last         Episode
 }
 

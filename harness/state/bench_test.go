@@ -9,7 +9,7 @@ import (
 
 // load is a cluster of nodes with 8 slots each in racks of 40, and jobs of
 // 1,000 maps with three replicas, the second and third in one other rack, as
-// HDFS nearnesses them.
+// HDFS places them.
 type load struct {
 	s     *State
 	spec  JobSpec

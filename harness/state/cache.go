@@ -7,7 +7,7 @@ package state
 type cache struct {
 	pool   *pool[int32]
 	nodes  table // node -> first copy of its list + 1, 0 for an empty list
-	used   int   // nodes in the table
+	used   int   // number of nodes in the table
 	tasks  []int32
 	copies []cachedCopy
 	spare  int32 // first of the linked list of unused copies

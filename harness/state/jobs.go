@@ -10,10 +10,10 @@ import (
 // JobSpec describes a job at submission. Submit copies what it keeps.
 type JobSpec struct {
 	Name, User, Queue string
-	Priority          int32   // higher goes first
-	Weight            float64 // in fair shares; 0 means 1
+	Priority          int32   // of the job; higher goes first
+	Weight            float64 // the job's weight in fair shares; 0 means 1
 	Maps, Reduces     int32
-	MapSize           Resource // of one container
+	MapSize           Resource // resources of one container
 	ReduceSize        Resource
 	// Replicas and Cached are the nodes that have each map's input, on disk and
 	// in the HDFS cache. They may list fewer maps than the job has: the rest
@@ -85,15 +85,15 @@ type job struct {
 }
 
 type arrays struct {
-	where       []int32 // one for each task, see tasks.go
+	where       []int32 // for each task, where it is, see tasks.go
 	waited      bool    // a task has waited at some time
 	waiting     [2]set  // by kind: the waiting tasks
 	rerun       []TaskID
 	requeued    []TaskID // maps that were killed, in that order; some of them wait again
-	data        located  // replicas of each map
-	split       *located // hosts in each split; &data if they are the replicas
+	data        located  // the hosts that store each map's input
+	split       *located // the hosts in each split; &data if they are the replicas
 	cached      *cache   // nil if nothing is cached
-	cachedTasks int32    // waiting maps with a cached copy
+	cachedTasks int32    // number of waiting maps with a cached copy
 	unhosted    bool     // some map's split names no host
 
 	mem, splitMem []int32 // memory of the arrays above, except the hosts
@@ -106,8 +106,8 @@ var nothing = arrays{split: &located{}}
 // for, done those that succeeded.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
 
-// set is the set of a job's tasks of one kind, by number in the kind. No word
-// of bits before from has a member.
+// set is the set of a job's tasks of one kind, one bit for each. from is a
+// cursor: no word of bits before it has a member.
 type set struct {
 	bits []int32
 	from int32
@@ -218,8 +218,8 @@ func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	return nil
 }
 
-// layOut makes a job's arrays in one piece of memory, plus another one if the
-// split hosts differ from the replicas.
+// layOut makes a job's arrays. They lie in one piece of memory, and split hosts
+// that differ from the replicas in another.
 func (s *State) layOut(j *job, spec *JobSpec) {
 	a := reuse(&s.arrays)
 	maps, tasks := spec.Maps, int(spec.Maps+spec.Reduces)
@@ -270,8 +270,8 @@ func (s *State) freeArrays(j *job) {
 	s.arrays = append(s.arrays, a)
 }
 
-// layHosts makes l's arrays from h in a new piece of memory, after its first
-// reserved numbers, and returns the whole piece.
+// layHosts makes l's arrays from h in a new piece of memory, and returns the
+// piece. It leaves the first reserved numbers of the piece to the caller.
 func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32 {
 	rackEnds := sized(&s.work.rackEnds, int(maps))
 	racks := s.racksOf(h, rackEnds)
@@ -394,7 +394,8 @@ func (s *State) delist(k Kind, i int) {
 	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 }
 
-// prioritize notes that FIFO order is no longer the order of submission.
+// prioritize notes that a job has a priority, so FIFO order is no longer the
+// order of submission.
 func (s *State) prioritize() {
 	s.prioritized = true
 	s.near = [nearnesses]near{}

@@ -158,7 +158,7 @@ func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 }
 
 // Locations returns how many different hosts and racks the splits of a job
-// name. The ApplicationMaster first asks for containers at that many nearnesses.
+// name. The ApplicationMaster first asks for containers at that many places.
 func (v *View) Locations(id JobID) int32 {
 	l := v.s.jobs[id].split
 	return l.byNode.lists + l.byRack.lists

@@ -2,23 +2,23 @@ package state
 
 import "slices"
 
-// near lists the jobs that have waiting maps near each node or rack. Models
-// need it that choose among the maps of all jobs. It is maintained from the
-// first look-up on. A job whose maps there have all started stays listed until
-// a look-up meets it.
+// near lists, for each node or rack, the jobs that have waiting maps there. It
+// serves models that choose among the maps of all jobs, and is maintained from
+// the first look-up on. A job whose maps there have all started stays listed
+// until a look-up meets it.
 type near struct {
 	on    bool
-	lists [][]JobID // by node, or by rack for nearRack
+	lists [][]JobID // the jobs of each node, or of each rack for nearRack
 }
 
 // nearness says which nodes or racks a job is listed under.
 type nearness int
 
 const (
-	nearCache nearness = iota // nodes that cache its maps' input
-	nearDisk                  // nodes that store its maps' input
-	nearRack                  // racks of the nodes that store it
-	nearSplit                 // nodes that its splits name
+	nearCache nearness = iota // the nodes that cache its maps' input
+	nearDisk                  // the nodes that store its maps' input
+	nearRack                  // the racks of these nodes
+	nearSplit                 // the nodes that its splits name
 	nearnesses
 )
 
@@ -53,8 +53,8 @@ func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
 // names no host.
 func (v *View) AnyUnhosted() bool { return v.s.unhosted > 0 }
 
-// Place returns how many jobs with waiting tasks of a kind come before the job
-// in FIFO order.
+// Place returns a job's position, from 0, among the jobs with waiting tasks of
+// a kind, in FIFO order.
 func (v *View) Place(id JobID, k Kind) int {
 	i, _ := v.s.find(k, id)
 	return i

@@ -38,8 +38,8 @@ func sizeClass(n int) (class, size int) {
 	if n <= 64 {
 		return 0, 64
 	}
-	top := bits.Len(uint(n-1)) - 4 // keep the four highest bits
-	steps := (n-1)>>top + 1        // 9 to 16
+	top := bits.Len(uint(n-1)) - 4 // leave the four highest bits of n-1
+	steps := (n-1)>>top + 1        // a number from 9 to 16
 	return top*8 + steps - 24, steps << top
 }
 

@@ -116,7 +116,7 @@ type State struct {
 
 	jobs         []job
 	active       []JobID
-	waiting      [2][]JobID // by kind: the jobs with a waiting task, in FIFO order
+	waiting      [2][]JobID // by kind of task: the jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: what its jobs take
 	changes      [256]JobID // ring of the latest changed jobs, see View.Changes
 	changed      uint64     // how many changes there were in all
@@ -124,8 +124,8 @@ type State struct {
 	spare        []ReservationID
 
 	near        [nearnesses]near
-	reruns      int32 // re-runs that wait or are reserved
-	unhosted    int32 // jobs with a waiting map and at least one split that names no host
+	reruns      int32 // number of re-runs that wait or are reserved
+	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
 	prioritized bool  // a job has had a priority other than 0
 
 	names  names

@@ -161,7 +161,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // larger than under FIFO
+	larger := true // the share is larger than under FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {

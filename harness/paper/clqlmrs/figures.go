@@ -23,7 +23,8 @@ func figures() []paper.Part {
 	}
 }
 
-// The settings of each figure follow.
+// Each function below returns the settings of one figure, and the names of its
+// columns.
 
 var cacheSizes = []float64{2, 4, 6, 8}
 
@@ -185,7 +186,7 @@ func longer(a, b []float64) stats.Estimate {
 // more returns by how many percentage points b is above a.
 func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
-// times returns b divided by a.
+// times returns the ratio of the mean shares, b over a.
 func times(a, b []stats.Share) stats.Estimate {
 	e := paper.RatioOfMeans(percents(a), percents(b))
 	e.Lo = max(0, e.Lo) // a ratio of shares is not negative

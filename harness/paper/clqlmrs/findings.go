@@ -192,7 +192,7 @@ func overACL(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// carried returns the ways of carrying out decisions.
+// carried returns the ways of carrying out decisions, with their names.
 func carried() (names []string, cases []paper.Case) {
 	with := func(a sim.Actuator, s sim.Splits) testbed {
 		x := standard

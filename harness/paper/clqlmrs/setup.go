@@ -15,15 +15,15 @@ import (
 // testbed is the paper's cluster with jobs of one application, or of all five
 // at once. standard gives values for what the paper does not specify.
 type testbed struct {
-	app         string // "": all five at once
+	app         string // name of the application; "": all five at once
 	maps        int
 	blockMiB    int64
-	cacheGiB    float64 // of all nodes together
+	cacheGiB    float64 // cache of all nodes together
 	containerGB float64 // RAM for each container: half of the RAM is for the system and the cache
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
-	computePct  int32   // of the applications' compute times
+	computePct  int32   // percentage of the applications' compute times
 	slowStart   float32 // share of maps done before reduces start
 	actuator    sim.Actuator
 	splits      sim.Splits
@@ -35,7 +35,7 @@ var standard = testbed{
 	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
 }
 
-// ramGB is the RAM of DataNodes 1 to 6. cores are those of each DataNode.
+// ramGB is the RAM of DataNodes 1 to 6. cores is the number of cores of each.
 var ramGB = []float64{4, 6, 8, 4, 6, 8}
 
 const cores, replication, reduces = 4, 3, 8
@@ -88,7 +88,7 @@ func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64
 func (x testbed) cacheBytes(more int) []int64 {
 	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
 	for i, gb := range ramGB {
-		rank := 0 // nodes before it in the order of memory
+		rank := 0 // number of nodes before it in the order of memory
 		for k, other := range ramGB {
 			if other > gb || other == gb && k < i {
 				rank++
@@ -175,7 +175,7 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 type environment struct {
 	nodes, slots, maps, replication int
 	cachedPct                       int
-	layout                          int // a number: each places the blocks differently
+	layout                          int // number of the layout: each places the blocks differently
 }
 
 // Config places the blocks on nodes at random. A share of them is cached, each

@@ -15,7 +15,7 @@ type learner struct {
 	// The maps that have not started and the nodes with a free slot, each at
 	// the front of its list. Their order changes all the time.
 	maps, nodes shuffled
-	free        []int32 // by node
+	free        []int32 // number of free slots, by node
 	counts      [classes]int
 	started     int
 
@@ -64,7 +64,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 		target := reward
 		b, more := choose(next)
 		if more {
-			after := b // SARSA: the action that is really next
+			after := b // SARSA learns from the action that is really next
 			if l.rule.QLearning {
 				after, _ = l.greedy(next)
 			}
@@ -188,7 +188,7 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // by map, over all nodes; k is none if not computed
+	rows []row // by map: its best action over all nodes; k is none if not computed
 }
 
 const none = -1

@@ -115,7 +115,8 @@ func (r *Rule) length(l *Layout) int {
 	return l.Maps
 }
 
-// epsilonAfter returns the epsilon that follows an episode.
+// epsilonAfter returns the epsilon of the episode after the one with this
+// number.
 func (r *Rule) epsilonAfter(number int, epsilon float64) float64 {
 	if number%r.DecayEvery == 0 {
 		return epsilon * r.Decay

@@ -11,7 +11,7 @@ type Table struct {
 	rule   Rule
 	layout *Layout
 	width  int
-	q      []float64 // of action x in state s: index s·width + x
+	q      []float64 // value of action x in state s at index s·width + x
 }
 
 // NewTable returns a table with all values zero.
