@@ -27,7 +27,7 @@ import (
 // ErrNoTrial says that a run has no finished trial to compare.
 var ErrNoTrial = errors.New("no finished trial")
 
-// Options say what to compare.
+// Options say which figures to compare, and how to treat runs.
 type Options struct {
 	// Metrics are names of [Metrics]. The first one is that of the report's own
 	// table. Default: all.
@@ -66,7 +66,7 @@ type Table struct {
 	Warnings []string `json:"warnings"`
 }
 
-// Model is one model's figure.
+// Model is one model's figure for a metric.
 type Model struct {
 	Model  string `json:"model"`
 	Runs   int    `json:"runs"` // trials that have the metric

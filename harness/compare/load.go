@@ -15,7 +15,7 @@ import (
 // trial is a finished trial, or the trials of all workloads in one repeat
 // together.
 type trial struct {
-	run     int // index of its folder
+	run     int // index of the run's folder
 	folder  string
 	repeat  int
 	model   string

@@ -16,7 +16,7 @@ import (
 type Metric struct {
 	Name string
 	Unit string // "s", or "%" for a share
-	Text string // description
+	Text string // what it is, for help texts
 	// seconds returns NaN if the trial does not have the metric.
 	seconds func(figures) float64
 	// share is nil for a time. It returns a share of nothing if the trial does
@@ -70,7 +70,7 @@ func Metrics() []Metric {
 // figures are sums over jobs and tasks, so that several trials can be added.
 type figures struct {
 	makespanMs, completionMs, jobs float64
-	// maps with a known level
+	// placed counts the maps whose nearness to their block is known.
 	placed, cacheLocal, nodeLocal  int64
 	maps, mapMs, reduces, reduceMs float64
 }

@@ -32,7 +32,7 @@ import (
 // ErrNothing says that no trial of a run can be predicted from others.
 var ErrNothing = errors.New("no trial can be predicted from others")
 
-// Options say how to replay.
+// Options say how replays are made.
 type Options struct {
 	// Seeds is how many replays are averaged for a prediction; 0 means 5.
 	Seeds int
@@ -92,7 +92,7 @@ type Prediction struct {
 	CalibratedOn      []string       `json:"calibratedOn"`
 	MeasuredMs        float64        `json:"measuredMs"`
 	PredictedMs       float64        `json:"predictedMs"`
-	ErrorPct          float64        `json:"errorPct"` // signed
+	ErrorPct          float64        `json:"errorPct"` // in percent of the measured value, with its sign
 	MakespanErrorPct  float64        `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`

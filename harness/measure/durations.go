@@ -18,7 +18,7 @@ const exactCount = 100_000
 type Durations struct {
 	count   int
 	sumNs   float64
-	exact   []traces.Time // not sorted
+	exact   []traces.Time // the durations, not sorted
 	buckets []int32       // counts; nil while exact holds all
 }
 
@@ -45,7 +45,7 @@ func (d *Durations) Add(t traces.Time) {
 // Count returns how many durations were added.
 func (d *Durations) Count() int { return d.count }
 
-// Exact reports whether percentiles are exact.
+// Exact reports whether percentiles are exact, that is, not read from buckets.
 func (d *Durations) Exact() bool { return d.buckets == nil }
 
 // MeanMs returns the mean in milliseconds, 0 for an empty sample.

@@ -32,7 +32,7 @@ type Figures struct {
 	// SplitLocality counts the map attempts that got a container by the hosts
 	// in their splits, as Hadoop does.
 	SplitLocality SplitLocality `json:"splitLocality"`
-	// Bytes are of attempts that succeeded.
+	// Bytes are what the attempts that succeeded moved.
 	Bytes     Bytes    `json:"bytes"`
 	Synthetic []string `json:"synthetic"`
 	// Mended counts, by kind, what an import had to decide because the source
@@ -62,9 +62,9 @@ type Figures struct {
 	// attempts used, from the first submission to the last end; -1 if the trace
 	// does not have the sizes.
 	UtilisationPct float64 `json:"utilisationPct"`
-	JobList        []*Job  `json:"jobList,omitempty"` // by submission
+	JobList        []*Job  `json:"jobList,omitempty"` // in order of submission
 	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes,omitempty"` // by name
+	Nodes          []*Node `json:"nodes,omitempty"` // in order of names
 
 	maps, reduces, reduceRests *Durations
 }
@@ -149,7 +149,7 @@ type Job struct {
 	Attempts      Attempts      `json:"attempts"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
-	// Records are of attempts that succeeded.
+	// Records are what the attempts that succeeded read and wrote.
 	Records Records `json:"-"`
 	// Differences names the totals in which the trace's attempts and Hadoop's
 	// own counters disagree. Compared is how many totals were compared.
@@ -160,7 +160,7 @@ type Job struct {
 	containerBytes             [2]int64 // of a map, of a reduce
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	hadoop                     *traces.JobFinished // Hadoop's own totals
+	hadoop                     *traces.JobFinished // what Hadoop itself reported of the job
 	live                       *liveJob            // nil: nothing of the job runs or waits
 }
 
@@ -202,7 +202,7 @@ type Phase struct {
 type Node struct {
 	Node     traces.Node `json:"node"`
 	Rack     string      `json:"rack"`
-	Attempts int         `json:"attempts"` // launched there
+	Attempts int         `json:"attempts"` // attempts launched on the node
 	// MeanRunning is how many attempts ran there on average over the trace.
 	MeanRunning float64 `json:"meanRunning"`
 	// CPUCores is the mean number of busy cores over the node's samples, -1

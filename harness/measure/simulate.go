@@ -31,7 +31,7 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 type simulation struct {
 	sim.Source
 	*Collector
-	nodes []*Node // by state.NodeID
+	nodes []*Node // figures of each node, by state.NodeID
 }
 
 // Next implements sim.Source.

@@ -38,7 +38,7 @@ func (d *Decisions) Latencies() *Durations { return &d.latencies }
 // Branch is one rule of late binding.
 type Branch struct {
 	Branch    string `json:"branch"`    // rerun, node, rack or any
-	Maps      int    `json:"maps"`      // bound, with a prediction
+	Maps      int    `json:"maps"`      // maps bound by this rule, with a prediction
 	Predicted int    `json:"predicted"` // of these, the predicted ones
 }
 
@@ -66,7 +66,7 @@ func InOrder(a, b Branch) int {
 	return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
 }
 
-// decided adds a decision.
+// decided adds a decision of the model.
 func (c *Collector) decided(e *traces.Decision) {
 	d := *e
 	c.undecided[e.ID] = &d

@@ -12,7 +12,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// maxJobsShown limits the table of jobs.
+// maxJobsShown limits the rows in the table of jobs.
 const maxJobsShown = 40
 
 // WriteText prints the figures as text for people.

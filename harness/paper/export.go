@@ -84,7 +84,7 @@ func (r *Report) WriteCSV(out io.Writer) error {
 			}
 			return strconv.FormatFloat(x, 'g', 8, 64)
 		}
-		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // w.Error returns it below
+		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // a failed write is returned by w.Error below
 	}
 	_ = w.Write([]string{"part", "row", "column", "unit", "published", "ours", "lo", "hi", "verdict"})
 	for _, f := range r.Figures {

@@ -48,7 +48,7 @@ type LiveRow struct {
 	ErrorPct   Value `json:"errorPct"`
 }
 
-// measured is one finished trial.
+// measured is one finished trial of a live run.
 type measured struct {
 	experiment.Result
 	seconds                 float64

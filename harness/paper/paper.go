@@ -47,7 +47,7 @@ type Choice struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind is the kind of a part.
+// Kind says where a part comes from: the paper or us.
 type Kind string
 
 // Kinds of part.
@@ -57,7 +57,7 @@ const (
 	Sensitivity Kind = "sensitivity"
 )
 
-// Part is a figure or table.
+// Part is a figure or table that Run computes.
 type Part struct {
 	ID    string // such as "fig5"
 	Kind  Kind
@@ -167,7 +167,7 @@ type Report struct {
 // ErrUnknown says that a paper has no part or rule with a given id.
 var ErrUnknown = errors.New("no such part or rule")
 
-// Options say what to compute.
+// Options say which parts of a paper to compute, and on how many seeds.
 type Options struct {
 	// Parts are ids of parts or rules; empty means all.
 	Parts    []string
@@ -180,7 +180,7 @@ type Options struct {
 // Progress says how much of the work is done.
 type Progress struct {
 	Part       string
-	Simulated  int // simulations done
+	Simulated  int // number of simulations done
 	Parts, All int // parts and rules that are done, and how many there are
 }
 

@@ -44,7 +44,7 @@ type taught struct {
 	memory  sched.Memory
 	lessons *lessons
 	ready   map[state.JobID]bool
-	err     error // the first error
+	err     error // the first error of a training or of loading
 }
 
 // teach returns m with lessons, nil if m does not learn.

@@ -15,12 +15,12 @@ import (
 type bounds struct {
 	sim.Source
 	capacity
-	jobs    []jobBounds // by submission
+	jobs    []jobBounds // limits of each job, in order of submission
 	reduces bool
 	wrong   bool // faults, failures or speculative attempts add work that is not counted here
 }
 
-// jobBounds are the limits of one job.
+// jobBounds are the lower and upper limits of one job's time and work.
 type jobBounds struct {
 	submitMs, leastMs, mostMs float64 // from submission to end, alone on the cluster
 	work                      room    // lower limit of its work

@@ -150,7 +150,7 @@ func (c *Calibration) waits(t *Trace) float64 {
 	return ms
 }
 
-// figure returns the mean of samples.
+// figure returns the Figure of samples: mean, number and error.
 func figure(xs []float64) Figure {
 	f := Figure{Samples: len(xs)}
 	for _, x := range xs {
@@ -254,7 +254,7 @@ func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
 
 const spreadPoints = 21
 
-// sharing says which cores attempts share.
+// sharing says which cores attempts share with each other.
 type sharing struct {
 	node float64 // share of the node's cores; 0: not shared
 	host float64 // cores shared by all nodes; 0: not shared
@@ -388,13 +388,13 @@ func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing
 	return choice
 }
 
-// sample is what one attempt computed.
+// sample is what one attempt computed, and the bytes that it read.
 type sample struct {
 	workload string
 	kind     traces.TaskKind
 	level    traces.Level
 	bytes    int64
-	ms       float64 // that it computed
+	ms       float64 // time that it computed
 	tookMs   float64
 }
 

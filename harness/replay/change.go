@@ -119,7 +119,7 @@ const (
 	uncounted    = 1 << 10 // for a node on which nobody counts cores
 )
 
-// sizeOf returns a container's size.
+// sizeOf returns the resources of a container.
 func sizeOf(bytes int64, cores int32) state.Resource {
 	if bytes <= 0 {
 		bytes = unknownMB << 20

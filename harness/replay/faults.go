@@ -39,7 +39,7 @@ type outage struct {
 	over bool // the node has come back
 }
 
-// add adds an event.
+// add adds an event of the trace.
 func (m *mishaps) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeDown:

@@ -31,7 +31,7 @@ type jobMaker struct {
 	scratch  []state.NodeID
 }
 
-// blockKey identifies a cached copy.
+// blockKey identifies a cached copy: its file, its block and its node.
 type blockKey struct {
 	file   uint64
 	offset int64

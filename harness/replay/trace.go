@@ -140,10 +140,10 @@ type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
 	jobOf   map[traces.JobID]int32 // index in jobs and jobNames
-	jobs    []*Job                 // nil: not submitted
+	jobs    []*Job                 // nil for a job that events name and that was never submitted
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index in tasks
-	running map[attemptKey]int32 // index in attempts
+	taskOf  map[taskKey]int32    // index of a task in tasks
+	running map[attemptKey]int32 // index of an attempt in attempts
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }

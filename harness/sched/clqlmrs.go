@@ -83,7 +83,7 @@ type cacheLearner struct {
 	pairs   int     // a job with more pairs of map and node uses the table of classes
 	retrain float64 // a job is trained again when this share of its maps' cached copies has changed
 
-	classes         *qlearn.Table // nil: not trained yet
+	classes         *qlearn.Table // the table of classes; nil: not trained yet
 	classesTraining *Training
 	jobs            perJob[*lesson]
 	nodes           []state.NodeID

@@ -174,7 +174,7 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
 }
 
-// Load takes what Save returned.
+// Load takes what Save returned, in place of a training.
 func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 	table, training, err := m.load(v, job, data)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"heddle/traces"
 )
 
-// Observer is a model that learns from events. Drivers find it by type
-// assertion.
+// Observer is a model that learns from the events of a cluster. Drivers find it
+// by type assertion.
 type Observer interface {
 	// Observe tells the model of an event. The View shows the event already.
 	Observe(v *state.View, e Event)

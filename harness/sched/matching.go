@@ -39,7 +39,7 @@ type matching struct {
 	waits   waiting
 	rows    []state.NodeID // the node of each slot
 	columns []column
-	cost    []int64 // matrix, row by row
+	cost    []int64 // the cost matrix, row by row
 	solver  assignment
 }
 

@@ -12,14 +12,14 @@ import (
 // Type is the form of a parameter's values.
 type Type string
 
-// Types of parameters.
+// The forms that the values of a parameter can have.
 const (
 	Int      Type = "int"
 	Float    Type = "float"
 	Bool     Type = "bool"
 	Duration Type = "duration" // such as 450ms or 5s
 	Choice   Type = "choice"   // one of Choices
-	Table    Type = "table"    // name=number,…
+	Table    Type = "table"    // such as default=60,batch=40
 )
 
 // parse converts text to the parameter's value: int64 (a Duration in

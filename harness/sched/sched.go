@@ -24,7 +24,7 @@ import (
 	"heddle/harness/state"
 )
 
-// Model is a scheduler.
+// Model is a scheduler: it decides which task starts on which node.
 type Model interface {
 	// Name returns the name by which New makes the model.
 	Name() string
@@ -96,7 +96,8 @@ func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
-// PerNode makes a NodeModel a Model.
+// PerNode makes a Model of a NodeModel, by asking it about the node that
+// reported.
 type PerNode struct{ NodeModel }
 
 // firstOnly marks models that look only at the node that reported. For them a

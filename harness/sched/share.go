@@ -42,7 +42,7 @@ type queueUse struct {
 // queueKey is what queues are sorted by: those below their minimum share come
 // first.
 type queueKey struct {
-	served bool // has its minimum share
+	served bool // the queue has its minimum share
 	ratio  float64
 }
 
@@ -69,7 +69,7 @@ type place int32
 
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
 
-// start begins a walk.
+// start begins a walk, after bringing all keys up to date.
 func (o *shares) start(v *state.View) {
 	anew := o.follow(v) || o.stale
 	o.stale = false
@@ -150,7 +150,7 @@ func (o *shares) sink(x int32) {
 	o.front[i] = x
 }
 
-// rise adds x to front.
+// rise adds x to front, which is a heap.
 func (o *shares) rise(x int32) {
 	heap, i := *o.heap, len(o.front)
 	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {

@@ -50,7 +50,7 @@ type Progress struct {
 	Last         Episode
 }
 
-// Training records how a training converged.
+// Training records how the results of a training changed over its episodes.
 type Training struct {
 	Episodes []Episode // in order; empty if there was nothing to learn
 	Epsilon  float64   // share of random actions at the end

@@ -248,7 +248,7 @@ func (s *Sim) goOn(id int32) {
 	}
 }
 
-// proceed starts an attempt's next phase.
+// proceed lets an attempt start its next phase.
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
 	if a.phase == finish { // the most frequent phase, which needs nothing of what follows

@@ -14,12 +14,12 @@ import (
 
 // node is a worker as the simulator sees it.
 type node struct {
-	hash  uint64 // of the node's name
+	hash  uint64 // hash of the node's name
 	slow  int64  // compute time divided by the time at speed 1, times 2^16
 	rack  int32
 	cores bool // tasks share the node's cores
 	busy  bool // under labels: a decision is on its way to it
-	lost  bool // noticed or not
+	lost  bool // the node is down, noticed or not
 	gen   uint32
 	done  int64 // attempts that succeeded, for speculation
 }
@@ -187,7 +187,7 @@ func (s *Sim) setCores(n state.NodeID) {
 	}
 }
 
-// slowness returns 1/speed, times 2^16.
+// slowness returns 1/speed, times 2^16, the factor for compute times.
 func slowness(speed float64) int64 {
 	if !(speed > 0) {
 		return 1 << 16

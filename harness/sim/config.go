@@ -70,7 +70,7 @@ const (
 // Speculation is the rule by which slow attempts get a speculative attempt.
 type Speculation uint8
 
-// Speculation rules.
+// The rules by which an attempt is found slow.
 const (
 	NoSpeculation Speculation = iota
 	// HadoopSpeculation is MapReduce's DefaultSpeculator.
@@ -97,7 +97,7 @@ type Fault struct {
 	Share float64
 }
 
-// FaultKind says what goes wrong.
+// FaultKind says what goes wrong in a fault.
 type FaultKind uint8
 
 // Kinds of fault.

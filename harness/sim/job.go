@@ -14,7 +14,7 @@ type job struct {
 	id          state.JobID
 	gen         uint32
 	name        traces.JobID
-	hash        uint64 // of the job's name
+	hash        uint64 // hash of the job's name
 	work        [2][]Work
 	total, done [2]int32 // number of tasks, in all and succeeded, by kind
 	slowStart   int32    // number of maps that must be done before reduces are asked for
@@ -40,7 +40,7 @@ type job struct {
 	ran         []success      // by map; empty if no node is ever lost
 	blocks      []traces.Block // the blocks that its maps read, if caches follow reads
 	took        [2]moments     // by kind: ms that attempts took, for speculation
-	speculative int32          // speculative attempts that run
+	speculative int32          // number of speculative attempts that run
 	pasts       []Past         // the recorded ends of its attempts
 }
 
@@ -89,7 +89,7 @@ func (s *Sim) fetchNext() error {
 // about 50 bytes a task.
 const maxTasks = 1 << 26
 
-// arrive submits the next job.
+// arrive submits the next job to the cluster.
 func (s *Sim) arrive() error {
 	x := &s.coming
 	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {

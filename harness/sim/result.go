@@ -38,9 +38,9 @@ type JobResult struct {
 // Speculative are those that ran beside another.
 type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 
-// AttemptEnd is one attempt at its end.
+// AttemptEnd describes an attempt that has ended.
 type AttemptEnd struct {
-	Job          int32 // in order of submission
+	Job          int32 // index of the job, in order of submission
 	Kind         state.Kind
 	Outcome      traces.Outcome
 	Launched     bool
@@ -69,6 +69,6 @@ type Decisions struct {
 	// AsExpected got the task that was expected at the decision; Otherwise got
 	// another one; Unused gave the container back.
 	AsExpected, Otherwise, Unused int64
-	// Refused could not be carried out.
+	// Refused counts decisions that could not be carried out.
 	Refused int64
 }

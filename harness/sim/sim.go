@@ -53,7 +53,7 @@ type Sim struct {
 	offers    sched.Offers
 	carry     func(sched.Decision) bool
 	r         *Result
-	now       int64 // in ms
+	now       int64 // the present time, in ms
 	wheel     wheel
 	beats     beats
 	shared    *fluid.System // nil: disks, links and cores have no limit

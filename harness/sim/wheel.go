@@ -67,9 +67,9 @@ type late struct {
 }
 
 const (
-	windowBits  = 9 // 512 ms
+	windowBits  = 9 // 2^9: a window is 512 ms
 	windowMs    = 1 << windowBits
-	periodBits  = 17 // 131 s
+	periodBits  = 17 // 2^17: a period is 131 s
 	windowSlots = 2 << (periodBits - windowBits)
 	periodSlots = 1 << 10 // 37 hours; later events go round once more
 

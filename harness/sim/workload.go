@@ -77,7 +77,7 @@ type Job struct {
 	Pasts []Past
 }
 
-// Work is what one task does.
+// Work is what one task reads, computes and writes.
 type Work struct {
 	// InputBytes is what a map reads. A reduce has 0: it fetches its share of
 	// the map output.

@@ -56,7 +56,7 @@ const None = -1
 // Kind is the kind of a task: Map or Reduce.
 type Kind = traces.TaskKind
 
-// Kinds of task.
+// The two kinds of task.
 const (
 	Map    = traces.Map
 	Reduce = traces.Reduce
@@ -94,7 +94,7 @@ func (r Resource) Sub(o Resource) Resource {
 	return Resource{r.MemoryMB - o.MemoryMB, r.VCores - o.VCores}
 }
 
-// Times returns n times r.
+// Times returns n times r, for n containers of size r.
 func (r Resource) Times(n int32) Resource { return Resource{r.MemoryMB * n, r.VCores * n} }
 
 // Holds reports whether o fits into r.

@@ -64,8 +64,8 @@ func Difference(a, b []float64) Comparison {
 	}
 	difference, se, freedom := welch(a, b)
 	n := len(a) + len(b)
-	// Of all ways to divide the measurements into the two samples, two separate
-	// them so.
+	// If the samples do not overlap, only two of all ways to divide the
+	// measurements are as clear.
 	return withError(difference, se, freedom, n, 2/mathx.Choose(n, len(a)))
 }
 
@@ -139,7 +139,7 @@ func withError(difference, se, freedom float64, n int, byChance float64) Compari
 func exponential(c Comparison) Comparison {
 	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
 	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // no bound
+		c.Lo = math.Inf(-1) // the lower end has no bound
 	}
 	return c
 }

@@ -13,7 +13,7 @@ import (
 	"heddle/hibench"
 )
 
-// hiBench is wordcount, sort or terasort.
+// hiBench is one of HiBench's wordcount, sort and terasort.
 type hiBench struct{ config.Workload }
 
 // On returns the workload on a cluster, run as HiBench does, with or without a

@@ -145,7 +145,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 { // in percentage points
+	rise := func(i int) []float64 { // rise returns the differences in percentage points
 		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]

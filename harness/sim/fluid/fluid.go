@@ -88,7 +88,7 @@ const (
 	Memory                // of a node, for reads of cached copies
 	LinkOut               // of a node, to its rack's switch
 	LinkIn                // of a node, from its rack's switch
-	Cores                 // of a node
+	Cores                 // CPU cores of a node
 	UplinkOut             // of a rack, to the core
 	UplinkIn              // of a rack, from the core
 	Host                  // the cores of the single machine that carries all nodes of a lab
@@ -103,7 +103,7 @@ type System struct {
 	first  [kinds + 1]uint32 // by kind: its first index in all
 	all    []resource
 	flows  []flow
-	spare  []uint32 // flows to be reused
+	spare  []uint32 // numbers of flows to be reused
 	seq    uint32   // number of the next flow, in the order of starts
 	wheel  endings
 	due    queue   // resources whose flows need a look
@@ -212,7 +212,7 @@ func (s *System) Cancel(now int64, id Flow) {
 	}
 	f := &s.flows[id]
 	if f.done {
-		f.cancelled = true // Pop frees it
+		f.cancelled = true // Pop frees the flow later
 		return
 	}
 	s.wheel.at(now)

@@ -25,7 +25,7 @@ func (r *resource) push(flows []flow, id uint32, key int64) {
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }
 
-// remove removes entry i.
+// remove removes entry i of the resource's heap.
 func (r *resource) remove(flows []flow, i int) {
 	h := r.bound
 	last := len(h) - 1

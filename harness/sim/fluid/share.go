@@ -42,7 +42,7 @@ type resource struct {
 
 	flows []uint32 // the flows on it that pass other resources too
 	told  int64    // the share when the flows were last looked at
-	due   bool     // queued for a look
+	due   bool     // the resource is queued for a look
 	_     [31]byte
 
 	clock int64 // work that a bound flow of weight 1 has got, as of at

@@ -30,7 +30,7 @@ func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c
 // Directive says how much of a file HDFS is told to cache.
 type Directive struct {
 	Blocks int // how many of its blocks
-	Copies int // of each block
+	Copies int // cached copies of each block
 }
 
 // File adds to cached the nodes that cache each block of a file, and returns

@@ -42,7 +42,7 @@ func NewLRU(size []int64) *LRU {
 	return l
 }
 
-// Reset drops all copies.
+// Reset drops all copies from all nodes.
 func (l *LRU) Reset() {
 	copy(l.room, l.size)
 	clear(l.newer)

@@ -16,7 +16,7 @@ import (
 // Topology says which node is in which rack.
 type Topology struct {
 	nodes []state.NodeID // all nodes, sorted by rack
-	where []where        // by node
+	where []where        // rack and index of each node
 	first []int32        // by rack: its first index in nodes; then the number of nodes
 	racks int            // number of racks that have a node
 }
