@@ -203,7 +203,8 @@ type Node struct {
 	Node     traces.Node `json:"node"`
 	Rack     string      `json:"rack"`
 	Attempts int         `json:"attempts"` // attempts launched on the node
-	// MeanRunning is how many attempts ran there on average over the trace.
+	// MeanRunning is how many attempts ran on the node on average over the
+	// trace.
 	MeanRunning float64 `json:"meanRunning"`
 	// CPUCores is the mean number of busy cores over the node's samples, -1
 	// without samples.

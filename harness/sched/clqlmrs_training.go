@@ -120,7 +120,7 @@ func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Prog
 	}
 	for _, id := range jobs {
 		if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
-			return fmt.Errorf("train clqlmrs for job %d: there is none, or it has ended", id)
+			return fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
 		}
 		if !m.train(v, id, progress) {
 			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), ErrWarmupStopped)
@@ -169,7 +169,7 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 		}
 	}
 	if table == nil {
-		return nil, errors.New("save clqlmrs: it has not been trained")
+		return nil, errors.New("save clqlmrs: the model has not been trained")
 	}
 	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
 }
@@ -213,9 +213,9 @@ func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlear
 func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
 	switch {
 	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):
-		return fmt.Errorf("there is no job %d, or it has ended", job)
+		return fmt.Errorf("job %d: no such job, or it has ended", job)
 	case m.tooLarge(v, job):
-		return fmt.Errorf("job %q goes by class: it has more than %d pairs of map and node", v.JobName(job), m.pairs)
+		return fmt.Errorf("job %q has more than %d pairs of map and node, so the table of classes decides for it", v.JobName(job), m.pairs)
 	}
 	return nil
 }

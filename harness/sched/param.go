@@ -29,7 +29,7 @@ func (p *Param) parse(text string) (any, error) {
 	case Int:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no whole number", text)
+			return nil, fmt.Errorf("%q is not a whole number", text)
 		}
 		return n, p.check(float64(n), text)
 	case Float:
@@ -46,8 +46,11 @@ func (p *Param) parse(text string) (any, error) {
 		return b, nil
 	case Duration:
 		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return nil, fmt.Errorf("%q is no duration such as 450ms or 5s", text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a duration such as 450ms or 5s", text)
+		}
+		if d < 0 {
+			return nil, fmt.Errorf("duration %s is negative", text)
 		}
 		return int64(d), nil
 	case Choice:
@@ -68,10 +71,10 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 	for entry := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not name=number", entry)
+			return nil, fmt.Errorf("%q does not have the form name=number", entry)
 		}
 		if _, twice := table[name]; twice {
-			return nil, fmt.Errorf("%q is there twice", name)
+			return nil, fmt.Errorf("the name %q is given twice", name)
 		}
 		x, err := number(value)
 		if err == nil {
@@ -88,19 +91,17 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 func number(text string) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a finite number", text)
 	}
 	return x, nil
 }
 
 func (p *Param) check(x float64, text string) error {
 	switch {
-	case x < p.Min && p.Max != 0:
-		return fmt.Errorf("%s is not in %v to %v", text, p.Min, p.Max)
+	case p.Max != 0 && (x < p.Min || x > p.Max):
+		return fmt.Errorf("%s is outside %v to %v", text, p.Min, p.Max)
 	case x < p.Min:
-		return fmt.Errorf("%s is below %v", text, p.Min)
-	case p.Max != 0 && x > p.Max:
-		return fmt.Errorf("%s is above %v", text, p.Max)
+		return fmt.Errorf("%s is below %v, the smallest value allowed", text, p.Min)
 	}
 	return nil
 }

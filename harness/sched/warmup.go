@@ -77,11 +77,11 @@ func seal(model, params string, learnt []byte) []byte {
 // model or params differ.
 func unseal(model, params string, data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(sealed)) {
-		return nil, fmt.Errorf("not a saved training of this version: %d bytes that do not begin with %q", len(data), sealed[:len(sealed)-1])
+		return nil, fmt.Errorf("not a saved training of this version: its %d bytes do not begin with %q", len(data), sealed[:len(sealed)-1])
 	}
 	end := len(data) - crc32.Size
 	if end < len(sealed) || binary.LittleEndian.Uint32(data[end:]) != crc32.ChecksumIEEE(data[:end]) {
-		return nil, fmt.Errorf("the saved training is damaged or cut off: its check sum is wrong")
+		return nil, fmt.Errorf("the saved training is damaged or cut off: its checksum is wrong")
 	}
 	by, rest, _ := bytes.Cut(data[len(sealed):end], []byte("\n"))
 	with, learnt, _ := bytes.Cut(rest, []byte("\n"))
@@ -89,7 +89,7 @@ func unseal(model, params string, data []byte) ([]byte, error) {
 	case string(by) != model:
 		return nil, fmt.Errorf("the saved training is of model %q, not %q", by, model)
 	case string(with) != params:
-		return nil, fmt.Errorf("the saved training is with parameters %s, the model has %s", with, params)
+		return nil, fmt.Errorf("the saved training has parameters %s, but the model has %s", with, params)
 	}
 	return learnt, nil
 }

@@ -198,7 +198,7 @@ func slowness(speed float64) int64 {
 // on returns how long something takes on this node, if it takes ms at speed 1.
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
-// noteRoom tells the ring whether a node's heartbeats matter.
+// noteRoom tells beats whether a node's heartbeats matter.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
 	s.beats.set(n, !x.lost && s.view.HasRoom(n) && !x.busy)

@@ -237,7 +237,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // counts become starts, one position ahead
+	for ms := range int32(windowMs) { // counts of events become starts of lists, one position ahead
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {

@@ -160,8 +160,8 @@ func score(mean, margin, least, most float64) (lo, hi float64) {
 	return max(least, least+width*(centre-half)), min(most, least+width*(centre+half))
 }
 
-// ruleOfThree returns how many percent of tasks may be exceptions if none was
-// seen among tasks many.
+// ruleOfThree returns how many percent of all tasks may be exceptions, if this
+// many tasks had none.
 func ruleOfThree(tasks int64) float64 {
 	return 100 * (1 - math.Pow(1-Level, 1/float64(tasks)))
 }

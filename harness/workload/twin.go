@@ -15,7 +15,7 @@ import (
 
 // Twin is a workload in virtual time: its jobs and the files they read.
 type Twin struct {
-	Workload string // under which a calibration knows its costs
+	Workload string // name under which a calibration knows the workload's costs
 	Jobs     []Job
 	Files    []File // in the order of their splits
 	// Costs are typical ones, for simulations without a calibration.

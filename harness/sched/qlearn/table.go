@@ -96,7 +96,7 @@ func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	t := NewTable(layout, rule)
 	want := t.header()
 	if len(b) < 8*len(want) {
-		return nil, fmt.Errorf("%d bytes are no table", len(b))
+		return nil, fmt.Errorf("%d bytes are too few for a table", len(b))
 	}
 	var has [len(want)]uint64
 	for i := range has {
@@ -108,12 +108,12 @@ func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	case has[2] != want[2]:
 		return nil, fmt.Errorf("the table is for another layout of %d maps on %d nodes: blocks, cached copies, racks or slots differ", has[0], has[1])
 	case len(b) != 8*len(t.q):
-		return nil, fmt.Errorf("the table has %d bytes, not %d", len(b), 8*len(t.q))
+		return nil, fmt.Errorf("the table has %d bytes of values, and its layout needs %d", len(b), 8*len(t.q))
 	}
 	for x := range t.q {
 		t.q[x] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*x:]))
 		if math.IsNaN(t.q[x]) || math.IsInf(t.q[x], 0) {
-			return nil, fmt.Errorf("the table has %v as a value", t.q[x])
+			return nil, fmt.Errorf("value %d of the table is %v, not a finite number", x, t.q[x])
 		}
 	}
 	return t, nil
