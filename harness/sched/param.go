@@ -9,6 +9,25 @@ import (
 	"time"
 )
 
+// Param is a parameter of a model.
+type Param struct {
+	Name    string `json:"name"`
+	Type    Type   `json:"type"`
+	Default string `json:"default"`
+	Unit    string `json:"unit,omitempty"`
+	// Min and Max are the smallest and the largest number allowed; Max 0 means
+	// that there is no largest.
+	Min float64 `json:"min"`
+	Max float64 `json:"max,omitempty"`
+	// Choices are the values allowed for a parameter of type Choice.
+	Choices []string `json:"choices,omitempty"`
+	Doc     string   `json:"doc"`
+}
+
+// Params are values of parameters by name, as text. A parameter that is left out
+// has its default.
+type Params map[string]string
+
 // Type is the form of a parameter's values.
 type Type string
 
@@ -21,6 +40,12 @@ const (
 	Choice   Type = "choice"   // one of Choices
 	Table    Type = "table"    // such as default=60,batch=40
 )
+
+// skipsParam returns a parameter that says for how many opportunities a job
+// waits.
+func skipsParam(name, def, doc string) Param {
+	return Param{Name: name, Type: Int, Default: def, Unit: "skips", Min: -1, Doc: doc + "; -1: as many as nodes are up"}
+}
 
 // parse converts text to the parameter's value: int64 (a Duration in
 // nanoseconds), float64, bool, string or map[string]float64.

@@ -9,6 +9,36 @@
 // of each baseline's type gives its rule, the source of the rule, and how it
 // differs from the source.
 //
+// # Writing a model
+//
+// "heddle models new NAME" writes a model to start from. Most models are a
+// NodeModel: Choose gets the View of the cluster and one node with room, and
+// returns one task to start there, or none. It is called again until the node
+// is full. A model that chooses among all nodes with room is a Model with
+// Round. A model may also be an Observer, to learn from events, a JobPlanner,
+// to place a job's maps before the first starts, or a Warmup, to train before a
+// run.
+//
+// The View is read-only and shows the present. A model keeps its own data in
+// its struct: counts for each job (perJob), or a generator of random numbers
+// made from a seed parameter. It may keep ids, but no slice that the View
+// returned, because these are reused. It must not use a clock, the global
+// random source, or the order of a map, so that the same run gives the same
+// decisions.
+//
+// A model's Info stands in the model's file: name, summary, source, parameters
+// with their ranges, and how to build it. A line in the table of registry.go
+// makes it known to "heddle models", "heddle replay" and experiments.
+//
+// Tests check what each model in the registry must guarantee: it starts nothing
+// that does not wait or does not fit, changes nothing in the View, lets no task
+// wait for ever, and decides the same way twice. A model whose parameters
+// change these paths has a row in property_test.go. A file in
+// testdata/scenarios shows step by step what a model does; "go test
+// ./harness/sched -run Scenarios -rewrite" writes the answers. "go test
+// ./harness/sim -run Digests -update" records the model's schedules, so that a
+// later change of them shows.
+//
 // Words:
 //
 //	opportunity  a heartbeat of a node that has room
@@ -71,8 +101,8 @@ func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// near returns the reason for a map found at a level.
-func near(level state.Level) Reason { return Reason(level - state.LevelCache) }
+// ReasonOf returns the reason for a map found at a level.
+func ReasonOf(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
 // NodeModel is a model that looks only at the node that reported.
 type NodeModel interface {
