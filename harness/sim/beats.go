@@ -7,42 +7,42 @@ import (
 	"heddle/harness/state"
 )
 
-// beats schedules the heartbeats of the nodes. Each node has a phase, its time
-// within the heartbeat interval, and the nodes stand in a ring by phase. One
+// beats schedules the heartbeats of the nodes. Each node has an offset, its time
+// within the heartbeat interval, and the nodes stand in a ring by offset. One
 // bit says whether a node's heartbeat matters, that is, can change anything.
 // The others cost nothing.
 type beats struct {
 	interval int64
-	ring     []state.NodeID // nodes in the order of their phases
+	ring     []state.NodeID // nodes in the order of their offsets
 	place    []int32        // by node: its index in ring
-	phase    []int32        // in ms, by index in ring
-	from     []int32        // by millisecond of the interval: the first index in ring with that phase or a later one
+	offset   []int32        // in ms, by index in ring
+	from     []int32        // by millisecond of the interval: the first index in ring with that offset or a later one
 	matters  marks          // the set of indexes in ring whose heartbeats matter
 	start    int64          // when the present interval began
 	cursor   int32          // the nodes before this index in ring have reported in the present interval
 	at       int64
 }
 
-// reset gives each node a phase, drawn by key. With async, all nodes have phase
+// reset gives each node an offset, drawn by key. With async, all nodes have offset
 // 0.
 func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.interval = max(1, interval)
 	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
-	b.phase = resized(b.phase, nodes)
+	b.offset = resized(b.offset, nodes)
 	b.from = resized(b.from, int(b.interval)+1)
 	b.matters.reset(nodes)
-	phases := make([]int32, nodes)
-	for n := range phases {
+	offsets := make([]int32, nodes)
+	for n := range offsets {
 		b.ring[n] = state.NodeID(n)
 		if !async {
-			phases[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
+			offsets[n] = int32(key.At(uint64(n)).Below(int(b.interval)))
 		}
 	}
-	slices.SortStableFunc(b.ring, func(x, y state.NodeID) int { return int(phases[x]) - int(phases[y]) })
+	slices.SortStableFunc(b.ring, func(x, y state.NodeID) int { return int(offsets[x]) - int(offsets[y]) })
 	next := 0
 	for p, n := range b.ring {
-		b.place[n], b.phase[p] = int32(p), phases[n]
-		for ; next <= int(phases[n]); next++ {
+		b.place[n], b.offset[p] = int32(p), offsets[n]
+		for ; next <= int(offsets[n]); next++ {
 			b.from[next] = int32(p)
 		}
 	}
@@ -72,10 +72,10 @@ func (b *beats) next(now int64) (state.NodeID, int64) {
 		b.cursor = b.from[now-b.start]
 	}
 	if p := b.matters.after(b.cursor); p >= 0 {
-		return b.ring[p], b.start + int64(b.phase[p])
+		return b.ring[p], b.start + int64(b.offset[p])
 	}
 	if p := b.matters.after(0); p >= 0 {
-		return b.ring[p], b.start + b.interval + int64(b.phase[p])
+		return b.ring[p], b.start + b.interval + int64(b.offset[p])
 	}
 	return state.None, never
 }

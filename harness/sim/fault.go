@@ -174,7 +174,7 @@ func (s *Sim) loseMaster(slot int32) {
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = state.None, false
-	j.gen++ // heartbeats and end of the lost one no longer count
+	j.gen++ // events of the lost ApplicationMaster no longer count
 	j.beatSet, j.ended = false, false
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.job == slot {

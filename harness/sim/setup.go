@@ -114,9 +114,17 @@ func (s *Sim) check() error {
 		name string
 		ms   int32
 	}{
-		{"NodeBeatMs", c.NodeBeatMs}, {"AsyncMs", c.AsyncMs}, {"AMBeatMs", c.AMBeatMs}, {"SubmitMs", c.SubmitMs},
-		{"AMStartMs", c.AMStartMs}, {"LaunchMs", c.LaunchMs}, {"TaskStartMs", c.TaskStartMs}, {"CommitMs", c.CommitMs},
-		{"FetchMs", c.FetchMs}, {"FinishMs", c.FinishMs}, {"NodeExpiryMs", c.NodeExpiryMs},
+		{"NodeBeatMs", c.NodeBeatMs},
+		{"AsyncMs", c.AsyncMs},
+		{"AMBeatMs", c.AMBeatMs},
+		{"SubmitMs", c.SubmitMs},
+		{"AMStartMs", c.AMStartMs},
+		{"LaunchMs", c.LaunchMs},
+		{"TaskStartMs", c.TaskStartMs},
+		{"CommitMs", c.CommitMs},
+		{"FetchMs", c.FetchMs},
+		{"FinishMs", c.FinishMs},
+		{"NodeExpiryMs", c.NodeExpiryMs},
 	} {
 		if x.ms < 0 {
 			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.ms)

@@ -22,7 +22,7 @@ type wheel struct {
 	windows [windowSlots]chunks
 	some    marks // windows that are not empty
 	periods [periodSlots]chunks
-	memory  []chunk // of windows and periods; index 0 is none
+	memory  []chunk // the chunks of all lists of windows and periods; index 0 is none
 	spare   uint32  // list of chunks to be reused
 
 	// The present window. sorted has the events pushed before it began, by

@@ -171,7 +171,7 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 	if cached {
 		source = Memory
 	}
-	s.pass(f, source, int32(from))
+	s.addToPath(f, source, int32(from))
 	s.link(f, from, to)
 	return s.start(now, f, id, bytes)
 }
@@ -180,7 +180,7 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.link(f, from, to)
-	s.pass(f, Disk, int32(to))
+	s.addToPath(f, Disk, int32(to))
 	return s.start(now, f, id, bytes)
 }
 
@@ -190,18 +190,18 @@ func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32
 func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, max(1, streams))
 	if rack := s.rackOf[to]; rack != from {
-		s.pass(f, UplinkOut, int32(from))
-		s.pass(f, UplinkIn, int32(rack))
+		s.addToPath(f, UplinkOut, int32(from))
+		s.addToPath(f, UplinkIn, int32(rack))
 	}
-	s.pass(f, LinkIn, int32(to))
+	s.addToPath(f, LinkIn, int32(to))
 	return s.start(now, f, id, bytes)
 }
 
 // Compute starts a computation of coreUs microseconds of one core.
 func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
-	s.pass(f, Cores, int32(n))
-	s.pass(f, Host, 0)
+	s.addToPath(f, Cores, int32(n))
+	s.addToPath(f, Host, 0)
 	return s.start(now, f, id, coreUs)
 }
 
@@ -264,16 +264,16 @@ func (s *System) link(f *flow, from, to state.NodeID) {
 	if from == to {
 		return
 	}
-	s.pass(f, LinkOut, int32(from))
+	s.addToPath(f, LinkOut, int32(from))
 	if a, b := s.rackOf[from], s.rackOf[to]; a != b {
-		s.pass(f, UplinkOut, int32(a))
-		s.pass(f, UplinkIn, int32(b))
+		s.addToPath(f, UplinkOut, int32(a))
+		s.addToPath(f, UplinkIn, int32(b))
 	}
-	s.pass(f, LinkIn, int32(to))
+	s.addToPath(f, LinkIn, int32(to))
 }
 
-// pass adds a resource to a flow's path if the resource limits anything.
-func (s *System) pass(f *flow, k Kind, i int32) {
+// addToPath adds a resource to a flow's path if the resource limits anything.
+func (s *System) addToPath(f *flow, k Kind, i int32) {
 	id := s.id(k, i)
 	if r := &s.all[id]; r.limit != unlimited || r.most != unlimited {
 		f.path[f.passes] = id

@@ -144,7 +144,7 @@ func (s *System) settle(id uint32, now int64) {
 // mark queues a resource for a look at its flows.
 func (s *System) mark(id uint32) {
 	r := &s.all[id]
-	r.told = r.share
+	r.seenShare = r.share
 	r.cursor = int32(len(r.flows))
 	r.fastest = 0
 	if !r.due {

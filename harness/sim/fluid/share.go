@@ -40,10 +40,10 @@ type resource struct {
 	here    int32 // how many of its flows are bound to it
 	cursor  int32 // index in flows at which the next look begins
 
-	flows []uint32 // the flows on it that pass other resources too
-	told  int64    // the share when the flows were last looked at
-	due   bool     // the resource is queued for a look
-	_     [31]byte
+	flows     []uint32 // the flows on it that pass other resources too
+	seenShare int64    // the share when the flows were last looked at
+	due       bool     // the resource is queued for a look
+	_         [31]byte
 
 	clock int64 // work that a bound flow of weight 1 has got, as of at
 	at    int64
@@ -134,8 +134,8 @@ func (s *System) renew(id uint32, now int64) {
 	s.await(id, now)
 	if len(r.flows) > 0 {
 		r.settled = r.load
-		changed := r.share - r.told
-		if (r.here > 0 && max(changed, -changed) > r.told>>eighth) || r.share+r.share>>eighth < r.fastest {
+		changed := r.share - r.seenShare
+		if (r.here > 0 && max(changed, -changed) > r.seenShare>>eighth) || r.share+r.share>>eighth < r.fastest {
 			s.mark(id)
 		}
 	}
