@@ -47,7 +47,8 @@ func (s *simulation) Next(x *sim.Job) bool {
 	return true
 }
 
-// attemptEnded adds an attempt, as started and finished do from events.
+// attemptEnded adds an attempt that has ended. It replaces the events of its
+// start and end.
 func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j, n := s.figures.JobList[e.Job], s.nodes[e.Node]
 	isMap := e.Kind == state.Map

@@ -27,7 +27,7 @@ type Event struct {
 	Sample *traces.NodeSample
 }
 
-// EventKind is the kind of an event.
+// EventKind says what happened to a job, a task, a node or a decision.
 type EventKind uint8
 
 // Kinds of event, each with the fields of Event that it sets.

@@ -10,7 +10,8 @@ import (
 // shipped.
 const maxFailures = 4
 
-// fault makes a fault happen.
+// fault makes something go wrong: a node is lost, comes back or slows down, or
+// attempts fail.
 func (s *Sim) fault(f *Fault) {
 	x := &s.nodes[f.Node]
 	switch f.What {
