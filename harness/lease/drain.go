@@ -13,32 +13,34 @@ import (
 
 const drainEvery = 2 * time.Second
 
-// letJobsEnd gives the nodes of list to the labels of the pool that unfinished
-// jobs wait for, until there is no such job or h.drain has passed. Without it
-// they would wait for ever: the label that a job asks for cannot be changed, and
-// after a restore no node has it. Unlabelled jobs that wait get their turn too.
-// ApplicationMasters that were held start on the nodes for masters, the ones
-// that had a label of their own before; where none is noted, anywhere.
+// letJobsEnd lets unfinished jobs that wait for labels of the pool end, for at
+// most h.drain. Such a job cannot change the label that it asks for, and after
+// a restore no node has that label, so it would wait for ever.
 //
-// What it gives to nodes is as noted as what the dead harness gave, so a crash
-// here is like any other.
+// letJobsEnd therefore gives the labels to the nodes of list, and to no label
+// in turn, for jobs that wait without one. ApplicationMasters start on the
+// nodes that had a label of their own before. If no such node is noted, they
+// start anywhere.
+//
+// These label changes are of nodes that are noted already, so a crash here
+// needs no more than another restore.
 func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	ctx, cancel := context.WithTimeout(ctx, u.h.drain)
 	defer cancel()
-	steered := map[string]bool{} // jobs, also while they ask for nothing just now
+	steered := map[string]bool{} // ids of jobs that asked for a label of the pool, even if they ask for none now
 	for turn := 0; ; turn++ {
 		wanted, jobs, err := u.wanted(ctx, steered)
 		if err == nil && jobs == 0 {
 			return
 		}
 		if turn == 0 && err == nil {
-			u.h.log.Info("letting jobs end that ask for labels of the pool", "jobs", jobs, "longest", u.h.drain)
+			u.h.log.Info("waiting for jobs that ask for labels of the pool to end", "jobs", jobs, "longest", u.h.drain)
 		}
 		if err == nil {
 			err = u.share(ctx, list, wanted, turn)
 		}
 		if err != nil && ctx.Err() == nil {
-			u.h.log.Warn("jobs are not helped to their end just now", "reason", err)
+			u.h.log.Warn("nodes could not be given to waiting jobs; trying again", "reason", err)
 		}
 		if u.h.held() != nil || wait(ctx, drainEvery) != nil {
 			return
@@ -46,15 +48,15 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list a label that is wanted; when there are
-// more labels than nodes, others each time. Nodes for masters that none waits for
-// have their own.
+// share gives each running node of list one of the wanted labels. When there
+// are more labels than nodes, each turn gives others. A node for masters that
+// no ApplicationMaster waits for gets its own label.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // nodes
+	masters, workers := 0, 0 // numbers of nodes
 	for _, c := range list {
 		if c.Label == "" {
 			workers++
@@ -102,8 +104,8 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	return u.do(func() error { return u.rm.ReplaceLabels(ctx, move) })
 }
 
-// wanted returns the labels that containers are waited for in, of the pool or
-// none, and how many unfinished jobs have to do with the pool.
+// wanted returns the labels in which containers are wanted, "" for none, and
+// the number of unfinished jobs that use or used labels of the pool.
 func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels []string, jobs int, err error) {
 	var apps []yarnclient.App
 	err = whileActive(ctx, u.rm, func() (err error) {
@@ -117,7 +119,7 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // it is not always among the requests
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // an ApplicationMaster's request is not always listed
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
@@ -130,8 +132,8 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 	return labels, jobs, err
 }
 
-// stranded lists unfinished applications that wait for a label of the pool that
-// no running node has.
+// stranded lists the unfinished applications that wait for a label of the pool
+// that no running node has.
 func (u *undoing) stranded(ctx context.Context) []string {
 	var apps []yarnclient.App
 	var nodes []yarnclient.Node
@@ -142,7 +144,7 @@ func (u *undoing) stranded(ctx context.Context) []string {
 		return err
 	})
 	if err != nil {
-		u.h.log.Warn("not known whether jobs are left without nodes", "reason", err)
+		u.h.log.Warn("cannot tell whether jobs wait for labels that no node has", "reason", err)
 	}
 	return strandedApps(apps, nodes)
 }
@@ -151,7 +153,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // it has its master
+			if label == a.AMLabel && a.AMNode != "" { // it needs no container for its master any more
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {
