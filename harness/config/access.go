@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// DialContext connects to the cluster's nodes by the names that Hadoop uses
-// for them, which it looks up in Hosts first.
+// DialContext returns a dial function for the cluster's nodes. It looks up the
+// names that Hadoop uses for them in Hosts first.
 func (c *Cluster) DialContext() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
