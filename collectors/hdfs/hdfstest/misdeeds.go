@@ -12,23 +12,23 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// Misdeed is a way in which a NameNode, or what listens at its address, goes
-// wrong. None of them lets a client know what it wanted to know.
+// Misdeed is a fault of a NameNode, or of whatever listens at its address. With
+// any of them, a client cannot get an answer.
 type Misdeed struct {
 	Name  string
-	serve func(c net.Conn) // until the client has left
+	serve func(c net.Conn) // returns when the client has left
 }
 
-// Misdeeds are all ways to misbehave.
+// Misdeeds returns all misdeeds.
 func Misdeeds() []Misdeed {
 	say := func(text string) func(net.Conn) {
 		return func(c net.Conn) {
 			go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 			io.WriteString(c, text)             //nolint:errcheck // the client may have left
-			<-time.After(10 * time.Millisecond) // it is read before the connection ends
+			<-time.After(10 * time.Millisecond) // time for the client to read it before the connection ends
 		}
 	}
-	// each answers every call, one after the other, until write fails.
+	// each calls write for every call of the client, until write fails.
 	each := func(write func(c net.Conn, method string, id uint32) error) func(net.Conn) {
 		return func(c net.Conn) {
 			calls, err := greet(c)

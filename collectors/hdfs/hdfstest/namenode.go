@@ -1,6 +1,6 @@
-// Package hdfstest has a NameNode to test against, over sockets: an empty HDFS
-// that answers the first questions of a client, and can be told to misbehave.
-// It holds no files.
+// Package hdfstest runs a NameNode for tests, over real sockets. It serves an
+// empty HDFS, answers the first questions of a client, and can be told to
+// misbehave. It stores no files.
 package hdfstest
 
 import (
@@ -25,13 +25,13 @@ type NameNode struct {
 	Address string
 
 	bad   atomic.Pointer[Misdeed]
-	next  atomic.Pointer[Misdeed] // bad once calls are answered
+	next  atomic.Pointer[Misdeed] // becomes bad after the given number of calls
 	calls atomic.Int32
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 }
 
-// Start starts a NameNode that is active and empty, and ends with the test.
+// Start starts an active, empty NameNode, which is stopped when the test ends.
 func Start(t testing.TB) *NameNode {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func Start(t testing.TB) *NameNode {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // a client that left does not matter
+				_ = nn.serve(c) // errors of clients that left do not matter
 			})
 		}
 	})
@@ -64,13 +64,14 @@ func Start(t testing.TB) *NameNode {
 	return nn
 }
 
-// Misbehave ends all connections and has later ones misbehave; nil ends that.
+// Misbehave closes all connections and makes later ones misbehave. nil makes
+// them normal again.
 func (nn *NameNode) Misbehave(m *Misdeed) {
 	nn.bad.Store(m)
 	nn.dropAll()
 }
 
-// MisbehaveAfter answers some calls more before it misbehaves.
+// MisbehaveAfter answers the given number of further calls and then misbehaves.
 func (nn *NameNode) MisbehaveAfter(calls int, m *Misdeed) {
 	nn.calls.Store(int32(calls))
 	nn.next.Store(m)
@@ -117,7 +118,7 @@ func (nn *NameNode) serve(c net.Conn) error {
 	}
 }
 
-// answerTo is what an empty HDFS answers.
+// answerTo returns the answer of an empty HDFS.
 func answerTo(method string, id uint32) []byte {
 	folder := &hdfspb.FileStatus{FileType: hdfspb.FileStatus_DIR}
 	switch method {
@@ -137,8 +138,9 @@ func answerTo(method string, id uint32) []byte {
 	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
 }
 
-// serverDefaults is GetServerDefaultsResponseProto, which heddle itself never
-// asks for: block size, checksum and packet size, replication, buffer size.
+// serverDefaults returns a GetServerDefaultsResponseProto with block size,
+// checksum and packet size, replication and buffer size. Package hdfs has no
+// such message, as it never asks for one.
 func serverDefaults() proto.Message {
 	var defaults []byte
 	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {
@@ -150,10 +152,10 @@ func serverDefaults() proto.Message {
 	return m
 }
 
-// calls reads what a client asks.
+// calls reads a client's calls.
 type calls struct{ r *bufio.Reader }
 
-// greet reads what a client begins with.
+// greet reads the start of a client's connection.
 func greet(c net.Conn) (calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
@@ -166,7 +168,7 @@ func greet(c net.Conn) (calls, error) {
 	return calls{r}, nil
 }
 
-// next is the next call, without the one that only says who calls.
+// next returns the next call. It skips the message that only names the user.
 func (c calls) next() (method string, id uint32, err error) {
 	for {
 		var size [4]byte
@@ -209,7 +211,8 @@ func refusal(id uint32, class, text string, detail hdfspb.ResponseHeader_Detail)
 	})
 }
 
-// frame is the messages, each behind its length, behind the length of all.
+// frame returns the messages as a frame: the length of all, then each message
+// after its own length.
 func frame(messages ...proto.Message) []byte {
 	b := make([]byte, 4)
 	for _, m := range messages {
