@@ -7,18 +7,19 @@ import (
 	"strconv"
 )
 
-// dialect is how an answer is written.
+// dialect is one of the ways in which Hadoop writes an answer.
 type dialect int
 
 const (
-	natural     dialect = iota // root kept, typed, lists as arrays
-	mapped                     // root dropped, every scalar quoted, a list of one bare
-	typed                      // as mapped, but typed and with arrays: Hadoop 3.5
+	natural     dialect = iota // with the root, typed scalars, lists as arrays
+	mapped                     // without the root, all scalars quoted, a list of one without brackets
+	typed                      // like mapped, but with typed scalars and arrays: Hadoop 3.5
 	markup                     // XML
-	naturalBare                // natural without the root
+	naturalBare                // like natural, without the root
 )
 
-// writer writes one answer in a dialect, from calls in document order.
+// writer writes an answer in a dialect. Its methods are called in the order of
+// the document.
 type writer struct {
 	bytes.Buffer
 	d     dialect
@@ -37,7 +38,7 @@ func (w *writer) name(name string) {
 	}
 }
 
-// object writes a member that is an object.
+// object writes a named object.
 func (w *writer) object(name string, members func()) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
@@ -53,12 +54,12 @@ func (w *writer) object(name string, members func()) {
 	w.comma = true
 }
 
-// list writes n objects of one name.
+// list writes n objects with the same name.
 func (w *writer) list(name string, n int, member func(i int)) {
 	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
 }
 
-// texts writes strings of one name.
+// texts writes strings with the same name.
 func (w *writer) texts(name string, list []string) {
 	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
 }
@@ -86,12 +87,12 @@ func (w *writer) elements(name string, n int, element func(name string, i int)) 
 func (w *writer) text(name, value string) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
-		_ = xml.EscapeText(w, []byte(value)) // a buffer takes everything
+		_ = xml.EscapeText(w, []byte(value)) // a buffer's writes cannot fail
 		w.WriteString("</" + name + ">")
 		return
 	}
 	w.name(name)
-	quoted, _ := json.Marshal(value) // a string always can be
+	quoted, _ := json.Marshal(value) // encoding a string cannot fail
 	w.Write(quoted)
 }
 
@@ -147,7 +148,7 @@ func (w *writer) resource(name string, memoryMB int64, vcores int) {
 	})
 }
 
-// entries writes a map; the old dialect has null for an empty one.
+// entries writes a map. The dialect mapped writes an empty one as null.
 func (w *writer) entries(name string, n int, entry func(i int)) {
 	if n == 0 && w.d == mapped {
 		w.name(name)

@@ -18,15 +18,15 @@ import (
 	"heddle/yarnclient"
 )
 
-// Moody answers as Well does, until it is told to misbehave.
+// Moody answers like Well until a test makes it misbehave.
 type Moody struct {
 	Well http.Handler
-	// Spare is a path that is always answered well.
+	// Spare is a path that Well always answers.
 	Spare string
 	mood  atomic.Pointer[Misdeed]
 }
 
-// Misbehave has later requests answered so; nil ends that.
+// Misbehave applies a misdeed to later requests; nil ends that.
 func (m *Moody) Misbehave(d *Misdeed) { m.mood.Store(d) }
 
 func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,18 +37,18 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Well.ServeHTTP(w, r)
 }
 
-// Misdeed is a way in which a web server of Hadoop's, or what listens at its
-// address, goes wrong. It works over any connection that can be hijacked, also
-// one in memory.
+// Misdeed is a fault of a Hadoop web server, or of whatever listens at its
+// address. It works over any connection that can be hijacked, even one in
+// memory.
 type Misdeed struct {
 	Name string
-	// Lie says that the answer is one that Hadoop might give, as far as a client
-	// can tell, with wrong things in it.
+	// Lie is true if a client cannot tell that the answer is wrong: Hadoop
+	// might give it.
 	Lie   bool
 	serve func(w http.ResponseWriter, r *http.Request, well http.Handler)
 }
 
-// Misdeeds are all ways to misbehave.
+// Misdeeds returns all misdeeds.
 func Misdeeds() []*Misdeed {
 	const javascript, page = "application/json", "text/html"
 	say := func(status int, kind, body string) func(http.ResponseWriter, *http.Request, http.Handler) {
@@ -67,7 +67,7 @@ func Misdeeds() []*Misdeed {
 			io.WriteString(w, body) //nolint:errcheck // the client may have left
 		}
 	}
-	// raw has the connection for itself once the request is there.
+	// raw hands the connection to serve once the request has arrived.
 	raw := func(serve func(c net.Conn)) func(http.ResponseWriter, *http.Request, http.Handler) {
 		return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			c, _, err := w.(http.Hijacker).Hijack()
@@ -87,7 +87,7 @@ func Misdeeds() []*Misdeed {
 			}
 		})
 	}
-	// altered answers what well does, with another body.
+	// altered sends the answer of well with its body changed.
 	altered := func(alter func(body []byte) []byte) func(http.ResponseWriter, *http.Request, http.Handler) {
 		return func(w http.ResponseWriter, r *http.Request, well http.Handler) {
 			answer := httptest.NewRecorder()
@@ -237,14 +237,14 @@ func Misdeeds() []*Misdeed {
 	}
 }
 
-// Listener takes connections that stay in memory, so that virtual time works.
+// Listener accepts connections that stay in memory, so that virtual time works.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	close  func()
 }
 
-// NewListener is for one http.Server.
+// NewListener returns a listener for one http.Server.
 func NewListener() *Listener {
 	l := &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	l.close = sync.OnceFunc(func() { close(l.closed) })
@@ -274,10 +274,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept.
+// Close makes Accept and DialContext fail.
 func (l *Listener) Close() error { l.close(); return nil }
 
-// Addr has no meaning.
+// Addr returns a made-up address.
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
 
 func port(host string) string {
@@ -285,8 +285,8 @@ func port(host string) string {
 	return p
 }
 
-// changeLeaves changes every value of a JSON text that is no object and no list;
-// another text stays as it is.
+// changeLeaves changes each value of a JSON text other than objects and lists.
+// It returns a text that is not JSON unchanged.
 func changeLeaves(body []byte, change func(v any) any) []byte {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
