@@ -242,7 +242,7 @@ func TestNewRefuses(t *testing.T) {
 		"configuration of the cluster":         func(e *Env, _ *fakeHadoop) { e.ConfDir = e.RunDir },
 		"no such file or directory":            func(e *Env, _ *fakeHadoop) { e.HadoopHome = e.RunDir },
 		"is not executable":                    func(e *Env, _ *fakeHadoop) { os.Chmod(filepath.Join(e.HadoopHome, "bin", "hadoop"), 0o644) },
-		"want one examples jar, 0 files match": func(e *Env, _ *fakeHadoop) { os.RemoveAll(filepath.Join(e.HadoopHome, "share")) },
+		"hadoop home: 0 files match": func(e *Env, _ *fakeHadoop) { os.RemoveAll(filepath.Join(e.HadoopHome, "share")) },
 		"is no HiBench checkout":               func(e *Env, _ *fakeHadoop) { e.Checkout = e.RunDir },
 	} {
 		h := newFakeHadoop(t)
