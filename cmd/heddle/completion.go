@@ -40,8 +40,9 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// Both scripts hand heddle the words before the cursor, and the word at it where
-// that begins a flag. Behind "--" heddle would run the command instead.
+// Both scripts pass heddle the words before the cursor, and the word at the
+// cursor if it starts a flag. After "--" heddle would run the command, so they
+// do not call it then.
 const (
 	bashCompletion = `# bash completion for heddle
 _heddle() {

@@ -26,28 +26,29 @@ func runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run an experiment on a cluster and capture it, or simulate it",
 		ArgsUsage: "EXPERIMENT.yaml",
-		Description: `Every workload of the experiment runs under every model, repeated. Results go to
-a run folder, whose path is printed. A run that was interrupted is taken up with
---resume: its trial is run anew, and what there was of it is kept aside. For example:
+		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
+run folder, whose path is printed. --resume continues an interrupted run: the
+interrupted trial runs again, and the files of the last try are kept aside. For
+example:
 
    heddle lab up
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
 
-With --simulate the same trials run in virtual time, on machines as the cluster's
-file describes them (machines:); a lab need not be up. Tasks take what a
-calibration says, or typical times:
+With --simulate the same trials run in virtual time, on the machines that the
+cluster file describes (machines:); a lab need not be up. Task times are those of a
+calibration, or typical ones:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
-			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
+			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "continue the unfinished run in `DIR`"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, also read files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
-			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering saw of the cluster in each trial's logs, to go through its decisions again without a cluster"},
+			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
-			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, what tasks cost: a `FILE` of heddle replay --calibrate, or a run folder to fit it to"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
 		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
@@ -60,9 +61,9 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
-		return withCode(exitUsage, errors.New("run takes one experiment file, or --resume and a run folder"))
+		return withCode(exitUsage, errors.New("want either one experiment file, or --resume with a run folder"))
 	}
-	var old *runs.Run // to take up
+	var old *runs.Run // the run to resume; nil for a new one
 	if o.Resume == "" {
 		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
 	} else if old, err = runs.Open(o.Resume); err == nil {
@@ -78,10 +79,10 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	e := o.Experiment
 	simulated := c.Bool("simulate")
 	if simulated && o.RecordObservations {
-		return withCode(exitUsage, errors.New("--record-observations goes without --simulate: a simulation steers no cluster"))
+		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	}
 	if !simulated && c.IsSet("calibration") {
-		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
+		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
 	}
 	find := loadCluster
 	if simulated {
@@ -151,8 +152,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	return runError(err)
 }
 
-// calibrationOf reads a calibration, or fits one to the trials of a run folder;
-// nil for no path.
+// calibrationOf reads a calibration file, or fits a calibration to the trials
+// of a run folder. It returns nil if path is empty.
 func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	if path == "" {
 		return nil, nil
@@ -175,7 +176,8 @@ func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	return replay.Calibrate(list, replay.Change{})
 }
 
-// changesCluster notes what an experiment puts back on the clusters it uses.
+// changesCluster records what to put back on the clusters if an experiment is
+// interrupted.
 func changesCluster(c *cli.Context, names ...string) {
 	var restore []string
 	for _, name := range names {
@@ -184,7 +186,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints a row a job.
+// printResults prints the results of a run, with one row per job.
 func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
@@ -225,12 +227,13 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
-// unverifiedFlag is --unverified, for commands that read run folders.
+// unverifiedFlag returns the flag --unverified, for commands that read run
+// folders.
 func unverifiedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "unverified", Usage: "read also files that have changed since they were recorded, with a warning"}
+	return &cli.BoolFlag{Name: "unverified", Usage: "also read files that have changed since they were recorded, with a warning"}
 }
 
-// runsRoot is the folder that was given, or the usual one.
+// runsRoot returns the given folder of run folders, or else the default one.
 func runsRoot(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -238,7 +241,7 @@ func runsRoot(given string) (string, error) {
 	return runs.DefaultRoot()
 }
 
-// runError gives an error of a run its exit code.
+// runError adds the exit code to an error of a run.
 func runError(err error) error {
 	switch {
 	case err == nil:
