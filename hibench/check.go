@@ -22,15 +22,15 @@ var ErrInvalidOutput = errors.New("invalid output")
 
 // Counters are counters of the run's job, which the caller gets from YARN.
 type Counters struct {
-	MapInputRecords     int64 // MAP_INPUT_RECORDS
-	MapOutputRecords    int64 // MAP_OUTPUT_RECORDS
-	ReduceOutputRecords int64 // REDUCE_OUTPUT_RECORDS
+	MapInputRecords     int64 // value of Hadoop's counter MAP_INPUT_RECORDS
+	MapOutputRecords    int64 // value of Hadoop's counter MAP_OUTPUT_RECORDS
+	ReduceOutputRecords int64 // value of Hadoop's counter REDUCE_OUTPUT_RECORDS
 }
 
 // Check says what of an output was found to be right.
 type Check struct {
 	Records  int64    // number of output records; 0 if not counted
-	Bytes    int64    // length of the output files
+	Bytes    int64    // length of the output files in bytes
 	Compared []string // in words, what was compared
 }
 
@@ -141,7 +141,7 @@ func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 // rows' CRC-32.
 type rowSum struct {
 	rows int64
-	sum  uint64 // does not overflow below 2^32 rows
+	sum  uint64 // sum of CRC-32s, which does not overflow below 2^32 rows
 }
 
 // sumRows sums up the rows in a folder. With sorted, keys must ascend from the
@@ -206,7 +206,8 @@ func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recor
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
 		var last []byte
 		return eachRecord(f, "Text", func(key, value []byte) error {
-			// the length comes first, so that "a"+"bc" and "ab"+"c" differ
+			// Hash the key's length first, so that "a"+"bc" and "ab"+"c"
+			// differ.
 			hash.Reset()
 			fmt.Fprintf(hash, "%d ", len(key))
 			hash.Write(key)
@@ -289,7 +290,7 @@ func isTokenizerBlank(r rune) bool { return strings.ContainsRune(" \t\n\r\f", r)
 // each input once. On a lab's slow disks, reading it takes longer than the job.
 type Sums struct {
 	mu   sync.Mutex
-	kept map[string]any // by folder, names, lengths and times of the input files
+	kept map[string]any // results by folder, names, lengths and times of the input files
 }
 
 // ofInput returns what read finds in the input. It takes the result from Sums

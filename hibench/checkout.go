@@ -178,7 +178,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
-		{"hibench.hdfs.master", ""}, // paths without a scheme mean the default file system
+		{"hibench.hdfs.master", ""}, // no host: paths without a scheme mean the default file system
 		{"hibench.hdfs.data.dir", r.dataDir()},
 		{"hibench.report.dir", filepath.Join(tagDir, "report")},
 		{"hibench.hadoop.home", r.env.HadoopHome},
@@ -186,7 +186,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.hadoop.configure.dir", hadoopConf},
 		{"hibench.hadoop.release", "apache"},
 		{"hibench.hadoop.examples.jar", r.jar},
-		{"hibench.hadoop.examples.test.jar", "/none"}, // unused, but must not be empty
+		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench does not use this path here, but it must not be empty
 		{"hibench.sleep.job.jar", "/none"},
 		{"hibench.masters.hostnames", master},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},

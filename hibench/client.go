@@ -19,27 +19,27 @@ import (
 // gets only the environment variables that are passed to it.
 type client struct {
 	argv []string
-	vars []string // its whole environment, KEY=VALUE
-	dir  string   // its working folder
-	log  string   // the file with its output: logName in dir
-	tag  string   // the YARN tag of its jobs
+	vars []string // the client's whole environment, KEY=VALUE
+	dir  string   // the client's working folder
+	log  string   // the file with the client's output: logName in dir
+	tag  string   // the YARN tag of the client's jobs
 
-	folder *os.Root // dir, for writing
+	folder *os.Root // the folder dir, opened for writing
 
 	grace time.Duration // the time between SIGTERM and SIGKILL
 
 	start, end time.Time
-	code       int // exit status; -1 if there is none
+	code       int // exit status of the client; -1 if there is none
 }
 
 // ClientError means that a client failed or was stopped.
 type ClientError struct {
 	Command string   // the program and its step, without arguments
 	Code    int      // exit status; -1 if a signal ended it
-	Tag     string   // the tag of jobs that it may have submitted
-	Log     string   // the file with its output
-	Tail    []string // the last lines of its output, without stack frames
-	Cause   error    // why it was stopped, such as context.Canceled; nil if it ended by itself
+	Tag     string   // the YARN tag of jobs that the client may have submitted
+	Log     string   // the path of the file with the client's output
+	Tail    []string // the last lines of the client's output, without stack frames
+	Cause   error    // why the client was stopped, such as context.Canceled; nil if it ended by itself
 }
 
 func (e *ClientError) Error() string {
@@ -110,7 +110,7 @@ func (c *client) run(ctx context.Context) error {
 		err = awaitStop(done, cmd.Process.Pid, c.grace)
 	}
 	c.end = time.Now()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that a script left
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill processes that a script left running
 	if cmd.ProcessState != nil {
 		c.code = cmd.ProcessState.ExitCode()
 	}

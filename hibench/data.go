@@ -24,7 +24,7 @@ type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	WriteFile(ctx context.Context, name string, content []byte) error // the file must not exist
+	WriteFile(ctx context.Context, name string, content []byte) error // writes a file, which must not exist yet
 	RemoveAll(name string) error
 }
 
@@ -62,15 +62,15 @@ type marker struct {
 	Format    int       `json:"format"`
 	Workload  string    `json:"workload"`
 	Profile   string    `json:"profile,omitempty"`
-	SizeBytes int64     `json:"sizeBytes"` // the requested size
+	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
 	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // those that change the data
+	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings that change the input data
 
 	// What was found after the input was made.
 	Bytes     int64  `json:"bytes"`
 	Files     int    `json:"files"`
 	Tag       string `json:"tag"`
-	Generator string `json:"generator"` // the name of the examples jar
+	Generator string `json:"generator"` // the name of the examples jar that made the input
 }
 
 const markerFormat = 1

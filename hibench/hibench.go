@@ -61,10 +61,10 @@ type Runner struct {
 // Data describes the input of a workload.
 type Data struct {
 	Tag    string // the tag of the jobs that made it, perhaps in an earlier run
-	Path   string // its folder in HDFS
-	Bytes  int64  // the length of its files
+	Path   string // the input's folder in HDFS
+	Bytes  int64  // the length of the input's files in bytes
 	Files  int
-	Reused bool // whether it existed already
+	Reused bool // whether the input existed already
 }
 
 // Result is what the client of one run reported. Start and End are by its wall
@@ -72,12 +72,12 @@ type Data struct {
 type Result struct {
 	Tag        string
 	Start, End time.Time
-	InputPath  string // a folder in HDFS
-	OutputPath string // a folder in HDFS
+	InputPath  string // the input's folder in HDFS
+	OutputPath string // the output's folder in HDFS
 	InputBytes int64
 	Report     *Report // HiBench's report line; nil without a checkout
 	Log        string  // the file with the client's output
-	ExitCode   int     // -1 if a signal ended it
+	ExitCode   int     // the client's exit status; -1 if a signal ended it
 }
 
 // New checks env and spec, and finds the programs that they need. It starts

@@ -20,8 +20,8 @@ import (
 
 // confLoader is the state while one configuration is loaded.
 type confLoader struct {
-	vars       map[string]string // environment variables
-	mandatory  map[string]string // property by shell variable
+	vars       map[string]string // environment variables by name
+	mandatory  map[string]string // HiBench property by shell variable, for variables that must be set
 	optional   map[string]string
 	properties map[string]string
 	source     map[string]string // by property, the file that set it, for messages
@@ -30,11 +30,11 @@ type confLoader struct {
 // confRequest has the arguments of load_config.py.
 type confRequest struct {
 	home         string    // HiBench's folder: a link farm or a checkout
-	confDir      string    // folder of *.conf files, read by name; later lines win
-	workloadConf string    // file read after those
+	confDir      string    // folder of HiBench's *.conf files, read by name; later lines win
+	workloadConf string    // the conf file of the workload, which is read after the others
 	folder       string    // the folder of the calling script: .../wordcount/prepare
 	patch        []Setting // settings that win over all files
-	vars         []string  // environment, KEY=VALUE
+	vars         []string  // the environment of the script, KEY=VALUE
 }
 
 // loadConf returns the shell variables for a script, and the file in which the

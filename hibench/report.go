@@ -13,13 +13,13 @@ import (
 // result is taken from it: it does not prove that a job succeeded, and its
 // duration is the client's wall clock.
 type Report struct {
-	Line            string    // the line as written
-	Type            string    // such as HadoopWordcount
+	Line            string    // the line of the report as written
+	Type            string    // HiBench's name of the workload, such as HadoopWordcount
 	End             time.Time // when the line was written: whole seconds, local time
 	InputBytes      int64
-	Duration        time.Duration // in milliseconds
-	BytesPerSec     int64         // InputBytes / Duration, as a whole number
-	NodeBytesPerSec int64         // BytesPerSec / number of workers
+	Duration        time.Duration // duration of the run, in milliseconds
+	BytesPerSec     int64         // throughput: InputBytes / Duration, as a whole number
+	NodeBytesPerSec int64         // throughput per node: BytesPerSec / number of workers
 }
 
 // ParseReportLine parses a line of hibench.report. Columns are padded with

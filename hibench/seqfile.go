@@ -24,7 +24,7 @@ const (
 	maxStringBytes = 64 << 10
 )
 
-const syncEscape = -1 // replaces a record's length when a sync marker follows
+const syncEscape = -1 // syncEscape replaces a record's length when a sync marker follows
 
 func newSeqReader(r io.Reader) (*seqReader, error) {
 	s := &seqReader{r: bufio.NewReaderSize(r, 256<<10)}
@@ -49,7 +49,7 @@ func (s *seqReader) readHeader() error {
 	if s.valueClass, err = s.readString(); err != nil {
 		return err
 	}
-	var compression [2]byte // whether records are compressed, whether blocks are
+	var compression [2]byte // flags: whether records are compressed, whether blocks are
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}

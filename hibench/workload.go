@@ -13,12 +13,12 @@ import (
 
 // Spec says what to run: a workload, its size and its parallelism.
 type Spec struct {
-	Workload  string    // wordcount, sort or terasort
+	Workload  string    // name of the workload: wordcount, sort or terasort
 	Profile   string    // one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
 	SizeBytes int64     // the size in bytes; 0 means Profile. terasort rounds it down to rows of 100 bytes
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
-	Reduces   int       // HiBench's NUM_REDS; 0 means 8, as in HiBench
-	Settings  []Setting // properties of all its jobs. They are written to files and sent to YARN, so they must contain no secrets
+	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
+	Settings  []Setting // Hadoop properties of all its jobs, written to files and sent to YARN: no secrets
 }
 
 // Setting is one Hadoop property.
@@ -51,10 +51,10 @@ const (
 
 // workload has what HiBench's conf file says about one workload.
 type workload struct {
-	folder    string  // its name below the data folder; in reports, Hadoop<folder>
+	folder    string  // the workload's folder name below the data folder; in reports, Hadoop<folder>
 	sizes     []int64 // DATASIZE of each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE
-	shape     Shape   // its ratios and times
+	shape     Shape   // ratios and times of the workload's job
 }
 
 var workloads = map[string]workload{

@@ -17,26 +17,26 @@ type App struct {
 	User          string  `wire:"user" form:"user"`
 	Name          string  `wire:"name"`
 	Queue         string  `wire:"queue"`
-	State         string  `wire:"state"`       // NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
-	FinalStatus   string  `wire:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	State         string  `wire:"state"`       // application state: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus   string  `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
 	Type          string  `wire:"applicationType"`
-	Tags          string  `wire:"applicationTags"` // comma-separated, in lower case
+	Tags          string  `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
 	Priority      int     `wire:"priority"`
-	ClusterID     int64   `wire:"clusterId"` // ClusterInfo.ID at its submission
+	ClusterID     int64   `wire:"clusterId"` // value of ClusterInfo.ID when the application was submitted
 	Diagnostics   string  `wire:"diagnostics"`
 	TrackingURL   string  `wire:"trackingUrl"`
-	TrackingUI    string  `wire:"trackingUI"` // UNASSIGNED, ApplicationMaster, History
+	TrackingUI    string  `wire:"trackingUI"` // what TrackingURL leads to: UNASSIGNED, ApplicationMaster, History
 	AMHost        string  `wire:"amHostHttpAddress"`
 	AMNode        string  `wire:"masterNodeId"`
 	AMLabel       string  `wire:"amNodeLabelExpression"`
 	Label         string  `wire:"appNodeLabelExpression"`
 	AMLogs        string  `wire:"amContainerLogs"`
-	StartedMs     int64   `wire:"startedTime"` // when it was submitted
-	LaunchedMs    int64   `wire:"launchTime"`  // when its first ApplicationMaster was launched
+	StartedMs     int64   `wire:"startedTime"` // when the application was submitted
+	LaunchedMs    int64   `wire:"launchTime"`  // when the first ApplicationMaster was launched
 	FinishedMs    int64   `wire:"finishedTime"`
 	ElapsedMs     int64   `wire:"elapsedTime"`
 	ProgressPct   float64 `wire:"progress"`
-	AllocatedMB   int64   `wire:"allocatedMB"` // -1 after its end
+	AllocatedMB   int64   `wire:"allocatedMB"` // memory of its containers; -1 after its end
 	VCores        int     `wire:"allocatedVCores"`
 	Containers    int     `wire:"runningContainers"`
 	MemoryMBSec   int64   `wire:"memorySeconds"`
@@ -68,7 +68,7 @@ const (
 // count in several rows; the "*" row of a priority has the total.
 type ResourceRequest struct {
 	Priority   int      `wire:"priority"`
-	Name       string   `wire:"resourceName"` // a host, "/rack" or "*"
+	Name       string   `wire:"resourceName"` // where containers are requested: a host, "/rack" or "*"
 	Containers int      `wire:"numContainers"`
 	Capability Resource `wire:"capability"`
 	Relax      bool     `wire:"relaxLocality"`
@@ -88,12 +88,12 @@ type PartitionUsage struct {
 
 // AppFilter selects applications. Fields that are zero set no condition.
 type AppFilter struct {
-	States      []string // the application's state, such as RUNNING
+	States      []string // allowed states of the application, such as RUNNING
 	FinalStatus string
 	User        string
-	Queue       string // applies to unfinished applications only
+	Queue       string // queue, which Hadoop checks for unfinished applications only
 	Types       []string
-	Tags        []string // an application needs one of these
+	Tags        []string // tags of which the application needs one
 	Name        string
 	Limit       int
 	// Time windows in Unix milliseconds, both ends included.

@@ -71,11 +71,11 @@ const (
 
 // client is the HTTP client of a daemon, or of several in high availability.
 type client struct {
-	service   string // name for messages, such as "ResourceManager"
+	service   string // the daemon's name in messages, such as "ResourceManager"
 	addresses []string
-	current   atomic.Pointer[string] // the address in use; nil if not known yet
+	current   atomic.Pointer[string] // the daemon's address in use; nil if not known yet
 	rest      *resty.Client
-	user      string // user.name=..., escaped, or empty
+	user      string // the URL parameter user.name=..., escaped, or empty
 	timeout   time.Duration
 	retries   int
 }
@@ -148,7 +148,7 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			var parse *url.Error // its text repeats the address, which may have a password
+			var parse *url.Error // the error's text repeats the address, which may have a password
 			if errors.As(err, &parse) {
 				err = parse.Err
 			}
@@ -171,14 +171,14 @@ const (
 
 // request is a call, without the address.
 type request struct {
-	method   string // empty means GET
-	path     string // escaped, starts with a slash
+	method   string // HTTP method; empty means GET
+	path     string // URL path, escaped, with a slash first
 	query    url.Values
-	accept   string // empty means asJSON
+	accept   string // accepted content type; empty means asJSON
 	body     string
-	bodyType string // asJSON or asXML if there is a body
+	bodyType string // content type of the body, asJSON or asXML; empty if there is no body
 	limit    int    // the longest answer in bytes; 0 means maxBodyBytes
-	proxied  bool   // goes through the ResourceManager's proxy, whose redirects are answers
+	proxied  bool   // whether the call goes through the ResourceManager's proxy, whose redirects are answers
 }
 
 func (r *request) verb() string {
@@ -190,9 +190,9 @@ func (r *request) verb() string {
 
 // answer is an answer with a status below 400.
 type answer struct {
-	base     string // the address that answered
+	base     string // the address of the daemon that answered
 	status   int
-	location string // the target of a redirect
+	location string // the target URL of a redirect
 	body     []byte
 }
 
@@ -266,7 +266,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
-	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own page, while it does not know that the master is gone
+	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own error page, while it does not know that the ApplicationMaster is gone
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
@@ -280,7 +280,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 // failed returns the error for a request without a complete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // its text repeats the URL with user.name
+	var urlErr *url.Error // the error's text repeats the URL with user.name
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
@@ -290,7 +290,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Status = resp.StatusCode()
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // the caller's reason, or our timeout
+		err = context.Cause(ctx) // why ctx ended: the caller's reason, or our timeout
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
@@ -342,7 +342,7 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	}
 	if err := decode(a.body, v, path...); err != nil {
 		text := firstWords(a.body[:min(len(a.body), 200)])
-		if strings.Contains(text, "no active RM") { // a standby may say so with status 200
+		if strings.Contains(text, "no active RM") { // a standby ResourceManager may say so with status 200
 			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
 		}
 		cause := fmt.Errorf("invalid answer: %w (it starts with %q)", err, text)

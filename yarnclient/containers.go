@@ -12,12 +12,12 @@ import (
 type AppAttempt struct {
 	Number           int    `wire:"id"`
 	ID               string `wire:"appAttemptId" form:"appAttempt"`
-	State            string `wire:"appAttemptState"` // since Hadoop 3.4
+	State            string `wire:"appAttemptState"` // state of the attempt, since Hadoop 3.4
 	ContainerID      string `wire:"containerId" form:"container"`
 	NodeID           string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
 	LogsURL          string `wire:"logsLink"`
-	BlacklistedNodes string `wire:"blacklistedNodes"` // comma-separated hosts that the application excludes
+	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts that the application excludes, comma-separated
 	StartedMs        int64  `wire:"startTime"`
 	FinishedMs       int64  `wire:"finishedTime"`
 }
@@ -34,14 +34,14 @@ type Container struct {
 	ID              string `wire:"containerId" form:"container"`
 	NodeID          string `wire:"assignedNodeId" form:"node"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	Priority        int    `wire:"priority"` // the priority of its request; see PriorityMap
+	Priority        int    `wire:"priority"` // the priority of the request for this container; see PriorityMap
 	AllocatedMB     int64  `wire:"allocatedMB"`
 	VCores          int    `wire:"allocatedVCores"`
-	State           string `wire:"containerState"` // RUNNING, COMPLETE
+	State           string `wire:"containerState"` // state of the container: RUNNING, COMPLETE
 	ExitStatus      int    `wire:"containerExitStatus"`
 	Diagnostics     string `wire:"diagnosticsInfo"`
 	LogURL          string `wire:"logUrl"`
-	StartedMs       int64  `wire:"startedTime"` // when it was allocated
+	StartedMs       int64  `wire:"startedTime"` // when the container was allocated
 	FinishedMs      int64  `wire:"finishedTime"`
 }
 

@@ -8,7 +8,7 @@ import (
 // Counter is one counter. A job's counter has all three sums, a task's or
 // attempt's only Total.
 type Counter struct {
-	Group  string // the full name: "org.apache.hadoop.mapreduce.TaskCounter"
+	Group  string // the group's full name: "org.apache.hadoop.mapreduce.TaskCounter"
 	Name   string
 	Total  int64
 	Map    int64
@@ -54,7 +54,7 @@ func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Co
 		Name     string `wire:"counterGroupName"`
 		Counters []struct {
 			Name   string `wire:"name"`
-			Value  int64  `wire:"value"` // for a task or attempt
+			Value  int64  `wire:"value"` // the value of a task's or attempt's counter
 			Total  int64  `wire:"totalCounterValue"`
 			Map    int64  `wire:"mapCounterValue"`
 			Reduce int64  `wire:"reduceCounterValue"`

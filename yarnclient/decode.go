@@ -72,7 +72,7 @@ func (s *scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.peek() == '[' { // an outer object that is a list here
+	if s.peek() == '[' { // some answers have a list in place of an outer object
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.peek() != '{' {
@@ -212,7 +212,7 @@ func (s *scanner) scalar(v reflect.Value) error {
 		if c == '{' && s.nothing() > 0 {
 			return s.skip()
 		}
-		if c == '[' { // a list of one element
+		if c == '[' { // a list of one element, for a single value
 			n := 0
 			return s.array(func() error {
 				if n++; n > 1 {
@@ -298,12 +298,12 @@ func (s *scanner) set(v reflect.Value, text []byte) error {
 type field struct {
 	index []int
 	rest  []string
-	form  string // a key of forms; empty means any text
+	form  string // the form that the text must have, a key of forms; empty means any
 }
 
 type plan map[string][]field
 
-var plans sync.Map // maps reflect.Type to plan
+var plans sync.Map // plans of struct types by reflect.Type
 
 func planOf(t reflect.Type) plan {
 	if p, ok := plans.Load(t); ok {

@@ -39,10 +39,10 @@ var (
 // RequestError says which call failed, why, and what to do next.
 type RequestError struct {
 	Method string
-	URL    string // without user, password and token
+	URL    string // the URL without user, password and token
 	Status int    // the HTTP status, 0 without an answer
-	Err    error  // the cause; it wraps the errors above
-	Next   string // what to do next; may be empty
+	Err    error  // the cause of the failure; it wraps the errors above
+	Next   string // advice what to do next; may be empty
 	Unsent bool   // no connection was made, so the call was not carried out
 }
 
@@ -63,7 +63,7 @@ func (e *RequestError) Unwrap() error { return e.Err }
 // RemoteError is Hadoop's own explanation of a refusal.
 type RemoteError struct {
 	Status    int
-	Exception string `wire:"exception"` // simple class name; empty if Hadoop sent plain text
+	Exception string `wire:"exception"` // the exception's simple class name; empty if Hadoop sent plain text
 	JavaClass string `wire:"javaClassName"`
 	Message   string `wire:"message"`
 }

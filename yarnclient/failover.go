@@ -66,7 +66,7 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // it has just become standby
+		return b, err // the ResourceManager has just become standby
 	}
 	return b, berr
 }

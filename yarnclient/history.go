@@ -45,7 +45,7 @@ func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 // JobFilter selects jobs. Fields that are zero set no condition.
 type JobFilter struct {
 	User  string
-	State string // SUCCEEDED, FAILED, KILLED
+	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
 	// Time windows in Unix milliseconds, both ends included.

@@ -14,8 +14,8 @@ var forms = map[string]*regexp.Regexp{
 	"task":        regexp.MustCompile(`^task_[0-9]{1,19}_[0-9]{4,10}_[mr]_[0-9]{1,10}$`),
 	"attempt":     regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{4,10}_[mr]_[0-9]{1,10}_[0-9]{1,10}$`),
 	"host":        regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`),
-	// host:port; a node not seen since the ResourceManager's start has no port,
-	// or -1
+	// a node is host:port; one not seen since the ResourceManager's start has
+	// no port, or -1
 	"node": regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9._:\[\]-]{0,259}$`),
 	// a user's name is also the name of a folder in HDFS
 	"user": regexp.MustCompile(`^[^./\x00-\x20\x7f-][^/\x00-\x1f\x7f]{0,254}$`),

@@ -18,7 +18,7 @@ const DefaultPartition = "<DEFAULT_PARTITION>"
 type NodeLabel struct {
 	Name      string   `wire:"name"`
 	Exclusive bool     `wire:"exclusivity"`
-	ActiveNMs int      `wire:"activeNMs"` // set by RMNodeLabels only
+	ActiveNMs int      `wire:"activeNMs"` // number of running nodes, set by RMNodeLabels only
 	Available Resource `wire:"partitionInfo>resourceAvailable"`
 }
 

@@ -11,7 +11,7 @@ import (
 // it runs (RM.AM), or from the history server afterwards (History.Job).
 type JobReader struct {
 	c    *client
-	path string // the path of the job
+	path string // the URL path of the job
 	// gone explains an answer from the ResourceManager's proxy itself. It is
 	// nil for the history server.
 	gone func(ctx context.Context, r request, a answer) error
@@ -23,8 +23,8 @@ type Job struct {
 	Name              string  `wire:"name"`
 	User              string  `wire:"user" form:"user"`
 	Queue             string  `wire:"queue"`
-	State             string  `wire:"state"`      // NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
-	SubmittedMs       int64   `wire:"submitTime"` // set by the history server only
+	State             string  `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
+	SubmittedMs       int64   `wire:"submitTime"` // when the job was submitted; set by the history server only
 	StartedMs         int64   `wire:"startTime"`
 	FinishedMs        int64   `wire:"finishTime"`
 	Diagnostics       string  `wire:"diagnostics"`
@@ -33,7 +33,7 @@ type Job struct {
 	MapsCompleted     int     `wire:"mapsCompleted"`
 	Reduces           int     `wire:"reducesTotal"`
 	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsPending       int     `wire:"mapsPending"` // this field and the next five are set for running jobs only
+	MapsPending       int     `wire:"mapsPending"` // number of maps that wait; this field and the next five are set for running jobs only
 	MapsRunning       int     `wire:"mapsRunning"`
 	ReducesPending    int     `wire:"reducesPending"`
 	ReducesRunning    int     `wire:"reducesRunning"`
@@ -60,8 +60,8 @@ type Job struct {
 // Task is a map or a reduce of a job.
 type Task struct {
 	ID                string  `wire:"id" form:"task"`
-	Type              string  `wire:"type"`  // MAP, REDUCE
-	State             string  `wire:"state"` // NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	Type              string  `wire:"type"`  // type of the task: MAP, REDUCE
+	State             string  `wire:"state"` // state of the task: NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
 	ProgressPct       float64 `wire:"progress"`
 	SuccessfulAttempt string  `wire:"successfulAttempt" form:"attempt"`
 	StartedMs         int64   `wire:"startTime"`
@@ -73,9 +73,9 @@ type Task struct {
 // merge times.
 type TaskAttempt struct {
 	ID                string  `wire:"id" form:"attempt"`
-	Type              string  `wire:"type"`                                 // MAP, REDUCE
-	State             string  `wire:"state"`                                // NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId" form:"container"` // empty while it waits for a container
+	Type              string  `wire:"type"`                                 // type of the task: MAP, REDUCE
+	State             string  `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	ContainerID       string  `wire:"assignedContainerId" form:"container"` // the attempt's container; empty while it waits for one
 	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
 	Rack              string  `wire:"rack"`
 	ProgressPct       float64 `wire:"progress"`

@@ -10,21 +10,21 @@ import (
 
 // Node is a NodeManager as the ResourceManager describes it.
 type Node struct {
-	ID           string   `wire:"id" form:"node"` // "host:port", the name in calls for labels and resources
+	ID           string   `wire:"id" form:"node"` // the node as "host:port", its name in calls for labels and resources
 	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
-	State        string   `wire:"state"` // RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
+	State        string   `wire:"state"` // state of the node: RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
 	HTTPAddress  string   `wire:"nodeHTTPAddress"`
 	Version      string   `wire:"version"`
 	HealthReport string   `wire:"healthReport"`
 	LastHealthMs int64    `wire:"lastHealthUpdate"`
 	Containers   int      `wire:"numContainers"`
 	UsedMB       int64    `wire:"usedMemoryMB"`
-	AvailMB      int64    `wire:"availMemoryMB"` // negative if more is allocated than it offers
+	AvailMB      int64    `wire:"availMemoryMB"` // free memory; negative if more is allocated than the node offers
 	UsedVCores   int      `wire:"usedVirtualCores"`
 	AvailVCores  int      `wire:"availableVirtualCores"`
-	Total        Resource `wire:"totalResource"` // zero before Hadoop 3.3
-	Labels       []string `wire:"nodeLabels"`    // at most one
+	Total        Resource `wire:"totalResource"` // resources that the node offers; zero before Hadoop 3.3
+	Labels       []string `wire:"nodeLabels"`    // the node's labels, at most one
 	// Memory and CPU that the host uses, and that its containers use. CPU is in
 	// cores.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`
@@ -66,7 +66,8 @@ func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 // dominant resource calculator, too few cores limit the containers too. The
 // change takes effect a little later; check it with Node.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
-	// any overCommitTimeout but -1 kills containers above the total at once
+	// Any overCommitTimeout but -1 would kill containers above the total at
+	// once.
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: nodePath(id) + "/resource", bodyType: asJSON,
 		body: fmt.Sprintf(`{"resource":{"memory":%d,"vCores":%d},"overCommitTimeout":-1}`, total.MemoryMB, total.VCores),

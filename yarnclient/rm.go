@@ -59,7 +59,7 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // a standby answers this call itself
+	if _, err := rm.c.findActive(ctx); err != nil { // other addresses must be asked, as a standby answers this call itself
 		return info, err
 	}
 	return rm.info(ctx)
@@ -207,7 +207,8 @@ func propertyMap(list []property) map[string]string {
 }
 
 func (c *client) conf(ctx context.Context, name string) (string, error) {
-	// JSON, since the XML answer does not replace references such as ${…}
+	// The request is for JSON, since the XML answer does not replace references
+	// such as ${…}.
 	r := request{path: "/conf", query: url.Values{"name": {name}}, limit: smallBytes}
 	var p struct {
 		Name  string `wire:"key"`
@@ -231,7 +232,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // decode would need to know the attributes
+	if err := json.Unmarshal(a.body, &out); err != nil { // not by decode, which would need to know the beans' attributes
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

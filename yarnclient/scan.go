@@ -48,7 +48,7 @@ func (s *scanner) object(each func(name string) error) error {
 func (s *scanner) array(each func() error) error { return s.members(']', each) }
 
 func (s *scanner) members(end byte, each func() error) error {
-	s.pos++ // skip the opening bracket
+	s.pos++
 	if s.depth++; s.depth > maxDepth {
 		return s.errorf("nested too deeply")
 	}

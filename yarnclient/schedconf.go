@@ -33,7 +33,7 @@ type SchedulerChange struct {
 
 // QueueSettings are settings of one queue.
 type QueueSettings struct {
-	Queue string // the queue's path
+	Queue string // the path of the queue, such as root.a
 	// Settings are by the part of the name after
 	// yarn.scheduler.capacity.<queue>. An empty value unsets.
 	Settings map[string]string

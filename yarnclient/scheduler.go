@@ -7,7 +7,7 @@ import (
 
 // Scheduler is the type of the scheduler, with its queues.
 type Scheduler struct {
-	Type string // "capacityScheduler", "fairScheduler", "fifoScheduler"
+	Type string // type of the scheduler: "capacityScheduler", "fairScheduler", "fifoScheduler"
 	// Queues are all queues: the root first, parents before their children.
 	Queues []Queue
 }
@@ -16,34 +16,34 @@ type Scheduler struct {
 // percent. The Capacity scheduler's plain fields are about the default
 // partition.
 type Queue struct {
-	Path   string `wire:"queuePath"` // "root.a"
+	Path   string `wire:"queuePath"` // path of the queue, such as "root.a"
 	Name   string `wire:"queueName"`
-	Parent string // the parent's path, empty for the root
+	Parent string // path of the parent queue, empty for the root
 	Leaf   bool
-	State  string `wire:"state"` // RUNNING or STOPPED, set by the Capacity scheduler only
+	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
 	// Fields that only the Capacity scheduler sets.
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels"` // labels that the queue may use, or "*"
+	Labels          []string         `wire:"nodeLabels"` // node labels that the queue may use, or "*"
 	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
 	UserLimitPct    float64          `wire:"userLimit"`
 	UserLimitFactor float64          `wire:"userLimitFactor"`
-	Ordering        string           `wire:"orderingPolicyInfo"` // fifo, fair
+	Ordering        string           `wire:"orderingPolicyInfo"` // order of applications in the queue: fifo, fair
 	Allocated       int              `wire:"allocatedContainers"`
 
 	// Fields that only the Fair scheduler sets.
-	Policy string   `wire:"schedulingPolicy"` // DRF, fair, fifo
+	Policy string   `wire:"schedulingPolicy"` // policy of the queue: DRF, fair, fifo
 	Used   Resource `wire:"usedResources"`
 	Min    Resource `wire:"minResources"`
 	Max    Resource `wire:"maxResources"`
 	Fair   Resource `wire:"fairResources"`
 	Steady Resource `wire:"steadyFairResources"`
 
-	// Fields that both set.
-	ActiveApps        int `wire:"numActiveApplications"` // for leaf queues
+	// Fields that both the Capacity and the Fair scheduler set.
+	ActiveApps        int `wire:"numActiveApplications"` // number of running applications, for leaf queues
 	PendingApps       int `wire:"numPendingApplications"`
 	PendingContainers int `wire:"pendingContainers"`
 }

@@ -20,10 +20,10 @@ import (
 
 // Exit codes of all commands.
 const (
-	exitFailed    = 1 // the work failed
-	exitUsage     = 2 // bad usage or bad input
-	exitCluster   = 3 // the cluster is not able to do it, or not reachable
-	exitThreshold = 4 // a requested threshold was missed
+	exitFailed    = 1 // exit code: the work failed
+	exitUsage     = 2 // exit code: bad usage or bad input
+	exitCluster   = 3 // exit code: the cluster is not able to do it, or not reachable
+	exitThreshold = 4 // exit code: a requested threshold was missed
 )
 
 func main() { os.Exit(run(interruptible(os.Exit), os.Args)) }
@@ -47,7 +47,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // from the cli library: help for an unknown command
+		return exitUsage // the error is from the cli library: help for an unknown command
 	}
 	return exitFailed
 }
@@ -60,7 +60,7 @@ func newApp() *cli.App {
 		EnableBashCompletion: true,
 		Writer:               stdout,
 		ErrWriter:            stderr,
-		// run prints the error, once
+		// The library prints no errors: run prints each once.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         noCommand,
@@ -95,7 +95,7 @@ func finish(commands []*cli.Command) {
 			c.Action = noCommand
 			finish(c.Subcommands)
 		} else {
-			c.HideHelpCommand = true // "help" and "h" may be names of files
+			c.HideHelpCommand = true // no help subcommand, since "help" and "h" may be names of files
 		}
 	}
 }
@@ -127,7 +127,7 @@ func noCommand(c *cli.Context) error {
 	}
 	text := fmt.Sprintf("unknown command %q", name)
 	if _, near, found := strings.Cut(cli.SuggestCommand(c.Command.VisibleCommands(), name), `"`); found {
-		text += fmt.Sprintf(`; did you mean "%s`, near) // near ends with a quote and a question mark
+		text += fmt.Sprintf(`; did you mean "%s`, near) // the suggestion near ends with a quote and a question mark
 	}
 	return withCode(exitUsage, fmt.Errorf("%s %s --help lists them", text, commandName(c)))
 }

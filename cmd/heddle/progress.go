@@ -23,7 +23,7 @@ type progress struct {
 	began    time.Time
 	lastLine time.Time
 	lastStep string
-	open     bool // whether the terminal's line is unfinished
+	open     bool // open is whether the terminal's line is unfinished
 
 	trial     string // the trial whose decisions were last counted
 	decisions int64

@@ -63,7 +63,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
 		return withCode(exitUsage, errors.New("want either one experiment file, or --resume with a run folder"))
 	}
-	var old *runs.Run // the run to resume; nil for a new one
+	var old *runs.Run // old is the run to resume, nil for a new one
 	if o.Resume == "" {
 		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
 	} else if old, err = runs.Open(o.Resume); err == nil {

@@ -122,7 +122,7 @@ func runsShow() *cli.Command {
 			switch {
 			case err == nil:
 				s.Results = append(s.Results, results...)
-			case !errors.Is(err, os.ErrNotExist): // a capture has no results
+			case !errors.Is(err, os.ErrNotExist): // a capture has no results, which is no error
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()
@@ -175,7 +175,7 @@ func (s *shown) writeText(out io.Writer) error {
 	for i := range s.Results {
 		r := &s.Results[i]
 		results[r.Trial] = r
-		if len(m.Trials) == 0 { // the trials are in a table
+		if len(m.Trials) == 0 { // a run without trial folders has its trials in a table
 			trials = append(trials, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
 		}
 		for _, text := range r.Warnings {

@@ -42,12 +42,12 @@ const (
 type conn struct {
 	address string
 	c       net.Conn
-	writing chan struct{} // holds one value while a frame is written
+	writing chan struct{} // a lock: it holds one value while a frame is written
 
 	mu      sync.Mutex
 	pending map[int32]chan reply
 	err     error         // why the connection was closed
-	done    chan struct{} // closed when the connection is
+	done    chan struct{} // done is closed when the connection is
 }
 
 // reply is the answer to a call: a header and, if the call succeeded, a
@@ -84,7 +84,7 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 		pending: make(map[int32]chan reply),
 		done:    make(chan struct{}),
 	}
-	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // version, service class, no SASL
+	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // the greeting: magic text, version, service class, no SASL
 	hello, err = appendFrame(hello,
 		requestHeader(contextCallID, noRetryCount, c.clientID[:]),
 		&hdfspb.ConnectionContext{
@@ -136,7 +136,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 		return reply{}, ctx.Err()
 	case <-cn.done:
 		select {
-		case r := <-answer: // it came just before the end
+		case r := <-answer: // the answer came just before the connection ended
 			return r, nil
 		default:
 			return reply{}, cn.err
@@ -163,7 +163,8 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	stop := context.AfterFunc(ctx, func() { _ = cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
 	if !stop() {
-		// the frame was cut off, or the deadline would hit the next one
+		// The connection cannot be used again: the frame was cut off, or the
+		// deadline would hit the next one.
 		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
 		return ctx.Err()
 	}
@@ -271,11 +272,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // signed, as in Java
+	size := int32(binary.BigEndian.Uint32(head)) // the length is signed, as in Java
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // Peek has read them
+	_, _ = r.Discard(4) // skip the length, which Peek has read
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -313,7 +314,7 @@ func unexpected(err error) error {
 // unmarshal decodes an answer into resp. It refuses one with more than
 // maxMessages messages.
 func unmarshal(body []byte, resp proto.Message) error {
-	if len(body) > 2*maxMessages { // a message takes at least two bytes
+	if len(body) > 2*maxMessages { // counting is needed only for long answers, as a message takes at least two bytes
 		left := maxMessages
 		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
 			return err

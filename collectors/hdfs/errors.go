@@ -30,7 +30,7 @@ type RemoteError struct {
 	// stack trace.
 	Class, Message string
 
-	fatal  bool // the NameNode closes the connection after it
+	fatal  bool // whether the NameNode closes the connection after this error
 	detail hdfspb.ResponseHeader_Detail
 }
 
@@ -47,7 +47,7 @@ func (e *RemoteError) Error() string {
 // Is makes errors.Is match the errors that RemoteError lists.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // its Java class is the same as for a missing permission
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // ErrSecure: its Java class is the same as for a missing permission
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()

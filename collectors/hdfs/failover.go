@@ -55,7 +55,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	switch {
 	case err == nil:
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
-	case ctx.Err() != nil: // the caller ended it; the connection is good
+	case ctx.Err() != nil: // the caller ended the call; the connection is still good
 	default:
 		c.leave(cn, err)
 	}
@@ -133,7 +133,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	if c.nameNode != nil {
 		select {
 		case <-c.nameNode.done:
-			c.nameNode = nil // it was closed while unused
+			c.nameNode = nil // the NameNode closed the connection while it was unused
 		default:
 			return c.nameNode, nil
 		}

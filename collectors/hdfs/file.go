@@ -194,14 +194,16 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 			Host: shared(n.GetId().GetHostName()),
 			IP:   shared(n.GetId().GetIpAddr()),
 			Rack: shared(n.GetLocation()),
-			// both lists may be shorter than the list of locations
+			// The lists IsCached and StorageTypes may be shorter than the list
+			// of locations.
 			Cached: i < len(l.IsCached) && l.IsCached[i],
 		}
 		if i < len(l.StorageTypes) {
 			replicas[i].Storage = storageName(l.StorageTypes[i])
 		}
 	}
-	// the NameNode sorts them by distance to us, and equal ones at random
+	// Sort by host: the NameNode sorts replicas by distance to us, and equal
+	// ones at random.
 	slices.SortFunc(replicas, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.IP, b.IP))
 	})

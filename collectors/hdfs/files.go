@@ -34,8 +34,8 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
 	}
-	// It caches the server's defaults without a lock. After this first request
-	// they are only read.
+	// The library caches the server's defaults without a lock. After this first
+	// request they are only read.
 	if _, err := files.ServerDefaults(); err != nil {
 		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
@@ -47,8 +47,8 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 // the cluster's defaults.
 type WriteOptions struct {
 	Replication int
-	BlockSize   int64       // in bytes
-	Mode        fs.FileMode // zero means 0644
+	BlockSize   int64       // block size in bytes
+	Mode        fs.FileMode // permission bits; zero means 0644
 }
 
 // WriteFile writes all of r to the file name and makes missing folders above
@@ -82,7 +82,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	// jobs that read the folder ignore names that start with a dot
+	// The temporary name starts with a dot, so that jobs ignore the file.
 	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err == nil {
 		err = files.Rename(part, name)
 	} else {
-		_ = w.Close() // this closes its connections; err says what failed
+		_ = w.Close() // closing frees the connections; err already says what failed
 	}
 	if err != nil {
 		return errors.Join(err, files.Remove(part))

@@ -68,7 +68,8 @@ func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	if special(pattern[strings.LastIndexByte(pattern, '/')+1:]) {
 		return here, nil
 	}
-	// nothing has shown yet that paths with plain last elements exist
+	// Plain last elements were not looked up yet, so drop paths that do not
+	// exist.
 	return slices.DeleteFunc(here, func(p string) bool {
 		if ctx.Err() != nil {
 			return false
@@ -82,13 +83,13 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	var matches []string
 	for page, err := range c.pages(ctx, dir, false) {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a plain element after one with special characters
+		case errors.Is(err, fs.ErrNotExist): // the folder of a plain element need not exist, which is no match
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
 		for _, s := range page {
-			if len(s.Path) == 0 { // dir is a file
+			if len(s.Path) == 0 { // an empty name means that dir is a file
 				continue
 			}
 			ok, err := path.Match(element, string(s.Path))

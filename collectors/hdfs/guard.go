@@ -48,7 +48,7 @@ func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
 		frame, err := readFrame(n.r)
 		if err != nil {
-			n.Close() // the bytes that follow cannot be understood
+			n.Close() // after a bad frame the next bytes cannot be understood
 			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -107,14 +107,14 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 type dataNodeConn struct {
 	net.Conn
 	address  string
-	deadline atomic.Bool // whether the library has set one
+	deadline atomic.Bool // whether the library has set a deadline
 
-	op    byte // the operation of the request; 0 before the request
+	op    byte // code of the requested operation; 0 before the request
 	r     *bufio.Reader
-	ready []byte // checked bytes that are still to be passed on
-	data  int    // bytes of the packet that follow those in ready
+	ready []byte // checked bytes that have not been passed on yet
+	data  int    // number of bytes of the packet after those in ready
 
-	answered             bool // whether the first message has arrived
+	answered             bool // whether the first message of the answer has arrived
 	chunkBytes, sumBytes int
 	// at is the offset in the block of the next packet. end is the offset after
 	// the last byte that was requested.
@@ -170,7 +170,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	if len(d.ready) == 0 && d.data == 0 {
 		if err := d.next(); err != nil {
-			d.Close() // the bytes that follow cannot be understood
+			d.Close() // after a bad length the next bytes cannot be understood
 			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
 		}
 	}
@@ -214,7 +214,7 @@ func (d *dataNodeConn) next() error {
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
 	about, _, err := field(response, info, protowire.BytesType)
-	if err != nil || about == nil { // a refusal has no such field
+	if err != nil || about == nil { // a refusal of the request has no checksums
 		return err
 	}
 	sum, _, err := field(about, checksum, protowire.BytesType)
@@ -267,7 +267,7 @@ func (d *dataNodeConn) packet() error {
 	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // the empty last packet of a block; the library may read it early
+		return nil // the empty last packet of a block, which the library may read early
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}

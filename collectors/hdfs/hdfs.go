@@ -53,7 +53,7 @@ type Client struct {
 	// link guards the three fields below. It is a channel with one value, so
 	// that a call can stop waiting for it when its context ends.
 	link     chan struct{}
-	nameNode *conn // nil if not connected
+	nameNode *conn // connection to the active NameNode; nil if there is none
 	next     int   // index of the NameNode to try first
 	closed   bool
 

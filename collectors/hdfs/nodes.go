@@ -37,7 +37,7 @@ type DataNode struct {
 // superusers it returns fs.ErrPermission.
 func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 	var all []DataNode
-	// One that dies between the two calls is in both lists; the first, live,
+	// A DataNode that dies between the two calls is in both lists; its live
 	// entry counts.
 	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
 		resp := &hdfspb.GetDatanodeReportResponse{}

@@ -16,15 +16,16 @@ import (
 type cgroup struct {
 	host    *host
 	path    string
-	version int // 1 or 2
+	version int // version of control groups, 1 or 2
 	// dirs has the group's folder under each controller that has one. Version 2
 	// has a single folder, under "".
 	dirs map[string]string
 
-	limitCores  float64 // from the last readQuota; 0 means no limit
-	memoryTotal uint64  // memory of the machine
+	limitCores  float64 // the CPU limit in cores, from the last readQuota; 0 means no limit
+	memoryTotal uint64  // memory of the whole machine in bytes
 
-	// Sums over earlier readings. The times are -1 before the first reading.
+	// Sums over earlier readings: idle and busy CPU time, and the load. The
+	// times are -1 before the first reading.
 	idleNs   uint64
 	busyNs   uint64
 	idleMono int64
@@ -159,7 +160,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // a group below was removed meanwhile
+				return nil // a group below was removed meanwhile, which is no error
 			}
 			return err
 		}

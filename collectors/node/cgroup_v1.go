@@ -28,7 +28,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 		ThrottledPeriods: stat["nr_throttled"],
 		ThrottledNs:      stat["throttled_time"],
 	}
-	// the quota is -1 without a limit, which number refuses
+	// Without a limit the quota is -1, which number refuses; there is no limit
+	// to set then.
 	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
 	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
 	if err1 == nil && err2 == nil && periodUs > 0 {
@@ -66,7 +67,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8 lacks the file
+		return nil // Linux before 4.8 lacks this file, so there are no times of single cores
 	}
 	if err == nil {
 		r.Cores, err = parseUsageAll(string(data))

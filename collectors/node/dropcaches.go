@@ -29,7 +29,7 @@ func (s *Sampler) DropCaches() (Dropped, error) {
 	if s.cgroup != nil {
 		drop = s.cgroup.dropCaches
 	}
-	syncDisks() // dirty pages cannot be dropped
+	syncDisks() // write dirty pages to disk first, as they cannot be dropped
 	return drop()
 }
 
@@ -55,7 +55,7 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 				err = writeExisting(path, amount+"\n")
 			}
 			if errors.Is(err, syscall.EAGAIN) {
-				return nil // some pages are in use, which AfterBytes shows
+				return nil // some pages are in use and stay, which AfterBytes shows
 			}
 			return err
 		})

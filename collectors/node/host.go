@@ -24,7 +24,7 @@ import (
 type host struct {
 	procRoot string
 	sysRoot  string
-	ctx      context.Context // passes the roots to gopsutil
+	ctx      context.Context // context that passes procRoot and sysRoot to gopsutil
 	isPart   map[string]bool // by device, whether it is a partition
 }
 
@@ -180,8 +180,8 @@ func (h *host) deviceName(majorMinor string) string {
 // taskState returns the state letter of a thread in /proc, such as R, S or D.
 // It returns 0 if the thread has ended.
 func (h *host) taskState(tid string, buf []byte) byte {
-	// The path contains task/, as the process's own file is a sum over its
-	// threads. Plain system calls are used since this is most of the cost of a
+	// The path contains task/, as the process's own stat file is a sum over its
+	// threads. Plain system calls are used since they are most of the cost of a
 	// sample.
 	fd, err := syscall.Open(h.procRoot+"/"+tid+"/task/"+tid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

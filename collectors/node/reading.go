@@ -10,7 +10,7 @@ type Reading struct {
 
 	CPU      *CPUTimes
 	Cores    []CPUTimes
-	Quota    *Quota // counted since the control group was made
+	Quota    *Quota // use of the CPU limit, counted since the control group was made
 	Load     *Load
 	Memory   *Memory
 	Disks    []DiskCounters // devices used since boot; nil if absent
@@ -79,7 +79,7 @@ func (r *Reading) Since(prev *Reading) Sample {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
-	if len(r.Cores) == len(prev.Cores) { // different if a core went on or off line
+	if len(r.Cores) == len(prev.Cores) { // the number of cores changes if a core goes on or off line
 		for i := range r.Cores {
 			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}

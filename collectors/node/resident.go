@@ -11,7 +11,7 @@ import (
 // length. It stops at the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // WalkDir does not follow a link
+		path, err := filepath.EvalSymlinks(path) // resolve links first, as WalkDir does not follow one
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}

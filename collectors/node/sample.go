@@ -44,8 +44,8 @@ type Sample struct {
 // CPU is the use of one core or of all cores together. The unit is cores: a
 // core that was busy all the time counts 1.
 type CPU struct {
-	UserCores   float64 `json:"userCores"`   // includes nice and guest time
-	SystemCores float64 `json:"systemCores"` // includes interrupts
+	UserCores   float64 `json:"userCores"`   // user time, including nice and guest time
+	SystemCores float64 `json:"systemCores"` // system time, including interrupts
 	// For a control group, idle time is what its quota, or else the machine,
 	// allowed and it did not use. The kernel counts no iowait and steal for it.
 	IdleCores   *float64 `json:"idleCores,omitempty"`
@@ -81,8 +81,8 @@ type Memory struct {
 	// AvailableBytes is the kernel's estimate. For a control group it is free
 	// memory plus its file pages.
 	AvailableBytes uint64  `json:"availableBytes"`
-	BuffersBytes   *uint64 `json:"buffersBytes,omitempty"` // nil for a control group
-	CachedBytes    uint64  `json:"cachedBytes"`            // includes tmpfs and shared memory
+	BuffersBytes   *uint64 `json:"buffersBytes,omitempty"` // memory for raw blocks; nil for a control group
+	CachedBytes    uint64  `json:"cachedBytes"`            // file pages, including tmpfs and shared memory
 	ShmemBytes     uint64  `json:"shmemBytes"`
 	DirtyBytes     uint64  `json:"dirtyBytes"`
 	// PageCacheBytes is cached plus buffers minus shared memory: what dropping
@@ -113,7 +113,7 @@ type Network struct {
 	TransmitBytesPerSec   float64 `json:"transmitBytesPerSec"`
 	ReceivePacketsPerSec  float64 `json:"receivePacketsPerSec"`
 	TransmitPacketsPerSec float64 `json:"transmitPacketsPerSec"`
-	// numbers of packets within the interval
+	// numbers of packets with errors, and dropped, within the interval
 	ReceiveErrors  uint64 `json:"receiveErrors"`
 	TransmitErrors uint64 `json:"transmitErrors"`
 	ReceiveDrops   uint64 `json:"receiveDrops"`

@@ -15,7 +15,7 @@ import (
 // History is the history of an ended job, as its ApplicationMaster wrote it.
 type History struct {
 	Name    string // name of the event file, JOBID-….jhist
-	Folder  string // HDFS folder that contains it
+	Folder  string // HDFS folder of the history file
 	Events  []byte // content of the .jhist file
 	ConfXML []byte // content of JOBID_conf.xml, nil if that is gone
 }
@@ -41,8 +41,8 @@ var ErrNoHistory = errors.New("no history of the job")
 // HistoryFolders are the HDFS folders of history files. They come from
 // mapreduce.jobhistory.intermediate-done-dir and mapreduce.jobhistory.done-dir.
 type HistoryFolders struct {
-	Intermediate string // by user; the history server moves files from here
-	Done         string // by date and serial number of the job
+	Intermediate string // folder of just ended jobs, by user, from where the history server moves files
+	Done         string // folder of moved files, by date and serial number of the job
 }
 
 // FoldersFrom returns the history folders from the history server's settings.

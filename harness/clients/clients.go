@@ -118,7 +118,7 @@ var ErrUnable = errors.New("the cluster cannot be used")
 // Unable reports whether err means that the cluster is not reachable or not
 // able to work. Other errors are due to the question.
 func Unable(err error) bool {
-	if errors.Is(err, context.Canceled) { // the user cancelled it
+	if errors.Is(err, context.Canceled) { // not due to the cluster: the user cancelled the call
 		return false
 	}
 	for _, kind := range []error{

@@ -112,12 +112,12 @@ type Sampling struct {
 // Values of Experiment.Actuator and Experiment.Splits, and the model name that
 // means the cluster's own scheduler.
 const (
-	ActuatorNone   = "none"   // the cluster's own scheduler decides
-	ActuatorLabels = "labels" // a decision moves a node into a job's label
+	ActuatorNone   = "none"   // actuator: none, the cluster's own scheduler decides
+	ActuatorLabels = "labels" // actuator: each decision moves a node into a job's label
 
-	SplitsAsSubmitted = "asSubmitted" // the hosts of all replicas
-	SplitsCachedOnly  = "cachedOnly"  // the hosts of cached replicas; of all replicas if none is cached
-	SplitsPlan        = "plan"        // the host that the model chose
+	SplitsAsSubmitted = "asSubmitted" // split hosts: those of all replicas
+	SplitsCachedOnly  = "cachedOnly"  // split hosts: those of cached replicas; of all replicas if none is cached
+	SplitsPlan        = "plan"        // split hosts: the one that the model chose
 
 	ModelYARN = "yarn"
 )

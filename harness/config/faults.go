@@ -43,8 +43,8 @@ const (
 	SpeculationHadoop = "hadoop"
 	SpeculationLATE   = "late"
 
-	CacheStatic = "static" // blocks cached at the start stay, and no others are added
-	CacheLRU    = "lru"    // each node keeps the blocks that it read last
+	CacheStatic = "static" // cache policy: blocks cached at the start stay, and no others are added
+	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last
 )
 
 // Faults is a list of faults. As the value of the flag --fault, each use of the

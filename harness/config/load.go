@@ -62,7 +62,8 @@ func decode(file string, data []byte, v any, validate func() problems) error {
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
-	// If a value could not be read, validate would report it again as missing.
+	// Check values only if all could be read: otherwise validate would report
+	// unread ones again as missing.
 	if len(d.problems) == 0 {
 		for _, p := range validate() {
 			d.add(d.locate(p))
@@ -85,8 +86,8 @@ func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 // decoder walks a parsed file along the type that it fills.
 type decoder struct {
 	lines    []string
-	at       map[string]position // where the value of each path is
-	sources  map[int]string      // shown text of lines, by line number
+	at       map[string]position // by path such as "workloads[1].size", the place of the value
+	sources  map[int]string      // by line number, the line's text as it is shown
 	problems problems
 	untold   int // number of problems beyond maxProblems
 }
@@ -95,7 +96,7 @@ type decoder struct {
 // it reports a problem and returns nil.
 func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
-		if r := recover(); r != nil { // a panic in the YAML library is a problem of the file
+		if r := recover(); r != nil { // a panic of the YAML library becomes a problem of the file
 			body = nil
 			d.report(position{}, "", "not valid YAML: %v", r)
 		}
@@ -166,7 +167,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		d.report(positionOf(n), path, "an anchor or alias; want the value itself")
 		return
 	case isNull(n):
-		return // "key:" without a value keeps the default
+		return // a key without a value keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if n.Kind != yaml.ScalarNode {
@@ -181,7 +182,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // stays nil if the file does not have it
+	case reflect.Pointer: // a pointer field stays nil if the file does not have it
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:

@@ -63,7 +63,7 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits != e.Splits { // the experiment's own value is checked elsewhere
+		if m.Splits != e.Splits { // the experiment's own value of splits is checked elsewhere
 			oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 		}
 	}

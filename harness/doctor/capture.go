@@ -186,7 +186,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	if address == "" {
 		return nil
 	}
-	// any of our clients will do: all Hadoop daemons serve /jmx alike
+	// An NM client will do, since all Hadoop daemons serve /jmx alike.
 	nn, err := yarnclient.NewNM(yarnclient.Options{
 		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
 	})
@@ -245,7 +245,7 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 			if err != nil {
 				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")
 			}
-			break // one readable file is enough
+			break // one readable file in the folder is enough
 		}
 		folders = append(folders, folder)
 	}
@@ -280,7 +280,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 		if errors.Is(err, fs.ErrPermission) {
 			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
 		}
-		break // that it does not exist yet, or is empty, is fine
+		break // the user's folder may be empty or not exist yet
 	}
 	if e.disks.err != nil {
 		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)

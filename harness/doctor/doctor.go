@@ -41,10 +41,10 @@ type Feature struct {
 // Names of features.
 const (
 	Captured = require.Captured
-	Run      = "run" // running workloads with heddle run
+	Run      = "run" // the feature of running workloads with heddle run
 	Steered  = require.Steered
 	Cached   = require.Cached
-	Measured = "measured" // node metrics, and reads from a cold page cache
+	Measured = "measured" // the feature of node metrics and reads from a cold page cache
 )
 
 // Verdict says whether a feature works on the cluster.
@@ -86,7 +86,7 @@ const (
 
 // Property is a Hadoop property to set, and the file that it belongs in.
 type Property struct {
-	File  string `json:"file"` // "yarn-site.xml"
+	File  string `json:"file"` // the file's name, such as "yarn-site.xml"
 	Name  string `json:"property"`
 	Value string `json:"value"`
 }
@@ -133,7 +133,7 @@ type examiner struct {
 	disks   answer[[]hdfs.DataNode]
 	jhs     answer[yarnclient.HistoryInfo]
 	root    answer[hdfs.File]
-	nnBeans map[string]any // JMX bean NameNodeInfo; nil if it could not be read
+	nnBeans map[string]any // attributes of the JMX bean NameNodeInfo; nil if it could not be read
 }
 
 // nameNode is the part of *hdfs.Client that doctor uses; tests have another
@@ -274,8 +274,8 @@ func (c Check) found(s Status, format string, args ...any) Check {
 	return c
 }
 
-// failed is like bad. It takes the text, and the next step if there is one,
-// from an error.
+// failed is like bad, with the text of an error. If the error says what to do
+// next, Next gets that.
 func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {

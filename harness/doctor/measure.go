@@ -38,7 +38,7 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 			return nil
 		})
 	}
-	_ = g.Wait() // no function of the group returns an error
+	_ = g.Wait() // Wait cannot fail: no function of the group returns an error
 	return answers
 }
 

@@ -97,8 +97,8 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 	if err != nil {
 		return c.unknown("%v", err)
 	}
-	// the form is "user1,user2 group1,group2"; with a space first it has only
-	// groups
+	// An ACL has the form "user1,user2 group1,group2"; with a space first it
+	// has only groups.
 	user := e.cluster.User
 	users, groups, _ := strings.Cut(acl, " ")
 	with := strings.TrimPrefix(users+","+user, ",")
@@ -238,7 +238,7 @@ func localityDelay(s answer[map[string]string]) Check {
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case !rows[0].Met(value): // Hadoop cannot unset what steering would set
+	case !rows[0].Met(value): // a value is needed, since Hadoop cannot unset what steering would set
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {

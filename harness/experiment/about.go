@@ -14,12 +14,12 @@ import (
 type About struct {
 	Name      string     `json:"name"` // name of the run folder
 	Folder    string     `json:"folder"`
-	World     string     `json:"world"` // "cluster" or runs.WorldSimulated
+	World     string     `json:"world"` // the run's world: "cluster" or runs.WorldSimulated
 	State     runs.State `json:"state"`
 	Error     string     `json:"error,omitempty"`
 	Trials    int        `json:"trials"`
 	Done      int        `json:"done"`
-	Models    []string   `json:"models"` // their labels; a capture has none
+	Models    []string   `json:"models"` // labels of the models; a capture has none
 	Workloads []string   `json:"workloads"`
 	Started   time.Time  `json:"started"`
 	Bytes     int64      `json:"bytes"`
@@ -68,7 +68,7 @@ func Describe(run *runs.Run) (About, error) {
 	for _, t := range e.Trials() {
 		a.add(t.Workload.Label, t.Model.Label)
 	}
-	slices.Sort(a.Models) // the trials have them in changing order
+	slices.Sort(a.Models) // sort the models, whose order differs between trials
 	return a, nil
 }
 

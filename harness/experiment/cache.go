@@ -64,7 +64,7 @@ type cacheHDFS interface {
 // compared models find the same replicas cached: the NameNode decides which.
 type inputCache struct {
 	hdfs   cacheHDFS
-	pool   string // name of its own cache pool
+	pool   string // name of this input's own cache pool
 	folder string // HDFS folder of the input
 	files  map[string]bool
 	bytes  int64 // bytes of the whole input
@@ -97,7 +97,7 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 		if err != nil {
 			return nil, cause(ctx, err)
 		}
-		// jobs do not read files that Hadoop hides
+		// skip the files that jobs do not read, as Hadoop hides them
 		if name := path.Base(f.Path); f.Length > 0 && name[0] != '_' && name[0] != '.' {
 			files = append(files, f)
 			c.bytes += f.Length
@@ -345,7 +345,7 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheCleanup)
 	defer cancel()
-	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // the pool does not exist
+	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // ErrInvalid means that the pool does not exist
 		return fmt.Errorf("remove cache pool: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
 	}
 	if !wait || ctx.Err() != nil {
@@ -354,7 +354,7 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	c.say("directives removed; waiting for DataNodes to drop the blocks")
 	err := c.awaitClear(cleanup)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the next trial waits for it too
+		return nil // on a timeout the next trial waits for the blocks to leave the caches
 	}
 	return err
 }

@@ -114,9 +114,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
-			_, err = Results(run) // fail now if the results, which the summary needs, cannot be read
+			_, err = Results(run) // fail now if the results, which the summary will need, cannot be read
 		}
-		o.Experiment.Seed = run.Manifest().Seed // a flag may have replaced the file's seed
+		o.Experiment.Seed = run.Manifest().Seed // the run's seed counts, since a flag may have replaced the file's
 		if err != nil {
 			run.Close()
 		}

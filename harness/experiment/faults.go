@@ -120,11 +120,11 @@ type faultRun struct {
 	faults  config.Faults
 	nodes   []yarnclient.Node
 	undoDir string         // HDFS folder that lists what is to be undone
-	changed map[undo]int64 // what is to be undone; for the values see bringBack
+	changed map[undo]int64 // the changes to undo; for the values see bringBack
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed after the last fault
-	failed  error         // set before ended is closed
+	ended   chan struct{} // ended is closed after the last fault
+	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 
 // undo is one thing to undo: bring a node up again (what is config.FaultUp), or
@@ -213,7 +213,7 @@ func (r *faultRun) happen(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // the jobs have ended
+			return nil // no more faults, since the jobs have ended
 		case <-time.After(time.Until(began.Add(time.Duration(f.At)))):
 		}
 		var all errgroup.Group
@@ -268,7 +268,7 @@ func (r *faultRun) end(ctx context.Context) error {
 		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return errors.Join(r.failed, err) // the folder stays, for the next run
+		return errors.Join(r.failed, err) // the record of what to undo stays, for the next run
 	}
 	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
 }
@@ -304,7 +304,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // after a timeout, the next trial still needs these nodes
+	if ctx.Err() != nil { // after a timeout still wait, since the next trial needs these nodes
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)
@@ -349,7 +349,7 @@ func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 		return errors.New("the cluster file has no command for it, or the node's name has characters that a command may not have")
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C must not stop what brings nodes back
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C must not stop a command that brings nodes back
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if log != nil {

@@ -54,12 +54,12 @@ func makerDied(prefix, name string) bool {
 // if it has ended. Together with the id this identifies a process, since the
 // kernel reuses ids.
 func processStart(pid int) string {
-	const state, start = 0, 19 // positions after the process's name: fields 3 and 22 of proc(5)
+	const state, start = 0, 19 // positions of fields 3 and 22 of proc(5), counted after the process's name
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "gone"
 	}
-	// the name stands in brackets and may contain any character
+	// The process's name stands in brackets and may contain any character.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "gone"

@@ -33,7 +33,7 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // by the workload's label
+	inputs      map[string]*replay.Trace // simulated inputs by the workload's label
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
@@ -82,7 +82,8 @@ type simulatedTrial struct {
 	costs *replay.Calibration
 }
 
-// prepare makes the jobs and files of the workload's twin, once per workload.
+// prepare makes the jobs and input files of the workload's simulated twin, once
+// per workload.
 func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
 	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
@@ -121,12 +122,12 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer func() { _ = sorter.Close() }() // only a temporary file may be left
+	defer func() { _ = sorter.Close() }() // if closing fails, only a temporary file is left
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Encode returns its errors
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Encode returns the errors of Add
 	})
 	if err != nil {
 		return result, err

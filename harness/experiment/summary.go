@@ -27,7 +27,7 @@ type Finished struct {
 	// Results are in the order of the plan.
 	Results []Result
 
-	models map[string]string // by label, the model that the traces name
+	models map[string]string // by a model's label, the model that the traces name
 }
 
 // Read reads the results of the run in folder dir. A result or trace that

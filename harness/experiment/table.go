@@ -36,7 +36,7 @@ type Replays struct {
 	// one table.
 	Traces bool
 
-	events []*tracefile.Sorter // one per replay
+	events []*tracefile.Sorter // recorded events, one Sorter per replay
 }
 
 // Record makes the replays record their events, if traces are to be kept.
@@ -45,7 +45,7 @@ func (k *Replays) Record(list []replay.Config) {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode returns its errors
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode returns the errors of Add
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (k *Replays) Record(list []replay.Config) {
 // Close deletes the recorded events.
 func (k *Replays) Close() {
 	for _, s := range k.events {
-		_ = s.Close() // only a temporary file may be left
+		_ = s.Close() // if closing fails, only a temporary file is left
 	}
 }
 
@@ -100,7 +100,7 @@ func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events 
 	if err != nil {
 		return err
 	}
-	r.Figures = nil // they can be computed from the trace
+	r.Figures = nil // leave the figures out of the result, as they can be computed from the trace
 	names := map[traces.JobID]string{}
 	for _, j := range o.JobList {
 		names[j.ID] = j.Name

@@ -39,7 +39,7 @@ const outageLimit = 5 * time.Minute
 // clusterWorld is the world in which trials run on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // by cluster name
+	clusters map[string]*clients.Clients // clients of each cluster, by cluster name
 	sums     map[string]*hibench.Sums    // checksums of the run's inputs, by cluster name
 	cache    *inputCache                 // the cached input that a trial leaves for the next one
 }
@@ -151,12 +151,12 @@ type JobResult struct {
 }
 
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
-	defer func() { // keep what is cached, so that close removes it
+	defer func() { // after an error, remember what is cached, so that close removes it
 		if err != nil {
 			t.world.cache = t.cache
 		}
 	}()
-	if t.step.Number > 1 { // the cluster may be restarting
+	if t.step.Number > 1 { // between trials the cluster may be restarting
 		if err := t.cluster.AwaitAnswers(ctx, outageLimit); err != nil {
 			return 0, err
 		}

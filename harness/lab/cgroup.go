@@ -20,8 +20,8 @@ import (
 // group is named by its path below the mount: in version 2 there is one mount,
 // in version 1 one for each controller.
 type cgroups struct {
-	unified string            // the mount of version 2; empty means version 1
-	mounts  map[string]string // version 1: the mount of each controller
+	unified string            // the mount of version 2; empty means that version 1 is used
+	mounts  map[string]string // for version 1, the mount of each controller
 }
 
 // findCgroups finds where the controllers are mounted. root is "/" except in
@@ -83,7 +83,7 @@ func (g cgroups) dirs(group string) []string {
 		dirs = append(dirs, filepath.Join(mount, group))
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs) // cpu and cpuacct often share a folder
+	return slices.Compact(dirs) // remove duplicates: cpu and cpuacct often share a folder
 }
 
 // create makes a group. In version 2 it also enables the controllers in each
@@ -97,8 +97,8 @@ func (g cgroups) create(group string) error {
 	if g.unified == "" {
 		return nil
 	}
-	// From the top down: a group can pass on only the controllers that its
-	// parent passed to it.
+	// Enable controllers from the top down: a group can pass on only those that
+	// its parent passed to it.
 	path := "."
 	for _, part := range append([]string{"."}, strings.Split(filepath.Dir(group), "/")...) {
 		path = filepath.Join(path, part)
@@ -219,7 +219,7 @@ func (g cgroups) tree(group string) []string {
 // removeEmptyParent deletes the parent group of all labs if no lab is left.
 func (g cgroups) removeEmptyParent() {
 	for _, dir := range g.dirs("heddle") {
-		_ = unix.Rmdir(dir) // fails if it is not empty: another lab is up
+		_ = unix.Rmdir(dir) // removing fails if the folder is not empty: another lab is up
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // Change says what to change on a running lab. A nil field is left as it is; 0
 // removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string // the workers to change; empty means all of Rack
-	Rack   int      // 0 means all racks
+	Nodes  []string // names of the workers to change; empty means all of Rack
+	Rack   int      // number of the rack to change; 0 means all racks
 	CPUs   *float64
 	Speed  *float64 // the part of its cores that a worker may use, from above 0 to 1
 	Disk   *units.Rate
@@ -35,7 +35,7 @@ func (l *Lab) Set(c Change) error {
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
 		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
-	check := l.Cfg // the values must be valid at the start of a lab too
+	check := l.Cfg // the new values must be valid for the start of a lab too
 	check.Name = l.Name
 	if c.CPUs != nil {
 		check.CPUs = CPUs{*c.CPUs}

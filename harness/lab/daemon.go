@@ -271,7 +271,7 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	err = poll(ctx, func() (bool, error) {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL) // fails if the process has ended meanwhile
+			_ = unix.Kill(pid, unix.SIGKILL) // the kill fails if the process has ended meanwhile
 		}
 		return len(left) == 0, nil
 	})

@@ -22,7 +22,7 @@ const hadoopVersion = "3.4.2"
 
 // distribution is an installed Hadoop.
 type distribution struct {
-	classpath string // jars only, with Java's wildcards: "DIR/*:DIR/*"
+	classpath string // Java class path with jars only: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar
 	cache     string // the folder for its jars and class-data archives
 }
@@ -63,7 +63,7 @@ func checkJars(folder string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{} // SHA-256 by file name
+	want := map[string]string{} // wanted SHA-256 by file name
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		want[name] = sum
@@ -142,7 +142,7 @@ func fetchJars(ctx context.Context, jars string) error {
 	}
 	if err := os.Rename(out, jars); err != nil {
 		if _, statErr := os.Stat(jars); statErr == nil {
-			return nil // another 'lab up' was faster
+			return nil // not an error: another 'lab up' was faster
 		}
 		return err
 	}

@@ -80,7 +80,7 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	at := func(port int) yarnclient.Options {
 		return yarnclient.Options{
 			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
-			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // the callers repeat their questions themselves
+			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // no retries, since the callers repeat their questions themselves
 		}
 	}
 	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
@@ -95,12 +95,12 @@ func open(root string, saved savedPlan) (*Lab, error) {
 // savedPlan is the content of the file lab.json, from which a plan is computed.
 type savedPlan struct {
 	Cfg     Config `json:"config"`
-	Network int    `json:"network"` // N of 10.N.0.0/16
+	Network int    `json:"network"` // the number N of the lab's network 10.N.0.0/16
 	// Classpath and Archive belong to the Hadoop that the lab last started; see
 	// distribution and classArchive.
 	Classpath string `json:"classpath,omitempty"`
 	Archive   string `json:"archive,omitempty"`
-	Java      string `json:"java,omitempty"` // JAVA_HOME of the daemons
+	Java      string `json:"java,omitempty"` // JAVA_HOME of the lab's daemons
 }
 
 func (l *Lab) save() error {
@@ -136,7 +136,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
-	if l.hasAgents() { // the commands below run the agents' binary
+	if l.hasAgents() { // the fault commands run the heddle binary that agents run
 		run := func(command ...string) []string {
 			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
 		}

@@ -196,11 +196,11 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		}
 		return nil
 	}
-	const burst = 128 << 10 // larger than the largest segment that a veth sends
+	const burst = 128 << 10 // burst is larger than the largest segment that a veth sends
 	bucket := &netlink.Tbf{
 		QdiscAttrs: root,
 		Rate:       uint64(rate),
-		Limit:      uint32(int64(rate)/25 + burst), // 40 ms of queue
+		Limit:      uint32(int64(rate)/25 + burst), // the queue holds 40 ms of data at this rate
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
 	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})

@@ -29,14 +29,14 @@ func (l *Lab) forgetBlocks() {
 	for _, n := range l.workers() {
 		_ = filepath.WalkDir(l.nodePath(n.name, "data"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // no blocks yet
+				return nil // no error: the worker has no blocks yet
 			}
 			f, err := os.Open(path)
 			if err != nil {
 				return nil
 			}
 			defer f.Close()
-			_ = f.Sync() // only clean pages can be removed
+			_ = f.Sync() // sync first, as only clean pages can be removed
 			forgetPages(f)
 			return nil
 		})

@@ -12,16 +12,16 @@ import (
 type plan struct {
 	savedPlan
 	Name  string
-	root  string // the state folder
+	root  string // path of the lab's state folder
 	nodes []node // the master, then the workers by rack
 }
 
 // node is one machine of the cluster.
 type node struct {
-	name    string // host name, and name in Hadoop: "master", "r1n2"
-	rack    int    // 0 is the core, where the master is
+	name    string // the node's host name and name in Hadoop: "master", "r1n2"
+	rack    int    // number of the rack; 0 is the core, where the master is
 	ip      netip.Addr
-	cores   float64 // 0 means no limit
+	cores   float64 // CPU limit in cores; 0 means no limit
 	daemons []daemon
 }
 

@@ -17,8 +17,8 @@ type MissingError struct {
 
 // Missing is one thing that this machine lacks.
 type Missing struct {
-	Name string // "java", "root"
-	Why  string // what it is needed for, and what was found
+	Name string // what is missing, such as "java" or "root"
+	Why  string // why it is needed, and what was found instead
 	// Package is the Debian package that contains it. Empty means that no
 	// package does.
 	Package string

@@ -20,7 +20,7 @@ import (
 // DaemonError says that a daemon ended right after its start.
 type DaemonError struct {
 	Node, Daemon string
-	Log          string // the path of its log
+	Log          string // the path of the daemon's log
 	Last         string // the last lines of the log, and the last errors before them
 }
 
@@ -45,7 +45,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 		d    daemon
 	}
 	pending := map[key]bool{}
-	needHDFS := map[key]bool{} // the history server, until HDFS is writable
+	needHDFS := map[key]bool{} // daemons that wait until HDFS is writable: the history server
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
@@ -138,10 +138,10 @@ func endOfLog(log []byte) string {
 
 // observed is what the Hadoop masters report at one moment.
 type observed struct {
-	hdfsWritable bool            // the NameNode is up and out of safe mode
-	dataNodes    map[string]bool // the live ones, by node name
+	hdfsWritable bool            // whether the NameNode is up and out of safe mode
+	dataNodes    map[string]bool // names of nodes with a live DataNode
 	rmActive     bool
-	nodeManagers map[string]bool // the running ones, by node name
+	nodeManagers map[string]bool // names of nodes with a running NodeManager
 	history      bool
 }
 
@@ -192,7 +192,7 @@ func (l *Lab) observe(ctx context.Context) observed {
 	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
 		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
 		var live map[string]any
-		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // on an error no DataNode counts as live
+		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // if the list cannot be parsed, no DataNode counts as live
 		for name := range live {
 			host, _, _ := strings.Cut(name, ":")
 			o.dataNodes[host] = true

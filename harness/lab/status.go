@@ -26,7 +26,7 @@ type DaemonStatus struct {
 	Node    string `json:"node"`
 	Address string `json:"address"`
 	Daemon  string `json:"daemon"`
-	PID     int    `json:"pid,omitempty"` // 0 if it does not run
+	PID     int    `json:"pid,omitempty"` // process id; 0 if the daemon does not run
 	// Ready reports whether the daemon serves. A DataNode or NodeManager must
 	// also be registered with its master.
 	Ready    bool  `json:"ready"`
@@ -97,6 +97,6 @@ func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // a process that has ended uses none
+	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended and uses no memory
 	return kib << 10
 }

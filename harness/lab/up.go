@@ -18,9 +18,9 @@ import (
 
 // Event is one step of Up, to be shown to a user.
 type Event struct {
-	Node   string        // empty if the step is about the whole lab
-	Daemon string        // empty if the step is about no daemon
-	What   string        // "ready", "class-data archive built"
+	Node   string        // the step's node; empty if the step is about the whole lab
+	Daemon string        // the step's daemon; empty if the step is about no daemon
+	What   string        // the step's text, such as "ready"
 	After  time.Duration // the time since Up began
 }
 
@@ -72,7 +72,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	case l.running() && !sameConfig(l.Cfg, c):
 		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
 	case l.machinesExist() && sameConfig(l.Cfg, c):
-		// Network and control groups exist; at most daemons are missing.
+		// The lab's network and control groups exist; at most daemons are
+		// missing.
 		if err := l.startMissing(ctx, say); err != nil {
 			return nil, err
 		}
@@ -279,7 +280,7 @@ func (l *Lab) installAgent(executable string) error {
 		return fmt.Errorf("copy the agent: %w", err)
 	}
 	defer from.Close()
-	os.Remove(l.path("bin", "heddle")) // a running binary cannot be overwritten
+	os.Remove(l.path("bin", "heddle")) // remove the old binary first, as a running one cannot be overwritten
 	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return fmt.Errorf("copy the agent: %w", err)

@@ -228,7 +228,7 @@ func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, e
 		all, err := rm.NodesToLabels(ctx)
 		clear(labelOf)
 		for node, labels := range all {
-			labelOf[node] = strings.Join(labels, ",") // at most one
+			labelOf[node] = strings.Join(labels, ",") // a node has at most one label
 		}
 		return err
 	})

@@ -56,7 +56,7 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // numbers of nodes
+	masters, workers := 0, 0 // numbers of nodes for masters and of workers
 	for _, c := range list {
 		if c.Label == "" {
 			workers++
@@ -119,7 +119,7 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // an ApplicationMaster's request is not always listed
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // the request for an ApplicationMaster is not always among a.Requests
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
@@ -153,7 +153,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // it needs no container for its master any more
+			if label == a.AMLabel && a.AMNode != "" { // the ApplicationMaster runs, so its label is not needed any more
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {

@@ -70,7 +70,7 @@ type Hold struct {
 	cluster  *Target
 	leaseDir leaseDir
 	epoch    int
-	older    []int // earlier epochs; settle removes their folders
+	older    []int // numbers of earlier epochs, whose folders settle removes
 	log      *slog.Logger
 
 	ctx     context.Context
@@ -78,16 +78,16 @@ type Hold struct {
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
 	renewed atomic.Pointer[time.Time] // when the last successful renewal began
-	ended   chan struct{}             // closed to stop the renewals
+	ended   chan struct{}             // closed to stop renewing the lease
 	end     func()
 
-	busy   sync.RWMutex // read-locked by each change, locked by Release
-	noting sync.Mutex   // locked while the journal is written
-	mu     sync.RWMutex // guards notes
+	busy   sync.RWMutex // lock that each change holds for reading, and Release for writing
+	noting sync.Mutex   // lock held while the journal is written
+	mu     sync.RWMutex // mu guards notes
 	notes  notes
-	files  int // number of note files in HDFS
+	files  int // number of note files in HDFS so far
 	local  *localJournal
-	drain  time.Duration // see RestoreOptions
+	drain  time.Duration // how long jobs get to end; see RestoreOptions.Drain
 }
 
 // Take waits until the cluster is free, puts back what earlier holds left
@@ -145,7 +145,7 @@ func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error
 
 func ownerOf(o Options) Owner {
 	w := Owner{PID: os.Getpid(), Purpose: o.Purpose, Folder: o.Folder}
-	w.Host, _ = os.Hostname() // an empty host is shown as such
+	w.Host, _ = os.Hostname() // if the host name is unknown, it is shown as empty
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}

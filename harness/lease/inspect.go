@@ -55,7 +55,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
-	if _, err := c.RM.Info(ctx); err != nil { // fail now rather than wait for a ResourceManager
+	if _, err := c.RM.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
 	err := whileActive(ctx, c.RM, func() (err error) {

@@ -22,11 +22,11 @@ type Kind string
 
 // Kinds of things. The comment says what Change.Name is.
 const (
-	NodeLabel    Kind = "nodeLabel"    // the label of a node; "host:port"
-	NodeResource Kind = "nodeResource" // the size of a node; "host:port"
-	AddedLabel   Kind = "addedLabel"   // a label that the hold added; its name
-	Priority     Kind = "priority"     // the priority of an application; its id
-	Setting      Kind = "setting"      // a setting of the Capacity scheduler; its name
+	NodeLabel    Kind = "nodeLabel"    // the label of a node; named "host:port"
+	NodeResource Kind = "nodeResource" // the size of a node; named "host:port"
+	AddedLabel   Kind = "addedLabel"   // a label that the hold added; named by the label
+	Priority     Kind = "priority"     // the priority of an application; named by its id
+	Setting      Kind = "setting"      // a setting of the Capacity scheduler; named by the setting
 )
 
 // Change is a note: one changed thing and what it was before. A line of the
@@ -36,7 +36,7 @@ type Change struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
 	// The old value, in the field for the kind; other fields are zero.
-	Label    string               `json:"label,omitempty"` // empty means the default partition
+	Label    string               `json:"label,omitempty"` // the old label of a node; empty means the default partition
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
 	Priority int                  `json:"priority,omitempty"`
 	// Queue is the queue of a Setting, empty for a global setting. Value is
@@ -46,7 +46,7 @@ type Change struct {
 	// Prepared marks changes by Prepare, which stay when a hold ends.
 	Prepared bool `json:"prepared,omitempty"`
 
-	line []byte // the JSON, for a kind that this version does not know
+	line []byte // the line's JSON, for a kind that this version does not know
 }
 
 // key is the same for all changes of the same thing.
@@ -179,7 +179,7 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // oldest first, since the first note of a thing counts
+	slices.Reverse(epochs) // oldest epoch first, since the first note of a thing counts
 	var older []int
 	for _, e := range epochs {
 		if e >= epoch {
@@ -222,7 +222,7 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if err := h.leaseDir.files.Create(ctx, h.noteFile(h.files), data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	if err := h.held(); err != nil { // if the lease was lost, another may have read the journal before this note
+	if err := h.held(); err != nil { // if the lease was lost meanwhile, another process may have read the journal without this note
 		return err
 	}
 	h.mu.Lock()
@@ -274,7 +274,7 @@ const settled Kind = "settled"
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	root, err := os.OpenRoot(folder) // so that no symbolic link leads out of the folder
+	root, err := os.OpenRoot(folder) // an os.Root, so that no symbolic link leads out of the folder
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -310,6 +310,6 @@ func (l *localJournal) settle() error {
 
 func (l *localJournal) close() {
 	if l != nil {
-		l.file.Close() // every write was synced
+		l.file.Close() // closing cannot lose data, as every write was synced
 	}
 }

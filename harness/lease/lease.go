@@ -54,7 +54,7 @@ type Owner struct {
 	PID     int    `json:"pid"`
 	User    string `json:"user"`
 	Purpose string `json:"purpose"`
-	Folder  string `json:"folder,omitempty"` // its run folder, on Host
+	Folder  string `json:"folder,omitempty"` // path of the owner's run folder, on Host
 }
 
 func (o Owner) String() string {
@@ -78,7 +78,7 @@ type Lease struct {
 	Owner    Owner     `json:"owner"`
 	Since    time.Time `json:"since"`
 	Renewed  time.Time `json:"renewed"`
-	Until    time.Time `json:"until"` // when it becomes void unless renewed
+	Until    time.Time `json:"until"` // when the lease becomes void unless it is renewed
 	Released bool      `json:"released"`
 
 	beat int
@@ -151,7 +151,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		if err != nil {
 			return Lease{}, err
 		}
-		if !slices.Contains(names, "owner") { // its owner file is not written yet, or its process died before that
+		if !slices.Contains(names, "owner") { // the epoch has no owner: its owner file is not written yet, or its process died before that
 			continue
 		}
 		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}
@@ -164,7 +164,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // unreadable if its process died while writing: the owner stays unknown
+		_ = json.Unmarshal(data, &l.Owner) // if its process died while it wrote the file, the owner stays unknown
 		return l, err
 	}
 	return Lease{}, nil
@@ -212,7 +212,7 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process was faster
+			as.own = 0 // another process took the epoch first
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {
@@ -272,7 +272,7 @@ var errSuperseded = errors.New("another process has taken over")
 // renew renews the lease of an epoch. It fails with errSuperseded if a later
 // epoch has an owner.
 func (b leaseDir) renew(ctx context.Context, epoch int) error {
-	// This asks only the NameNode, since DataNodes under load may be slow.
+	// Only the NameNode is asked, since DataNodes under load may be slow.
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return err

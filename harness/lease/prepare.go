@@ -62,7 +62,7 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 		return p, err
 	}
 	if err = h.prepare(ctx, p); err != nil {
-		h.giveUp(ctx) // a Restore with Prepared undoes what was noted
+		h.giveUp(ctx) // what was noted stays, and a Restore with Prepared undoes it
 		return p, err
 	}
 	_, err = h.Release(ctx)
@@ -92,7 +92,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
-	if _, err := rm.Info(ctx); err != nil { // fail now rather than wait for a ResourceManager
+	if _, err := rm.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
 		return p, err
 	}
 	err := whileActive(ctx, rm, func() (err error) {
@@ -162,7 +162,7 @@ func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labe
 	capacity, access := rows[0], rows[1]
 	want := append([]string{labels.Masters}, labels.Jobs...)
 	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{} // by full property name
+		settings := map[string]string{} // settings of this queue to change, by full property name
 		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
 			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
 			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {

@@ -19,7 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 	defer next.Stop()
 	var asked time.Time
 	failed := errors.New("no answer from HDFS")
-	var result chan error // of the renewal under way
+	var result chan error // result of the renewal under way
 	for {
 		select {
 		case <-h.ended:
@@ -45,7 +45,7 @@ func (h *Hold) keep(ctx context.Context) {
 				h.log.Warn("the lease was not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				at := asked // a copy, since asked changes when the next renewal starts
+				at := asked // the start of this renewal, copied since asked changes with the next one
 				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))

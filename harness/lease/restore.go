@@ -30,7 +30,7 @@ type Report struct {
 	// Warnings say which parts of the journal's copy were not read.
 	Warnings []string `json:"warnings,omitempty"`
 
-	open []Change // the changes that stay in the journal
+	open []Change // the changes that were not put back and stay in the journal
 }
 
 // Item is one noted change, and why it was not put back.
@@ -108,7 +108,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, nil
 	}
 	folder := o.Folder
-	o.Folder = "" // the hold's own journal has no copy there
+	o.Folder = "" // the folder's journal is read here, not written by the new hold
 	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
@@ -176,7 +176,7 @@ type undo bool
 
 const (
 	undoSteering undo = false
-	undoAll      undo = true // those of Prepare too
+	undoAll      undo = true // undo the changes of Prepare too
 )
 
 const (
@@ -210,13 +210,13 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		return u.report, h.held()
 	}
 	labels := todo.sorted(NodeLabel)
-	u.resources(ctx, todo.sorted(NodeResource)) // first, so that jobs have room to end
+	u.resources(ctx, todo.sorted(NodeResource)) // node sizes first, so that jobs have room to end
 	if h.drain > 0 && len(labels) > 0 {
 		u.letJobsEnd(ctx, labels)
 	}
 	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
-	u.settings(ctx, todo.sorted(Setting)) // before the labels, which settings refer to
+	u.settings(ctx, todo.sorted(Setting)) // scheduler settings before the labels that they refer to
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {

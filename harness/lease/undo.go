@@ -98,7 +98,7 @@ func orElse(err, otherwise error) error {
 // ResourceManager or of the node may have done that already. For nodeLimit it
 // waits for nodes that are not registered yet.
 func (u *undoing) resources(ctx context.Context, list []Change) {
-	var set []Change // those whose change was requested and does not show yet
+	var set []Change // sizes whose change was requested and does not show yet
 	start := time.Now()
 	for len(list) > 0 {
 		var nodes map[string]yarnclient.Node
@@ -124,7 +124,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				u.left(c, errors.New("the journal has no old size for it"))
 			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
 				u.back(c)
-			case known && n.State == "RUNNING" && n.Total == *c.Resource: // a restart did it
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // the size is right already, for instance after a restart
 				u.same(c)
 			case known && n.State != "RUNNING":
 				u.left(c, fmt.Errorf("the node is %s", n.State))
@@ -139,7 +139,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			case !late:
 				again = append(again, c)
 			case !known:
-				u.same(c) // if the node comes back, it has its own size
+				u.same(c) // an unknown node has its own size if it comes back
 			default:
 				u.left(c, fmt.Errorf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores))
 			}
@@ -206,7 +206,7 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	var changed []Change
 	for _, c := range list {
 		if now[c.settingName()] == c.Value {
-			u.same(c) // for instance after a restart with the memory store
+			u.same(c) // the setting is right already, for instance after a restart with the memory store
 			continue
 		}
 		changed = append(changed, c)
@@ -263,7 +263,7 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 			var refused *yarnclient.RemoteError
 			switch {
 			case errors.As(err, &refused) && refused.Status == 400:
-				u.kept(c, refused.Error()) // refused since a queue names it
+				u.kept(c, refused.Error()) // the ResourceManager refuses since a queue names the label
 			case err != nil:
 				u.left(c, err)
 			default:

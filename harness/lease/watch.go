@@ -37,7 +37,7 @@ type watchdog struct {
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // at the last look
+	seen  Lease // the lease at the last look
 	tried time.Time
 	said  string
 }
@@ -57,7 +57,7 @@ func (w *watchdog) look(ctx context.Context) error {
 	w.tried = time.Now()
 	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
 	var held *HeldError
-	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // the holder is alive, or another watchdog was faster
+	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // no error: the holder is alive, or another watchdog was faster
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {

@@ -26,7 +26,7 @@ type Requirements struct {
 
 // Labels are the node labels that steering uses, all exclusive.
 type Labels struct {
-	Parking string   `json:"parking"` // no queue may use it
+	Parking string   `json:"parking"` // the label of parked nodes, which no queue may use
 	Masters string   `json:"masters"`
 	Jobs    []string `json:"jobs"`
 }
@@ -62,7 +62,7 @@ type Setting struct {
 	Prepared bool   `json:"prepared"`
 	Why      string `json:"why"`
 
-	met func(string) bool // nil means that only Value is good
+	met func(string) bool // function that tells good values; nil means that only Value is good
 }
 
 // Met reports whether a value is good. "" means that the property is not set.

@@ -4,9 +4,9 @@ import "math"
 
 // Features, with their names in doctor's report.
 const (
-	Captured = "captured" // traces of jobs
-	Steered  = "steered"  // placement by our models
-	Cached   = "cached"   // inputs in the HDFS cache
+	Captured = "captured" // the feature of making traces of jobs
+	Steered  = "steered"  // the feature of placement by our models
+	Cached   = "cached"   // the feature of inputs in the HDFS cache
 )
 
 // Queues is the start of the name of every Capacity scheduler setting.

@@ -136,7 +136,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // the reader of the file reports this
+		return "", nil // a file that is neither recorded nor there: its reader reports this
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:

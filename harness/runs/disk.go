@@ -46,7 +46,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer func() { _ = root.Remove(temp) }() // fails once the file has been renamed
+		defer func() { _ = root.Remove(temp) }() // removing fails once the file has been renamed, which is fine
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}

@@ -37,7 +37,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	if err != nil {
 		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
 	}
-	// isLocked of another process may hold the lock for a moment
+	// Try a few times: isLocked of another process may hold the lock for a
+	// moment.
 	for range 5 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			break
@@ -68,7 +69,7 @@ func (r *Run) release() {
 
 // isLocked reports whether a process owns the run in dir.
 func isLocked(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // does not wait if it is a pipe
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // O_NONBLOCK does not wait if the file is a pipe
 	if err != nil {
 		return false
 	}

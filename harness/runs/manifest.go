@@ -97,8 +97,8 @@ const (
 	TrialRunning     TrialState = "running"
 	TrialDone        TrialState = "done"
 	TrialFailed      TrialState = "failed"
-	TrialInterrupted TrialState = "interrupted" // it was running when the run was interrupted
-	TrialMissing     TrialState = "missing"     // it was done, but its folder is gone
+	TrialInterrupted TrialState = "interrupted" // the trial was running when the run was interrupted
+	TrialMissing     TrialState = "missing"     // the trial was done, but its folder is gone
 )
 
 // File is a complete file with its length and hash.
@@ -127,7 +127,7 @@ func (m *Manifest) begin(name string) {
 		m.Trials[i] = TrialRecord{Name: m.Trials[i].Name, State: TrialTodo}
 	}
 	if m.Trials == nil {
-		m.Trials = []TrialRecord{} // an empty list in JSON instead of null
+		m.Trials = []TrialRecord{} // so that JSON has an empty list instead of null
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *Run) Bytes() int64 {
 	var bytes int64
 	_ = filepath.WalkDir(r.Dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // a run under way renames folders meanwhile
+			return nil // skip what cannot be read, as a run under way renames folders
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()

@@ -71,7 +71,7 @@ type Run struct {
 	// folder. Both are nil if the run can only be read.
 	lock     *lock
 	root     *os.Root
-	compared map[string]string // differences that were found, by path
+	compared map[string]string // by path, how the file differs from its record
 	warnings []string
 }
 
@@ -121,7 +121,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if err := r.acquire(); err != nil {
 		return nil, err
 	}
-	// the folder may have existed, empty, with other modes
+	// Set the mode, as the folder may have existed, empty, with another one.
 	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("create run folder: %w", err)
@@ -297,7 +297,7 @@ func (r *Run) resume() error {
 	if err := r.acquire(); err != nil {
 		return err
 	}
-	// read it again: only now can nobody else change it
+	// Read the run again: only now can no other process change it.
 	err := r.load()
 	if err == nil && r.manifest.State == Finished {
 		err = fmt.Errorf("%w: the run is finished", ErrExists)
@@ -306,7 +306,7 @@ func (r *Run) resume() error {
 		r.manifest.State, r.manifest.Error, r.manifest.Finished = Running, "", time.Time{}
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
-			if t.State == TrialMissing { // it must be done again
+			if t.State == TrialMissing { // a missing trial must be done again
 				r.manifest.Trials[i] = TrialRecord{Name: t.Name, State: TrialTodo}
 			}
 		}

@@ -179,7 +179,7 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // not fs.ErrNotExist, since the folder exists
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // the error is not fs.ErrNotExist, since the trial's folder exists
 	} else if err != nil {
 		return TrialRecord{}, err
 	}

@@ -11,11 +11,11 @@ import (
 type dialect int
 
 const (
-	natural     dialect = iota // with the root, typed scalars, lists as arrays
-	mapped                     // without the root, all scalars quoted, a list of one without brackets
+	natural     dialect = iota // JSON with the root name, typed scalars, lists as arrays
+	mapped                     // JSON without the root name, all scalars quoted, a list of one without brackets
 	typed                      // like mapped, but with typed scalars and arrays: Hadoop 3.5
-	markup                     // XML
-	naturalBare                // like natural, without the root
+	markup                     // the dialect of XML answers
+	naturalBare                // like natural, without the root name
 )
 
 // writer writes an answer in a dialect. Its methods are called in the order of
@@ -96,7 +96,7 @@ func (w *writer) text(name, value string) {
 	w.Write(quoted)
 }
 
-// set writes a text unless it is empty.
+// set writes a named text, but nothing if the text is empty.
 func (w *writer) set(name, value string) {
 	if value != "" {
 		w.text(name, value)

@@ -77,8 +77,8 @@ type Config struct {
 // Node is a NodeManager.
 type Node struct {
 	Host     string
-	Rack     string // "/rack1"
-	Label    string // empty means the default partition
+	Rack     string // the node's rack, such as "/rack1"
+	Label    string // the node's label; empty means the default partition
 	MemoryMB int64
 	VCores   int
 }
@@ -125,18 +125,18 @@ type Fake struct {
 	mux    *http.ServeMux
 	faults []*fault
 
-	now    time.Time // the time of the current event
+	now    time.Time // the time of the event that is being carried out
 	queue  eventQueue
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
-	labels map[string]bool   // by name, whether it is exclusive
+	labels map[string]bool   // node labels by name, with whether they are exclusive
 	stored map[string]string // labels of nodes that do not exist, which Hadoop stores
 	conf   map[string]string
 
-	id       int64 // ClusterInfo.ID
+	id       int64 // the current value of ClusterInfo.ID
 	restarts int
-	haState  string // "" while the ResourceManager is down
+	haState  string // HA state; "" while the ResourceManager is down
 	active   string // the address that a standby redirects to
 	apps     []*app
 	appByID  map[string]*app
@@ -207,18 +207,18 @@ func (c *Fake) up() bool { return c.haState == yarnclient.HAActive }
 type node struct {
 	Node
 	id         string
-	state      string // RUNNING or LOST
-	dead       bool   // it sends no heartbeats
+	state      string // state of the node: RUNNING or LOST
+	dead       bool   // whether the node is stopped and sends no heartbeats
 	seen       time.Time
-	sched      string    // the label that the scheduler uses
-	schedAt    time.Time // when the scheduler uses the last label change
+	sched      string    // the node label that the scheduler uses
+	schedAt    time.Time // when the scheduler starts to use the last label change
 	total      yarnclient.Resource
 	used       yarnclient.Resource
 	containers []*container
 	beat       func()
 
-	stale time.Duration // fault: delays the next label change in the scheduler
-	twice bool          // fault: the next allocation is doubled
+	stale time.Duration // injected delay of the next label change in the scheduler
+	twice bool          // injected fault: the next allocation is doubled
 }
 
 // container is an allocated container.
@@ -229,7 +229,7 @@ type container struct {
 	priority int
 	memoryMB int64
 	started  time.Time
-	ended    bool // it has ended on the node; the next heartbeat tells the ResourceManager
+	ended    bool // whether it has ended on its node; the next heartbeat tells the ResourceManager
 	attempt  *attempt
 }
 
@@ -352,7 +352,7 @@ func (c *Fake) setLabel(n *node, label string) {
 	}
 	restarts := c.restarts
 	c.after(at.Sub(c.now), func() {
-		if c.restarts == restarts { // a restarted scheduler has read the stored labels
+		if c.restarts == restarts { // a ResourceManager that was restarted has read the stored labels already
 			n.sched = label
 		}
 	})

@@ -11,21 +11,21 @@ import (
 
 // Fault makes calls fail.
 type Fault struct {
-	Method string // the method of the calls; empty means any
-	Path   string // a part of their path
-	Skip   int    // how many calls succeed before
+	Method string // HTTP method of the calls that fail; empty means any
+	Path   string // a part of the URL path of the calls that fail
+	Skip   int    // how many matching calls succeed before the first fails
 	Times  int    // how many calls fail; 0 means 1, a negative number all
 
 	// Apply carries the call out before it fails, so the caller cannot know
 	// that the change was made. With Hang, the call succeeds after the caller's
 	// timeout.
 	Apply bool
-	Hang  bool // no answer until the caller gives up
-	Drop  bool // the connection ends without an answer
+	Hang  bool // whether there is no answer until the caller gives up
+	Drop  bool // whether the connection ends without an answer
 	// Status and Body replace the answer. Body is HTML if it starts with "<".
 	Status int
 	Body   string
-	Cut    int // the answer ends after this many bytes
+	Cut    int // number of bytes after which the answer ends
 }
 
 type fault struct {

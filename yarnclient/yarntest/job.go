@@ -12,8 +12,8 @@ import (
 // Job is a MapReduce job to submit. For a zero field, each field says what it
 // means.
 type Job struct {
-	Name, User, Queue string // empty means "job", "root", "root.default"
-	Tags              string // comma-separated
+	Name, User, Queue string // job name, user and queue; empty means "job", "root", "root.default"
+	Tags              string // YARN tags, comma-separated
 	Priority          int
 	// The labels that the master, the maps and the reduces request.
 	AMLabel, MapLabel, ReduceLabel string
@@ -34,7 +34,7 @@ type Job struct {
 // app is an application; all are MapReduce jobs.
 type app struct {
 	Job
-	id, serial string // such as application_1_0002 and 1_0002
+	id, serial string // ids such as application_1_0002 and 1_0002
 	state      string
 	final      string
 	priority   int
@@ -51,15 +51,15 @@ type app struct {
 	live         []*container // containers that the ResourceManager counts as running
 	master       *container
 	granted      []*container // allocated containers that the master does not know yet
-	hidden       bool         // after a restart, until its master sends a heartbeat
+	hidden       bool         // whether the restarted ResourceManager waits for the master's next heartbeat
 
-	tasks         []*task // maps, then reduces
-	changed       bool    // the master has new asks to send
+	tasks         []*task // all tasks: maps, then reduces
+	changed       bool    // whether the master has new asks to send
 	mapsDone      int
 	reducesDone   int
 	reducesAsked  bool
 	turns         int
-	givesBack     int // containers for reduces that the master will release
+	givesBack     int // number of containers for reduces that the master will release
 	failedMap     int // numbers of attempts by kind and outcome
 	killedMap     int
 	failedReduce  int
@@ -76,26 +76,26 @@ type masterRun struct {
 
 type task struct {
 	app      *app
-	index    int // index among the tasks of its kind
+	index    int // index of the task among those of its kind
 	reduce   bool
 	hosts    []string
 	waiting  bool
-	failed   bool // an attempt failed, so it is requested without hosts
+	failed   bool // whether an attempt has failed, so that the task is requested without hosts
 	done     bool
-	turn     int       // its order among waiting tasks: 0 at first, then later ones are larger
-	since    time.Time // when it was last requested
+	turn     int       // the task's order among waiting tasks: 0 at first, then later ones are larger
+	since    time.Time // when the task was last requested
 	attempts []*attempt
 }
 
 type attempt struct {
 	task      *task
 	number    int
-	state     string // STARTING, RUNNING, SUCCEEDED, FAILED or KILLED
+	state     string // state of the attempt: STARTING, RUNNING, SUCCEEDED, FAILED or KILLED
 	container *container
 	started   time.Time
 	finished  time.Time
-	locality  string // node, rack or off
-	silent    bool   // its node is stopped, so it never reports its end
+	locality  string // locality of the attempt: node, rack or off
+	silent    bool   // whether the attempt's node is stopped, so that it never reports its end
 	run       time.Duration
 	fails     bool
 }
@@ -224,13 +224,13 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 
 // Attempt is the record of a task attempt that got a container.
 type Attempt struct {
-	ID, Kind  string // Kind is MAP or REDUCE
-	Task      int    // index among the tasks of its kind
+	ID, Kind  string // the attempt's id, and MAP or REDUCE
+	Task      int    // index of the task among those of its kind
 	Number    int
 	Host      string
 	Container string
 	State     string
-	Locality  string // of a map: node, rack or off; empty for a re-run after a failure
+	Locality  string // locality of a map: node, rack or off; empty for a re-run after a failure
 	Allocated time.Time
 	Started   time.Time
 	Finished  time.Time

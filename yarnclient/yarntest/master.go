@@ -268,7 +268,7 @@ func (c *Fake) masterLost(a *app) {
 		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // as yarn.resourcemanager.am.max-attempts says
+	if a.attemptNo == 2 { // two attempts at most, as yarn.resourcemanager.am.max-attempts says by default
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}

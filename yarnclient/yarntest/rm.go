@@ -346,7 +346,7 @@ func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 			switch {
 			case i < len(a.masters):
 				m = a.masters[i]
-			case i == a.attemptNo-1 && a.master != nil: // the master is not registered yet
+			case i == a.attemptNo-1 && a.master != nil: // the last attempt, whose master is not registered yet
 				m = masterRun{container: a.master, started: a.launched}
 			default:
 				w.text("containerId", "")

@@ -5,12 +5,12 @@ import "heddle/yarnclient"
 // ask identifies a row of an application's table of resource requests.
 type ask struct {
 	priority int
-	name     string // a host, a rack or "*"
+	name     string // where the container is requested: a host, a rack or "*"
 }
 
 // scratch is memory reused between rounds of the scheduler.
 type scratch struct {
-	waiting map[string]bool // labels that some application requests
+	waiting map[string]bool // node labels in which some application requests containers
 	order   []*app
 }
 
@@ -81,7 +81,7 @@ func (c *Fake) next(n *node, overfull bool) (*app, int) {
 		if a.ended() || len(a.asks) == 0 {
 			continue
 		}
-		at := len(order) // insertion keeps the order of submission; few applications wait
+		at := len(order) // Insertion keeps the order of submission among equal priorities, and few applications wait.
 		for at > 0 && order[at-1].priority < a.priority {
 			at--
 		}

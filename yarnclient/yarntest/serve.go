@@ -39,7 +39,7 @@ func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = body[:f.Cut]
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(body) // fails if the caller has left
+	_, _ = w.Write(body) // writing fails only if the caller has left
 }
 
 func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	server.Host = req.URL.Host
 	rec := httptest.NewRecorder()
 	defer func() {
-		if recover() != nil { // the handler dropped the connection
+		if recover() != nil { // a panic means that the handler dropped the connection
 			if err = req.Context().Err(); err == nil {
 				err = io.EOF
 			}

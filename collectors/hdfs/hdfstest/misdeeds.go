@@ -16,7 +16,7 @@ import (
 // any of them, a client cannot get an answer.
 type Misdeed struct {
 	Name  string
-	serve func(c net.Conn) // returns when the client has left
+	serve func(c net.Conn) // serves one client, and returns when the client has left
 }
 
 // Misdeeds returns all misdeeds.
@@ -25,7 +25,7 @@ func Misdeeds() []Misdeed {
 		return func(c net.Conn) {
 			go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 			io.WriteString(c, text)             //nolint:errcheck // the client may have left
-			<-time.After(10 * time.Millisecond) // time for the client to read it before the connection ends
+			<-time.After(10 * time.Millisecond) // gives the client time to read before the connection ends
 		}
 	}
 	// each calls write for every call of the client, until write fails.

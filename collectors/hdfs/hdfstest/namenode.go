@@ -25,7 +25,7 @@ type NameNode struct {
 	Address string
 
 	bad   atomic.Pointer[Misdeed]
-	next  atomic.Pointer[Misdeed] // becomes bad after the given number of calls
+	next  atomic.Pointer[Misdeed] // the misdeed that starts after the given number of calls
 	calls atomic.Int32
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -52,7 +52,7 @@ func Start(t testing.TB) *NameNode {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // errors of clients that left do not matter
+				_ = nn.serve(c) // a client that leaves causes an error, which does not matter
 			})
 		}
 	})

@@ -18,7 +18,7 @@ type source interface {
 // and all values read as zero.
 type decoder struct {
 	r   source
-	n   int64 // number of bytes read
+	n   int64 // number of bytes read so far
 	err error
 }
 

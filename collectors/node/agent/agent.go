@@ -152,7 +152,8 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // Serve is like Run, on an existing listener. It closes l.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
-	// the limit is below TLS, so that a connection counts from its first byte
+	// The limit of connections is below TLS, so that a connection counts from
+	// its first byte.
 	l = netutil.LimitListener(l, maxConnections)
 	scheme := "http"
 	if a.cert != nil {
@@ -167,7 +168,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second, // includes the TLS handshake
+		ReadHeaderTimeout: 5 * time.Second, // this limit includes the TLS handshake
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,

@@ -111,10 +111,11 @@ func NewClient(o ClientOptions) (*Client, error) {
 		SetTransport(transport).
 		SetBaseURL(c.url).
 		SetAuthToken(token).
-		SetDisableWarn(true). // of a token without TLS; the agent logs that itself
+		SetDisableWarn(true). // no warning of a token without TLS; the agent logs that itself
 		SetLogger(noLog{}).
 		SetResponseBodyLimit(maxAnswerBytes).
-		// a redirect would send the token elsewhere
+		// Redirects are not followed, since they would send the token
+		// elsewhere.
 		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}))

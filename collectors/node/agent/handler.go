@@ -21,10 +21,10 @@ type Info struct {
 	Node    string `json:"node"`
 	Version string `json:"version"`
 	node.Facts
-	StartedWallNs int64 `json:"startedWallNs"` // in Unix ns, by the node's clock
+	StartedWallNs int64 `json:"startedWallNs"` // start of the agent in Unix ns, by the node's clock
 	IntervalMs    int64 `json:"intervalMs"`
 	KeptSamples   int   `json:"keptSamples"` // the most samples that the agent keeps
-	DropCaches    bool  `json:"dropCaches"`  // whether the agent allows it
+	DropCaches    bool  `json:"dropCaches"`  // whether the agent allows dropping caches
 	// Clock is nil if the kernel does not report it.
 	Clock *node.Clock `json:"clock,omitempty"`
 	// NowWallNs is the node's clock when the answer was written.
@@ -43,11 +43,11 @@ func (a *Agent) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
-			w.Header().Set("Connection", "close") // an unknown client must not use up maxConnections
+			w.Header().Set("Connection", "close") // close the connection: a client without the token must not use up maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no path reads a request body
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // a small limit, as no path reads a request body
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -72,7 +72,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // set last, since ClockOffset assumes that request and answer took equally long
+	info.NowWallNs = time.Now().UnixNano() // the time is set last, since ClockOffset assumes that request and answer took equally long
 	answer(w, info)
 }
 
@@ -97,7 +97,8 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	defer a.drops.leave()
-	// writing dirty pages to a slow disk can take long
+	// The answer may take minutes, as dirty pages are written to a slow disk
+	// first.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	dropped, err := a.sampler.DropCaches()
 	if err != nil {
@@ -116,7 +117,7 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 type dropLimiter struct {
 	mu    sync.Mutex
 	busy  bool
-	ended time.Time // when the last drop ended
+	ended time.Time // time at which the last drop of caches ended
 }
 
 const minDropInterval = 5 * time.Second
@@ -144,7 +145,7 @@ func (g *dropLimiter) leave() {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // fails only if the client has left
+	_ = json.NewEncoder(w).Encode(v) // encoding fails only if the client has left
 }
 
 // refusal is the body of every answer with a status other than 200.

@@ -46,9 +46,9 @@ type Page struct {
 // ring keeps the last samples. Their Seq counts from 1 without gaps.
 type ring struct {
 	mu    sync.Mutex
-	epoch int64 // differs for each run of the agent, to recognise cursors of other runs
+	epoch int64 // a number for each run of the agent, to recognise cursors of other runs
 	size  int
-	kept  []node.Sample // a sample is at index (Seq-1) % size
+	kept  []node.Sample // the samples; each is at index (Seq-1) % size
 	last  uint64        // Seq of the newest sample, 0 before the first
 }
 
@@ -71,7 +71,7 @@ func (r *ring) add(s node.Sample) {
 func (r *ring) since(after Cursor, limit int) (Page, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // is last+1 while the ring is empty
+	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample; last+1 while the ring is empty
 	p := Page{Samples: []node.Sample{}}
 	from := oldest // Seq of the first sample to return
 	switch after {
