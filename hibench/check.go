@@ -31,7 +31,7 @@ type Counters struct {
 type Check struct {
 	Records  int64    // number of output records; 0 if not counted
 	Bytes    int64    // length of the output files in bytes
-	Compared []string // in words, what was compared
+	Compared []string // what was compared, in words
 }
 
 // readLimitBytes is the largest input that Check reads itself, at some 100
@@ -290,7 +290,7 @@ func isTokenizerBlank(r rune) bool { return strings.ContainsRune(" \t\n\r\f", r)
 // each input once. On a lab's slow disks, reading it takes longer than the job.
 type Sums struct {
 	mu   sync.Mutex
-	kept map[string]any // results by folder, names, lengths and times of the input files
+	kept map[string]any // sums of each input, by folder, names, lengths and times of its files
 }
 
 // ofInput returns what read finds in the input. It takes the result from Sums

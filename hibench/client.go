@@ -34,8 +34,8 @@ type client struct {
 
 // ClientError means that a client failed or was stopped.
 type ClientError struct {
-	Command string   // the program and its step, without arguments
-	Code    int      // exit status; -1 if a signal ended it
+	Command string   // the program that ran and its step, without arguments
+	Code    int      // exit status of the client; -1 if a signal ended it
 	Tag     string   // the YARN tag of jobs that the client may have submitted
 	Log     string   // the path of the file with the client's output
 	Tail    []string // the last lines of the client's output, without stack frames

@@ -66,7 +66,7 @@ type marker struct {
 	Maps      int       `json:"maps"`
 	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings that change the input data
 
-	// What was found after the input was made.
+	// What was found in HDFS after the input was made.
 	Bytes     int64  `json:"bytes"`
 	Files     int    `json:"files"`
 	Tag       string `json:"tag"`

@@ -55,7 +55,7 @@ type Runner struct {
 	env  Env
 	spec Spec
 	w    workload
-	jar  string // the path of the examples jar
+	jar  string // path of Hadoop's examples jar
 }
 
 // Data describes the input of a workload.

@@ -18,22 +18,23 @@ import (
 // not guess values that are always given here (Hadoop release, jars, host
 // names), and supports neither Spark nor the Java options of DFSIO.
 
-// confLoader is the state while one configuration is loaded.
+// confLoader holds variables and properties while one configuration is loaded.
 type confLoader struct {
 	vars       map[string]string // environment variables by name
 	mandatory  map[string]string // HiBench property by shell variable, for variables that must be set
 	optional   map[string]string
 	properties map[string]string
-	source     map[string]string // by property, the file that set it, for messages
+	source     map[string]string // the file that set each property, by property, for messages
 }
 
-// confRequest has the arguments of load_config.py.
+// confRequest says which configuration to load, as the arguments of
+// load_config.py do.
 type confRequest struct {
-	home         string    // HiBench's folder: a link farm or a checkout
+	home         string    // HiBench's folder: a link farm or the checkout itself
 	confDir      string    // folder of HiBench's *.conf files, read by name; later lines win
 	workloadConf string    // the conf file of the workload, which is read after the others
-	folder       string    // the folder of the calling script: .../wordcount/prepare
-	patch        []Setting // settings that win over all files
+	folder       string    // folder of the script that asks: .../wordcount/prepare
+	patch        []Setting // settings of this run, which win over all files
 	vars         []string  // the environment of the script, KEY=VALUE
 }
 

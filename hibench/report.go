@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Line            string    // the line of the report as written
 	Type            string    // HiBench's name of the workload, such as HadoopWordcount
-	End             time.Time // when the line was written: whole seconds, local time
+	End             time.Time // when the line of the report was written: whole seconds, local time
 	InputBytes      int64
 	Duration        time.Duration // duration of the run, in milliseconds
 	BytesPerSec     int64         // throughput: InputBytes / Duration, as a whole number

@@ -18,7 +18,7 @@ type Shape struct {
 	MapMsPerMiB, ReduceMsPerMiB float64
 }
 
-// Shape returns the shape of the spec's job.
+// Shape returns what the spec's job reads, shuffles and writes.
 func (s Spec) Shape() Shape {
 	s = s.withDefaults()
 	shape := workloads[s.Workload].shape

@@ -14,7 +14,7 @@ import (
 // Spec says what to run: a workload, its size and its parallelism.
 type Spec struct {
 	Workload  string    // name of the workload: wordcount, sort or terasort
-	Profile   string    // one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
+	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
 	SizeBytes int64     // the size in bytes; 0 means Profile. terasort rounds it down to rows of 100 bytes
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
@@ -52,7 +52,7 @@ const (
 // workload has what HiBench's conf file says about one workload.
 type workload struct {
 	folder    string  // the workload's folder name below the data folder; in reports, Hadoop<folder>
-	sizes     []int64 // DATASIZE of each profile, in the order of Profiles
+	sizes     []int64 // HiBench's DATASIZE for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE
 	shape     Shape   // ratios and times of the workload's job
 }
@@ -153,7 +153,8 @@ func (s Spec) checkSettings(settings []Setting) error {
 		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
 			return fmt.Errorf("hibench: %s: setting %q: want a property name, without blanks and =", s.Workload, p.Name)
 		}
-		// XML cannot represent other control characters.
+		// A value may not have other control characters, which XML cannot
+		// represent.
 		notXML := func(r rune) bool {
 			return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
 		}

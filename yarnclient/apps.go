@@ -45,7 +45,7 @@ type App struct {
 	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
 	// Requests are the containers that the application waits for now.
 	Requests []ResourceRequest `wire:"resourceRequests"`
-	// Usage is what it uses in each partition.
+	// Usage is what the application uses in each partition.
 	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
@@ -96,7 +96,8 @@ type AppFilter struct {
 	Tags        []string // tags of which the application needs one
 	Name        string
 	Limit       int
-	// Time windows in Unix milliseconds, both ends included.
+	// Time windows in which it was started or finished, in Unix ms, both ends
+	// included.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 	// Without removes parts from the answer, which makes it much smaller:
@@ -194,7 +195,8 @@ func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
 	return err
 }
 
-// attributes is the answer when one of them is read or changed.
+// attributes has the attribute that a request reads or changes; the others are
+// zero.
 type attributes struct {
 	State    string `wire:"state"`
 	Queue    string `wire:"queue"`

@@ -163,13 +163,13 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 	return out, nil
 }
 
-// Content types of requests and answers.
+// Content types of the requests' bodies and of answers.
 const (
 	asJSON = "application/json"
 	asXML  = "application/xml"
 )
 
-// request is a call, without the address.
+// request is an HTTP call, without the address of a daemon.
 type request struct {
 	method   string // HTTP method; empty means GET
 	path     string // URL path, escaped, with a slash first
@@ -196,7 +196,8 @@ type answer struct {
 	body     []byte
 }
 
-// get makes a call and decodes the answer into v. For path see decode.
+// get makes a call and decodes the answer into v. path leads to the value in
+// the answer; see decode.
 func (c *client) get(ctx context.Context, r request, v any, path ...string) error {
 	a, err := c.do(ctx, r)
 	if err != nil {

@@ -118,7 +118,8 @@ func (s *scanner) structure(v reflect.Value) error {
 	return s.empty("object")
 }
 
-// fields stores parts of one JSON value in all fields that want one.
+// fields stores the next JSON value, or parts of it, in all struct fields that
+// want them.
 func (s *scanner) fields(v reflect.Value, fields []field) error {
 	start := s.pos
 	for _, f := range fields {
@@ -212,7 +213,7 @@ func (s *scanner) scalar(v reflect.Value) error {
 		if c == '{' && s.nothing() > 0 {
 			return s.skip()
 		}
-		if c == '[' { // a list of one element, for a single value
+		if c == '[' { // a list of one element stands for a single value
 			n := 0
 			return s.array(func() error {
 				if n++; n > 1 {
@@ -303,7 +304,7 @@ type field struct {
 
 type plan map[string][]field
 
-var plans sync.Map // plans of struct types by reflect.Type
+var plans sync.Map // known plans of struct types, by reflect.Type
 
 func planOf(t reflect.Type) plan {
 	if p, ok := plans.Load(t); ok {

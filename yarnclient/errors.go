@@ -43,7 +43,7 @@ type RequestError struct {
 	Status int    // the HTTP status, 0 without an answer
 	Err    error  // the cause of the failure; it wraps the errors above
 	Next   string // advice what to do next; may be empty
-	Unsent bool   // no connection was made, so the call was not carried out
+	Unsent bool   // whether no connection was made, so that the call was not carried out
 }
 
 func (e *RequestError) Error() string {

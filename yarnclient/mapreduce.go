@@ -39,7 +39,7 @@ type Job struct {
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of attempts by state; new ones have not started yet.
+	// Numbers of task attempts by state; new ones have not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`
 	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`
@@ -50,7 +50,7 @@ type Job struct {
 	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
 	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
 	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
-	// Means over successful attempts, set by the history server only.
+	// Mean times over successful attempts, set by the history server only.
 	AvgMapMs     int64 `wire:"avgMapTime"`
 	AvgShuffleMs int64 `wire:"avgShuffleTime"`
 	AvgMergeMs   int64 `wire:"avgMergeTime"`
@@ -101,21 +101,21 @@ type Master struct {
 	StartedMs       int64  `wire:"startTime"`
 }
 
-// Values of Tasks' parameter kind.
+// Values of the parameter kind of JobReader.Tasks.
 const (
 	AllTasks = ""
 	Maps     = "m"
 	Reduces  = "r"
 )
 
-// Job returns the job's own data.
+// Job returns the job's own data: state, progress and numbers of tasks.
 func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	var out Job
 	err := j.get(ctx, "", nil, &out, "job")
 	return out, err
 }
 
-// Tasks lists the tasks of a kind.
+// Tasks lists the job's tasks of a kind: AllTasks, Maps or Reduces.
 func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
 	var query url.Values
 	if kind != AllTasks {

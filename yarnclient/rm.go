@@ -59,7 +59,7 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // other addresses must be asked, as a standby answers this call itself
+	if _, err := rm.c.findActive(ctx); err != nil { // ask the other addresses, as a standby answers this call itself
 		return info, err
 	}
 	return rm.info(ctx)
@@ -232,7 +232,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // not by decode, which would need to know the beans' attributes
+	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json, since decode would need to know the beans' attributes
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

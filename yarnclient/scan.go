@@ -73,7 +73,7 @@ func (s *scanner) members(end byte, each func() error) error {
 	}
 }
 
-// skip skips one value. It checks only where the value ends.
+// skip skips the next JSON value. It checks only where the value ends.
 func (s *scanner) skip() error {
 	switch s.peek() {
 	case '{', '[':
@@ -143,7 +143,8 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	}
 }
 
-// escapedAt reports whether the character after before is escaped.
+// escapedAt reports whether the backslashes at the end of before escape the
+// next character.
 func escapedAt(before []byte) bool {
 	n := 0
 	for n < len(before) && before[len(before)-1-n] == '\\' {

@@ -22,7 +22,7 @@ type Queue struct {
 	Leaf   bool
 	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
-	// Fields that only the Capacity scheduler sets.
+	// Fields that only the Capacity scheduler sets, not the Fair scheduler.
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
@@ -34,7 +34,7 @@ type Queue struct {
 	Ordering        string           `wire:"orderingPolicyInfo"` // order of applications in the queue: fifo, fair
 	Allocated       int              `wire:"allocatedContainers"`
 
-	// Fields that only the Fair scheduler sets.
+	// Fields that only the Fair scheduler sets, not the Capacity scheduler.
 	Policy string   `wire:"schedulingPolicy"` // policy of the queue: DRF, fair, fifo
 	Used   Resource `wire:"usedResources"`
 	Min    Resource `wire:"minResources"`

@@ -81,7 +81,7 @@ func runBench(c *cli.Context) error {
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, bench.WriteText(results, measures)) // an error still prints the loads that are done
+			return errors.Join(err, bench.WriteText(results, measures)) // after an error, print the loads that are done
 		}
 		if measures = append(measures, m); !asJSON {
 			continue

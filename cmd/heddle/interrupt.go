@@ -73,7 +73,7 @@ func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCau
 	}
 }
 
-// interruptedError is the cause when a signal ended a command's context.
+// interruptedError is the cause of a context that a signal has ended.
 type interruptedError struct{ signal os.Signal }
 
 func (e *interruptedError) Error() string { return fmt.Sprintf("%v signal received", e.signal) }

@@ -334,7 +334,7 @@ func writeEnv(out io.Writer, variables map[string]string) error {
 }
 
 func labSet() *cli.Command {
-	var to lab.Config // to holds the values of the flags
+	var to lab.Config // the values of the flags of lab set
 	return &cli.Command{
 		Name:  "set",
 		Usage: "change links, disks and CPU shares of a running lab, until it is next started",

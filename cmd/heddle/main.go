@@ -60,7 +60,7 @@ func newApp() *cli.App {
 		EnableBashCompletion: true,
 		Writer:               stdout,
 		ErrWriter:            stderr,
-		// The library prints no errors: run prints each once.
+		// The library must not print errors: run prints each once.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         noCommand,
@@ -87,7 +87,8 @@ func newApp() *cli.App {
 	return app
 }
 
-// finish sets what commands and subcommands do not inherit.
+// finish sets the error handlers and default actions of commands and
+// subcommands, which do not inherit them.
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError

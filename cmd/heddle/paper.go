@@ -188,7 +188,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	return run.Dir, runError(err)
 }
 
-// listed is a paper in the JSON list.
+// listed is the description of a paper in the JSON list of papers.
 type listed struct {
 	Name   string       `json:"name"`
 	Title  string       `json:"title"`

@@ -23,9 +23,9 @@ type progress struct {
 	began    time.Time
 	lastLine time.Time
 	lastStep string
-	open     bool // open is whether the terminal's line is unfinished
+	open     bool // whether the current line on the terminal is unfinished
 
-	trial     string // the trial whose decisions were last counted
+	trial     string // name of the trial whose decisions were last counted
 	decisions int64
 	counted   time.Time
 	perSecond float64

@@ -163,7 +163,7 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
 		defer func() { _ = sorter.Close() }()                          // if closing fails, only a temporary file is left
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // WriteFile returns the errors of Add
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since WriteFile returns it
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)

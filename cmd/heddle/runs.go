@@ -131,7 +131,7 @@ func runsShow() *cli.Command {
 	}
 }
 
-// shown is the output of runs show.
+// shown is the JSON output of runs show.
 type shown struct {
 	About    experiment.About    `json:"about"`
 	Manifest runs.Manifest       `json:"manifest"`

@@ -29,10 +29,10 @@ var (
 type escaper struct {
 	mu   sync.Mutex
 	out  *os.File
-	rest []byte // the start of a character whose other bytes have not been written yet
+	rest []byte // the first bytes of a character that is not complete yet
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It writes p with control characters escaped.
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -220,7 +220,8 @@ func directiveOf(e *hdfspb.CacheDirectiveEntry) CacheDirective {
 			FilesNeeded: stats.GetFilesNeeded(), FilesCached: stats.GetFilesCached(),
 		},
 	}
-	// "Never" is returned as the time of adding plus neverMs.
+	// A directive that never expires is reported with the time of adding plus
+	// neverMs.
 	if x := info.GetExpiration(); x != nil && x.GetMillis() < neverMs {
 		d.Expires = time.UnixMilli(x.GetMillis())
 	}

@@ -47,7 +47,7 @@ type conn struct {
 	mu      sync.Mutex
 	pending map[int32]chan reply
 	err     error         // why the connection was closed
-	done    chan struct{} // done is closed when the connection is
+	done    chan struct{} // closed when the connection is closed
 }
 
 // reply is the answer to a call: a header and, if the call succeeded, a
@@ -272,11 +272,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // the length is signed, as in Java
+	size := int32(binary.BigEndian.Uint32(head)) // the frame's length is signed, as in Java
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // skip the length, which Peek has read
+	_, _ = r.Discard(4) // skip the frame's length, which Peek has read
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)

@@ -44,7 +44,7 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:])
 }
 
-// Is makes errors.Is match the errors that RemoteError lists.
+// Is makes errors.Is match the errors that the comment of RemoteError lists.
 func (e *RemoteError) Is(target error) bool {
 	switch {
 	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // ErrSecure: its Java class is the same as for a missing permission

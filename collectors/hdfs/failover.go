@@ -183,7 +183,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 	return cn, nil
 }
 
-// leave closes cn. The next call tries the NameNode after it first.
+// leave closes the connection cn to a NameNode. The next call tries the next
+// NameNode first.
 func (c *Client) leave(cn *conn, why error) {
 	cn.close(&lostError{why})
 	c.link <- struct{}{}
@@ -200,7 +201,8 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// nextCallID returns positive numbers, counting from 1.
+// nextCallID returns the id of the next call. Ids are positive and count from
+// 1.
 func (c *Client) nextCallID() int32 {
 	return int32(c.lastCall.Add(1) & 0x7fffffff)
 }

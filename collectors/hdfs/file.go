@@ -18,7 +18,7 @@ import (
 
 // File is a file or folder as the NameNode describes it.
 type File struct {
-	// Path is the absolute path.
+	// Path is the absolute path of the file or folder.
 	Path string
 	// Dir is true for a folder, which has no blocks.
 	Dir bool

@@ -41,7 +41,7 @@ type nameNodeConn struct {
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // the rest of the current frame, with its length
+	ready   []byte // the rest of the current answer, with its length
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
@@ -214,7 +214,7 @@ func (d *dataNodeConn) next() error {
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
 	about, _, err := field(response, info, protowire.BytesType)
-	if err != nil || about == nil { // a refusal of the request has no checksums
+	if err != nil || about == nil { // the DataNode refused the request, so no checksums follow
 		return err
 	}
 	sum, _, err := field(about, checksum, protowire.BytesType)

@@ -139,7 +139,7 @@ func joinName(dir string, name []byte) string {
 // node or its rack. Each file is requested once. In paths such as
 // "hdfs://host:port/path" the part before "/path" is ignored.
 func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]Block, error) {
-	files := make(map[string][]int) // by file path, the indexes of its splits
+	files := make(map[string][]int) // indexes of the splits of each file, by file path
 	for i, s := range splits {
 		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
 			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, and their sum in 64 bits", s.Path, s.Offset, s.Length)

@@ -31,7 +31,7 @@ type cgroup struct {
 	idleMono int64
 	load     Load
 	loadMono int64
-	stat     []byte // buffer for taskState
+	stat     []byte // memory that taskState reads a thread's state into
 }
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
@@ -160,7 +160,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // a group below was removed meanwhile, which is no error
+				return nil // no error: a control group below was removed meanwhile
 			}
 			return err
 		}
@@ -187,7 +187,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	return active, nil
 }
 
-// keyed reads a file with lines "key value".
+// keyed reads a file with lines "key value", with numbers as values.
 func keyed(path string) (map[string]uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

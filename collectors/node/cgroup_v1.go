@@ -123,7 +123,7 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 // cgroupFiles are the bytes of file pages that count for a group.
 type cgroupFiles struct {
 	cached, shmem, dirty uint64
-	listed               uint64 // pages on the kernel's lists of droppable pages
+	listed               uint64 // file pages on the kernel's lists of droppable pages
 }
 
 func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {

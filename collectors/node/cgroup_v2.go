@@ -15,7 +15,8 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	// cpu.stat has the lines nr_… only while the cpu controller is enabled
+	// cpu.stat has the throttling counters only while the cpu controller is
+	// enabled
 	periods, err := need(stat, "nr_periods", path)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 		return err
 	}
 	quota, period, _ := strings.Cut(strings.TrimSpace(string(limit)), " ")
-	quotaUs, err := strconv.ParseUint(quota, 10, 64) // the quota is a number, or "max" for no limit
+	quotaUs, err := strconv.ParseUint(quota, 10, 64) // the CPU quota is a number of µs, or "max" for no limit
 	periodUs, err2 := strconv.ParseUint(period, 10, 64)
 	if err == nil && err2 == nil && periodUs > 0 {
 		c.limit(r, quotaUs, periodUs)
@@ -100,7 +101,7 @@ func parseIOStat(text string) ([]DiskCounters, error) {
 	disks := []DiskCounters{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) < 2 { // the line of a device without any input or output
+		if len(f) < 2 { // skip the line of a device that had no input or output
 			continue
 		}
 		d := DiskCounters{Device: f[0]}

@@ -11,7 +11,8 @@ import (
 
 // Dropped is the result of DropCaches.
 type Dropped struct {
-	// Scope is "cgroup" or "host". How is the kernel file that did it.
+	// Scope says whose cache was dropped: "cgroup" or "host". How is the kernel
+	// file that did it.
 	Scope string `json:"scope"`
 	How   string `json:"how"`
 	// BeforeBytes and AfterBytes are the sizes of the page cache of that scope.

@@ -23,7 +23,7 @@ type Facts struct {
 	CgroupVersion int    `json:"cgroupVersion,omitempty"`
 }
 
-// Facts returns the facts. Values that cannot be read are zero.
+// Facts returns the facts about the node. Values that cannot be read are zero.
 func (s *Sampler) Facts() Facts {
 	f := Facts{CPUs: runtime.NumCPU(), Mode: "host"}
 	f.Hostname, _ = os.Hostname()

@@ -25,7 +25,7 @@ type host struct {
 	procRoot string
 	sysRoot  string
 	ctx      context.Context // context that passes procRoot and sysRoot to gopsutil
-	isPart   map[string]bool // by device, whether it is a partition
+	isPart   map[string]bool // whether a device is a partition, by device name
 }
 
 func newHost(procRoot, sysRoot string) *host {

@@ -12,7 +12,7 @@ func syncDisks() { unix.Sync() }
 // ReadClock asks the kernel for the state of the clock. ok is false if it does
 // not report it.
 func ReadClock() (clock Clock, ok bool) {
-	var t unix.Timex // without a mode, Adjtimex only reads
+	var t unix.Timex // without a mode set, Adjtimex only reads the clock's state
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		return Clock{}, false

@@ -13,7 +13,7 @@ type Reading struct {
 	Quota    *Quota // use of the CPU limit, counted since the control group was made
 	Load     *Load
 	Memory   *Memory
-	Disks    []DiskCounters // devices used since boot; nil if absent
+	Disks    []DiskCounters // counters of devices used since boot; nil if absent
 	Networks []NetworkCounters
 	Absent   map[string]string
 }
@@ -35,7 +35,7 @@ type DiskCounters struct {
 	Reads      uint64
 	Writes     uint64
 	InFlight   *uint64
-	QueueMs    *uint64 // time in flight, summed over all requests
+	QueueMs    *uint64 // time that requests were in flight, summed over all requests
 	BusyMs     *uint64 // time with at least one request in flight
 }
 

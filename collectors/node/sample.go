@@ -24,7 +24,7 @@ type Sample struct {
 	// That clock may be set, and differs between nodes; see
 	// agent.Client.ClockOffset.
 	WallNs int64 `json:"wallNs"`
-	// MonoNs is the time since the Sampler was made. It is never set.
+	// MonoNs is the time since the Sampler was made, which never jumps.
 	MonoNs     int64 `json:"monoNs"`
 	IntervalNs int64 `json:"intervalNs"`
 
@@ -55,11 +55,12 @@ type CPU struct {
 
 // Quota says how much the CPU bandwidth limit slowed a control group down.
 type Quota struct {
-	// LimitCores is nil if there is no limit.
+	// LimitCores is the CPU limit in cores, nil if there is none.
 	LimitCores       *float64 `json:"limitCores,omitempty"`
 	Periods          uint64   `json:"periods"`
 	ThrottledPeriods uint64   `json:"throttledPeriods"`
-	// ThrottledNs is a sum over cores, so it may exceed the interval.
+	// ThrottledNs is the time that the limit held cores back. It is a sum over
+	// cores, so it may exceed the interval.
 	ThrottledNs uint64 `json:"throttledNs"`
 }
 
@@ -69,7 +70,7 @@ type Load struct {
 	Load1  float64 `json:"load1"`
 	Load5  float64 `json:"load5"`
 	Load15 float64 `json:"load15"`
-	// Tasks is the current number, for control groups only.
+	// Tasks is the current number of such tasks, for control groups only.
 	Tasks *int `json:"tasks,omitempty"`
 }
 

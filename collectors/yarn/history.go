@@ -112,7 +112,7 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
-			// a missing file is no error: the events matter
+			// a missing configuration file is no error: the events matter
 			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
 		}
 	}

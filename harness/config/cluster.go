@@ -92,7 +92,7 @@ type Agent struct {
 	CAFile string `yaml:"caFile,omitempty"`
 }
 
-// Values of Cluster.Security.
+// Values of Cluster.Security: how users prove who they are.
 const (
 	SecuritySimple   = "simple"
 	SecurityKerberos = "kerberos"
@@ -114,7 +114,8 @@ func LoadCluster(file string) (*Cluster, error) {
 	return ParseCluster(file, data)
 }
 
-// ParseCluster is like LoadCluster, for content that was read from file.
+// ParseCluster parses and checks the content of a cluster file. file is its
+// name, for messages and relative paths.
 func ParseCluster(file string, data []byte) (*Cluster, error) {
 	c := &Cluster{}
 	if err := decode(file, data, c, func() problems { c.fill(file); return c.problems() }); err != nil {
@@ -123,7 +124,7 @@ func ParseCluster(file string, data []byte) (*Cluster, error) {
 	return c, nil
 }
 
-// fill sets defaults and makes paths absolute.
+// fill sets default values and makes relative paths absolute.
 func (c *Cluster) fill(file string) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))

@@ -68,7 +68,7 @@ type Experiment struct {
 
 // Workload is a HiBench workload with its size.
 type Workload struct {
-	// Name is wordcount, sort or terasort.
+	// Name is the name of the workload: wordcount, sort or terasort.
 	Name string `yaml:"name"`
 	// Label names the workload in trials and reports; by default Name. Two
 	// workloads with the same Name need different labels.
@@ -95,11 +95,11 @@ type Cache struct {
 	Fraction float64 `yaml:"fraction"`
 	// Replicas is how many replicas of each block are cached; 0 means 1.
 	Replicas int `yaml:"replicas,omitempty"`
-	// Seed chooses the files; 0 means the experiment's seed.
+	// Seed chooses the files to cache; 0 means the experiment's seed.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
 
-// Sampling has the polling intervals.
+// Sampling has the intervals at which a cluster is polled.
 type Sampling struct {
 	// Locations is for the locations of blocks and cached blocks (1s by
 	// default), RM for ResourceManager and ApplicationMasters (200ms), Agents

@@ -14,13 +14,14 @@ import (
 
 // Fault is something that goes wrong in each trial.
 type Fault struct {
-	// At is the time since the trial's first submission.
+	// At is when the fault happens, as time since the trial's first submission.
 	At units.Duration `yaml:"at"`
 	// Node is the name of the worker that the fault is for. Rack is the name of
 	// a rack instead, with or without its slash, and means all its workers.
 	Node string `yaml:"node,omitempty"`
 	Rack string `yaml:"rack,omitempty"`
-	// What is one of FaultDown, FaultUp, FaultSlow and FaultFailAttempts.
+	// What is the kind of fault: FaultDown, FaultUp, FaultSlow or
+	// FaultFailAttempts.
 	What string `yaml:"what"`
 	// Speed is a slow node's speed from then on, relative to its normal speed
 	// 1.
@@ -29,7 +30,8 @@ type Fault struct {
 	Share float64 `yaml:"share,omitempty"`
 }
 
-// Values of Fault.What.
+// Values of Fault.What: the node goes down, comes up, gets slow, or attempts
+// fail.
 const (
 	FaultDown         = "down"
 	FaultUp           = "up"
@@ -37,7 +39,8 @@ const (
 	FaultFailAttempts = "failAttempts"
 )
 
-// Values of Experiment.Speculation and Experiment.CachePolicy.
+// Values of Experiment.Speculation (rules for speculative attempts) and
+// Experiment.CachePolicy.
 const (
 	SpeculationNone   = "none"
 	SpeculationHadoop = "hadoop"

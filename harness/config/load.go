@@ -86,8 +86,8 @@ func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 // decoder walks a parsed file along the type that it fills.
 type decoder struct {
 	lines    []string
-	at       map[string]position // by path such as "workloads[1].size", the place of the value
-	sources  map[int]string      // by line number, the line's text as it is shown
+	at       map[string]position // place of each value in the file, by path such as "workloads[1].size"
+	sources  map[int]string      // text of each line as it is shown, by line number
 	problems problems
 	untold   int // number of problems beyond maxProblems
 }
@@ -268,7 +268,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	wrong := func(want string) { d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n)) }
-	// into lets the library decode a value whose YAML type is one of tags.
+	// into decodes a number or boolean, if its YAML type is one of tags.
 	into := func(want string, tags ...string) {
 		if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
 			wrong(want)

@@ -37,7 +37,7 @@ type Machines struct {
 	// NodeExpiry is how long a node may be silent before it counts as lost; 10m
 	// by default.
 	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty"`
-	// Scheduler is "capacity" or "fair".
+	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty"`
 	// Async makes the capacity scheduler allocate without waiting for node
 	// heartbeats.

@@ -18,7 +18,7 @@ import (
 // model's name alone, or a mapping that also has parameters, splits or another
 // cluster.
 type Model struct {
-	// Label names it in trials and reports; by default Model.
+	// Label names the model in trials and reports; by default Model.
 	Label string `yaml:"label,omitempty"`
 	// Model is the name of a scheduler model. "yarn" means the cluster's own
 	// scheduler.

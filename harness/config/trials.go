@@ -9,7 +9,7 @@ import (
 type Trial struct {
 	// Name identifies the trial in its run: "r02-wordcount-yarn".
 	Name string
-	// Repeat counts from 1.
+	// Repeat is the number of the repeat, counted from 1.
 	Repeat   int
 	Workload Workload
 	Model    Model

@@ -23,7 +23,7 @@ func (e *examiner) cacheCapacity() Check {
 			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {
-		// every user may read the sum of all DataNodes
+		// other users may read only the sum over all DataNodes
 		total, ok := e.nnBeans["CacheCapacity"].(float64)
 		switch {
 		case !ok:

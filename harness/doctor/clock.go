@@ -48,7 +48,7 @@ func (e *examiner) clock(ctx context.Context) Check {
 		}
 		o, err := dateOffset(ctx, client, addresses[who])
 		if err != nil {
-			continue // the check of this daemon reports that it does not answer
+			continue // skip the daemon: another check reports that it does not answer
 		}
 		parts = append(parts, fmt.Sprintf("%s within %v of this machine", who, o.atMost().Round(100*time.Millisecond)))
 		apart = apart || o.atLeast() > 0

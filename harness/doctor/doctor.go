@@ -30,7 +30,7 @@ type Report struct {
 
 // Feature is one use of a cluster by heddle, with the checks for it.
 type Feature struct {
-	// Name is Captured, Run, Steered, Cached or Measured.
+	// Name is the feature's name: Captured, Run, Steered, Cached or Measured.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
 	// Why gives the reasons for a verdict other than Yes.
@@ -38,7 +38,7 @@ type Feature struct {
 	Checks []Check  `json:"checks"`
 }
 
-// Names of features.
+// Names of the features that doctor reports on.
 const (
 	Captured = require.Captured
 	Run      = "run" // the feature of running workloads with heddle run
@@ -59,7 +59,7 @@ const (
 
 // Check is one thing that was checked, and the result.
 type Check struct {
-	// ID is a stable name, such as "labelPool".
+	// ID is the stable name of the check, such as "labelPool".
 	ID     string `json:"id"`
 	Status Status `json:"status"`
 	// Required is true if the feature does not work without it.
@@ -133,7 +133,7 @@ type examiner struct {
 	disks   answer[[]hdfs.DataNode]
 	jhs     answer[yarnclient.HistoryInfo]
 	root    answer[hdfs.File]
-	nnBeans map[string]any // attributes of the JMX bean NameNodeInfo; nil if it could not be read
+	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if it could not be read
 }
 
 // nameNode is the part of *hdfs.Client that doctor uses; tests have another
@@ -226,7 +226,7 @@ func judge(name string, checks []Check) Feature {
 	return f
 }
 
-// check returns a new check with status OK.
+// check returns a new check, whose status is OK until it is changed.
 func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
@@ -266,7 +266,7 @@ func (c Check) bad(format string, args ...any) Check {
 
 func (c Check) found(s Status, format string, args ...any) Check {
 	const most = 2000
-	// messages from Hadoop may have several lines
+	// put the text on one line, as messages from Hadoop may have several
 	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if len(c.Found) > most {
 		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
@@ -293,7 +293,7 @@ func (c Check) set(s require.Setting, value string) Check {
 	return c
 }
 
-// setIn is like set, for the setting of a queue.
+// setIn adds a queue's setting to the properties that the user should set.
 func (c Check) setIn(s require.Setting, queue, label string) Check {
 	s.Property = s.In(queue, label)
 	return c.set(s, s.Value)

@@ -141,7 +141,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
-	big := yarnclient.Queue{Path: "root.default"} // the largest leaf queue, for the advice
+	big := yarnclient.Queue{Path: "root.default"} // the largest leaf queue, for which the advice is given
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue

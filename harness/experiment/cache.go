@@ -278,7 +278,7 @@ func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string
 	return true, nil
 }
 
-// stillLacking is the error of a condition that is waited for.
+// stillLacking is an error that says what a wait is waiting for.
 type stillLacking string
 
 func (s stillLacking) Error() string { return string(s) }

@@ -59,7 +59,7 @@ type Options struct {
 	Progress func(Step)
 }
 
-// Step is a step of a run, for the user to see.
+// Step tells the user what a run is doing now.
 type Step struct {
 	// Trial is the trial's name. Number is its position among Trials, from 1.
 	Trial          string

@@ -120,10 +120,10 @@ type faultRun struct {
 	faults  config.Faults
 	nodes   []yarnclient.Node
 	undoDir string         // HDFS folder that lists what is to be undone
-	changed map[undo]int64 // the changes to undo; for the values see bringBack
+	changed map[undo]int64 // the changes to undo; the comment of bringBack explains the values
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // ended is closed after the last fault
+	ended   chan struct{} // closed after the last fault was carried out
 	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 

@@ -127,7 +127,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Encode returns the errors of Add
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Add's error is ignored here, since Encode returns it
 	})
 	if err != nil {
 		return result, err

@@ -45,7 +45,7 @@ func (k *Replays) Record(list []replay.Config) {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode returns the errors of Add
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since Encode returns it
 		}
 	}
 }

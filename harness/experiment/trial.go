@@ -111,7 +111,7 @@ type trialRun struct {
 
 	runner  workload.Live
 	tags    []string                     // YARN tags, one per job
-	records map[string]*hibench.Counters // by tag, the numbers of records read and written
+	records map[string]*hibench.Counters // by tag, how many records a job read and wrote
 }
 
 // Result is the result of a trial. The file result.json beside its trace has
@@ -320,7 +320,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	}
 	ran := cause(jobsRun, clients.Wait())
 	if ran != nil {
-		// An application goes on when its client is stopped.
+		// A client that ends does not end its application, so kill that.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))

@@ -29,7 +29,8 @@ type world interface {
 	close(ctx context.Context) error
 }
 
-// stage has the steps of one trial, which are called in this order.
+// stage has the steps of one trial, which are called in the order of the
+// methods.
 type stage interface {
 	// prepare makes the input, caches it as the experiment says, and returns
 	// its length in bytes.
@@ -52,7 +53,7 @@ type trial struct {
 	step    Step
 }
 
-// run carries out the trial and writes its result.
+// run carries out all steps of the trial and writes its result.
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc

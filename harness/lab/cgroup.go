@@ -20,8 +20,8 @@ import (
 // group is named by its path below the mount: in version 2 there is one mount,
 // in version 1 one for each controller.
 type cgroups struct {
-	unified string            // the mount of version 2; empty means that version 1 is used
-	mounts  map[string]string // for version 1, the mount of each controller
+	unified string            // mount of control groups version 2; empty means that version 1 is used
+	mounts  map[string]string // mount of each controller, for control groups version 1
 }
 
 // findCgroups finds where the controllers are mounted. root is "/" except in

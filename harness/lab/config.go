@@ -75,7 +75,7 @@ const AutoMemory Memory = -1
 // CPUs is a list of cores, one for each worker; see Config.CPUs.
 type CPUs []float64
 
-// Values of Config.Scheduler.
+// Values of Config.Scheduler: YARN's Capacity and Fair schedulers.
 const (
 	Capacity = "capacity"
 	Fair     = "fair"
@@ -180,13 +180,13 @@ func (m *Memory) Set(text string) error {
 	return (*units.Size)(m).Set(text)
 }
 
-// MarshalText returns the same text as String.
+// MarshalText returns the memory as text, as String does.
 func (m Memory) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText parses the same text as Set.
+// UnmarshalText parses a text, as Set does.
 func (m *Memory) UnmarshalText(text []byte) error { return m.Set(string(text)) }
 
-// String returns the list in the form of the flag: "1,0.4".
+// String returns the list of cores in the form of the flag: "1,0.4".
 func (c CPUs) String() string {
 	var parts []string
 	for _, n := range c {

@@ -21,7 +21,7 @@ import (
 // daemon is a kind of process that a lab keeps running on a node.
 type daemon string
 
-// The daemons, with the names that commands take and print.
+// The daemons of a lab, with the names that commands accept and print.
 const (
 	nameNode        daemon = "namenode"
 	dataNode        daemon = "datanode"

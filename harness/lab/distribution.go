@@ -24,7 +24,7 @@ const hadoopVersion = "3.4.2"
 type distribution struct {
 	classpath string // Java class path with jars only: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar
-	cache     string // the folder for its jars and class-data archives
+	cache     string // folder for Hadoop's jars and class-data archives
 }
 
 // findDistribution returns the Hadoop that Config.HadoopHome names, or else the
@@ -63,7 +63,7 @@ func checkJars(folder string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{} // wanted SHA-256 by file name
+	want := map[string]string{} // the SHA-256 that each file must have, by file name
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		want[name] = sum

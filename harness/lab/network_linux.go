@@ -226,13 +226,15 @@ func removeNetwork(lab string) error {
 		if dev.Attrs().Alias != alias(lab) {
 			continue
 		}
-		// deleting one end of a pair deletes the other
+		// Deleting one end of a pair deletes the other, so it may be gone
+		// already.
 		if err := netlink.LinkDel(dev); err != nil && !errors.Is(err, unix.ENODEV) {
 			errs = append(errs, fmt.Errorf("delete %s: %w", dev.Attrs().Name, err))
 		}
 	}
 	for _, name := range namespaces(lab) {
-		// A killed Up may have left a plain file that is no namespace.
+		// Also remove a plain file that is no namespace, which a killed Up may
+		// have left.
 		path := filepath.Join(namespaceFolder, name)
 		for detach(path) == nil {
 		}

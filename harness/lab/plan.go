@@ -13,7 +13,7 @@ type plan struct {
 	savedPlan
 	Name  string
 	root  string // path of the lab's state folder
-	nodes []node // the master, then the workers by rack
+	nodes []node // all nodes: the master, then the workers by rack
 }
 
 // node is one machine of the cluster.
@@ -40,7 +40,7 @@ const (
 const (
 	// hadoopUser runs the daemons and owns the lab's files in HDFS.
 	hadoopUser = "root"
-	// the last byte of this machine's and of the master's address
+	// the last bytes of this machine's address and of the master's
 	hostPlace   = 254
 	masterPlace = 1
 	firstNet    = 100 // the lab's network is 10.N.0.0/16 with N in this range

@@ -201,7 +201,7 @@ func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) boo
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	list := missing() // another goroutine may have noted them meanwhile
+	list := missing() // look again, as another goroutine may have noted them meanwhile
 	if list == nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ type Target struct {
 	Files Files
 }
 
-// Options of a hold.
+// Options say what a hold is for, and where its copies and messages go.
 type Options struct {
 	// Purpose says what the hold is for, such as "heddle run first.yaml".
 	// Others who want the cluster see it.
@@ -77,13 +77,13 @@ type Hold struct {
 	cancel  context.CancelCauseFunc
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
-	renewed atomic.Pointer[time.Time] // when the last successful renewal began
+	renewed atomic.Pointer[time.Time] // when the last successful renewal of the lease began
 	ended   chan struct{}             // closed to stop renewing the lease
 	end     func()
 
 	busy   sync.RWMutex // lock that each change holds for reading, and Release for writing
 	noting sync.Mutex   // lock held while the journal is written
-	mu     sync.RWMutex // mu guards notes
+	mu     sync.RWMutex // lock for the notes
 	notes  notes
 	files  int // number of note files in HDFS so far
 	local  *localJournal

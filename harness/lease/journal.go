@@ -17,10 +17,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// Kind is the kind of thing that a change is about.
+// Kind is the kind of thing that was changed, such as a node's label.
 type Kind string
 
-// Kinds of things. The comment says what Change.Name is.
+// Kinds of things that a hold changes. Each comment says how Change.Name names
+// the thing.
 const (
 	NodeLabel    Kind = "nodeLabel"    // the label of a node; named "host:port"
 	NodeResource Kind = "nodeResource" // the size of a node; named "host:port"
@@ -49,7 +50,8 @@ type Change struct {
 	line []byte // the line's JSON, for a kind that this version does not know
 }
 
-// key is the same for all changes of the same thing.
+// key identifies the thing that was changed: two changes of one thing have
+// equal keys.
 type key struct {
 	kind        Kind
 	queue, name string

@@ -98,7 +98,7 @@ func (e *HeldError) Error() string {
 		l.Owner, l.Since.Format(time.DateTime), leaseLimit, l.Until.Format(time.TimeOnly))
 }
 
-// leaseDir gives access to Root.
+// leaseDir gives access to the HDFS folder Root, with all holds.
 type leaseDir struct{ files Files }
 
 func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
@@ -174,7 +174,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 // condition.
 type claimant struct {
 	own   int // the epoch of our own lease, which may be taken over even if not void
-	after int // the only epoch that may be taken over
+	after int // the only epoch that may be taken over; 0 means any
 }
 
 var errTakenMeanwhile = errors.New("another process has taken and released the lease")

@@ -28,7 +28,7 @@ type PrepareOptions struct {
 // Preparation is what Prepare did, or would do.
 type Preparation struct {
 	Queue string `json:"queue"`
-	// Labels are the missing labels, which it adds.
+	// Labels are the missing node labels, which Prepare adds.
 	Labels []string `json:"labels"`
 	// Settings are the missing settings of the Capacity scheduler, which it
 	// sets, by full property name.

@@ -19,7 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 	defer next.Stop()
 	var asked time.Time
 	failed := errors.New("no answer from HDFS")
-	var result chan error // result of the renewal under way
+	var result chan error // where the renewal under way sends its result
 	for {
 		select {
 		case <-h.ended:

@@ -53,7 +53,7 @@ func (r *Report) Err() error {
 // its own.
 type RestoreOptions struct {
 	Options
-	// Prepared also undoes what Prepare has set up.
+	// Prepared says to undo what Prepare has set up, too.
 	Prepared bool
 	// Drain is how long jobs that ask for labels of the pool get to end before
 	// nodes lose these labels. Nodes get the labels in turn until then. Jobs
@@ -171,7 +171,7 @@ func dropCutLine(f *os.File, folder string) error {
 	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
-// undo says which notes are put back.
+// undo says which noted changes are put back.
 type undo bool
 
 const (

@@ -52,7 +52,7 @@ func (u *undoing) labels(ctx context.Context, list []Change) {
 		back := map[string]string{}
 		list = slices.DeleteFunc(list, func(c Change) bool {
 			want := c.Label
-			gone := want != "" && !there[want] // a label that was removed is gone from its nodes too
+			gone := want != "" && !there[want] // A label that was removed is gone from its nodes too, so none is wanted.
 			if gone {
 				want = ""
 			}

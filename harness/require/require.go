@@ -46,7 +46,7 @@ type Setting struct {
 	// the list of these.
 	Value string `json:"value"`
 	Rule  string `json:"rule,omitempty"`
-	// Default is Hadoop's default value.
+	// Default is the value that Hadoop uses if the property is not set.
 	Default string `json:"default"`
 	// Or is another property that can be set instead.
 	Or string `json:"or,omitempty"`
@@ -79,7 +79,7 @@ func (s Setting) In(queue, label string) string {
 	return strings.NewReplacer("QUEUE", queue, "LABEL", label).Replace(s.Property)
 }
 
-// Of returns the settings of one check of doctor.
+// Of returns the settings that one of doctor's checks looks at.
 func Of(check string) []Setting {
 	return slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return s.Check != check })
 }

@@ -2,7 +2,7 @@ package require
 
 import "math"
 
-// Features, with their names in doctor's report.
+// Names of the features that need settings, as in doctor's report.
 const (
 	Captured = "captured" // the feature of making traces of jobs
 	Steered  = "steered"  // the feature of placement by our models

@@ -136,7 +136,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // a file that is neither recorded nor there: its reader reports this
+		return "", nil // no fault here: whoever reads the missing file reports it
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:

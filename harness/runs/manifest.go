@@ -25,7 +25,7 @@ type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	// Error says why a run failed or was interrupted.
+	// Error says why the run failed or was interrupted.
 	Error    string    `json:"error,omitempty"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`
@@ -91,7 +91,7 @@ type TrialRecord struct {
 // TrialState says how far a trial has come.
 type TrialState string
 
-// States of a trial.
+// States of a trial, from todo to done or failed.
 const (
 	TrialTodo        TrialState = "todo"
 	TrialRunning     TrialState = "running"

@@ -39,7 +39,7 @@ import (
 	"time"
 )
 
-// Errors that callers distinguish.
+// Errors that callers of this package distinguish.
 var (
 	// ErrExists means that the folder exists and cannot be continued.
 	ErrExists = errors.New("folder exists")
@@ -59,7 +59,7 @@ const manifestFile = "manifest.json"
 // write to it; after Open it can only be read. It may be used by many
 // goroutines.
 type Run struct {
-	// Dir is the path of the folder.
+	// Dir is the path of the run folder.
 	Dir string
 	// Unverified allows to read files that differ from their recorded hashes;
 	// Warnings names them. Set it before anything is read.

@@ -13,9 +13,9 @@ type dialect int
 const (
 	natural     dialect = iota // JSON with the root name, typed scalars, lists as arrays
 	mapped                     // JSON without the root name, all scalars quoted, a list of one without brackets
-	typed                      // like mapped, but with typed scalars and arrays: Hadoop 3.5
+	typed                      // JSON without the root name, typed scalars, lists as arrays: Hadoop 3.5
 	markup                     // the dialect of XML answers
-	naturalBare                // like natural, without the root name
+	naturalBare                // JSON without the root name, typed scalars, lists as arrays: all versions
 )
 
 // writer writes an answer in a dialect. Its methods are called in the order of
@@ -38,7 +38,7 @@ func (w *writer) name(name string) {
 	}
 }
 
-// object writes a named object.
+// object writes an object with a name; members writes its content.
 func (w *writer) object(name string, members func()) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
@@ -54,12 +54,12 @@ func (w *writer) object(name string, members func()) {
 	w.comma = true
 }
 
-// list writes n objects with the same name.
+// list writes n objects with the same name, each by a call of member.
 func (w *writer) list(name string, n int, member func(i int)) {
 	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
 }
 
-// texts writes strings with the same name.
+// texts writes several strings with the same name.
 func (w *writer) texts(name string, list []string) {
 	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
 }

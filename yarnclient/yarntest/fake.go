@@ -74,7 +74,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Node is a NodeManager.
+// Node describes a NodeManager of the fake cluster.
 type Node struct {
 	Host     string
 	Rack     string // the node's rack, such as "/rack1"
@@ -104,7 +104,7 @@ type Clock struct {
 // NewClock returns a clock that shows a fixed time.
 func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_700_000_000_000)} }
 
-// Now returns the clock's time, for Config.Now.
+// Now returns the time that the clock shows. Config.Now can be set to it.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ type Fake struct {
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
-	labels map[string]bool   // node labels by name, with whether they are exclusive
+	labels map[string]bool   // whether each node label is exclusive, by its name
 	stored map[string]string // labels of nodes that do not exist, which Hadoop stores
 	conf   map[string]string
 
@@ -195,7 +195,7 @@ func (c *Fake) run() {
 	c.now = until
 }
 
-// after adds an event that happens after d.
+// after adds an event to the queue, which happens after the time d.
 func (c *Fake) after(d time.Duration, do func()) {
 	c.seq++
 	heap.Push(&c.queue, event{c.now.Add(d), c.seq, do})
@@ -221,7 +221,7 @@ type node struct {
 	twice bool          // injected fault: the next allocation is doubled
 }
 
-// container is an allocated container.
+// container is a container that the scheduler has allocated on a node.
 type container struct {
 	id       string
 	app      *app
@@ -257,7 +257,7 @@ func (c *Fake) heartbeat(n *node) {
 	}
 }
 
-// reap frees the containers for which gone returns true.
+// reap frees those containers of a node for which gone returns true.
 func (c *Fake) reap(n *node, gone func(*container) bool) {
 	kept := n.containers[:0]
 	for _, k := range n.containers {

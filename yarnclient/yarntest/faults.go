@@ -59,7 +59,7 @@ func (c *Fake) faultFor(r *http.Request) *fault {
 	return nil
 }
 
-// spoil replaces an answer as the fault says.
+// spoil turns a good answer into the one that the fault describes.
 func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	if f.Hang {
 		<-r.Context().Done()

@@ -60,7 +60,7 @@ type app struct {
 	reducesAsked  bool
 	turns         int
 	givesBack     int // number of containers for reduces that the master will release
-	failedMap     int // numbers of attempts by kind and outcome
+	failedMap     int // numbers of the job's attempts by kind and outcome
 	killedMap     int
 	failedReduce  int
 	killedReduce  int

@@ -77,7 +77,7 @@ func (c *Fake) bind(a *app, granted []*container) {
 			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
 		})
 	}
-	for _, k := range left { // no task needs these containers
+	for _, k := range left { // release the rest, as no task needs these containers
 		k.ended = true
 	}
 }
@@ -179,7 +179,7 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	a.turns++
 	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
-		t.failed = false // reduces are always requested without hosts
+		t.failed = false // a failed reduce is requested like a new one, always without hosts
 	}
 }
 

@@ -251,7 +251,7 @@ func NewListener() *Listener {
 	return l
 }
 
-// DialContext connects to the listener, whatever the address.
+// DialContext connects to the listener in memory, whatever the address.
 func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {

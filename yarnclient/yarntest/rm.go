@@ -101,7 +101,7 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 		all.VCores += n.total.VCores
 		allUsed.MemoryMB += n.used.MemoryMB
 		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's plain sums count the default partition only
+		if n.sched == "" { // Hadoop's sums without "AcrossPartition" count the default partition only
 			total.MemoryMB += n.total.MemoryMB
 			total.VCores += n.total.VCores
 			used.MemoryMB += n.used.MemoryMB
@@ -346,7 +346,7 @@ func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 			switch {
 			case i < len(a.masters):
 				m = a.masters[i]
-			case i == a.attemptNo-1 && a.master != nil: // the last attempt, whose master is not registered yet
+			case i == a.attemptNo-1 && a.master != nil: // the last attempt, whose ApplicationMaster is not registered yet
 				m = masterRun{container: a.master, started: a.launched}
 			default:
 				w.text("containerId", "")

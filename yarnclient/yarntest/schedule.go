@@ -46,7 +46,8 @@ func (c *Fake) waitingLabels() map[string]bool {
 	return c.scratch.waiting
 }
 
-// priorities are in the order in which requests are served.
+// priorities lists the priorities of requests in the order in which they are
+// served.
 var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, yarnclient.PriorityReduce, yarnclient.PriorityMap}
 
 // allocateOn allocates at most most containers on a node, 0 means no limit, and

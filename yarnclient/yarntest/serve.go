@@ -146,10 +146,10 @@ func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root str
 		out.WriteByte('}')
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(out.Bytes()) // writes to a recorder cannot fail
+	_, _ = w.Write(out.Bytes()) // ignore the error, as writing to a recorder cannot fail
 }
 
-// refuse sends a RemoteException.
+// refuse answers with an error status and a RemoteException.
 func (c *Fake) refuse(w http.ResponseWriter, r *http.Request, status int, exception, message string) {
 	rec := httptest.NewRecorder()
 	c.write(rec, r, natural, "RemoteException", func(w *writer) {

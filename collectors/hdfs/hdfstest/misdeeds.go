@@ -28,7 +28,8 @@ func Misdeeds() []Misdeed {
 			<-time.After(10 * time.Millisecond) // gives the client time to read before the connection ends
 		}
 	}
-	// each calls write for every call of the client, until write fails.
+	// each makes a misdeed from write, which answers every call of the client
+	// until it fails.
 	each := func(write func(c net.Conn, method string, id uint32) error) func(net.Conn) {
 		return func(c net.Conn) {
 			calls, err := greet(c)

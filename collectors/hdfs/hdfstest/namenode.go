@@ -21,7 +21,7 @@ import (
 
 // NameNode is a NameNode that a test has started.
 type NameNode struct {
-	// Address is "host:port".
+	// Address is the NameNode's address, "host:port".
 	Address string
 
 	bad   atomic.Pointer[Misdeed]
@@ -152,10 +152,10 @@ func serverDefaults() proto.Message {
 	return m
 }
 
-// calls reads a client's calls.
+// calls reads the RPC calls of a client.
 type calls struct{ r *bufio.Reader }
 
-// greet reads the start of a client's connection.
+// greet reads and checks the greeting at the start of a client's connection.
 func greet(c net.Conn) (calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// source is the input of a decoder.
+// source is the input of a decoder: whole reads, and single bytes.
 type source interface {
 	io.Reader
 	io.ByteReader
@@ -18,7 +18,7 @@ type source interface {
 // and all values read as zero.
 type decoder struct {
 	r   source
-	n   int64 // number of bytes read so far
+	n   int64 // number of bytes decoded so far
 	err error
 }
 

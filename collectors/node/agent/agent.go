@@ -55,7 +55,7 @@ type Options struct {
 	AllowDropCaches bool
 	// Version is the agent's version, for /info.
 	Version string
-	// Sample says what to measure.
+	// Sample says what to measure: the host or a control group.
 	Sample node.Options
 	// Log gets messages for the operator; nil discards them.
 	Log *slog.Logger
@@ -168,7 +168,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second, // this limit includes the TLS handshake
+		ReadHeaderTimeout: 5 * time.Second, // time limit for the request header, TLS handshake included
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,

@@ -37,7 +37,7 @@ var (
 
 // ClientOptions say how to reach one agent.
 type ClientOptions struct {
-	// URL is "http://host:9177", or with https.
+	// URL is the agent's address, "http://host:9177" or with https.
 	URL string
 	// TokenFile is the path of the file with the bearer token; see ReadToken.
 	TokenFile string

@@ -47,12 +47,13 @@ func (a *Agent) Handler() http.Handler {
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // a small limit, as no path reads a request body
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // No path of the agent reads a request body, so a small limit is enough.
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// authorised compares hashes, which always takes the same time.
+// authorised checks a request's token. It compares hashes, which always takes
+// the same time.
 func (a *Agent) authorised(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	want, got := sha256.Sum256(a.token), sha256.Sum256([]byte(sent))

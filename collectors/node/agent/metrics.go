@@ -98,7 +98,7 @@ var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 // node.
 func (c readingCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics of the last reading.
+// Collect sends the metrics of the last reading to Prometheus.
 func (c readingCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

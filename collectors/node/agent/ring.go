@@ -48,7 +48,7 @@ type ring struct {
 	mu    sync.Mutex
 	epoch int64 // a number for each run of the agent, to recognise cursors of other runs
 	size  int
-	kept  []node.Sample // the samples; each is at index (Seq-1) % size
+	kept  []node.Sample // the samples kept; each is at index (Seq-1) % size
 	last  uint64        // Seq of the newest sample, 0 before the first
 }
 
