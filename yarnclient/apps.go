@@ -96,8 +96,8 @@ type AppFilter struct {
 	Tags        []string // tags of which the application needs one
 	Name        string
 	Limit       int
-	// Time windows in which it was started or finished, in Unix ms, both ends
-	// included.
+	// Time windows in which the application was started or finished, in Unix
+	// ms, both ends included.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 	// Without removes parts from the answer, which makes it much smaller:
@@ -195,8 +195,8 @@ func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
 	return err
 }
 
-// attributes has the attribute that a request reads or changes; the others are
-// zero.
+// attributes has the one attribute that a request reads or changes: an
+// application's state, queue or priority.
 type attributes struct {
 	State    string `wire:"state"`
 	Queue    string `wire:"queue"`

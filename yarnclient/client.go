@@ -119,9 +119,9 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		// This limit is shorter than that of the whole request, to tell a dead
-		// host from a slow answer. Only after a failed connection may a write
-		// go to another address.
+		// The time limit for connecting is shorter than that for the whole
+		// request, to tell a dead host from a slow answer. Only after a failed
+		// connection may a write go to another address.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, timeout/2))
 			defer cancel()

@@ -48,8 +48,8 @@ type JobFilter struct {
 	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
-	// Time windows in which it was started or finished, in Unix ms, both ends
-	// included.
+	// Time windows in which the job was started or finished, in Unix ms, both
+	// ends included.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 }

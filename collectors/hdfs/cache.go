@@ -22,9 +22,9 @@ const neverMs = math.MaxInt64 / 4
 // CachePool groups cache directives under one owner and one limit.
 type CachePool struct {
 	Name string
-	// Owner, Group and Mode say who may use the pool. If empty, the NameNode
-	// chooses them when the pool is added (user, group, 0755), and keeps them
-	// when it is modified.
+	// Owner, Group and Mode say who may use the pool. When a pool is added, the
+	// NameNode sets empty ones (user, group, 0755). When it is modified, empty
+	// ones stay as they are.
 	Owner, Group string
 	Mode         fs.FileMode
 	// Limit is the most bytes to cache, each replica counted; [NoLimit] means

@@ -112,7 +112,7 @@ type dataNodeConn struct {
 	op    byte // code of the requested operation; 0 before the request
 	r     *bufio.Reader
 	ready []byte // checked bytes that have not been passed on yet
-	data  int    // number of bytes of the packet after those in ready
+	data  int    // number of bytes of the packet that follow the bytes in ready
 
 	answered             bool // whether the first message of the answer has arrived
 	chunkBytes, sumBytes int

@@ -190,8 +190,8 @@ func (c *Client) blocks(ctx context.Context, path string, offset, length int64) 
 	return blocksOf(resp.Locations), nil
 }
 
-// overlapping returns those of blocks, which are sorted, that overlap length
-// bytes from offset.
+// overlapping returns the blocks that overlap length bytes from offset. blocks
+// must be sorted by offset.
 func overlapping(blocks []Block, offset, length int64) []Block {
 	if length == 0 {
 		return nil

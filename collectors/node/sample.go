@@ -70,7 +70,8 @@ type Load struct {
 	Load1  float64 `json:"load1"`
 	Load5  float64 `json:"load5"`
 	Load15 float64 `json:"load15"`
-	// Tasks is the current number of such tasks, for control groups only.
+	// Tasks is the number of tasks that run or wait now, for control groups
+	// only.
 	Tasks *int `json:"tasks,omitempty"`
 }
 

@@ -42,7 +42,7 @@ var ErrNoHistory = errors.New("no history of the job")
 // mapreduce.jobhistory.intermediate-done-dir and mapreduce.jobhistory.done-dir.
 type HistoryFolders struct {
 	Intermediate string // folder of just ended jobs, by user, from where the history server moves files
-	Done         string // folder of moved files, by date and serial number of the job
+	Done         string // folder of history files that the server has moved, by date and job number
 }
 
 // FoldersFrom returns the history folders from the history server's settings.

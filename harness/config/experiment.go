@@ -74,7 +74,7 @@ type Workload struct {
 	// workloads with the same Name need different labels.
 	Label string `yaml:"label,omitempty"`
 	// Profile is one of HiBench's sizes, tiny to bigdata. Size is a number of
-	// bytes instead. Exactly one of them must be given.
+	// bytes instead. Exactly one of the two must be given.
 	Profile string     `yaml:"profile,omitempty"`
 	Size    units.Size `yaml:"size,omitempty"`
 	// Maps is the number of maps that write the input, and Reduces the number
@@ -136,7 +136,8 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	return e, source, err
 }
 
-// ParseExperiment is like LoadExperiment, for content that was read from file.
+// ParseExperiment parses and checks the content of an experiment file. file is
+// its name, for messages and relative paths.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	e := &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,

@@ -274,8 +274,8 @@ func (c Check) found(s Status, format string, args ...any) Check {
 	return c
 }
 
-// failed is like bad, with the text of an error. If the error says what to do
-// next, Next gets that.
+// failed sets the status to Missing or Warn, and takes the text from an error.
+// If the error says what to do next, Next gets that.
 func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {

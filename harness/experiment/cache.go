@@ -28,9 +28,9 @@ type CacheResult struct {
 	InputFiles int    `json:"inputFiles"`
 	Replicas   int    `json:"replicas"`
 	Seed       uint64 `json:"seed"`
-	// Bytes of the blocks that were to be cached, that had all their cached
-	// copies when the jobs began, and that still had them when the jobs ended.
-	// Each block counts once.
+	// BytesAsked is the length of the blocks to be cached. BytesCached counts
+	// the blocks with all their cached copies when the jobs began, and
+	// BytesCachedEnd those when the jobs had ended. Each block counts once.
 	BytesAsked     int64 `json:"bytesAsked"`
 	BytesCached    int64 `json:"bytesCached"`
 	BytesCachedEnd int64 `json:"bytesCachedEnd"`

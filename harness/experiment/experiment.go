@@ -36,8 +36,8 @@ type Options struct {
 	// Source is the content of the experiment file, which the run folder keeps.
 	Source  []byte
 	Cluster *config.Cluster
-	// Others are the clusters that models name, other than the experiment's, by
-	// name.
+	// Others are the clusters that models name instead of the experiment's own,
+	// by name.
 	Others map[string]*config.Cluster
 	// Root is the folder of run folders. Name is this run's name, by default
 	// the time and the experiment's name.

@@ -79,8 +79,8 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// refuseNodesOf calls refuseNodes with a cluster's workers. They include those
-// that are down because a killed run had faults.
+// refuseNodesOf calls refuseNodes with a cluster's workers, including workers
+// that a killed run with faults left down.
 func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
 	if len(e.Faults) == 0 {
 		return nil

@@ -73,7 +73,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	return hadoop, nil
 }
 
-// cleanUp ends leftovers on the clusters.
+// cleanUp ends applications and undoes faults that killed runs left on the
+// clusters.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }

@@ -86,8 +86,8 @@ func (g cgroups) dirs(group string) []string {
 	return slices.Compact(dirs) // remove duplicates: cpu and cpuacct often share a folder
 }
 
-// create makes a group. In version 2 it also enables the controllers in each
-// parent group, which the group needs to have them.
+// create makes a group. In version 2 it also enables the controllers in each of
+// the group's parents, as the group would lack them otherwise.
 func (g cgroups) create(group string) error {
 	for _, dir := range g.dirs(group) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -63,8 +63,8 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	return files, nil
 }
 
-// addRequired adds to a file's properties those that package require lists for
-// that file. It skips a property that props already sets.
+// addRequired adds the properties that package require lists for a file. It
+// skips those that the file sets already.
 func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	own := "\n" + props.String()
 	has := func(name string) bool { return name != "" && strings.Contains(own, "\n"+name+"=") }

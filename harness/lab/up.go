@@ -248,8 +248,8 @@ func (l *Lab) writeFiles(c Config) error {
 	); err != nil {
 		return err
 	}
-	// Nodes mount their own files over these two, so both must exist. A very
-	// small system lacks them.
+	// /etc/hosts and /etc/nsswitch.conf must exist, since nodes mount their own
+	// files over them. A very small system lacks them.
 	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {

@@ -180,8 +180,8 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-// ensure notes those of names that are not noted yet. It calls read for them,
-// which returns what to note. It fails if the hold has ended.
+// ensure makes sure that names are noted. For those that are not, it calls
+// read, which returns what to note. It fails if the hold has ended.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
 	if err := h.alive(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) boo
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	list := missing() // look again, as another goroutine may have noted them meanwhile
+	list := missing() // look again, as another goroutine may have noted some meanwhile
 	if list == nil {
 		return nil
 	}

@@ -13,17 +13,16 @@ import (
 
 const drainEvery = 2 * time.Second
 
-// letJobsEnd lets unfinished jobs that wait for labels of the pool end, for at
-// most h.drain. Such a job cannot change the label that it asks for, and after
-// a restore no node has that label, so it would wait for ever.
+// letJobsEnd lets steered jobs end before their labels are taken from the
+// nodes. A job cannot change the label that it asks for, so without a node with
+// that label it would wait for ever.
 //
-// letJobsEnd therefore gives the labels to the nodes of list, and to no label
-// in turn, for jobs that wait without one. ApplicationMasters start on the
-// nodes that had a label of their own before. If no such node is noted, they
-// start anywhere.
+// Until no such job is left, and for at most h.drain, letJobsEnd gives the
+// nodes of list the labels that jobs wait for. Jobs that wait without a label
+// get a turn too. ApplicationMasters start on the nodes that had a label of
+// their own before the hold, or anywhere if no such node is noted.
 //
-// These label changes are of nodes that are noted already, so a crash here
-// needs no more than another restore.
+// All these nodes are noted, so after a crash here another restore is enough.
 func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	ctx, cancel := context.WithTimeout(ctx, u.h.drain)
 	defer cancel()
@@ -48,9 +47,9 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list one of the wanted labels. When there
-// are more labels than nodes, each turn gives others. A node for masters that
-// no ApplicationMaster waits for gets its own label.
+// share gives each running node of list one of the wanted labels. If there are
+// more labels than nodes, each turn gives other labels. A node for
+// ApplicationMasters gets its own label if none of them waits for another.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {

@@ -20,8 +20,8 @@ type State struct {
 	// "none", "released", "held" or "void".
 	Hold  string `json:"hold"`
 	Lease *Lease `json:"lease,omitempty"`
-	// Noted are the changes that are noted: those of Prepare, and those to be
-	// put back when the hold ends.
+	// Noted are the changes in the journal: those of Prepare, and those that
+	// will be put back when the hold ends.
 	Noted []Change `json:"noted"`
 	// Warnings are messages for the user.
 	Warnings []string `json:"warnings"`

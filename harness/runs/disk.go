@@ -20,8 +20,8 @@ import (
 // tempPrefix marks files that are being written. They are not part of the run.
 const tempPrefix = ".writing-"
 
-// Only the owner may read a run's files and folders: a job's configuration may
-// contain passwords, in files that cannot be told from others.
+// Only the owner may read a run's files and folders. A job's configuration may
+// contain passwords, and files with passwords cannot be told from others.
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
@@ -36,8 +36,8 @@ func writeAtomic(root *os.Root, name string, data []byte) error {
 	})
 }
 
-// writeWith is like writeAtomic, for data that write produces. needBytes is its
-// length, 0 if unknown.
+// writeWith is like writeAtomic, but the function write writes the data.
+// needBytes is the length of the data, 0 if unknown.
 func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	err := func() error {

@@ -68,7 +68,7 @@ type Run struct {
 	mu       sync.Mutex
 	manifest Manifest
 	// All writes go through root, so that no link or name leads out of the
-	// folder. Both are nil if the run can only be read.
+	// folder. lock and root are nil if the run can only be read.
 	lock     *lock
 	root     *os.Root
 	compared map[string]string // by path, how the file differs from its record

@@ -111,7 +111,8 @@ func (t *Active) WriteFile(name string, data []byte) error {
 	})
 }
 
-// Write is like WriteFile, for data that write produces.
+// Write writes a file into the trial, like WriteFile. The function write writes
+// the data.
 func (t *Active) Write(name string, write func(io.Writer) error) error {
 	return t.write(name, 0, write)
 }

@@ -13,7 +13,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// Requests that change applications.
+// Requests for applications: state, kill, priority.
 
 func (c *Fake) appState(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
@@ -49,7 +49,7 @@ func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appPriority(w, r, a)
 }
 
-// Requests that change labels.
+// Requests for node labels: list, add, remove, replace.
 
 var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
 
@@ -223,7 +223,7 @@ func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Requests that change scheduler settings.
+// Requests for scheduler settings: list and change.
 
 func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	keys := slices.Sorted(maps.Keys(c.conf))

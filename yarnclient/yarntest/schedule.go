@@ -118,8 +118,9 @@ func (c *Fake) localEnough(n *node, a *app, priority int) bool {
 			names++
 		}
 	}
-	// A container off the rack needs more missed opportunities, the more of the
-	// cluster the asks name.
+	// A container outside the requested racks must wait for missed
+	// opportunities. Their number grows with the number of hosts and racks that
+	// the asks name.
 	pending := a.asks[ask{priority, "*"}]
 	if a.asks[ask{priority, n.Rack}] == 0 && a.missed > min(len(c.nodes), pending*(names-1)/len(c.nodes)) {
 		return true
