@@ -23,7 +23,7 @@ func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 // SchedulerChange is a change of the Capacity scheduler's settings. Hadoop
 // carries it out completely or not at all, in the order of the fields.
 type SchedulerChange struct {
-	Remove []string // paths of queues, which must be stopped and empty
+	Remove []string // paths of queues to remove, which must be stopped and empty
 	Add    []QueueSettings
 	Update []QueueSettings
 	// Global has settings by full name. They cannot be unset: Hadoop 3.4 stores

@@ -13,9 +13,9 @@ func isXML(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n\ufeff"), []byte("<"))
 }
 
-// xmlToJSON rewrites XML as JSON. The element's name becomes the root; children
-// become names, and a child that occurs several times becomes a name that does.
-// Text becomes a string. Attributes are dropped.
+// xmlToJSON rewrites XML as JSON. The element's name becomes the root and its
+// children become members; a child that occurs several times gives several
+// members of one name. Text becomes a string. Attributes are dropped.
 func xmlToJSON(body []byte) ([]byte, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.CharsetReader = func(charset string, r io.Reader) (io.Reader, error) {

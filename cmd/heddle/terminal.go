@@ -16,8 +16,8 @@ import (
 	"golang.org/x/term"
 )
 
-// All output of commands goes through these two. Output contains names of jobs
-// and messages of servers, whose control characters a terminal would obey.
+// All output of commands goes through stdout and stderr. It contains names of
+// jobs and messages of servers, whose control characters a terminal would obey.
 var (
 	stdout = &escaper{out: os.Stdout}
 	stderr = &escaper{out: os.Stderr}

@@ -253,7 +253,7 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 }
 
 // staging checks the folder of job.xml and splits of running jobs. A user can
-// read those of own jobs; only a superuser can read those of others.
+// read the files of own jobs; only a superuser can read all.
 func (e *examiner) staging(ctx context.Context) Check {
 	c, rows := about("staging")
 	if e.root.err != nil {

@@ -106,8 +106,8 @@ func (l *Lab) Env() []string {
 	}
 }
 
-// argv returns the command line of a daemon. It contains the daemon's mark; see
-// mark.
+// argv returns the command line of a daemon. One of its arguments marks the
+// daemon as the lab's; see mark.
 func (l *Lab) argv(n node, d daemon) []string {
 	if d == agent {
 		argv := []string{

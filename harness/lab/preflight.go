@@ -19,8 +19,8 @@ type MissingError struct {
 type Missing struct {
 	Name string // what is missing, such as "java" or "root"
 	Why  string // why it is needed, and what was found instead
-	// Package is the Debian package that contains it. Empty means that no
-	// package does.
+	// Package is the Debian package that has what is missing. Empty means that
+	// no package has it.
 	Package string
 }
 

@@ -25,7 +25,8 @@ type PrepareOptions struct {
 	DryRun bool
 }
 
-// Preparation is what Prepare did, or would do.
+// Preparation lists the labels and settings that Prepare has added, or would
+// add.
 type Preparation struct {
 	Queue string `json:"queue"`
 	// Labels are the missing node labels, which Prepare adds.
