@@ -73,7 +73,7 @@ const (
 type client struct {
 	service   string // the daemon's name in messages, such as "ResourceManager"
 	addresses []string
-	current   atomic.Pointer[string] // the daemon's address in use; nil if not known yet
+	current   *atomic.Pointer[string] // the daemon's address in use; the pointer holds nil if it is not known yet
 	rest      *resty.Client
 	user      string // the URL parameter user.name=..., escaped, or empty
 	timeout   time.Duration
@@ -85,7 +85,7 @@ func newClient(service string, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{service: service, addresses: addresses, timeout: o.Timeout, retries: o.Retries}
+	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]), timeout: o.Timeout, retries: o.Retries}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
@@ -120,10 +120,12 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	}
 	return &http.Transport{
 		// The time limit for connecting is shorter than that for the whole
-		// request, to tell a dead host from a slow answer. Only after a failed
-		// connection may a write go to another address.
+		// request, and than most callers' own, to tell a dead host from a slow
+		// answer. Only after a failed connection may a write go to another
+		// address. TCP repeats a lost first packet after a second, so 1.5 s
+		// allow for one.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, timeout/2))
+			ctx, cancel := context.WithTimeout(ctx, min(1500*time.Millisecond, timeout/2))
 			defer cancel()
 			return dial(ctx, network, address)
 		},

@@ -20,6 +20,14 @@ func NewRM(o Options) (*RM, error) {
 	return &RM{c}, nil
 }
 
+// Once returns a client of the same ResourceManager with the same connections,
+// which does not repeat failed reads.
+func (rm *RM) Once() *RM {
+	once := *rm.c
+	once.retries = 0
+	return &RM{&once}
+}
+
 // Close closes idle connections.
 func (rm *RM) Close() { rm.c.close() }
 

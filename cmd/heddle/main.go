@@ -92,9 +92,9 @@ func newApp() *cli.App {
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
-		if len(c.Subcommands) > 0 {
+		finish(c.Subcommands)
+		if c.Action == nil {
 			c.Action = noCommand
-			finish(c.Subcommands)
 		} else {
 			c.HideHelpCommand = true // no help subcommand, since "help" and "h" may be names of files
 		}

@@ -1,6 +1,6 @@
-// Package hdfstest runs a NameNode for tests, over real sockets. It serves an
-// empty HDFS, answers the first questions of a client, and can be told to
-// misbehave. It stores no files.
+// Package hdfstest runs a NameNode for tests, over real sockets. It answers the
+// first questions of a client, knows the files that it is given, and can be
+// told to misbehave. It has no DataNodes: files have locations but no contents.
 package hdfstest
 
 import (
@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
@@ -23,6 +24,10 @@ import (
 type NameNode struct {
 	// Address is the NameNode's address, "host:port".
 	Address string
+
+	listener net.Listener
+	serving  sync.WaitGroup
+	files    map[string]hdfs.File // the files of the HDFS, by path
 
 	bad   atomic.Pointer[Misdeed]
 	next  atomic.Pointer[Misdeed] // the misdeed that starts after the given number of calls
@@ -33,20 +38,32 @@ type NameNode struct {
 
 // Start starts an active, empty NameNode, which is stopped when the test ends.
 func Start(t testing.TB) *NameNode {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	nn, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nn := &NameNode{Address: l.Addr().String(), conns: map[net.Conn]bool{}}
-	var serving sync.WaitGroup
-	serving.Go(func() {
+	t.Cleanup(nn.Close)
+	return nn
+}
+
+// New starts an active NameNode with the given files. It runs until Close.
+func New(files ...hdfs.File) (*NameNode, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start NameNode: %w", err)
+	}
+	nn := &NameNode{Address: l.Addr().String(), listener: l, files: map[string]hdfs.File{}, conns: map[net.Conn]bool{}}
+	for _, f := range files {
+		nn.files[f.Path] = f
+	}
+	nn.serving.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
 			nn.keep(c)
-			serving.Go(func() {
+			nn.serving.Go(func() {
 				defer nn.drop(c)
 				if bad := nn.bad.Load(); bad != nil {
 					bad.serve(c)
@@ -56,12 +73,14 @@ func Start(t testing.TB) *NameNode {
 			})
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
-		nn.dropAll()
-		serving.Wait()
-	})
-	return nn
+	return nn, nil
+}
+
+// Close stops the NameNode and closes its connections.
+func (nn *NameNode) Close() {
+	nn.listener.Close()
+	nn.dropAll()
+	nn.serving.Wait()
 }
 
 // Misbehave closes all connections and makes later ones misbehave. nil makes
@@ -108,11 +127,15 @@ func (nn *NameNode) serve(c net.Conn) error {
 		if err != nil {
 			return err
 		}
+		answer := answerTo(method, id)
+		if list := nn.list(method, calls.request); list != nil {
+			answer = reply(id, list)
+		}
 		if m := nn.next.Load(); m != nil && nn.calls.Add(-1) < 0 {
 			nn.bad.Store(m)
 			return nil
 		}
-		if _, err := c.Write(answerTo(method, id)); err != nil {
+		if _, err := c.Write(answer); err != nil {
 			return err
 		}
 	}
@@ -153,23 +176,26 @@ func serverDefaults() proto.Message {
 }
 
 // calls reads the RPC calls of a client.
-type calls struct{ r *bufio.Reader }
+type calls struct {
+	r       *bufio.Reader
+	request []byte // the request of the last call, encoded
+}
 
 // greet reads and checks the greeting at the start of a client's connection.
-func greet(c net.Conn) (calls, error) {
+func greet(c net.Conn) (*calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
 	if _, err := io.ReadFull(r, hello); err != nil {
-		return calls{}, err
+		return nil, err
 	}
 	if string(hello[:4]) != "hrpc" {
-		return calls{}, fmt.Errorf("a client begins with %q", hello)
+		return nil, fmt.Errorf("a client begins with %q", hello)
 	}
-	return calls{r}, nil
+	return &calls{r: r}, nil
 }
 
 // next returns the next call. It skips the message that only names the user.
-func (c calls) next() (method string, id uint32, err error) {
+func (c *calls) next() (method string, id uint32, err error) {
 	for {
 		var size [4]byte
 		if _, err := io.ReadFull(c.r, size[:]); err != nil {
@@ -190,9 +216,11 @@ func (c calls) next() (method string, id uint32, err error) {
 		if header.GetCallId() < 0 {
 			continue
 		}
-		if head, n = protowire.ConsumeBytes(frame[n:]); n < 0 {
+		frame = frame[n:]
+		if head, n = protowire.ConsumeBytes(frame); n < 0 {
 			return "", 0, protowire.ParseError(n)
 		}
+		c.request, _ = protowire.ConsumeBytes(frame[n:])
 		if err := proto.Unmarshal(head, name); err != nil {
 			return "", 0, err
 		}
