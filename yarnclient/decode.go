@@ -11,17 +11,17 @@ import (
 	"sync"
 )
 
-// decode fills v, a pointer to a struct or slice of plain Go values, from one
-// answer. Hadoop writes the same thing in several dialects: with or without
-// the root name, scalars bare or quoted, a list of one as the bare element, an
-// empty list as {}, null, "" or nothing, one JSON key several times, and XML.
-// What the target type says settles all of them.
+// decode fills v, a pointer to a struct or slice of plain Go values, from an
+// answer. Hadoop writes the same data in several ways: with or without the root
+// name, scalars with or without quotes, a list of one element without brackets,
+// an empty list as {}, null, "" or not at all, a JSON key several times, and as
+// XML. decode accepts them all, since the target type says what is meant.
 //
-// path leads to the value, {"nodes", "node"}; its first name, the root, may be
-// missing from the answer. Struct fields are matched by their wire tag, where
-// "a>b" means b inside a; a form tag names the form (see forms) that a text must
-// have. Names that nobody asked for are skipped; an answer
-// that has names but none of the expected ones is an error.
+// path is the list of names that lead to the value, such as {"nodes", "node"}.
+// The first one, the root, may be missing in the answer. Struct fields have
+// wire tags with their name in the answer; "a>b" means b inside a. A form tag
+// names the form that a text must have; see forms. Unknown names are skipped.
+// An answer whose names are all unknown is an error.
 func decode(body []byte, v any, path ...string) error {
 	if isXML(body) {
 		var err error
@@ -62,17 +62,17 @@ func (s *scanner) root(v reflect.Value, path []string) error {
 		return s.skip()
 	})
 	if err == nil && names > 0 && !known {
-		return fmt.Errorf("no %q in it", strings.Join(path, "."))
+		return fmt.Errorf("it has no %q", strings.Join(path, "."))
 	}
 	return err
 }
 
-// walk descends to the names of path and decodes what is there into v.
+// walk follows the names of path and decodes the value there into v.
 func (s *scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.peek() == '[' { // a wrapper that became a list
+	if s.peek() == '[' { // some answers have a list in place of an outer object
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.peek() != '{' {
@@ -110,7 +110,7 @@ func (s *scanner) structure(v reflect.Value) error {
 		n := 0
 		return s.array(func() error {
 			if n++; n > 1 {
-				return s.errorf("several %s where one belongs", v.Type().Name())
+				return s.errorf("several values of %s; want one", v.Type().Name())
 			}
 			return s.structure(v)
 		})
@@ -118,7 +118,8 @@ func (s *scanner) structure(v reflect.Value) error {
 	return s.empty("object")
 }
 
-// fields stores one JSON value in every field that wants a part of it.
+// fields stores the next JSON value, or parts of it, in all struct fields that
+// want them.
 func (s *scanner) fields(v reflect.Value, fields []field) error {
 	start := s.pos
 	for _, f := range fields {
@@ -128,7 +129,7 @@ func (s *scanner) fields(v reflect.Value, fields []field) error {
 			return err
 		}
 		if f.form != "" && to.String() != "" && !forms[f.form].MatchString(to.String()) {
-			return s.errorf("%.80q has not the form of %s", to.String(), f.form)
+			return s.errorf("%.80q: want the form of an id or name of kind %s", to.String(), f.form)
 		}
 	}
 	return nil
@@ -146,7 +147,7 @@ func (s *scanner) list(v reflect.Value) error {
 	})
 }
 
-// element appends the value at hand to v, unless it stands for nothing.
+// element decodes the next value and appends it to v, unless it is empty.
 func (s *scanner) element(v reflect.Value) error {
 	s.peek()
 	if n := s.nothing(); n > 0 {
@@ -154,7 +155,7 @@ func (s *scanner) element(v reflect.Value) error {
 		return nil
 	}
 	if s.listBytes += int(v.Type().Elem().Size()); s.listBytes > maxBodyBytes {
-		return s.errorf("lists are limited to %d MiB; ask for less", maxBodyBytes>>20)
+		return s.errorf("its lists take more than %d MiB of memory; request less", maxBodyBytes>>20)
 	}
 	v.Grow(1)
 	v.SetLen(v.Len() + 1)
@@ -163,7 +164,8 @@ func (s *scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing returns the length of an empty value at the current place, or 0.
+// nothing returns the length of the empty value at the current position, or 0
+// if there is none.
 func (s *scanner) nothing() int {
 	rest := s.data[s.pos:]
 	switch {
@@ -177,8 +179,8 @@ func (s *scanner) nothing() int {
 	return 0
 }
 
-// blank returns the length of a string of nothing but space, as indented XML
-// has it, or 0.
+// blank returns the length of a quoted string of spaces, which indented XML
+// gives, or 0.
 func blank(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -211,11 +213,11 @@ func (s *scanner) scalar(v reflect.Value) error {
 		if c == '{' && s.nothing() > 0 {
 			return s.skip()
 		}
-		if c == '[' { // a list of one
+		if c == '[' { // a list of one element stands for a single value
 			n := 0
 			return s.array(func() error {
 				if n++; n > 1 {
-					return s.errorf("several values where one belongs")
+					return s.errorf("several values; want one")
 				}
 				if s.peek() == '[' {
 					return s.errorf("a list in a list")
@@ -251,8 +253,8 @@ func (s *scanner) scalar(v reflect.Value) error {
 	return s.set(v, word)
 }
 
-// set parses a scalar. A number that Hadoop could not compute (NaN, Infinity)
-// becomes 0, as an empty one does.
+// set parses a scalar into v. NaN and Infinity, which Hadoop writes for what it
+// cannot compute, become 0, and so does an empty text.
 func (s *scanner) set(v reflect.Value, text []byte) error {
 	if v.Kind() == reflect.String {
 		v.SetString(string(text))
@@ -293,16 +295,16 @@ func (s *scanner) set(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// field is a struct field that a JSON name leads to, over further names.
+// field is a struct field, found by a JSON name and further names inside it.
 type field struct {
 	index []int
 	rest  []string
-	form  string // key of forms; empty: any
+	form  string // the form that the text must have, a key of forms; empty means any
 }
 
 type plan map[string][]field
 
-var plans sync.Map // reflect.Type -> plan
+var plans sync.Map // known plans of struct types, by reflect.Type
 
 func planOf(t reflect.Type) plan {
 	if p, ok := plans.Load(t); ok {

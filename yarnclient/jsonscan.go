@@ -7,20 +7,21 @@ import (
 	"fmt"
 )
 
-// scanner walks JSON text once and stores what the target asks for. A generic
-// decoder would first build maps of everything; a node list of a big cluster
-// is megabytes of which a tenth is wanted.
+// scanner reads JSON text once and stores only what the target needs. A general
+// decoder would first build maps of everything; the node list of a big cluster
+// has megabytes, of which a tenth is needed.
 type scanner struct {
 	data  []byte
 	pos   int
 	depth int
-	// listBytes is how much the elements of all lists take.
+	// listBytes is the memory taken by the elements of all lists.
 	listBytes int
 }
 
 const maxDepth = 200
 
-// object calls each with every name; each must consume the value.
+// object reads an object and calls each with every name. each must read the
+// value.
 func (s *scanner) object(each func(name string) error) error {
 	return s.members('}', func() error {
 		if s.peek() != '"' {
@@ -47,7 +48,7 @@ func (s *scanner) object(each func(name string) error) error {
 func (s *scanner) array(each func() error) error { return s.members(']', each) }
 
 func (s *scanner) members(end byte, each func() error) error {
-	s.pos++ // the opening bracket
+	s.pos++
 	if s.depth++; s.depth > maxDepth {
 		return s.errorf("nested too deeply")
 	}
@@ -72,7 +73,7 @@ func (s *scanner) members(end byte, each func() error) error {
 	}
 }
 
-// skip passes over one value, of which it checks only where it ends.
+// skip skips the next JSON value. It checks only where the value ends.
 func (s *scanner) skip() error {
 	switch s.peek() {
 	case '{', '[':
@@ -106,7 +107,7 @@ func (s *scanner) skip() error {
 	return s.errorf("value without end")
 }
 
-// peek returns the next byte that is not space, 0 at the end.
+// peek returns the next byte that is not a space, 0 at the end.
 func (s *scanner) peek() byte {
 	s.space()
 	if s.pos >= len(s.data) {
@@ -142,7 +143,8 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	}
 }
 
-// escapedAt says whether what follows before is escaped by it.
+// escapedAt reports whether the backslashes at the end of before escape the
+// next character.
 func escapedAt(before []byte) bool {
 	n := 0
 	for n < len(before) && before[len(before)-1-n] == '\\' {
@@ -151,7 +153,7 @@ func escapedAt(before []byte) bool {
 	return n%2 == 1
 }
 
-// word reads a bare scalar: a number, true, false, null.
+// word reads a scalar without quotes: a number, true, false or null.
 func (s *scanner) word() []byte {
 	start := s.pos
 	for s.pos < len(s.data) {
