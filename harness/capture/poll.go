@@ -62,8 +62,9 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
-// apps asks for those that are captured. As with nodes, an answer to another serves
-// where it is young; the one to the poll before is too old.
+// apps lists the captured applications. As with nodes, an answer to another caller
+// serves if it is younger than half an interval; the answer to the poll before is
+// too old.
 func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)

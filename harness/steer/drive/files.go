@@ -102,8 +102,8 @@ func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, e
 }
 
 // located returns the blocks of each split, from an answer of the NameNode that is
-// younger than the second between two of our own questions: one that a capture
-// has just got, or a new one.
+// younger than the second between two of our own questions: one that a capture has
+// just got, or a new one.
 func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
 	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, 900*time.Millisecond)
 	located := make([][]hdfs.Block, len(job.splits))
