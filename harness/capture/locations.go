@@ -21,7 +21,8 @@ type locations struct {
 
 const maxIdle = 4096
 
-// samples are the times of the samples of one job's blocks, ascending.
+// samples are the times of the samples of one job's blocks, ascending. That job is
+// a reader of these blocks.
 type samples struct {
 	at     []traces.Time
 	blocks []traces.Block
@@ -105,7 +106,7 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 	return events
 }
 
-// drop removes a reader. Blocks that only it has read become idle.
+// drop removes a job's samples. Blocks that only this job has read become idle.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]

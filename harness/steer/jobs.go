@@ -34,7 +34,7 @@ type job struct {
 	unbound      map[string]*container // containers of live whose task is not known, by id
 	tasks        []taskRecord          // by state.TaskID
 	opened       int                   // openings that are past the queue and not parked
-	master       masterStart           // start of its master, if masters are held
+	master       masterStart           // how far the start of its master is, if masters are held
 	masterSeenAt time.Time             // time when its master was last asked for, or seen to have a container
 	awaited      []*opening            // awaited openings, in the order of their decisions
 	closing      []*opening            // parked openings that wait for one more listing

@@ -27,8 +27,8 @@ type Files interface {
 	// ReadStaged reads the files that a job's client staged. Hadoop deletes them
 	// at the job's end.
 	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
-	// RewriteSplits replaces a staged job.splitmetainfo. It fails if the content
-	// is not was.
+	// RewriteSplits replaces a staged job.splitmetainfo. It fails if the file's
+	// content differs from was.
 	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
 	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
 }
@@ -136,8 +136,8 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 	})
 }
 
-// Rewrite replaces a job's staged job.splitmetainfo. It fails if the content is
-// not was.
+// Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
+// content differs from was.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {

@@ -26,8 +26,8 @@ type jobFiles interface {
 	// replicas returns the present replicas of each map's input, of an application
 	// that was read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces the job's job.splitmetainfo. It fails if the content is not
-	// was.
+	// rewrite replaces the job's job.splitmetainfo. It fails if the file's content
+	// differs from was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
