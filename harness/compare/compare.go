@@ -273,7 +273,7 @@ func drifts(m Metric, trials []trial, w *warnings) {
 			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change, of[0].folder, pText(d.P))
 		}
 		if skip := stats.WarmUp(relative); skip > 0 {
-			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet", skip, len(of), of[0].folder)
+			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs as many before the first measured one", skip, len(of), of[0].folder, skip)
 		}
 	}
 }

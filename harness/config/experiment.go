@@ -31,6 +31,9 @@ type Experiment struct {
 	Models []Model `yaml:"models"`
 	// Repeats is how often each workload runs under each model; 1 by default.
 	Repeats int `yaml:"repeats"`
+	// Warmups is how many trials run before the first measured one, so that it
+	// does not meet a cold cluster; none by default. No figure counts them.
+	Warmups int `yaml:"warmups,omitempty"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. The seed of a model is Seed plus the number of the repeat,
 	// counted from 0.
@@ -126,6 +129,9 @@ const (
 // cluster.
 const maxTrials = 20_000
 
+// maxWarmups limits the warm-ups of one experiment.
+const maxWarmups = 100
+
 // LoadExperiment reads and checks an experiment file. It also returns the
 // file's content. The error, an *Error, lists everything that is wrong.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
@@ -216,6 +222,9 @@ func (e *Experiment) problems() problems {
 	e.modelProblems(&p)
 	if e.Repeats < 1 || e.Repeats > 10000 {
 		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
+	}
+	if e.Warmups < 0 || e.Warmups > maxWarmups {
+		p.addf("warmups", "%d: want 0 to %d", e.Warmups, maxWarmups)
 	}
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
 		p.addf("repeats", "%d repeats of %d workloads under %d models: want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)

@@ -7,10 +7,12 @@ import (
 
 // Trial is one run of one workload under one model.
 type Trial struct {
-	// Name identifies the trial in its run: "r02-wordcount-yarn".
+	// Name identifies the trial in its run: "r02-wordcount-yarn", or
+	// "w02-wordcount-yarn" for a warm-up.
 	Name string
-	// Repeat is the number of the repeat, counted from 1.
+	// Repeat is the number of the repeat, or of the warm-up, counted from 1.
 	Repeat   int
+	Warmup   bool
 	Workload Workload
 	Model    Model
 }
@@ -36,12 +38,12 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 	return e.Actuator
 }
 
-// Trials returns all trials of e in the order in which to run them. They go
-// repeat by repeat, so that a run that ends early has run everything equally
+// Trials returns all trials of e in the order in which to run them. After the
+// warm-ups they go repeat by repeat, so that a run that ends early has run everything equally
 // often. The order of models changes, so that none is always first. The order
 // depends only on e; more repeats add trials at the end.
 func (e *Experiment) Trials() []Trial {
-	var trials []Trial
+	trials := e.warmups()
 	for r := range e.Repeats {
 		for w, workload := range e.Workloads {
 			for _, m := range e.modelOrder(r, w) {
@@ -51,6 +53,25 @@ func (e *Experiment) Trials() []Trial {
 				})
 			}
 		}
+	}
+	return trials
+}
+
+// warmups returns the trials to run before the first repeat. Most of what is
+// cold at first is shared by all trials: code that the daemons' and nodes' Java
+// has not compiled yet, and open connections. Some of it belongs to a workload,
+// as its input, which is written before its first trial, and some to a model, as
+// the labels that steering moves. So the warm-ups take the workloads in turn,
+// and each time that all had their turn they go on by one model.
+func (e *Experiment) warmups() []Trial {
+	var trials []Trial
+	for i := range e.Warmups {
+		w, round := i%len(e.Workloads), i/len(e.Workloads)
+		workload, model := e.Workloads[w], e.Models[(w+round)%len(e.Models)]
+		trials = append(trials, Trial{
+			Name:   fmt.Sprintf("w%02d-%s-%s", i+1, workload.Label, model.Label),
+			Repeat: i + 1, Warmup: true, Workload: workload, Model: model,
+		})
 	}
 	return trials
 }

@@ -127,7 +127,7 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}
 	for _, t := range o.Experiment.Trials() {
-		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name})
+		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name, Warmup: t.Warmup})
 	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), o.Experiment.Name)

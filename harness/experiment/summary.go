@@ -99,7 +99,8 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 }
 
 // Results returns the results of a run's complete trials in the order of the
-// plan, or those in its table. It verifies the files that it reads.
+// plan, or those in its table. Warm-ups have none. It verifies the files that it
+// reads.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)
@@ -109,7 +110,7 @@ func Results(run *runs.Run) ([]Result, error) {
 	}
 	var results []Result
 	for _, t := range run.Manifest().Trials {
-		if t.State != runs.TrialDone {
+		if t.State != runs.TrialDone || t.Warmup {
 			continue
 		}
 		var r Result

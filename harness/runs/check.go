@@ -28,7 +28,7 @@ const maxFaults = 20
 // NotVerified is the start of the warnings about a run that is read Unverified.
 const NotVerified = "not verified"
 
-// Verify compares files of complete trials with their recorded hashes. names
+// Verify compares files of complete measured trials with their recorded hashes. names
 // are the files' names in the trials' folders, such as "trace.heddle".
 // Differences are one error, an ErrDamaged that names all such files; for an
 // Unverified run they are warnings. A file is hashed only once.
@@ -44,6 +44,9 @@ func (r *Run) Verify(names ...string) error {
 	defer r.mu.Unlock()
 	var faults []string
 	for _, t := range r.manifest.Trials {
+		if t.Warmup {
+			continue // nobody reads what a warm-up gave
+		}
 		folder := "trials/" + t.Name
 		switch t.State {
 		case TrialMissing:

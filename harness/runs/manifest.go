@@ -79,13 +79,20 @@ type Owner struct {
 
 // TrialRecord is the state of one trial.
 type TrialRecord struct {
-	Name     string     `json:"name"`
+	Name string `json:"name"`
+	// Warmup marks a trial that warms the cluster and is not measured.
+	Warmup   bool       `json:"warmup,omitempty"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
 	Started  time.Time  `json:"started,omitzero"`
 	Finished time.Time  `json:"finished,omitzero"`
 	// Files are all files of a complete trial.
 	Files []File `json:"files,omitempty"`
+}
+
+// todo returns the record of the same trial before it began.
+func (t TrialRecord) todo() TrialRecord {
+	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
 }
 
 // TrialState says how far a trial has come.
@@ -124,7 +131,7 @@ func (m *Manifest) begin(name string) {
 		m.Versions["kernel"] = kernelVersion()
 	}
 	for i := range m.Trials {
-		m.Trials[i] = TrialRecord{Name: m.Trials[i].Name, State: TrialTodo}
+		m.Trials[i] = m.Trials[i].todo()
 	}
 	if m.Trials == nil {
 		m.Trials = []TrialRecord{} // so that JSON has an empty list instead of null

@@ -222,6 +222,7 @@ func (r *Run) load() error {
 		case t.State != TrialDone:
 			// The process may have ended after it completed the trial, whose
 			// folder has its final name then, and before it wrote the manifest.
+			done.Warmup = t.Warmup
 			m.Trials[i] = done
 		}
 	}
@@ -278,8 +279,8 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns Todo. It
-// fails with ErrRunning if another process owns it, and with ErrExists if the
+// Resume makes this process the owner of an unfinished run and returns Todo.
+// Warm-ups are to do again. It fails with ErrRunning if another process owns it, and with ErrExists if the
 // run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
@@ -307,15 +308,33 @@ func (r *Run) resume() error {
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
 			if t.State == TrialMissing { // a missing trial must be done again
-				r.manifest.Trials[i] = TrialRecord{Name: t.Name, State: TrialTodo}
+				r.manifest.Trials[i] = t.todo()
 			}
 		}
-		err = r.save()
+		if err = r.warmAgain(); err == nil {
+			err = r.save()
+		}
 	}
 	if err != nil {
 		r.release()
 	}
 	return err
+}
+
+// warmAgain makes the warm-ups of a resumed run trials to do again, as long as a
+// measured trial is to do: the cluster may have been idle or restarted since.
+func (r *Run) warmAgain() error {
+	measured := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return !t.Warmup && t.State != TrialDone })
+	for i, t := range r.manifest.Trials {
+		if !measured || !t.Warmup || t.State != TrialDone {
+			continue
+		}
+		if err := r.root.Rename(below(t.Name), below(t.Name+partial)); err != nil {
+			return fmt.Errorf("warm up again: %w", err)
+		}
+		r.manifest.Trials[i] = t.todo()
+	}
+	return nil
 }
 
 // Update changes the manifest and writes it. change must leave name, state and
