@@ -34,6 +34,9 @@ type Experiment struct {
 	// Warmups is how many trials run before the first measured one, so that it
 	// does not meet a cold cluster; none by default. No figure counts them.
 	Warmups int `yaml:"warmups,omitempty"`
+	// Order is the order of the models within a repeat: OrderRandom, the
+	// default, or OrderAsListed.
+	Order string `yaml:"order,omitempty"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. The seed of a model is Seed plus the number of the repeat,
 	// counted from 0.
@@ -112,9 +115,12 @@ type Sampling struct {
 	Agents    units.Duration `yaml:"agents"`
 }
 
-// Values of Experiment.Actuator and Experiment.Splits, and the model name that
-// means the cluster's own scheduler.
+// Values of Experiment.Order, Experiment.Actuator and Experiment.Splits, and the
+// model name that means the cluster's own scheduler.
 const (
+	OrderRandom   = "random"   // order: drawn from the seed, each model first equally often
+	OrderAsListed = "asListed" // order: that of the file, the same in each repeat
+
 	ActuatorNone   = "none"   // actuator: none, the cluster's own scheduler decides
 	ActuatorLabels = "labels" // actuator: each decision moves a node into a job's label
 
@@ -228,6 +234,9 @@ func (e *Experiment) problems() problems {
 	}
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
 		p.addf("repeats", "%d repeats of %d workloads under %d models: want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
+	}
+	if e.Order != "" {
+		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
 	}
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)

@@ -40,8 +40,8 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 
 // Trials returns all trials of e in the order in which to run them. After the
 // warm-ups they go repeat by repeat, so that a run that ends early has run everything equally
-// often. The order of models changes, so that none is always first. The order
-// depends only on e; more repeats add trials at the end.
+// often, and the trials of a repeat that are compared run shortly after each
+// other. The order depends only on e; more repeats add trials at the end.
 func (e *Experiment) Trials() []Trial {
 	trials := e.warmups()
 	for r := range e.Repeats {
@@ -76,13 +76,24 @@ func (e *Experiment) warmups() []Trial {
 	return trials
 }
 
-// modelOrder returns the order of the k models for workload w in repeat r. Each
-// k repeats share an order drawn from the seed, and rotate it, so that each
-// model is first once in k repeats.
+// modelOrder returns the order of the k models for workload w in repeat r.
+//
+// In random order each k repeats share an order drawn from the seed, and rotate
+// it, so that each model has each place once in k repeats. In one fixed order,
+// what a trial leaves to the next one, such as a warm cache, and a cluster that
+// becomes slower would always hit the same model: no number of repeats shows
+// that, and more of them only make the wrong difference look surer.
 func (e *Experiment) modelOrder(r, w int) []int {
 	k := len(e.Models)
 	if k == 0 {
 		return nil
+	}
+	if e.Order == OrderAsListed {
+		order := make([]int, k)
+		for i := range order {
+			order[i] = i
+		}
+		return order
 	}
 	round, turn := r/k, r%k
 	order := rand.New(rand.NewPCG(e.Seed, uint64(w)<<32|uint64(round))).Perm(k)

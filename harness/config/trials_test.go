@@ -111,6 +111,20 @@ func TestTrialsDependOnTheSeed(t *testing.T) {
 	}
 }
 
+// asListed takes the file's order in every repeat, whatever the seed.
+func TestTrialsAsListed(t *testing.T) {
+	for seed := range uint64(5) {
+		e := Experiment{
+			Workloads: []Workload{{Label: "w"}, {Label: "v"}}, Models: ourModels("b", "a", "c"), Repeats: 4, Seed: seed, Order: OrderAsListed,
+		}
+		for i, trial := range e.Trials() {
+			if want := e.Models[i%3].Label; trial.Model.Label != want || trial.Repeat != i/6+1 {
+				t.Fatalf("seed %d: trial %d is %s, want one of model %s", seed, i, trial.Name, want)
+			}
+		}
+	}
+}
+
 // ourModels are models with no more than a name.
 func ourModels(names ...string) []Model {
 	models := make([]Model, len(names))
