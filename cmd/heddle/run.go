@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/clients"
+	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
@@ -39,7 +40,10 @@ With --simulate the same trials run in virtual time, on the machines that the
 cluster file describes (machines:); a lab need not be up. Task times are those of a
 calibration, or typical ones:
 
-   heddle run --simulate --calibration RUN-FOLDER first.yaml`,
+   heddle run --simulate --calibration RUN-FOLDER first.yaml
+
+Where the experiment has thresholds, each is printed at the end as met, missed, or
+untold where the repeats are too few to tell. If one is missed, the exit code is 4.`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
@@ -100,13 +104,29 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		run, err = experiment.Run(c.Context, *o)
 	}
 	p.close()
+	var limits []compare.Threshold
+	if err == nil && len(o.Experiment.Thresholds) > 0 {
+		limits, err = thresholdsOf(run, o.Unverified)
+	}
 	if run != nil {
-		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), c.Bool("json")); err == nil {
+		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), limits, c.Bool("json")); err == nil {
 			err = perr
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
+	if missed := compare.Misses(limits); err == nil && missed > 0 {
+		return withCode(exitThreshold, fmt.Errorf("%d of %d thresholds missed", missed, len(limits)))
+	}
 	return runError(err)
+}
+
+// thresholdsOf checks the thresholds of a run whose trials are all done.
+func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
+	report, err := compare.Runs([]string{run.Dir}, compare.Options{Unverified: unverified})
+	if err != nil {
+		return nil, err
+	}
+	return report.Thresholds, nil
 }
 
 // openExperiment reads the experiment from the given file, or from the run
@@ -205,18 +225,20 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run, with one row per job.
-func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) error {
+// printResults prints the results of a run, with one row per job, and then its
+// thresholds.
+func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printJSON(out, struct {
-			Folder   string              `json:"folder"`
-			Trials   []experiment.Result `json:"trials"`
-			Warnings []string            `json:"warnings,omitempty"`
-		}{run.Dir, results, warnings})
+			Folder     string              `json:"folder"`
+			Trials     []experiment.Result `json:"trials"`
+			Thresholds []compare.Threshold `json:"thresholds,omitempty"`
+			Warnings   []string            `json:"warnings,omitempty"`
+		}{run.Dir, results, limits, warnings})
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(out, "warning:", w)
@@ -238,6 +260,10 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) 
 		if r.Plan != nil {
 			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
 		}
+	}
+	if len(limits) > 0 {
+		fmt.Fprintln(out)
+		compare.WriteThresholds(out, limits)
 	}
 	return nil
 }

@@ -48,6 +48,9 @@ type Report struct {
 	// Steering has one entry for each model that decided where tasks run, and
 	// one for all of them at the end.
 	Steering []Steering `json:"steering"`
+	// Thresholds has the thresholds of the run's experiment, each in each
+	// workload. Several runs have none.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
 
 	trials  []trial
 	general []string // warnings that do not belong to a table
@@ -160,6 +163,9 @@ func Runs(dirs []string, o Options) (*Report, error) {
 		if together, incomplete = joinWorkloads(trials, len(workloads)); len(incomplete) > 0 {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
 		}
+	}
+	if r.Thresholds, err = thresholds(dirs, o, workloads, trials); err != nil {
+		return nil, err
 	}
 	r.Table = newTable(metrics[0], "", together)
 	if len(workloads) == 1 {

@@ -68,6 +68,8 @@ type Experiment struct {
 	ColdReads bool `yaml:"coldReads"`
 	// Sampling says how often the cluster is polled.
 	Sampling Sampling `yaml:"sampling"`
+	// Thresholds say, by metric, what the measured trials must show.
+	Thresholds map[string][]Threshold `yaml:"thresholds,omitempty"`
 	// Timeout limits one trial; 1h by default, 0 means no limit.
 	Timeout units.Duration `yaml:"timeout"`
 }
@@ -193,6 +195,7 @@ func (e *Experiment) fill(file string) {
 	if e.Cache.Seed == 0 {
 		e.Cache.Seed = e.Seed
 	}
+	e.fillThresholds()
 }
 
 // Validate returns an *Error that lists everything that is wrong with e.
@@ -257,6 +260,7 @@ func (e *Experiment) problems() problems {
 	}
 	e.Faults.problems(&p)
 	e.Sampling.problems(&p)
+	e.thresholdProblems(&p)
 	return p
 }
 
