@@ -42,6 +42,12 @@ calibration, or typical ones:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml
 
+With --dry-run nothing runs on the cluster. It prints the trials, how long they would
+take, and how many repeats would tell a difference of --tell, by the spread of the
+repeats of a run like it, or else of a simulation:
+
+   heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
+
 Where the experiment has thresholds, each is printed at the end as met, missed, or
 untold where the repeats are too few to tell. If one is missed, the exit code is 4.`,
 		Flags: []cli.Flag{
@@ -53,9 +59,17 @@ untold where the repeats are too few to tell. If one is missed, the exit code is
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
 			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
+			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
+			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference of makespans to tell, in `PERCENT`"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
-		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
+		Action: func(c *cli.Context) error {
+			if c.Bool("dry-run") {
+				return dryRun(c, &o)
+			}
+			return runExperiment(c, &o)
+		},
 	}
 }
 
@@ -77,6 +91,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
+	case c.IsSet("like"), c.IsSet("tell"):
+		return withCode(exitUsage, errors.New("--like, --tell: want --dry-run with them"))
 	}
 	name, err := findClusters(c, o, old)
 	if err != nil {
@@ -151,7 +167,7 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 // what the user calls the experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
 	find := loadCluster
-	if c.Bool("simulate") {
+	if c.Bool("simulate") || c.Bool("dry-run") {
 		find = loadMachines
 	}
 	load := func(name, kept string) (*config.Cluster, error) {
