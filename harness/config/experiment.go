@@ -153,7 +153,17 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 // ParseExperiment parses and checks the content of an experiment file. file is
 // its name, for messages and relative paths.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
-	e := &Experiment{
+	e := defaultExperiment()
+	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// defaultExperiment returns an experiment with the defaults that depend on no
+// other value.
+func defaultExperiment() *Experiment {
+	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
 		Actuator: ActuatorNone, Splits: SplitsAsSubmitted, ColdReads: true,
 		Sampling: Sampling{
@@ -163,10 +173,6 @@ func ParseExperiment(file string, data []byte) (*Experiment, error) {
 		},
 		Timeout: units.Duration(time.Hour),
 	}
-	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
-		return nil, err
-	}
-	return e, nil
 }
 
 // fill sets the defaults that depend on other values.
@@ -236,7 +242,7 @@ func (e *Experiment) problems() problems {
 		p.addf("warmups", "%d: want 0 to %d", e.Warmups, maxWarmups)
 	}
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
-		p.addf("repeats", "%d repeats of %d workloads under %d models: want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
+		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats, e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
 	}
 	if e.Order != "" {
 		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
@@ -283,7 +289,15 @@ func (w Workload) problems(p *problems, path string) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
 		return
 	}
-	if err := w.Spec().Validate(); err != nil {
+	spec := w.Spec()
+	settings := spec.Settings
+	spec.Settings = nil
+	err := spec.Validate()
+	if err == nil {
+		spec.Settings = settings
+		path, err = path+".settings", spec.Validate()
+	}
+	if err != nil {
 		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
 	}
 }

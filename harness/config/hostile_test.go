@@ -101,7 +101,7 @@ func TestHostileFiles(t *testing.T) {
 // FuzzParse looks for files that take too much memory, or are read without
 // error and then not valid.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/broken/*.yaml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			data, err := os.ReadFile(file)
