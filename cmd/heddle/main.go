@@ -80,6 +80,7 @@ func newApp() *cli.App {
 			replayCommand(),
 			runCommand(),
 			runsCommand(),
+			schemaCommand(),
 			traceCommand(),
 		},
 	}
