@@ -28,17 +28,17 @@ func runCommand() *cli.Command {
 		Usage:     "run an experiment on a cluster and capture it, or simulate it",
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
-run folder, whose path is printed. --resume continues an interrupted run: the
-interrupted trial runs again, and the files of the last try are kept aside. For
-example:
+run folder, whose path is printed. Warm-ups run first and are in no result. --resume
+continues an interrupted run: warm-ups and the interrupted trial run again, and the
+files of the last try are kept aside. For example:
 
    heddle lab up
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
 
 With --simulate the same trials run in virtual time, on the machines that the
-cluster file describes (machines:); a lab need not be up. Task times are those of a
-calibration, or typical ones:
+cluster file describes (machines:); a lab need not be up. Warm-ups are skipped. Task
+times are those of a calibration, or typical ones:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml
 
@@ -54,11 +54,11 @@ untold where the repeats are too few to tell. If one is missed, the exit code is
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "continue the unfinished run in `DIR`"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, also read files that have changed since they were recorded, with a warning"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume or --like, also read files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
-			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
 			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
 			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference of makespans to tell, in `PERCENT`"},
