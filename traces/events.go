@@ -36,7 +36,7 @@ const (
 	KindActuation
 	KindHeartbeat
 	KindNote
-	KindSource
+	_ // 18 is of earlier versions
 	KindJobListed
 )
 
@@ -299,16 +299,4 @@ type Heartbeat struct {
 type Note struct {
 	T    Time   `json:"t"`
 	Text string `json:"text"`
-}
-
-// Source carries what an imported trace says of a job, task or attempt beyond
-// what the other events hold, so that an export in the same form gives it back.
-// Nothing else reads it.
-type Source struct {
-	T    Time   `json:"t"`
-	Form string `json:"form"` // "rumen", "sls"
-	// About is an attempt; a task where Number is -1, a job where Index is too.
-	About Attempt `json:"about"`
-	// Members are those of a JSON object, without its braces: "a":1,"b":[2].
-	Members string `json:"members"`
 }

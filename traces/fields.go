@@ -251,14 +251,6 @@ func (e *Note) Fields(v Visitor) {
 	v.Text(&e.Text)
 }
 
-// Fields implements Event.
-func (e *Source) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name(&e.Form)
-	e.About.fields(v)
-	v.Text(&e.Members)
-}
-
 func (f *NodeFacts) fields(v Visitor) {
 	v.Name((*string)(&f.Node))
 	v.Name(&f.Rack)

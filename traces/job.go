@@ -22,8 +22,6 @@ func JobOf(e Event) JobID {
 		return e.Attempt.Job
 	case *Decision:
 		return e.Job
-	case *Source:
-		return e.About.Job
 	}
 	return ""
 }

@@ -93,7 +93,7 @@ func traceInfo(c *cli.Context) error {
 		}
 	}
 	if n := r.Foreign(); n > 0 {
-		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of a newer heddle and not, or not wholly, in these figures", n))
+		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
 	}
 	if c.Bool("json") {
 		err = printJSON(c.App.Writer, info)
@@ -148,7 +148,7 @@ func printReport(out io.Writer, r tracefile.Report) error {
 		fmt.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
 	}
 	if r.Foreign > 0 {
-		fmt.Fprintf(&b, "%d events are of a newer heddle: digests not checked\n", r.Foreign)
+		fmt.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not checked\n", r.Foreign)
 	}
 	switch {
 	case len(r.Damage)+len(r.Impossible) > 0:

@@ -19,7 +19,6 @@ type Job struct {
 	Submitted *traces.JobSubmitted
 	Started   *traces.JobStarted // the last ApplicationMaster's
 	Finished  *traces.JobFinished
-	Source    *traces.Source
 	Tasks     []*Task // maps first, by index
 }
 
@@ -28,7 +27,6 @@ type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
 	Finished  *traces.TaskFinished
-	Source    *traces.Source
 	Attempts  []*Attempt // by number
 }
 
@@ -37,7 +35,6 @@ type Attempt struct {
 	ID       traces.Attempt
 	Started  *traces.AttemptStarted
 	Finished *traces.AttemptFinished
-	Source   *traces.Source
 }
 
 // Jobs reads the jobs of a trace in the order of their first events. An error
@@ -140,15 +137,6 @@ func (g *gatherer) add(id traces.JobID, e traces.Event) {
 		j.attempt(e.Attempt).Started = clone(e)
 	case *traces.AttemptFinished:
 		j.attempt(e.Attempt).Finished = clone(e)
-	case *traces.Source:
-		switch {
-		case e.About.Index < 0:
-			j.Source = clone(e)
-		case e.About.Number < 0:
-			j.task(e.About.Task).Source = clone(e)
-		default:
-			j.attempt(e.About).Source = clone(e)
-		}
 	}
 }
 

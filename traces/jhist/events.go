@@ -63,16 +63,11 @@ func (c *converter) jobEnd() {
 	if j.FinishMs == 0 {
 		return
 	}
-	e := &traces.JobFinished{
-		T: c.time(j.FinishMs), Job: c.id, Outcome: j.Outcome, Diagnostics: j.Diagnostics, Counters: Totals(j.Counters),
-		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-	}
-	if group := j.Counters[JobGroup]; group != nil {
-		// Hadoop leaves out counters that were never counted up.
-		e.DataLocalMaps, e.RackLocalMaps, e.OtherLocalMaps = group["DATA_LOCAL_MAPS"], group["RACK_LOCAL_MAPS"], group["OTHER_LOCAL_MAPS"]
-		e.LaunchedMaps, e.LaunchedReds = group["TOTAL_LAUNCHED_MAPS"], group["TOTAL_LAUNCHED_REDUCES"]
-	}
-	c.add(e)
+	c.add(&traces.JobFinished{
+		T: c.time(j.FinishMs), Job: c.id, Outcome: j.Outcome, Diagnostics: j.Diagnostics, Counters: j.Counters,
+		DataLocalMaps: j.DataLocalMaps, RackLocalMaps: j.RackLocalMaps, OtherLocalMaps: j.OtherLocalMaps,
+		LaunchedMaps: j.LaunchedMaps, LaunchedReds: j.LaunchedReduces,
+	})
 }
 
 func (c *converter) task(t *Task) {
@@ -134,7 +129,7 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		// The clocks of two machines may put an end before the start.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
-		Error: a.Error, Counters: Totals(a.Counters),
+		Error: a.Error, Counters: a.Counters,
 	}
 	if f.Unlaunched {
 		f.Node, f.SplitLocality = traces.Node(a.Host), level
@@ -152,36 +147,4 @@ func outcome(status string) traces.Outcome {
 		return traces.Killed
 	}
 	return traces.Unfinished
-}
-
-// Totals picks what a trace keeps of an attempt's or a job's counters.
-func Totals(c Counters) traces.Counters {
-	if c == nil {
-		return traces.NoCounters
-	}
-	return traces.Counters{
-		HDFSReadBytes:    c.Get(FileSystemGroup, "HDFS_BYTES_READ"),
-		HDFSWrittenBytes: c.Get(FileSystemGroup, "HDFS_BYTES_WRITTEN"),
-		FileReadBytes:    c.Get(FileSystemGroup, "FILE_BYTES_READ"),
-		FileWrittenBytes: c.Get(FileSystemGroup, "FILE_BYTES_WRITTEN"),
-		ShuffleBytes:     c.Get(TaskGroup, "REDUCE_SHUFFLE_BYTES"),
-		MapOutputBytes:   c.Get(TaskGroup, "MAP_OUTPUT_BYTES"),
-		InputRecords:     sum(c.Get(TaskGroup, "MAP_INPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_INPUT_RECORDS")),
-		OutputRecords:    sum(c.Get(TaskGroup, "MAP_OUTPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_OUTPUT_RECORDS")),
-		SpilledRecords:   c.Get(TaskGroup, "SPILLED_RECORDS"),
-		CPUMs:            c.Get(TaskGroup, "CPU_MILLISECONDS"),
-		GCMs:             c.Get(TaskGroup, "GC_TIME_MILLIS"),
-		PhysicalBytes:    c.Get(TaskGroup, "PHYSICAL_MEMORY_BYTES"),
-	}
-}
-
-// sum adds counts of which -1 is not reported.
-func sum(a, b int64) int64 {
-	switch {
-	case a < 0:
-		return b
-	case b < 0:
-		return a
-	}
-	return a + b
 }

@@ -19,12 +19,10 @@ import (
 // Job is what a history file tells of one job. Times are milliseconds since
 // 1970, 0 where the file has none.
 type Job struct {
-	ID       string // job_1795236380513_0001
-	Name     string
-	User     string
-	Queue    string
-	Priority string // empty unless it was changed
-	ConfPath string
+	ID    string // job_1795236380513_0001
+	Name  string
+	User  string
+	Queue string
 
 	SubmitMs int64
 	LaunchMs int64 // the ApplicationMaster had read the splits
@@ -45,18 +43,17 @@ type Job struct {
 	AMs   []AM
 	Tasks []*Task // in the order of their start
 
-	// Counters are nil for jobs that did not succeed: Hadoop writes none.
-	Counters       Counters
-	MapCounters    Counters
-	ReduceCounters Counters
+	// Counters are not reported for jobs that did not succeed: Hadoop writes none.
+	Counters traces.Counters
+	// Maps and reduces as the ApplicationMaster counted them, -1 where there are
+	// no counters.
+	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
 }
 
 // AM is one ApplicationMaster of a job; a second one follows a failed first.
 type AM struct {
-	Attempt   string // appattempt_…
-	Container string
-	Host      string
-	StartMs   int64
+	Attempt string // appattempt_…
+	Host    string
 }
 
 // Task is a map or a reduce, in Hadoop 0.23 also a job's set-up or clean-up.
@@ -66,10 +63,8 @@ type Task struct {
 	SplitHosts []string
 	StartMs    int64 // it waited for a container from then on
 	FinishMs   int64
-	Status     string // empty where the task did not end
-	Winner     string // the attempt that succeeded
-	FailedBy   string // the attempt that the task failed with
-	Error      string
+	Status     string     // empty where the task did not end
+	Winner     string     // the attempt that succeeded
 	Attempts   []*Attempt // in the order of their numbers as far as the file is ordered
 }
 
@@ -91,32 +86,7 @@ type Attempt struct {
 	// RACK_LOCAL, OFF_SWITCH); Hadoop counts some attempts otherwise, see Level.
 	Locality string
 	Avataar  string // VIRGIN, SPECULATIVE
-	Counters Counters
-	// Progress in twelve equal steps: milliseconds of wall clock, of CPU, and
-	// the memory at each.
-	ClockSplitsMs []int32
-	CPUUsagesMs   []int32
-	VMemKiB       []int32
-	PhysMemKiB    []int32
-}
-
-// Counters maps a counter group's name to its counters' names and values. Zero
-// counters may be missing.
-type Counters map[string]map[string]int64
-
-// Counter groups.
-const (
-	JobGroup        = "org.apache.hadoop.mapreduce.JobCounter"
-	TaskGroup       = "org.apache.hadoop.mapreduce.TaskCounter"
-	FileSystemGroup = "org.apache.hadoop.mapreduce.FileSystemCounter"
-)
-
-// Get is a counter's value, -1 where it is not there.
-func (c Counters) Get(group, name string) int64 {
-	if v, ok := c[group][name]; ok {
-		return v
-	}
-	return -1
+	Counters traces.Counters
 }
 
 // Racks maps the hosts that attempts ran on, and those of HostRacks, to their

@@ -13,12 +13,16 @@ import (
 	"heddle/traces"
 )
 
+// The forms of a history, as its first line names them.
+const (
+	avroJSON   = "Avro-Json"
+	avroBinary = "Avro-Binary"
+)
+
 // Stats says what a file held besides the job.
 type Stats struct {
 	Form   string // Avro-Json or Avro-Binary
 	Events int    // read, unknown ones included
-	// Unknown counts events by type that say nothing a Job holds.
-	Unknown map[string]int
 	// Unreadable counts events that do not fit the file's own schema and were
 	// stepped over; FirstUnreadable says where the first is and why.
 	Unreadable      int
@@ -47,12 +51,11 @@ const maxLineBytes = 256 << 20
 func Parse(in io.Reader) (*Job, Stats, error) {
 	p := &parser{
 		in:       bufio.NewReaderSize(in, 1<<18),
-		job:      &Job{},
+		job:      &Job{Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1},
 		tasks:    map[string]*Task{},
 		attempts: map[string]*Attempt{},
 		names:    map[string]string{},
 	}
-	p.stats.Unknown = map[string]int{}
 	err := p.parse()
 	var cut *CutOffError
 	if err != nil && !errors.As(err, &cut) {
@@ -77,7 +80,7 @@ type parser struct {
 func (p *parser) parse() error {
 	form, _ := p.line() // an end of file is found below
 	p.stats.Form = string(bytes.TrimSpace(form))
-	if p.stats.Form != "Avro-Json" && p.stats.Form != "Avro-Binary" {
+	if p.stats.Form != avroJSON && p.stats.Form != avroBinary {
 		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", p.stats.Form)
 	}
 	schema, err := p.line()
@@ -88,7 +91,7 @@ func (p *parser) parse() error {
 	if err != nil {
 		return fmt.Errorf("read job history: line 2 is not an Avro schema: %w", err)
 	}
-	if p.stats.Form == "Avro-Json" {
+	if p.stats.Form == avroJSON {
 		return p.parseJSON()
 	}
 	return p.parseBinary()
@@ -195,13 +198,11 @@ func (p *parser) take() {
 	}
 	switch p.event.Type {
 	case "AM_STARTED":
-		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, r.ContainerID, p.name(r.NodeManagerHost), r.StartTime})
+		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, p.name(r.NodeManagerHost)})
 	case "JOB_SUBMITTED":
-		j.Name, j.User, j.Queue, j.ConfPath, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.JobConfPath, r.SubmitTime
+		j.Name, j.User, j.Queue, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.SubmitTime
 	case "JOB_QUEUE_CHANGED":
 		j.Queue = r.JobQueueName
-	case "JOB_PRIORITY_CHANGED":
-		j.Priority = r.Priority
 	case "JOB_INFO_CHANGED":
 		j.SubmitMs, j.LaunchMs = r.SubmitTime, r.LaunchTime
 	case "JOB_INITED":
@@ -210,7 +211,8 @@ func (p *parser) take() {
 		j.Status = r.JobStatus
 	case "JOB_FINISHED":
 		j.FinishMs, j.Status, j.Outcome = r.FinishTime, "SUCCEEDED", traces.Succeeded
-		j.Counters, j.MapCounters, j.ReduceCounters = p.counters(&r.TotalCounters), p.counters(&r.MapCounters), p.counters(&r.ReduceCounters)
+		j.Counters = r.TotalCounters.counters()
+		r.TotalCounters.jobCounters(j)
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
 		j.FinishMs, j.Status, j.Diagnostics = r.FinishTime, r.JobStatus, r.Diagnostics
 		j.Outcome = traces.Failed
@@ -222,10 +224,10 @@ func (p *parser) take() {
 		t.StartMs, t.SplitHosts = r.StartTime, p.hosts(r.SplitLocations)
 	case "TASK_FINISHED":
 		t := p.task(r)
-		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), r.SuccessfulAttemptID, "", ""
+		t.FinishMs, t.Status, t.Winner = r.FinishTime, p.name(r.Status), r.SuccessfulAttemptID
 	case "TASK_FAILED":
 		t := p.task(r)
-		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), "", r.Error, r.FailedDueToAttempt
+		t.FinishMs, t.Status, t.Winner = r.FinishTime, p.name(r.Status), ""
 	case "MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED", "SETUP_ATTEMPT_STARTED", "CLEANUP_ATTEMPT_STARTED":
 		a := p.attempt(r)
 		a.StartMs, a.Container, a.Host = r.StartTime, r.ContainerID, p.host(r.TrackerName)
@@ -234,8 +236,6 @@ func (p *parser) take() {
 		"MAP_ATTEMPT_FAILED", "REDUCE_ATTEMPT_FAILED", "SETUP_ATTEMPT_FAILED", "CLEANUP_ATTEMPT_FAILED",
 		"MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_KILLED", "SETUP_ATTEMPT_KILLED", "CLEANUP_ATTEMPT_KILLED":
 		p.attemptEnd(r)
-	default:
-		p.stats.Unknown[p.event.Type]++
 	}
 }
 
@@ -251,8 +251,7 @@ func (p *parser) attemptEnd(r *record) {
 		a.Host = p.host(r.Hostname)
 	}
 	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
-	a.Counters = p.counters(&r.Counters)
-	a.ClockSplitsMs, a.CPUUsagesMs, a.VMemKiB, a.PhysMemKiB = r.ClockSplits, r.CPUUsages, r.VMemKbytes, r.PhysMemKbytes
+	a.Counters = r.Counters.counters()
 }
 
 func (p *parser) task(r *record) *Task {
@@ -269,27 +268,11 @@ func (p *parser) attempt(r *record) *Attempt {
 	a := p.attempts[r.AttemptID]
 	if a == nil {
 		t := p.task(r)
-		a = &Attempt{ID: r.AttemptID}
+		a = &Attempt{ID: r.AttemptID, Counters: traces.NoCounters}
 		p.attempts[a.ID] = a
 		t.Attempts = append(t.Attempts, a)
 	}
 	return a
-}
-
-func (p *parser) counters(r *recordCounters) Counters {
-	if len(r.Groups) == 0 {
-		return nil
-	}
-	c := make(Counters, len(r.Groups))
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		values := make(map[string]int64, len(g.Counts))
-		for k := range g.Counts {
-			values[p.name(g.Counts[k].Name)] = g.Counts[k].Value
-		}
-		c[p.name(g.Name)] = values
-	}
-	return c
 }
 
 // host is "" for what Hadoop writes of attempts that never had a container.

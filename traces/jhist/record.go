@@ -1,5 +1,7 @@
 package jhist
 
+import "heddle/traces"
+
 // event is one line of a history file. Its record is any of about twenty that
 // the file's schema has; one struct takes them all, since they call the same
 // things by the same names.
@@ -15,9 +17,7 @@ type record struct {
 	JobName      string `avro:"jobName"`
 	UserName     string `avro:"userName"`
 	JobQueueName string `avro:"jobQueueName"`
-	JobConfPath  string `avro:"jobConfPath"`
 	JobStatus    string `avro:"jobStatus"`
-	Priority     string `avro:"priority"`
 	Diagnostics  string `avro:"diagnostics"`
 	SubmitTime   int64  `avro:"submitTime"`
 	LaunchTime   int64  `avro:"launchTime"`
@@ -33,7 +33,6 @@ type record struct {
 	TaskType            string `avro:"taskType"`
 	SplitLocations      string `avro:"splitLocations"`
 	SuccessfulAttemptID string `avro:"successfulAttemptId"`
-	FailedDueToAttempt  string `avro:"failedDueToAttempt"`
 
 	AttemptID         string `avro:"attemptId"`
 	StartTime         int64  `avro:"startTime"`
@@ -49,15 +48,8 @@ type record struct {
 	Status            string `avro:"status"`
 	Error             string `avro:"error"`
 
-	ClockSplits   []int32 `avro:"clockSplits"`
-	CPUUsages     []int32 `avro:"cpuUsages"`
-	VMemKbytes    []int32 `avro:"vMemKbytes"`
-	PhysMemKbytes []int32 `avro:"physMemKbytes"`
-
-	Counters       recordCounters `avro:"counters"`
-	TotalCounters  recordCounters `avro:"totalCounters"`
-	MapCounters    recordCounters `avro:"mapCounters"`
-	ReduceCounters recordCounters `avro:"reduceCounters"`
+	Counters      recordCounters `avro:"counters"`
+	TotalCounters recordCounters `avro:"totalCounters"`
 }
 
 type recordCounters struct {
@@ -68,4 +60,62 @@ type recordCounters struct {
 			Value int64  `avro:"value"`
 		} `avro:"counts"`
 	} `avro:"groups"`
+}
+
+// counterFields are the counters that a trace keeps, by group and name.
+var counterFields = map[string]map[string]func(*traces.Counters) *int64{
+	"org.apache.hadoop.mapreduce.FileSystemCounter": {
+		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
+		"HDFS_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.HDFSWrittenBytes },
+		"FILE_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.FileReadBytes },
+		"FILE_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.FileWrittenBytes },
+	},
+	"org.apache.hadoop.mapreduce.TaskCounter": {
+		"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
+		"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
+		"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
+		"REDUCE_INPUT_RECORDS":  func(c *traces.Counters) *int64 { return &c.InputRecords },
+		"MAP_OUTPUT_RECORDS":    func(c *traces.Counters) *int64 { return &c.OutputRecords },
+		"REDUCE_OUTPUT_RECORDS": func(c *traces.Counters) *int64 { return &c.OutputRecords },
+		"SPILLED_RECORDS":       func(c *traces.Counters) *int64 { return &c.SpilledRecords },
+		"CPU_MILLISECONDS":      func(c *traces.Counters) *int64 { return &c.CPUMs },
+		"GC_TIME_MILLIS":        func(c *traces.Counters) *int64 { return &c.GCMs },
+		"PHYSICAL_MEMORY_BYTES": func(c *traces.Counters) *int64 { return &c.PhysicalBytes },
+	},
+}
+
+// counters picks what a trace keeps. Counters of a job's maps and of its reduces
+// go into one sum; those that are missing are not reported.
+func (r *recordCounters) counters() traces.Counters {
+	all := traces.NoCounters
+	for i := range r.Groups {
+		fields := counterFields[r.Groups[i].Name]
+		for _, c := range r.Groups[i].Counts {
+			if field := fields[c.Name]; field != nil {
+				n := field(&all)
+				if *n < 0 {
+					*n = c.Value
+				} else {
+					*n = traces.AddCount(*n, c.Value)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// jobCounters sets the job's numbers of maps and reduces. Hadoop leaves out those
+// that were never counted up.
+func (r *recordCounters) jobCounters(j *Job) {
+	for i := range r.Groups {
+		if r.Groups[i].Name != "org.apache.hadoop.mapreduce.JobCounter" {
+			continue
+		}
+		counts := map[string]int64{}
+		for _, c := range r.Groups[i].Counts {
+			counts[c.Name] = c.Value
+		}
+		j.DataLocalMaps, j.RackLocalMaps, j.OtherLocalMaps = counts["DATA_LOCAL_MAPS"], counts["RACK_LOCAL_MAPS"], counts["OTHER_LOCAL_MAPS"]
+		j.LaunchedMaps, j.LaunchedReduces = counts["TOTAL_LAUNCHED_MAPS"], counts["TOTAL_LAUNCHED_REDUCES"]
+	}
 }

@@ -14,7 +14,15 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
+	"heddle/traces/format"
 )
+
+// Format is that of tables, a file each in a folder.
+var Format = format.Format{
+	Name:   "parquet",
+	Folder: true,
+	Write:  func(e *format.Export) ([]string, error) { return nil, write(e.Folder, e.Header, e.Events) },
+}
 
 type jobRow struct {
 	Job        string   `parquet:"job"`
@@ -107,9 +115,9 @@ type decisionRow struct {
 	BoundTask *int32   `parquet:"bound_task,optional"`
 }
 
-// Write writes the tables of a run's events, which are in order, into a folder
+// write writes the tables of a run's events, which are in order, into a folder
 // that is there. Rows are written when their last event has come.
-func Write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err error) {
+func write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err error) {
 	w := writer{
 		jobs: map[traces.JobID]*jobRow{}, tasks: map[traces.Task]*taskRow{}, attempts: map[traces.Attempt]*attemptRow{},
 		decisions: map[int64]*decisionRow{}, racks: map[traces.Node]string{},

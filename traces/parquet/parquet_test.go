@@ -19,7 +19,7 @@ func TestWrite(t *testing.T) {
 	c.HDFSReadBytes = 77
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
 	folder := t.TempDir()
-	err := Write(folder, h, slices.Values([]traces.Event{
+	err := write(folder, h, slices.Values([]traces.Event{
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},
 		&traces.TaskScheduled{T: 2e6, Task: task, SplitHosts: []traces.Node{"n1", "n2"}, LengthBytes: 77},
 		&traces.TaskScheduled{T: 2e6, Task: traces.Task{Job: job, Index: 1}},

@@ -8,17 +8,37 @@ package swim
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
 	"strconv"
-	"strings"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/format"
 )
+
+// Format is SWIM's.
+var Format = format.Format{
+	Name:      "swim",
+	Origin:    traces.Imported,
+	Detect:    detect,
+	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, listed: map[string]int{}} },
+	Flags:     flags,
+	Write:     write,
+	Lists:     true,
+}
+
+// detect takes a file for a list if its first line is a job.
+func detect(head []byte) bool {
+	for _, err := range Read(bytes.NewReader(head)) {
+		return err == nil
+	}
+	return false
+}
 
 // LineError says what is wrong with a line.
 type LineError struct {
@@ -146,48 +166,69 @@ func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	return nil
 }
 
-// FromTrace is what a list has of a job of a trace: of captured jobs the bytes of
-// attempts that succeeded. Older imports made events of lists, and kept the gap.
-func FromTrace(j *byjob.Job) traces.JobListed {
+// write writes a list, or what a list has of jobs that ran.
+func write(e *format.Export) (notes []string, err error) {
+	var failed error
+	err = Write(e.Out, func(yield func(traces.JobListed) bool) {
+		if e.Header.List != nil {
+			for event := range e.Events {
+				if j, ok := event.(*traces.JobListed); ok && !yield(*j) {
+					return
+				}
+			}
+			return
+		}
+		last := traces.Time(0)
+		for j, err := range e.Jobs {
+			if err != nil {
+				failed = err
+				return
+			}
+			job := fromTrace(j)
+			job.GapSec = max(int64(job.T)/1e9-int64(last)/1e9, 0)
+			last = job.T
+			if !yield(job) {
+				return
+			}
+		}
+	})
+	return nil, errors.Join(failed, err)
+}
+
+// fromTrace is what a list has of a job that ran: the bytes that Hadoop counted,
+// or else those of attempts that succeeded.
+func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
 	if j.Submitted != nil {
 		out.T = max(j.Submitted.T, 0)
 	}
-	if j.Source != nil && j.Source.Form == "swim" {
-		if j.Submitted != nil && j.Submitted.Name != "" {
-			out.Name = j.Submitted.Name
-		}
-		_, gap, _ := strings.Cut(j.Source.Members, ":")
-		n, _ := strconv.ParseInt(gap, 10, 64)
-		out.GapSec = max(n, 0)
-	}
-	var sums traces.Counters
+	var sum traces.Counters
 	for _, t := range j.Tasks {
 		if t.Scheduled != nil && out.Path == "" {
 			out.Path = t.Scheduled.Path
 		}
 		for _, a := range t.Attempts {
-			if a.Finished != nil && a.Finished.Outcome == traces.Succeeded {
-				if t.ID.Kind == traces.Map {
-					sums.HDFSReadBytes = traces.AddCount(sums.HDFSReadBytes, a.Finished.Counters.HDFSReadBytes)
-				}
-				sums.ShuffleBytes = traces.AddCount(sums.ShuffleBytes, a.Finished.Counters.ShuffleBytes)
-				sums.HDFSWrittenBytes = traces.AddCount(sums.HDFSWrittenBytes, a.Finished.Counters.HDFSWrittenBytes)
+			if a.Finished == nil || a.Finished.Outcome != traces.Succeeded {
+				continue
+			}
+			c := &a.Finished.Counters
+			if t.ID.Kind == traces.Map {
+				sum.HDFSReadBytes = traces.AddCount(sum.HDFSReadBytes, c.HDFSReadBytes)
+			}
+			sum.ShuffleBytes = traces.AddCount(sum.ShuffleBytes, c.ShuffleBytes)
+			sum.HDFSWrittenBytes = traces.AddCount(sum.HDFSWrittenBytes, c.HDFSWrittenBytes)
+		}
+	}
+	if j.Finished != nil {
+		c := &j.Finished.Counters
+		for _, v := range [...]struct{ total, sum *int64 }{
+			{&c.HDFSReadBytes, &sum.HDFSReadBytes}, {&c.ShuffleBytes, &sum.ShuffleBytes}, {&c.HDFSWrittenBytes, &sum.HDFSWrittenBytes},
+		} {
+			if *v.total >= 0 {
+				*v.sum = *v.total
 			}
 		}
 	}
-	total := traces.NoCounters
-	if j.Finished != nil {
-		total = j.Finished.Counters
-	}
-	pick := func(total, sum int64) int64 {
-		if total >= 0 {
-			return min(total, maxNumber)
-		}
-		return min(sum, maxNumber)
-	}
-	out.InputBytes = pick(total.HDFSReadBytes, sums.HDFSReadBytes)
-	out.ShuffleBytes = pick(total.ShuffleBytes, sums.ShuffleBytes)
-	out.OutputBytes = pick(total.HDFSWrittenBytes, sums.HDFSWrittenBytes)
+	out.InputBytes, out.ShuffleBytes, out.OutputBytes = min(sum.HDFSReadBytes, maxNumber), min(sum.ShuffleBytes, maxNumber), min(sum.HDFSWrittenBytes, maxNumber)
 	return out
 }

@@ -13,7 +13,7 @@ type Report struct {
 	Path   string `json:"path"`
 	Events int64  `json:"events"`
 	Blocks int64  `json:"blocks"`
-	// Foreign counts events that only a newer program knows wholly; digests
+	// Foreign counts events that only another version knows wholly; digests
 	// cannot be checked where there are any.
 	Foreign int64 `json:"foreign"`
 	// Complete and Reason are the footer's.

@@ -141,8 +141,6 @@ var ranges = [traces.Kinds][]field{
 
 	traces.KindNote: list(at("t"), text("text")),
 
-	traces.KindSource: list(at("t"), some("form"), maybeAttempt("about"), text("members")),
-
 	traces.KindJobListed: list(at("t"), some("job"), text("name"), amount("gapSec"), amount("inputBytes"), amount("shuffleBytes"), amount("outputBytes"), text("path")),
 }
 

@@ -146,8 +146,8 @@ func (r *Reader) Err() error {
 // traces that have none.
 func (r *Reader) Footer() *Footer { return r.src.footer() }
 
-// Foreign counts events of kinds, or with fields, that only a newer program
-// knows. The former were skipped.
+// Foreign counts events of kinds, or with fields, that only another version of
+// the program knows. The former were skipped.
 func (r *Reader) Foreign() int64 { return r.src.foreign() }
 
 // Close closes what Open opened.

@@ -10,18 +10,14 @@ import (
 	"heddle/traces"
 )
 
-// maxRunEvents and maxRunBytes bound what a Sorter keeps in memory.
-const (
-	maxRunEvents = 1 << 18
-	maxRunBytes  = 64 << 20
-)
+// maxRunEvents bounds what a Sorter keeps in memory.
+const maxRunEvents = 1 << 18
 
 // Sorter puts any number of events into the order of a finished trace, in
 // bounded memory: sorted runs on disk, merged at the end.
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	bytes  int
 	// file holds the runs one after the other. It has no name, so nothing is left
 	// of it however the process ends.
 	file  *os.File
@@ -41,10 +37,7 @@ func (s *Sorter) Add(e traces.Event) error {
 	}
 	s.run = append(s.run, e)
 	s.count++
-	if source, ok := e.(*traces.Source); ok {
-		s.bytes += len(source.Members)
-	}
-	if len(s.run) < maxRunEvents && s.bytes < maxRunBytes {
+	if len(s.run) < maxRunEvents {
 		return nil
 	}
 	s.err = s.spill()
@@ -102,7 +95,7 @@ func (s *Sorter) spill() (err error) {
 	}
 	s.runs = append(s.runs, io.NewSectionReader(s.file, from, to-from))
 	clear(s.run)
-	s.run, s.bytes = s.run[:0], 0
+	s.run = s.run[:0]
 	return nil
 }
 

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -18,52 +17,39 @@ var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the fi
 // hold data are nodes too.
 type nodes struct {
 	rackOf *racks.Table
+	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
 	seen   map[traces.Node]string // hosts seen, with their racks
 	ran    map[traces.Node]bool   // hosts that something ran on
 }
 
-func newNodes(rackOf *racks.Table) *nodes {
-	return &nodes{rackOf: rackOf, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
+func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
+	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
 }
 
-// list takes in a node of a topology.
-func (n *nodes) list(f traces.NodeFacts) {
-	if f.Node != "" && !n.known[f.Node] {
-		f.Worker = true
-		n.known[f.Node] = true
-		n.listed = append(n.listed, f)
-		n.rackOf.Tell(string(f.Node), f.Rack)
+// list takes in nodes of a topology.
+func (n *nodes) list(nodes []traces.NodeFacts) {
+	for _, f := range nodes {
+		if f.Node != "" && !n.known[f.Node] {
+			f.Worker = true
+			n.known[f.Node] = true
+			n.listed = append(n.listed, f)
+			n.rackOf.Tell(string(f.Node), f.Rack)
+		}
 	}
-}
-
-// maxNodes bounds the clusters that are made up.
-const maxNodes = 1 << 20
-
-// makeUp lists count nodes in racks.
-func (n *nodes) makeUp(count, racks int) error {
-	racks = max(racks, 1)
-	if count < 1 || count > maxNodes || racks > count {
-		return fmt.Errorf("make up a cluster: %d nodes in %d racks, want 1 to %d and no more racks than nodes", count, racks, maxNodes)
-	}
-	for i := range count {
-		// Racks are filled one after the other, as evenly as can be.
-		n.list(traces.NodeFacts{Node: traces.Node(fmt.Sprintf("node%d", i+1)), Rack: fmt.Sprintf("/rack%d", i*racks/count+1)})
-	}
-	return nil
 }
 
 // use takes in a host that something ran on; rack may be empty.
-func (n *nodes) use(host traces.Node, rack string, log *mend.Log) error {
+func (n *nodes) use(host traces.Node, rack string) error {
 	if host != "" && !n.known[host] {
 		n.ran[host] = true
 	}
-	return n.see(host, rack, log)
+	return n.see(host, rack)
 }
 
 // see takes in a host that a job names; rack may be empty.
-func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
+func (n *nodes) see(host traces.Node, rack string) error {
 	if host == "" || n.known[host] {
 		return nil
 	}
@@ -74,7 +60,7 @@ func (n *nodes) see(host traces.Node, rack string, log *mend.Log) error {
 		return nil
 	}
 	if rack != "" && rack != had {
-		return log.Add(twoRacks, string(host), rack)
+		return n.log.Add(twoRacks, string(host), rack)
 	}
 	return nil
 }

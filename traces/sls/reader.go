@@ -1,0 +1,349 @@
+package sls
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/invent"
+	"heddle/traces/internal/jsonstream"
+	"heddle/traces/mend"
+)
+
+// Limits of what a file may say.
+const (
+	maxCopies   = 1 << 16       // of a job
+	maxTasks    = 1 << 20       // of a job
+	maxMadeUp   = 20_000_000    // tasks of all jobs, where a line may ask for a million
+	maxMs       = 7258118400000 // of a time: the year 2200
+	maxVCores   = 1 << 20       // of a container or a node
+	maxMemoryMB = 1 << 40
+	// maxLengthMs bounds durations: ten years.
+	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
+)
+
+// Mends.
+var (
+	badNumber  = mend.Kind{Wrong: "a number out of its range", Done: "taken as unknown"}
+	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out"}
+	noTasks    = mend.Kind{Wrong: "a job without tasks", Done: "kept without tasks"}
+	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
+	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
+	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
+	jobAgain   = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
+	manyCopies = mend.Kind{Wrong: "a job of over 65,536 copies or over 1,048,576 tasks", Done: "left out"}
+)
+
+// reader reads files job by job. Jobs' ids are kept from file to file.
+type reader struct {
+	*format.Import
+	in   *jsonstream.Reader
+	job  job
+	seen map[string]int // jobs by id
+	// nodes and racks are what an object of the cluster says, 0 where there is none.
+	nodes, racks number
+	last         number // the last job's start
+	madeUp       int64  // tasks of all jobs
+	scheduled    bool   // a container's start had to be made up
+}
+
+func newReader(im *format.Import) *reader { return &reader{Import: im, seen: map[string]int{}} }
+
+// Read implements format.Reader.
+func (r *reader) Read(in io.Reader) error {
+	r.in = jsonstream.New(in, r.Log,
+		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.number), jsonstream.Member(r.tasks))
+	for {
+		err := r.in.Next(func() any {
+			r.job = noJob
+			return &r.job
+		})
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = r.object()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// number reads a number of any unit; its range is checked with the whole object.
+func (r *reader) number(to *number) error {
+	n, ok, err := r.in.Int()
+	if ok {
+		*to = number(n)
+	}
+	return err
+}
+
+func (r *reader) tasks(to *taskList) error {
+	return r.in.List(func() error {
+		t := noTask
+		ok, err := r.in.Is(jsontext.KindBeginObject, "an object")
+		if ok {
+			err = r.in.Into(&t)
+		}
+		*to = append(*to, t)
+		return err
+	})
+}
+
+// mend notes a defect of the object at hand.
+func (r *reader) mend(kind mend.Kind, about string) error { return r.in.Mend(kind, about) }
+
+// object takes in the object at hand.
+func (r *reader) object() error {
+	j := &r.job
+	if err := r.inRange(
+		limit{&j.Nodes, maxTasks, 0}, limit{&j.Racks, maxTasks, 0}, limit{&j.StartMs, maxMs, unknown}, limit{&j.EndMs, maxMs, unknown}, limit{&j.Count, 1 << 62, 1},
+	); err != nil {
+		return err
+	}
+	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
+	if !isJob {
+		if j.Nodes == 0 && j.Racks == 0 {
+			return r.mend(noJobs, "it has no member of a job")
+		}
+		r.nodes, r.racks = j.Nodes, j.Racks
+		return nil
+	}
+	r.Records++
+	if j.StartMs < 0 {
+		if err := r.mend(noStart, j.ID); err != nil {
+			return err
+		}
+		j.StartMs = r.last
+	}
+	r.last = j.StartMs
+	if len(j.Tasks) == 0 {
+		if err := r.mend(noTasks, j.ID); err != nil {
+			return err
+		}
+	}
+	for i := range j.Tasks {
+		if err := r.task(&j.Tasks[i], fmt.Sprintf("%s, task %d", j.ID, i)); err != nil {
+			return err
+		}
+	}
+	if ok, err := r.bounded(); !ok {
+		return err
+	}
+	for range j.Count {
+		id, err := r.unique()
+		if err != nil {
+			return err
+		}
+		if err := r.events(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit is a number that is from 0 to most, or else what stands for no number.
+type limit struct {
+	n          *number
+	most, none number
+}
+
+func (r *reader) inRange(limits ...limit) error {
+	for _, l := range limits {
+		if n := *l.n; n < unknown || n > l.most || n == unknown && l.none != unknown {
+			*l.n = l.none
+			if err := r.mend(badNumber, strconv.FormatInt(int64(n), 10)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// task puts right what a task says.
+func (r *reader) task(t *task, about string) error {
+	err := r.inRange(
+		limit{&t.StartMs, maxMs, unknown}, limit{&t.EndMs, maxMs, unknown}, limit{&t.DurationMs, maxLengthMs, unknown}, limit{&t.OldMs, maxLengthMs, unknown},
+		limit{&t.DelayMs, maxLengthMs, 0}, limit{&t.MemoryMB, maxMemoryMB, 0}, limit{&t.VCores, maxVCores, 0}, limit{&t.Count, 1 << 62, 1},
+	)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(kinds[:], t.Type) {
+		if err := r.mend(oddKind, t.Type); err != nil {
+			return err
+		}
+		t.Type = kinds[traces.Map]
+	}
+	// The order of preference is SLS's own.
+	if t.DurationMs < 0 {
+		t.DurationMs = t.OldMs
+	}
+	if t.DurationMs < 0 && t.StartMs >= 0 && t.EndMs >= 0 {
+		t.DurationMs = t.EndMs - t.StartMs
+	}
+	if t.DurationMs <= 0 {
+		t.DurationMs = 1
+		return r.mend(noLength, about)
+	}
+	return nil
+}
+
+// bounded is false for a job that asks for more copies or tasks than any has,
+// which is left out.
+func (r *reader) bounded() (bool, error) {
+	j := &r.job
+	j.Count = max(j.Count, 1)
+	if j.Count > maxCopies {
+		return false, r.mend(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
+	}
+	tasks := number(0)
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		t.Count = max(t.Count, 1)
+		if t.Count > maxTasks-tasks {
+			return false, r.mend(manyCopies, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
+		}
+		tasks += t.Count
+	}
+	if r.madeUp += int64(tasks * j.Count); r.madeUp > maxMadeUp {
+		return false, fmt.Errorf("the files ask for over %d tasks, the most that is made up: import fewer jobs at a time", maxMadeUp)
+	}
+	return true, nil
+}
+
+// unique is an id for the job at hand that no job had before. SLS itself makes
+// up the ids of a job's copies.
+func (r *reader) unique() (traces.JobID, error) {
+	first := r.job.ID
+	if first == "" {
+		first = fmt.Sprintf("job_0_%04d", len(r.seen)+1)
+	}
+	id := first
+	for r.seen[id] > 0 {
+		if id == first && r.job.Count == 1 {
+			if err := r.mend(jobAgain, first); err != nil {
+				return "", err
+			}
+		}
+		r.seen[first]++
+		id = fmt.Sprintf("%s.%d", first, r.seen[first])
+	}
+	r.seen[id]++
+	return traces.JobID(id), nil
+}
+
+func (n number) time() traces.Time { return traces.Time(n) * 1e6 }
+
+// events adds the events of the job at hand, or of a copy of it. Where the file
+// has no time for a container, it starts when the job does, after its delay.
+func (r *reader) events(id traces.JobID) error {
+	j := &r.job
+	s := &traces.JobSubmitted{T: j.StartMs.time(), Job: id, User: j.User, Queue: j.Queue, MapLabel: j.Label, ReduceLabel: j.Label}
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		count, memory, vcores := &s.Maps, &s.MapMemoryBytes, &s.MapVCores
+		if t.kind() == traces.Reduce {
+			count, memory, vcores = &s.Reduces, &s.ReduceMemoryBytes, &s.ReduceVCores
+		}
+		*count += int32(t.Count)
+		*memory = max(*memory, int64(t.MemoryMB)<<20)
+		*vcores = max(*vcores, int32(t.VCores))
+	}
+	if err := r.Add(s); err != nil {
+		return err
+	}
+	end := j.StartMs
+	var next [len(kinds)]int32
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		start := t.StartMs
+		if start < 0 {
+			r.scheduled = true
+			start = j.StartMs + t.DelayMs
+		}
+		end = max(end, start+t.DurationMs)
+		for range t.Count {
+			task := traces.Task{Job: id, Kind: t.kind(), Index: next[t.kind()]}
+			next[t.kind()]++
+			if err := r.taskEvents(t, task, start); err != nil {
+				return err
+			}
+		}
+	}
+	if j.EndMs >= j.StartMs {
+		end = j.EndMs
+	}
+	return r.Add(&traces.JobFinished{
+		T: end.time(), Job: id, Outcome: traces.Succeeded, Counters: traces.NoCounters,
+		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+	})
+}
+
+func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kinds[:], t.Type)) }
+
+// taskEvents adds a task with its one attempt. A container's host is taken for
+// where the attempt ran, and for the one host of a map's split.
+func (r *reader) taskEvents(t *task, id traces.Task, start number) error {
+	i := strings.LastIndexByte(t.Host, '/')
+	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
+	end := start + t.DurationMs
+	scheduled := &traces.TaskScheduled{T: min(r.job.StartMs+t.DelayMs, start).time(), Task: id}
+	level := traces.LevelUnknown
+	if node != "" && id.Kind == traces.Map {
+		scheduled.SplitHosts = []traces.Node{node}
+		level = traces.LevelNode
+	}
+	attempt := traces.Attempt{Task: id}
+	for _, e := range [...]traces.Event{
+		scheduled,
+		&traces.AttemptStarted{T: start.time(), Attempt: attempt, Node: node, Rack: rack, SplitLocality: level, SampleAgeNs: -1},
+		&traces.AttemptFinished{T: end.time(), Attempt: attempt, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		&traces.TaskFinished{T: end.time(), Task: id, Outcome: traces.Succeeded},
+	} {
+		if err := r.Add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish implements format.Reader. Splits get further hosts, of which SLS has
+// none: the recorded one is the writer of the block.
+func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
+	if r.nodes > 0 && len(h.Cluster.Nodes) == 0 {
+		var err error
+		if h.Cluster.Nodes, err = invent.Nodes(int(r.nodes), int(r.racks)); err != nil {
+			return nil, err
+		}
+		h.Synthetic = append(h.Synthetic, "nodes")
+	}
+	place := r.Replication > 1 && len(h.Cluster.Nodes) > 1
+	if place {
+		h.Synthetic = append(h.Synthetic, "replicas")
+		h.Settings["import.replication"] = strconv.Itoa(r.Replication)
+	}
+	if r.scheduled {
+		h.Synthetic = append(h.Synthetic, "schedule")
+	}
+	if !place {
+		return nil, nil
+	}
+	placer := invent.NewPlacer(h.Cluster.Nodes)
+	return func(s *traces.TaskScheduled) {
+		var writer traces.Node
+		if len(s.SplitHosts) > 0 {
+			writer = s.SplitHosts[0]
+		}
+		s.SplitHosts = placer.Replicas(slices.Clip(s.SplitHosts[:0]), writer, r.Replication,
+			r.Seed, traces.HashName(string(s.Task.Job)), uint64(s.Task.Index))
+	}, nil
+}
