@@ -48,101 +48,79 @@ func Jobs(path string) iter.Seq2[*Job, error] {
 }
 
 func gather(path string, yield func(*Job, error) bool) error {
-	left, err := count(path)
-	if err != nil {
+	left := map[traces.JobID]int{} // events of each job that are still to come
+	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
+		left[id]++
+		return true
+	}); err != nil {
 		return err
 	}
-	in, err := tracefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	g := gatherer{jobs: map[traces.JobID]*gathered{}}
-	for e := range in.All() {
-		id := traces.JobOf(e)
-		if id == "" {
-			continue
+	jobs := map[traces.JobID]*gathered{}
+	var order []*gathered
+	return read(path, func(id traces.JobID, e traces.Event) bool {
+		j := jobs[id]
+		if j == nil {
+			j = &gathered{Job: Job{ID: id}, tasks: map[traces.Task]*Task{}, attempts: map[traces.Attempt]*Attempt{}}
+			jobs[id] = j
+			order = append(order, j)
 		}
-		g.add(id, e)
-		if left[id]--; left[id] > 0 {
-			continue
-		}
-		delete(left, id)
-		g.jobs[id].whole = true
-		for len(g.order) > 0 && g.order[0].whole {
-			j := g.order[0]
-			g.order = g.order[1:]
-			delete(g.jobs, j.ID)
+		j.add(e)
+		left[id]--
+		for len(order) > 0 && left[order[0].ID] == 0 {
+			j := order[0]
+			order = order[1:]
+			delete(jobs, j.ID)
 			if !yield(j.sorted(), nil) {
-				return nil
+				return false
 			}
 		}
-	}
-	return in.Err()
+		return true
+	})
 }
 
-// count counts each job's events.
-func count(path string) (map[traces.JobID]int, error) {
+// read shows each event of a job, until more is false or the trace ends.
+func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
-	n := map[traces.JobID]int{}
+	in.KeepEvents()
 	for e := range in.All() {
-		if id := traces.JobOf(e); id != "" {
-			n[id]++
+		if id := traces.JobOf(e); id != "" && !more(id, e) {
+			return nil
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("gather jobs: %w", err)
+		return fmt.Errorf("gather jobs: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
-type gatherer struct {
-	jobs  map[traces.JobID]*gathered
-	order []*gathered
-}
-
+// gathered is a job under way.
 type gathered struct {
 	Job
-	whole    bool
 	tasks    map[traces.Task]*Task
 	attempts map[traces.Attempt]*Attempt
 }
 
-// add takes in an event, which the reader will use again.
-func (g *gatherer) add(id traces.JobID, e traces.Event) {
-	j := g.jobs[id]
-	if j == nil {
-		j = &gathered{Job: Job{ID: id}, tasks: map[traces.Task]*Task{}, attempts: map[traces.Attempt]*Attempt{}}
-		g.jobs[id] = j
-		g.order = append(g.order, j)
-	}
+func (j *gathered) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.JobSubmitted:
-		j.Submitted = clone(e)
+		j.Submitted = e
 	case *traces.JobStarted:
-		j.Started = clone(e)
+		j.Started = e
 	case *traces.JobFinished:
-		j.Finished = clone(e)
+		j.Finished = e
 	case *traces.TaskScheduled:
-		s := clone(e)
-		s.SplitHosts, s.Blocks = slices.Clone(e.SplitHosts), slices.Clone(e.Blocks)
-		j.task(e.Task).Scheduled = s
+		j.task(e.Task).Scheduled = e
 	case *traces.TaskFinished:
-		j.task(e.Task).Finished = clone(e)
+		j.task(e.Task).Finished = e
 	case *traces.AttemptStarted:
-		j.attempt(e.Attempt).Started = clone(e)
+		j.attempt(e.Attempt).Started = e
 	case *traces.AttemptFinished:
-		j.attempt(e.Attempt).Finished = clone(e)
+		j.attempt(e.Attempt).Finished = e
 	}
-}
-
-func clone[T any](e *T) *T {
-	c := *e
-	return &c
 }
 
 func (j *gathered) task(id traces.Task) *Task {

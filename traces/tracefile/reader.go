@@ -123,6 +123,13 @@ func (r *Reader) Next() bool {
 // next Next; its texts stay.
 func (r *Reader) Event() traces.Event { return r.event }
 
+// KeepEvents makes every event a new one, which stays after the next Next.
+func (r *Reader) KeepEvents() {
+	if src, ok := r.src.(*records); ok {
+		src.keep = true
+	}
+}
+
 // All is Next and Event as a sequence; look at Err after it.
 func (r *Reader) All() iter.Seq[traces.Event] {
 	return func(yield func(traces.Event) bool) {
@@ -166,9 +173,7 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 		return traces.Header{}, nil, err
 	}
 	defer r.Close()
-	if src, ok := r.src.(*records); ok {
-		src.keep = true
-	}
+	r.KeepEvents()
 	var events []traces.Event
 	for e := range r.All() {
 		events = append(events, e)

@@ -46,9 +46,7 @@ func (s *Sorter) Add(e traces.Event) error {
 
 // AddFrom takes in those events of r that want selects, up to r's end or damage.
 func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
-	if src, ok := r.src.(*records); ok {
-		src.keep = true
-	}
+	r.KeepEvents()
 	for e := range r.All() {
 		if !want(e) {
 			continue
