@@ -268,8 +268,11 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 		end = a.Start
 	}
 	f := &traces.AttemptFinished{
-		T: end.time(), Attempt: id, Outcome: traces.Outcome(a.Outcome), Unlaunched: a.Start < 0, Counters: a.counters(of.Kind),
+		T: end.time(), Attempt: id, Outcome: traces.Outcome(a.Outcome), Unlaunched: a.Start < 0, Counters: traces.NoCounters,
 		ShuffleDone: max(a.Shuffled, 0).time(), SortDone: max(a.Sorted, 0).time(),
+	}
+	for _, p := range a.counters(of.Kind, &f.Counters) {
+		*p[1] = *p[0]
 	}
 	if f.Unlaunched {
 		f.Node, f.SplitLocality = node, level
@@ -277,21 +280,22 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	c.add(f)
 }
 
-func (a *attempt) counters(kind traces.TaskKind) traces.Counters {
-	c := traces.Counters{
-		HDFSReadBytes: int64(a.HDFSBytesRead), HDFSWrittenBytes: int64(a.HDFSBytesWritten),
-		FileReadBytes: int64(a.FileBytesRead), FileWrittenBytes: int64(a.FileBytesWritten),
-		ShuffleBytes: int64(a.ReduceShuffleBytes), MapOutputBytes: int64(a.MapOutputBytes),
-		InputRecords: int64(a.MapInputRecords), OutputRecords: int64(a.MapOutputRecords),
-		SpilledRecords: int64(a.SpilledRecords), CPUMs: -1, GCMs: -1, PhysicalBytes: -1,
-	}
+// counters are a trace's counters beside the attempt's.
+func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64 {
+	records, written := &a.MapInputRecords, &a.MapOutputRecords
 	if kind == traces.Reduce {
-		c.InputRecords, c.OutputRecords = int64(a.ReduceInputRecords), int64(a.ReduceOutputRecords)
+		records, written = &a.ReduceInputRecords, &a.ReduceOutputRecords
+	}
+	pairs := [][2]*int64{
+		{(*int64)(&a.HDFSBytesRead), &c.HDFSReadBytes}, {(*int64)(&a.HDFSBytesWritten), &c.HDFSWrittenBytes},
+		{(*int64)(&a.FileBytesRead), &c.FileReadBytes}, {(*int64)(&a.FileBytesWritten), &c.FileWrittenBytes},
+		{(*int64)(&a.ReduceShuffleBytes), &c.ShuffleBytes}, {(*int64)(&a.MapOutputBytes), &c.MapOutputBytes},
+		{(*int64)(records), &c.InputRecords}, {(*int64)(written), &c.OutputRecords}, {(*int64)(&a.SpilledRecords), &c.SpilledRecords},
 	}
 	if a.Usage != nil {
-		c.CPUMs, c.PhysicalBytes = int64(a.Usage.CPUMs), int64(a.Usage.PhysicalBytes)
+		pairs = append(pairs, [2]*int64{(*int64)(&a.Usage.CPUMs), &c.CPUMs}, [2]*int64{(*int64)(&a.Usage.PhysicalBytes), &c.PhysicalBytes})
 	}
-	return c
+	return pairs
 }
 
 // level is a map's split locality by its host and its split's hosts. It is

@@ -144,26 +144,16 @@ func (w *writer) attempt(a *byjob.Attempt) attempt {
 		}
 		o.Finish, o.Outcome = w.ms(f.T, true), outcome(f.Outcome)
 		o.Shuffled, o.Sorted = w.ms(f.ShuffleDone, f.ShuffleDone != 0), w.ms(f.SortDone, f.SortDone != 0)
-		o.count(a.ID.Kind, &f.Counters)
+		if f.Counters.CPUMs >= 0 || f.Counters.PhysicalBytes >= 0 {
+			o.Usage = &usage{}
+		}
+		for _, p := range o.counters(a.ID.Kind, &f.Counters) {
+			*p[0] = *p[1]
+		}
 	}
 	if o.Host.Rack == "" {
 		o.Host.Rack = w.racks[traces.Node(o.Host.Name)]
 	}
 	o.Location = location(o.Host)
 	return o
-}
-
-// count sets the counters: it is counters the other way round.
-func (a *attempt) count(kind traces.TaskKind, c *traces.Counters) {
-	a.HDFSBytesRead, a.HDFSBytesWritten = number(c.HDFSReadBytes), number(c.HDFSWrittenBytes)
-	a.FileBytesRead, a.FileBytesWritten = number(c.FileReadBytes), number(c.FileWrittenBytes)
-	a.ReduceShuffleBytes, a.MapOutputBytes, a.SpilledRecords = number(c.ShuffleBytes), number(c.MapOutputBytes), number(c.SpilledRecords)
-	if kind == traces.Reduce {
-		a.ReduceInputRecords, a.ReduceOutputRecords = number(c.InputRecords), number(c.OutputRecords)
-	} else {
-		a.MapInputRecords, a.MapOutputRecords = number(c.InputRecords), number(c.OutputRecords)
-	}
-	if c.CPUMs >= 0 || c.PhysicalBytes >= 0 {
-		a.Usage = &usage{number(c.CPUMs), number(c.PhysicalBytes)}
-	}
 }

@@ -48,8 +48,8 @@ type reader struct {
 	job  job
 	seen map[string]int // jobs by id
 	// nodes and racks are what an object of the cluster says, 0 where there is none.
-	nodes, racks number
-	last         number // the last job's start
+	nodes, racks count
+	last         millis // the last job's start
 	madeUp       int64  // tasks of all jobs
 	scheduled    bool   // a container's start had to be made up
 }
@@ -59,7 +59,10 @@ func newReader(im *format.Import) *reader { return &reader{Import: im, seen: map
 // Read implements format.Reader.
 func (r *reader) Read(in io.Reader) error {
 	r.in = jsonstream.New(in, r.Log,
-		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.number), jsonstream.Member(r.tasks))
+		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
+		jsonstream.Member(limited[millis](r, maxMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
+		jsonstream.Member(limited[cores](r, maxVCores)), jsonstream.Member(limited[count](r, 1<<62)),
+	)
 	for {
 		err := r.in.Next(func() any {
 			r.job = noJob
@@ -77,13 +80,19 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// number reads a number of any unit; its range is checked with the whole object.
-func (r *reader) number(to *number) error {
-	n, ok, err := r.in.Int()
-	if ok {
-		*to = number(n)
+// limited reads numbers from 0 to most.
+func limited[T ~int64](r *reader, most T) func(*T) error {
+	return func(to *T) error {
+		n, ok, err := r.in.Int()
+		switch {
+		case !ok || err != nil:
+			return err
+		case n < 0 || T(n) > most:
+			return r.in.MendHere(badNumber, strconv.FormatInt(n, 10))
+		}
+		*to = T(n)
+		return nil
 	}
-	return err
 }
 
 func (r *reader) tasks(to *taskList) error {
@@ -104,11 +113,6 @@ func (r *reader) mend(kind mend.Kind, about string) error { return r.in.Mend(kin
 // object takes in the object at hand.
 func (r *reader) object() error {
 	j := &r.job
-	if err := r.inRange(
-		limit{&j.Nodes, maxTasks, 0}, limit{&j.Racks, maxTasks, 0}, limit{&j.StartMs, maxMs, unknown}, limit{&j.EndMs, maxMs, unknown}, limit{&j.Count, 1 << 62, 1},
-	); err != nil {
-		return err
-	}
 	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
 	if !isJob {
 		if j.Nodes == 0 && j.Racks == 0 {
@@ -150,33 +154,8 @@ func (r *reader) object() error {
 	return nil
 }
 
-// limit is a number that is from 0 to most, or else what stands for no number.
-type limit struct {
-	n          *number
-	most, none number
-}
-
-func (r *reader) inRange(limits ...limit) error {
-	for _, l := range limits {
-		if n := *l.n; n < unknown || n > l.most || n == unknown && l.none != unknown {
-			*l.n = l.none
-			if err := r.mend(badNumber, strconv.FormatInt(int64(n), 10)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // task puts right what a task says.
 func (r *reader) task(t *task, about string) error {
-	err := r.inRange(
-		limit{&t.StartMs, maxMs, unknown}, limit{&t.EndMs, maxMs, unknown}, limit{&t.DurationMs, maxLengthMs, unknown}, limit{&t.OldMs, maxLengthMs, unknown},
-		limit{&t.DelayMs, maxLengthMs, 0}, limit{&t.MemoryMB, maxMemoryMB, 0}, limit{&t.VCores, maxVCores, 0}, limit{&t.Count, 1 << 62, 1},
-	)
-	if err != nil {
-		return err
-	}
 	if !slices.Contains(kinds[:], t.Type) {
 		if err := r.mend(oddKind, t.Type); err != nil {
 			return err
@@ -188,7 +167,7 @@ func (r *reader) task(t *task, about string) error {
 		t.DurationMs = t.OldMs
 	}
 	if t.DurationMs < 0 && t.StartMs >= 0 && t.EndMs >= 0 {
-		t.DurationMs = t.EndMs - t.StartMs
+		t.DurationMs = lengthMs(t.EndMs - t.StartMs)
 	}
 	if t.DurationMs <= 0 {
 		t.DurationMs = 1
@@ -205,7 +184,7 @@ func (r *reader) bounded() (bool, error) {
 	if j.Count > maxCopies {
 		return false, r.mend(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
 	}
-	tasks := number(0)
+	tasks := count(0)
 	for i := range j.Tasks {
 		t := &j.Tasks[i]
 		t.Count = max(t.Count, 1)
@@ -241,7 +220,7 @@ func (r *reader) unique() (traces.JobID, error) {
 	return traces.JobID(id), nil
 }
 
-func (n number) time() traces.Time { return traces.Time(n) * 1e6 }
+func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
 // events adds the events of the job at hand, or of a copy of it. Where the file
 // has no time for a container, it starts when the job does, after its delay.
@@ -268,9 +247,9 @@ func (r *reader) events(id traces.JobID) error {
 		start := t.StartMs
 		if start < 0 {
 			r.scheduled = true
-			start = j.StartMs + t.DelayMs
+			start = j.StartMs + millis(t.DelayMs)
 		}
-		end = max(end, start+t.DurationMs)
+		end = max(end, start+millis(t.DurationMs))
 		for range t.Count {
 			task := traces.Task{Job: id, Kind: t.kind(), Index: next[t.kind()]}
 			next[t.kind()]++
@@ -292,11 +271,11 @@ func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kind
 
 // taskEvents adds a task with its one attempt. A container's host is taken for
 // where the attempt ran, and for the one host of a map's split.
-func (r *reader) taskEvents(t *task, id traces.Task, start number) error {
+func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	i := strings.LastIndexByte(t.Host, '/')
 	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
-	end := start + t.DurationMs
-	scheduled := &traces.TaskScheduled{T: min(r.job.StartMs+t.DelayMs, start).time(), Task: id}
+	end := start + millis(t.DurationMs)
+	scheduled := &traces.TaskScheduled{T: min(r.job.StartMs+millis(t.DelayMs), start).time(), Task: id}
 	level := traces.LevelUnknown
 	if node != "" && id.Kind == traces.Map {
 		scheduled.SplitHosts = []traces.Node{node}
@@ -319,7 +298,7 @@ func (r *reader) taskEvents(t *task, id traces.Task, start number) error {
 // Finish implements format.Reader. Splits get further hosts, of which SLS has
 // none: the recorded one is the writer of the block.
 func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
-	if r.nodes > 0 && len(h.Cluster.Nodes) == 0 {
+	if r.nodes > 0 && r.nodes <= maxTasks && len(h.Cluster.Nodes) == 0 {
 		var err error
 		if h.Cluster.Nodes, err = invent.Nodes(int(r.nodes), int(r.racks)); err != nil {
 			return nil, err

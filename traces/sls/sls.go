@@ -36,26 +36,32 @@ var Format = format.Format{
 	},
 }
 
-// number is a number in milliseconds, MB, cores or things. Files may have it in
-// quotes. What a file does not have is unknown.
-type number int64
+// Numbers of each unit. Files may have them in quotes.
+type (
+	millis    int64 // a time
+	lengthMs  int64 // a duration in milliseconds
+	megabytes int64
+	cores     int64
+	count     int64
+)
 
+// unknown is a time or duration that a file does not have.
 const unknown = -1
 
 // job is one object of a file: a job or identical ones, or what the file says
 // of the cluster.
 type job struct {
-	Nodes   number   `json:"num.nodes,omitzero"`
-	Racks   number   `json:"num.racks,omitzero"`
+	Nodes   count    `json:"num.nodes,omitzero"`
+	Racks   count    `json:"num.racks,omitzero"`
 	Type    string   `json:"am.type"`          // of newer versions
 	OldType string   `json:"yarn.sls.am.type"` // of older ones
-	StartMs number   `json:"job.start.ms"`
-	EndMs   number   `json:"job.end.ms,omitzero"`
+	StartMs millis   `json:"job.start.ms"`
+	EndMs   millis   `json:"job.end.ms,omitzero"`
 	Queue   string   `json:"job.queue.name"`
 	ID      string   `json:"job.id"`
 	User    string   `json:"job.user,omitempty"`
 	Label   string   `json:"job.label.expression,omitempty"`
-	Count   number   `json:"job.count,omitzero"`
+	Count   count    `json:"job.count,omitzero"`
 	Tasks   taskList `json:"job.tasks"`
 }
 
@@ -63,17 +69,17 @@ type taskList []task
 
 // task is one container, or Count identical ones.
 type task struct {
-	Host       string `json:"container.host"` // "/rack/host"
-	StartMs    number `json:"container.start.ms"`
-	EndMs      number `json:"container.end.ms"`
-	DurationMs number `json:"container.duration.ms,omitzero"`
-	OldMs      number `json:"duration.ms,omitzero"` // the same in older versions
-	DelayMs    number `json:"container.request.delay,omitzero"`
-	Priority   number `json:"container.priority"`
-	Type       string `json:"container.type"`
-	MemoryMB   number `json:"container.memory-mb,omitzero"`
-	VCores     number `json:"container.vcores,omitzero"`
-	Count      number `json:"count,omitzero"`
+	Host       string    `json:"container.host"` // "/rack/host"
+	StartMs    millis    `json:"container.start.ms"`
+	EndMs      millis    `json:"container.end.ms"`
+	DurationMs lengthMs  `json:"container.duration.ms,omitzero"`
+	OldMs      lengthMs  `json:"duration.ms,omitzero"` // the same in older versions
+	DelayMs    lengthMs  `json:"container.request.delay,omitzero"`
+	Priority   count     `json:"container.priority"`
+	Type       string    `json:"container.type"`
+	MemoryMB   megabytes `json:"container.memory-mb,omitzero"`
+	VCores     cores     `json:"container.vcores,omitzero"`
+	Count      count     `json:"count,omitzero"`
 }
 
 var (
@@ -83,7 +89,7 @@ var (
 
 // priorities are what SLS's converter gives maps and reduces, kinds their names.
 var (
-	priorities = [...]number{traces.Map: 20, traces.Reduce: 10}
+	priorities = [...]count{traces.Map: 20, traces.Reduce: 10}
 	kinds      = [...]string{traces.Map: "map", traces.Reduce: "reduce"}
 )
 

@@ -37,10 +37,10 @@ func TestForms(t *testing.T) {
 				continue
 			}
 			for _, e := range events {
-				if a, ok := e.(*traces.AttemptStarted); ok && (a.T != number(c.start).time() || a.Node != "h" || a.Rack != "/r") {
+				if a, ok := e.(*traces.AttemptStarted); ok && (a.T != millis(c.start).time() || a.Node != "h" || a.Rack != "/r") {
 					t.Errorf("%s: started %+v, want at %d ms on /r/h", c.task, a, c.start)
 				}
-				if a, ok := e.(*traces.AttemptFinished); ok && a.T != number(c.end).time() {
+				if a, ok := e.(*traces.AttemptFinished); ok && a.T != millis(c.end).time() {
 					t.Errorf("%s: ended at %d ms, want %d", c.task, a.T.Milliseconds(), c.end)
 				}
 			}

@@ -66,7 +66,7 @@ type writer struct {
 	leftJobs, leftTasks, leftAttempts int
 }
 
-func ms(t traces.Time) number { return number(max(t.Milliseconds(), 0)) }
+func ms(t traces.Time) millis { return millis(max(t.Milliseconds(), 0)) }
 
 func (w *writer) job(j *byjob.Job) *job {
 	s := j.Submitted
@@ -115,14 +115,14 @@ func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) t
 	start := a.Started.T.Milliseconds()
 	end := max(a.Finished.T.Milliseconds(), start+1) // SLS refuses durations of 0
 	o := task{
-		Host: w.host(t, a), StartMs: number(start), EndMs: number(end), DurationMs: number(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
-		MemoryMB: number(s.MapMemoryBytes >> 20), VCores: number(s.MapVCores),
+		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
+		MemoryMB: megabytes(s.MapMemoryBytes >> 20), VCores: cores(s.MapVCores),
 	}
 	if t.ID.Kind == traces.Reduce {
-		o.MemoryMB, o.VCores = number(s.ReduceMemoryBytes>>20), number(s.ReduceVCores)
+		o.MemoryMB, o.VCores = megabytes(s.ReduceMemoryBytes>>20), cores(s.ReduceVCores)
 	}
 	if t.Scheduled != nil {
-		o.DelayMs = max(ms(t.Scheduled.T)-ms(s.T), 0)
+		o.DelayMs = lengthMs(max(ms(t.Scheduled.T)-ms(s.T), 0))
 	}
 	return o
 }
