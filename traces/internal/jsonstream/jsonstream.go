@@ -122,7 +122,7 @@ func (r *Reader) value(fresh func() any) error {
 		at := r.offset() + int64(len(unread)-len(ahead))
 		switch {
 		case kind == jsontext.KindBeginObject:
-			r.begin = at
+			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
 			return json.UnmarshalDecode(r.decode, fresh(), r.options)
 		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
 			// Behind damage in a list the decoder knows of no list.
