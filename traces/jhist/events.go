@@ -72,7 +72,7 @@ func (c *converter) jobEnd() {
 
 func (c *converter) task(t *Task) {
 	id, err := traces.ParseTask(t.ID)
-	if err != nil || t.Type != "MAP" && t.Type != "REDUCE" {
+	if err != nil || id.Index >= maxIndex || t.Type != "MAP" && t.Type != "REDUCE" {
 		return
 	}
 	// A file that was cut off at its beginning, or written by a second
@@ -99,10 +99,10 @@ func (c *converter) task(t *Task) {
 		return
 	}
 	f := &traces.TaskFinished{T: c.time(end), Task: id, Outcome: outcome(t.Status), Winner: -1}
-	if w, err := traces.ParseAttempt(t.Winner); err == nil {
+	if w, err := traces.ParseAttempt(t.Winner); err == nil && w.Number < maxIndex {
 		f.Winner = w.Number
 	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
-		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil {
+		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
 			f.Winner = w.Number // Hadoop 0.23 does not name it
 		}
 	}
@@ -112,7 +112,7 @@ func (c *converter) task(t *Task) {
 // attempt adds an attempt; fallback is the end of one that the file gives none.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
-	if err != nil || a.Host == "" {
+	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {
 		return
 	}
 	level := c.job.Level(t, a, c.racks)

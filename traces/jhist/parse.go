@@ -27,7 +27,21 @@ type Stats struct {
 	// stepped over; FirstUnreadable says where the first is and why.
 	Unreadable      int
 	FirstUnreadable string
+	// Times, counters and numbers of tasks that cannot be, and were replaced;
+	// FirstOdd says what the first is.
+	OddTimes, OddCounts, OddTotals int
+	FirstOdd                       string
 }
+
+// Limits of what a history may say.
+const (
+	// maxIndex bounds the numbers of tasks, since programs keep arrays of them.
+	maxIndex = 16 << 20
+	// maxMs bounds times: the year 2200.
+	maxMs = 7258118400000
+	// maxCount bounds counters.
+	maxCount = 1 << 60
+)
 
 // CutOffError says that a file ends inside an event, as those of running and
 // crashed jobs do.
@@ -60,6 +74,12 @@ func Parse(in io.Reader) (*Job, Stats, error) {
 	var cut *CutOffError
 	if err != nil && !errors.As(err, &cut) {
 		return nil, p.stats, err
+	}
+	if p.job.Maps < 0 {
+		p.job.Maps = p.job.tasksOf("MAP")
+	}
+	if p.job.Reduces < 0 {
+		p.job.Reduces = p.job.tasksOf("REDUCE")
 	}
 	return p.job, p.stats, err
 }
@@ -196,6 +216,7 @@ func (p *parser) take() {
 	if r.JobID != "" {
 		j.ID = r.JobID
 	}
+	p.putRight(r)
 	switch p.event.Type {
 	case "AM_STARTED":
 		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, p.name(r.NodeManagerHost)})
@@ -211,8 +232,8 @@ func (p *parser) take() {
 		j.Status = r.JobStatus
 	case "JOB_FINISHED":
 		j.FinishMs, j.Status, j.Outcome = r.FinishTime, "SUCCEEDED", traces.Succeeded
-		j.Counters = r.TotalCounters.counters()
-		r.TotalCounters.jobCounters(j)
+		j.Counters = p.counters(&r.TotalCounters)
+		p.jobCounters(&r.TotalCounters)
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
 		j.FinishMs, j.Status, j.Diagnostics = r.FinishTime, r.JobStatus, r.Diagnostics
 		j.Outcome = traces.Failed
@@ -239,6 +260,41 @@ func (p *parser) take() {
 	}
 }
 
+// putRight replaces times and numbers of tasks that cannot be. A time becomes
+// that of the job's submission, a number of tasks that of the tasks seen.
+func (p *parser) putRight(r *record) {
+	for _, ms := range [...]*int64{
+		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
+	} {
+		if *ms < 0 || *ms > maxMs {
+			p.odd(&p.stats.OddTimes, *ms)
+			*ms = p.job.SubmitMs
+		}
+	}
+	for _, n := range [...]*int32{&r.TotalMaps, &r.TotalReduces} {
+		if *n < 0 || *n >= maxIndex {
+			p.odd(&p.stats.OddTotals, int64(*n))
+			*n = -1
+		}
+	}
+}
+
+func (p *parser) odd(count *int, n int64) {
+	if *count++; p.stats.FirstOdd == "" {
+		p.stats.FirstOdd = fmt.Sprintf("%s of %s: %d", p.event.Type, p.job.ID, n)
+	}
+}
+
+// tasksOf is the number of the tasks of a type.
+func (j *Job) tasksOf(kind string) (n int32) {
+	for _, t := range j.Tasks {
+		if t.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *parser) attemptEnd(r *record) {
 	a := p.attempt(r)
 	_, ending, _ := strings.Cut(p.event.Type, "_ATTEMPT_")
@@ -251,7 +307,7 @@ func (p *parser) attemptEnd(r *record) {
 		a.Host = p.host(r.Hostname)
 	}
 	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
-	a.Counters = r.Counters.counters()
+	a.Counters = p.counters(&r.Counters)
 }
 
 func (p *parser) task(r *record) *Task {

@@ -23,16 +23,6 @@ var Format = format.Format{
 	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, seen: map[string]bool{}} },
 }
 
-// Limits of what a history may say.
-const (
-	// maxIndex bounds the numbers of tasks, since programs keep arrays of them.
-	maxIndex = 16 << 20
-	// maxMs bounds times: the year 2200.
-	maxMs = 7258118400000
-	// maxCount bounds counters.
-	maxCount = 1 << 60
-)
-
 // Mends.
 var (
 	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event"}
@@ -40,7 +30,6 @@ var (
 	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
 	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
 	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
-	hugeIndex      = mend.Kind{Wrong: "a task's or attempt's number over the limit", Done: "left out"}
 	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
 	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
@@ -62,8 +51,17 @@ func (r *reader) Read(in io.Reader) error {
 	if errors.As(err, &cut) {
 		err = r.Log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error())
 	}
-	for range stats.Unreadable {
-		err = errors.Join(err, r.Log.Add(badEvents, "an event", stats.FirstUnreadable))
+	for _, m := range [...]struct {
+		times int
+		kind  mend.Kind
+		about string
+	}{
+		{stats.Unreadable, badEvents, stats.FirstUnreadable}, {stats.OddTimes, impossibleTime, stats.FirstOdd},
+		{stats.OddCounts, oddCount, stats.FirstOdd}, {stats.OddTotals, oddTotal, stats.FirstOdd},
+	} {
+		for range m.times {
+			err = errors.Join(err, r.Log.Add(m.kind, "an event", m.about))
+		}
 	}
 	switch {
 	case err != nil:
@@ -74,18 +72,10 @@ func (r *reader) Read(in io.Reader) error {
 		return r.Log.Add(historyAgain, "its name", job.ID)
 	}
 	r.seen[job.ID] = true
-	if err := r.putRight(job); err != nil {
-		return err
-	}
 	racks := job.Racks()
 	r.placeHosts(job, racks)
 	for _, e := range Events(job, 0) {
-		if index := largestNumber(e); index >= maxIndex {
-			err = r.Log.Add(hugeIndex, e.Kind().String(), fmt.Sprintf("%s, task %d", job.ID, index))
-		} else {
-			err = r.Add(e)
-		}
-		if err != nil {
+		if err := r.Add(e); err != nil {
 			return err
 		}
 	}
@@ -95,64 +85,6 @@ func (r *reader) Read(in io.Reader) error {
 		}
 	}
 	return nil
-}
-
-// putRight replaces times and numbers that cannot be, as they stand in the file.
-func (r *reader) putRight(j *Job) (err error) {
-	submitMs := j.SubmitMs
-	if submitMs < 0 || submitMs > maxMs {
-		submitMs = 0
-	}
-	times := func(about string, all ...*int64) {
-		for _, ms := range all {
-			if *ms < 0 || *ms > maxMs {
-				err = errors.Join(err, r.Log.Add(impossibleTime, about, fmt.Sprintf("%s: %d", j.ID, *ms)))
-				*ms = submitMs
-			}
-		}
-	}
-	counts := func(about string, all ...*int64) {
-		for _, n := range all {
-			if *n < -1 || *n > maxCount {
-				err = errors.Join(err, r.Log.Add(oddCount, about, j.ID))
-				*n = -1
-			}
-		}
-	}
-	total := func(n *int32, kind string) {
-		if *n >= 0 && *n < maxIndex {
-			return
-		}
-		err = errors.Join(err, r.Log.Add(oddTotal, "the job's start", fmt.Sprintf("%s, %d", j.ID, *n)))
-		*n = 0
-		for _, t := range j.Tasks {
-			if t.Type == kind {
-				*n = min(*n+1, maxIndex)
-			}
-		}
-	}
-	total(&j.Maps, "MAP")
-	total(&j.Reduces, "REDUCE")
-	times("the job", &j.SubmitMs, &j.LaunchMs, &j.FinishMs)
-	counts("the job", &j.DataLocalMaps, &j.RackLocalMaps, &j.OtherLocalMaps, &j.LaunchedMaps, &j.LaunchedReduces)
-	counts("the job", all(&j.Counters)...)
-	for _, t := range j.Tasks {
-		times("a task", &t.StartMs, &t.FinishMs)
-		for _, a := range t.Attempts {
-			times("an attempt", &a.StartMs, &a.FinishMs, &a.MapFinishMs, &a.ShuffleFinishMs, &a.SortFinishMs)
-			counts("an attempt", all(&a.Counters)...)
-		}
-	}
-	return err
-}
-
-func all(c *traces.Counters) (fields []*int64) {
-	for _, group := range counterFields {
-		for _, field := range group {
-			fields = append(fields, field(c))
-		}
-	}
-	return fields
 }
 
 // placeHosts gives a job the racks that its history may lack: those of attempts
@@ -174,19 +106,4 @@ func (r *reader) placeHosts(job *Job, own map[string]string) {
 			}
 		}
 	}
-}
-
-// largestNumber is that of a task or attempt.
-func largestNumber(e traces.Event) int32 {
-	switch e := e.(type) {
-	case *traces.TaskScheduled:
-		return e.Task.Index
-	case *traces.TaskFinished:
-		return max(e.Task.Index, e.Winner)
-	case *traces.AttemptStarted:
-		return max(e.Attempt.Index, e.Attempt.Number)
-	case *traces.AttemptFinished:
-		return max(e.Attempt.Index, e.Attempt.Number)
-	}
-	return 0
 }

@@ -86,18 +86,19 @@ var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 
 // counters picks what a trace keeps. Counters of a job's maps and of its reduces
 // go into one sum; those that are missing are not reported.
-func (r *recordCounters) counters() traces.Counters {
+func (p *parser) counters(r *recordCounters) traces.Counters {
 	all := traces.NoCounters
 	for i := range r.Groups {
 		fields := counterFields[r.Groups[i].Name]
 		for _, c := range r.Groups[i].Counts {
-			if field := fields[c.Name]; field != nil {
+			field := fields[c.Name]
+			switch {
+			case field == nil || c.Value == -1:
+			case c.Value < 0 || c.Value > maxCount:
+				p.odd(&p.stats.OddCounts, c.Value)
+			default:
 				n := field(&all)
-				if *n < 0 {
-					*n = c.Value
-				} else {
-					*n = traces.AddCount(*n, c.Value)
-				}
+				*n = min(traces.AddCount(max(*n, 0), c.Value), maxCount)
 			}
 		}
 	}
@@ -106,16 +107,25 @@ func (r *recordCounters) counters() traces.Counters {
 
 // jobCounters sets the job's numbers of maps and reduces. Hadoop leaves out those
 // that were never counted up.
-func (r *recordCounters) jobCounters(j *Job) {
+func (p *parser) jobCounters(r *recordCounters) {
+	j := p.job
+	fields := map[string]*int64{
+		"DATA_LOCAL_MAPS": &j.DataLocalMaps, "RACK_LOCAL_MAPS": &j.RackLocalMaps, "OTHER_LOCAL_MAPS": &j.OtherLocalMaps,
+		"TOTAL_LAUNCHED_MAPS": &j.LaunchedMaps, "TOTAL_LAUNCHED_REDUCES": &j.LaunchedReduces,
+	}
 	for i := range r.Groups {
 		if r.Groups[i].Name != "org.apache.hadoop.mapreduce.JobCounter" {
 			continue
 		}
-		counts := map[string]int64{}
-		for _, c := range r.Groups[i].Counts {
-			counts[c.Name] = c.Value
+		for _, n := range fields {
+			*n = 0
 		}
-		j.DataLocalMaps, j.RackLocalMaps, j.OtherLocalMaps = counts["DATA_LOCAL_MAPS"], counts["RACK_LOCAL_MAPS"], counts["OTHER_LOCAL_MAPS"]
-		j.LaunchedMaps, j.LaunchedReduces = counts["TOTAL_LAUNCHED_MAPS"], counts["TOTAL_LAUNCHED_REDUCES"]
+		for _, c := range r.Groups[i].Counts {
+			if n := fields[c.Name]; n != nil && c.Value >= 0 && c.Value <= maxCount {
+				*n = c.Value
+			} else if n != nil {
+				p.odd(&p.stats.OddCounts, c.Value)
+			}
+		}
 	}
 }
