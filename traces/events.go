@@ -3,7 +3,8 @@ package traces
 import "math"
 
 // Event is one thing that happened. Its concrete type is a pointer to one of
-// the structs below.
+// the structs below. Their range tags say which values a field can have;
+// package tracefile explains them.
 type Event interface {
 	// At is when it happened.
 	At() Time
@@ -49,7 +50,7 @@ type NodeUp struct {
 // NodeDown says that a node was lost or taken out.
 type NodeDown struct {
 	T      Time   `json:"t"`
-	Node   Node   `json:"node"`
+	Node   Node   `json:"node" range:"some"`
 	Reason string `json:"reason,omitempty"` // "lost", "decommissioned", "unhealthy", …
 }
 
@@ -57,29 +58,29 @@ type NodeDown struct {
 // that ends at T; -1 is "not measured".
 type NodeSample struct {
 	T          Time    `json:"t"`
-	Node       Node    `json:"node"`
+	Node       Node    `json:"node" range:"some"`
 	IntervalNs int64   `json:"intervalNs"`
-	CPUUser    float64 `json:"cpuUser"`   // cores busy
-	CPUSystem  float64 `json:"cpuSystem"` // cores busy
-	CPUIOWait  float64 `json:"cpuIOWait"` // cores idle with I/O under way
-	CPUSteal   float64 `json:"cpuSteal"`  // cores taken by the hypervisor
+	CPUUser    float64 `json:"cpuUser" range:"cores,-1"`   // cores busy
+	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // cores busy
+	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // cores idle with I/O under way
+	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // cores taken by the hypervisor
 	// CPUThrottledNs is how long tasks were held back by a CPU quota.
-	CPUThrottledNs       int64   `json:"cpuThrottledNs"`
-	Load1                float64 `json:"load1"`
-	MemoryUsedBytes      int64   `json:"memoryUsedBytes"` // without page cache
-	PageCacheBytes       int64   `json:"pageCacheBytes"`
-	MemoryFreeBytes      int64   `json:"memoryFreeBytes"`
-	DiskReadBytesPerSec  float64 `json:"diskReadBytesPerSec"`
-	DiskWriteBytesPerSec float64 `json:"diskWriteBytesPerSec"`
-	DiskQueue            float64 `json:"diskQueue"` // requests under way
-	NetRecvBytesPerSec   float64 `json:"netRecvBytesPerSec"`
-	NetSentBytesPerSec   float64 `json:"netSentBytesPerSec"`
-	ContainersRunning    int32   `json:"containersRunning"`
-	AllocatedMemoryBytes int64   `json:"allocatedMemoryBytes"`
-	AllocatedVCores      int32   `json:"allocatedVCores"`
-	HDFSCacheUsedBytes   int64   `json:"hdfsCacheUsedBytes"`
+	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
+	Load1                float64 `json:"load1" range:",-1"`
+	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // without page cache
+	PageCacheBytes       int64   `json:"pageCacheBytes" range:",-1"`
+	MemoryFreeBytes      int64   `json:"memoryFreeBytes" range:",-1"`
+	DiskReadBytesPerSec  float64 `json:"diskReadBytesPerSec" range:",-1"`
+	DiskWriteBytesPerSec float64 `json:"diskWriteBytesPerSec" range:",-1"`
+	DiskQueue            float64 `json:"diskQueue" range:",-1"` // requests under way
+	NetRecvBytesPerSec   float64 `json:"netRecvBytesPerSec" range:",-1"`
+	NetSentBytesPerSec   float64 `json:"netSentBytesPerSec" range:",-1"`
+	ContainersRunning    int32   `json:"containersRunning" range:",-1"`
+	AllocatedMemoryBytes int64   `json:"allocatedMemoryBytes" range:"signed"`
+	AllocatedVCores      int32   `json:"allocatedVCores" range:"signed"`
+	HDFSCacheUsedBytes   int64   `json:"hdfsCacheUsedBytes" range:",-1"`
 	AgentLostSamples     int32   `json:"agentLostSamples,omitempty"`
-	ClockOffsetNs        int64   `json:"clockOffsetNs,omitempty"`
+	ClockOffsetNs        int64   `json:"clockOffsetNs,omitempty" range:"signed"`
 	ClockUncertaintyNs   int64   `json:"clockUncertaintyNs,omitempty"`
 }
 
@@ -87,28 +88,28 @@ type NodeSample struct {
 // partition.
 type NodeLabel struct {
 	T     Time   `json:"t"`
-	Node  Node   `json:"node"`
+	Node  Node   `json:"node" range:"some"`
 	Label string `json:"label"`
 }
 
 // JobSubmitted is a job's arrival with what is known of it by then.
 type JobSubmitted struct {
 	T        Time   `json:"t"`
-	Job      JobID  `json:"job"`
+	Job      JobID  `json:"job" range:"some"`
 	Name     string `json:"name"`
 	User     string `json:"user"`
 	Queue    string `json:"queue"`
-	Priority int32  `json:"priority"`
-	Maps     int32  `json:"maps"`
-	Reduces  int32  `json:"reduces"`
+	Priority int32  `json:"priority" range:"signed"`
+	Maps     int32  `json:"maps" range:"tasks"`
+	Reduces  int32  `json:"reduces" range:"tasks"`
 	// Workload is what heddle ran it as ("wordcount"), empty for others' jobs.
 	Workload string `json:"workload,omitempty"`
 	// Container sizes and settings that placement depends on.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
-	MapVCores         int32   `json:"mapVCores"`
+	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
-	ReduceVCores      int32   `json:"reduceVCores"`
-	SlowStart         float64 `json:"slowStart"` // share of maps done before reduces are asked for
+	ReduceVCores      int32   `json:"reduceVCores" range:"cores"`
+	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps done before reduces are asked for
 	MapLabel          string  `json:"mapLabel,omitempty"`
 	ReduceLabel       string  `json:"reduceLabel,omitempty"`
 	Speculation       bool    `json:"speculation"`
@@ -117,9 +118,9 @@ type JobSubmitted struct {
 // JobStarted says that the ApplicationMaster runs and has read the splits.
 type JobStarted struct {
 	T             Time  `json:"t"`
-	Job           JobID `json:"job"`
+	Job           JobID `json:"job" range:"some"`
 	AMNode        Node  `json:"amNode"`
-	AMAttempt     int32 `json:"amAttempt"` // from 1
+	AMAttempt     int32 `json:"amAttempt" range:"tasks"` // from 1
 	AMMemoryBytes int64 `json:"amMemoryBytes,omitempty"`
 }
 
@@ -127,16 +128,16 @@ type JobStarted struct {
 // with the sums over the trace's attempts. -1 is "not reported".
 type JobFinished struct {
 	T           Time     `json:"t"`
-	Job         JobID    `json:"job"`
+	Job         JobID    `json:"job" range:"some"`
 	Outcome     Outcome  `json:"outcome"`
 	Diagnostics string   `json:"diagnostics,omitempty"`
 	Counters    Counters `json:"counters"`
 	// Assigned map attempts by split locality, as the ApplicationMaster counted.
-	DataLocalMaps  int64 `json:"dataLocalMaps"`
-	RackLocalMaps  int64 `json:"rackLocalMaps"`
-	OtherLocalMaps int64 `json:"otherLocalMaps"`
-	LaunchedMaps   int64 `json:"launchedMaps"`
-	LaunchedReds   int64 `json:"launchedReduces"`
+	DataLocalMaps  int64 `json:"dataLocalMaps" range:",-1"`
+	RackLocalMaps  int64 `json:"rackLocalMaps" range:",-1"`
+	OtherLocalMaps int64 `json:"otherLocalMaps" range:",-1"`
+	LaunchedMaps   int64 `json:"launchedMaps" range:",-1"`
+	LaunchedReds   int64 `json:"launchedReduces" range:",-1"`
 }
 
 // TaskScheduled says that a task waits for a container from T on. For maps it
@@ -160,7 +161,7 @@ type TaskFinished struct {
 	Task    Task    `json:"task"`
 	Outcome Outcome `json:"outcome"`
 	// Winner is the number of the attempt that succeeded, -1 none.
-	Winner int32 `json:"winner"`
+	Winner int32 `json:"winner" range:"tasks,-1"`
 }
 
 // AttemptStarted says that an attempt's container was launched.
@@ -177,7 +178,7 @@ type AttemptStarted struct {
 	ReplicaLocality Level `json:"replicaLocality"`
 	// SampleAgeNs is how old the block and cache locations behind
 	// ReplicaLocality were at T; -1 where there were none.
-	SampleAgeNs int64 `json:"sampleAgeNs"`
+	SampleAgeNs int64 `json:"sampleAgeNs" range:"age,-1"`
 	Speculative bool  `json:"speculative,omitempty"`
 }
 
@@ -205,18 +206,18 @@ type AttemptFinished struct {
 // Counters are Hadoop's counts of an attempt or a job. -1 is "not reported".
 // Records are those of maps and of reduces, a job's the sum of both.
 type Counters struct {
-	HDFSReadBytes    int64 `json:"hdfsReadBytes"`
-	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes"`
-	FileReadBytes    int64 `json:"fileReadBytes"`
-	FileWrittenBytes int64 `json:"fileWrittenBytes"`
-	ShuffleBytes     int64 `json:"shuffleBytes"`
-	MapOutputBytes   int64 `json:"mapOutputBytes"`
-	InputRecords     int64 `json:"inputRecords"`
-	OutputRecords    int64 `json:"outputRecords"`
-	SpilledRecords   int64 `json:"spilledRecords"`
-	CPUMs            int64 `json:"cpuMs"`
-	GCMs             int64 `json:"gcMs"`
-	PhysicalBytes    int64 `json:"physicalBytes"`
+	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
+	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`
+	FileReadBytes    int64 `json:"fileReadBytes" range:",-1"`
+	FileWrittenBytes int64 `json:"fileWrittenBytes" range:",-1"`
+	ShuffleBytes     int64 `json:"shuffleBytes" range:",-1"`
+	MapOutputBytes   int64 `json:"mapOutputBytes" range:",-1"`
+	InputRecords     int64 `json:"inputRecords" range:",-1"`
+	OutputRecords    int64 `json:"outputRecords" range:",-1"`
+	SpilledRecords   int64 `json:"spilledRecords" range:",-1"`
+	CPUMs            int64 `json:"cpuMs" range:",-1"`
+	GCMs             int64 `json:"gcMs" range:",-1"`
+	PhysicalBytes    int64 `json:"physicalBytes" range:",-1"`
 }
 
 // NoCounters is Counters with nothing reported.
@@ -239,7 +240,7 @@ func AddCount(sum, count int64) int64 {
 type BlockReplica struct {
 	T           Time   `json:"t"`
 	Block       Block  `json:"block"`
-	Node        Node   `json:"node"`
+	Node        Node   `json:"node" range:"some"`
 	Path        string `json:"path,omitempty"`
 	OffsetBytes int64  `json:"offsetBytes"`
 	LengthBytes int64  `json:"lengthBytes"`
@@ -251,48 +252,48 @@ type BlockReplica struct {
 type BlockCached struct {
 	T     Time  `json:"t"`
 	Block Block `json:"block"`
-	Node  Node  `json:"node"`
+	Node  Node  `json:"node" range:"some"`
 	Gone  bool  `json:"gone,omitempty"`
 }
 
 // Decision is what a model asked for.
 type Decision struct {
 	T    Time     `json:"t"`
-	ID   int64    `json:"id"` // from 1, unique in the run
-	Job  JobID    `json:"job"`
+	ID   int64    `json:"id" range:"id"` // from 1, unique in the run
+	Job  JobID    `json:"job" range:"some"`
 	What TaskKind `json:"what"`
 	Node Node     `json:"node"`
 	// TaskIndex is the task the model meant, -1 any of the job's.
-	TaskIndex int32 `json:"taskIndex"`
+	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
 	// BindIndex is the map that the ApplicationMaster was predicted to bind,
 	// -1 no prediction; BindBranch says by which rule.
-	BindIndex  int32  `json:"bindIndex"`
+	BindIndex  int32  `json:"bindIndex" range:"tasks,-1"`
 	BindBranch string `json:"bindBranch,omitempty"` // rerun, node, rack, any
-	Group      int64  `json:"group,omitempty"`
+	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
 }
 
 // Actuation is what became of a decision.
 type Actuation struct {
 	T        Time  `json:"t"` // when the outcome was known
-	Decision int64 `json:"decision"`
+	Decision int64 `json:"decision" range:"id"`
 	AskedAt  Time  `json:"askedAt"` // when the cluster was told
 	// GrantedAt is when the container was first seen, 0 never.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
 	Outcome   string  `json:"outcome"` // honoured, none, surplus, wrong-job, wrong-node, cancelled
 	Container string  `json:"container,omitempty"`
-	Bound     Attempt `json:"bound"` // the attempt that ran in it; zero unknown
+	Bound     Attempt `json:"bound" range:"maybe"` // the attempt that ran in it; zero unknown
 	Cause     string  `json:"cause,omitempty"`
 }
 
 // Heartbeat is one opportunity: a node reported with room.
 type Heartbeat struct {
 	T                Time  `json:"t"`
-	Node             Node  `json:"node"`
-	FreeMemoryBytes  int64 `json:"freeMemoryBytes"`
-	FreeVCores       int32 `json:"freeVCores"`
-	ContainersFree   int32 `json:"containersFree"`
-	RunningContainer int32 `json:"running"`
+	Node             Node  `json:"node" range:"some"`
+	FreeMemoryBytes  int64 `json:"freeMemoryBytes" range:"signed"`
+	FreeVCores       int32 `json:"freeVCores" range:"signed"`
+	ContainersFree   int32 `json:"containersFree" range:"signed"`
+	RunningContainer int32 `json:"running" range:"signed"`
 }
 
 // Note is a remark for the reader of a run: a fault injected, a phase begun.

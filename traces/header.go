@@ -73,15 +73,15 @@ type ClusterFacts struct {
 
 // NodeFacts are a node's place and size.
 type NodeFacts struct {
-	Node Node   `json:"node"`
+	Node Node   `json:"node" range:"some"`
 	Rack string `json:"rack"`
 	// MemoryBytes and VCores are what YARN may hand out.
 	MemoryBytes int64 `json:"memoryBytes"`
-	VCores      int32 `json:"vcores"`
+	VCores      int32 `json:"vcores" range:"cores"`
 	// CacheBytes is the HDFS cache's capacity.
 	CacheBytes int64 `json:"cacheBytes,omitempty"`
 	// Cores is the CPU the node really has, 0 unknown.
-	Cores float64 `json:"cores,omitempty"`
+	Cores float64 `json:"cores,omitempty" range:"cores"`
 	// Workers run tasks; ApplicationMasters may have nodes of their own.
 	Worker bool `json:"worker"`
 }

@@ -9,7 +9,7 @@ import (
 // tasks are what the header's ListRules say.
 type JobListed struct {
 	T   Time  `json:"t"`
-	Job JobID `json:"job"`
+	Job JobID `json:"job" range:"some"`
 	// Name is the job's in the list, where two may have the same.
 	Name   string `json:"name"`
 	GapSec int64  `json:"gapSec"` // since the job before, as the list has it

@@ -69,9 +69,9 @@ func (k *TaskKind) UnmarshalText(text []byte) error {
 // Task is one map or reduce of a job. Index counts from 0 within its kind; for
 // a map it is the position of its split in job.splitmetainfo.
 type Task struct {
-	Job   JobID    `json:"job"`
+	Job   JobID    `json:"job" range:"some"`
 	Kind  TaskKind `json:"kind"`
-	Index int32    `json:"index"`
+	Index int32    `json:"index" range:"tasks"`
 }
 
 // String is Hadoop's id of the task, "task_1795236380513_0001_m_000003".
@@ -85,7 +85,7 @@ func (t Task) suffix() string {
 // second ApplicationMaster starts at 1000.
 type Attempt struct {
 	Task
-	Number int32 `json:"number"`
+	Number int32 `json:"number" range:"tasks"`
 }
 
 // String is Hadoop's id of the attempt, "attempt_1795236380513_0001_m_000003_0".
