@@ -58,20 +58,6 @@ type Imported struct {
 	First map[string]string `json:"first,omitempty"`
 }
 
-// NoJobsError says that an import has no job to make a trace of.
-type NoJobsError struct {
-	Read int // records, lines or histories
-	// Mended has what was done to them, by kind, with the place of the first.
-	Mended []string
-}
-
-func (e *NoJobsError) Error() string {
-	if len(e.Mended) == 0 {
-		return fmt.Sprintf("import: there is no job in the files: %d records were read; no trace is written", e.Read)
-	}
-	return fmt.Sprintf("import: no job is left of the files: %d records were read whole; no trace is written\n  %s", e.Read, strings.Join(e.Mended, "\n  "))
-}
-
 // Import makes a trace of files of another format. Nothing is left of it where
 // it fails, or where the files have no job.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
@@ -286,13 +272,17 @@ func (im *importer) add(e traces.Event) error {
 	return im.sorter.Add(e)
 }
 
-// noJobs is the error of an import that has no job.
+// noJobs is the error of an import that has no job: what was read, and what was
+// done to it, by kind, with the place of the first.
 func (im *importer) noJobs() error {
-	e := &NoJobsError{Read: im.Records}
-	for _, kind := range slices.Sorted(maps.Keys(im.Log.Counts())) {
-		e.Mended = append(e.Mended, fmt.Sprintf("%d times: %s; first at %s", im.Log.Counts()[kind], kind, im.Log.First(kind)))
+	if len(im.Log.Counts()) == 0 {
+		return fmt.Errorf("import: there is no job in the files: %d records were read; no trace is written", im.Records)
 	}
-	return e
+	var mended strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(im.Log.Counts())) {
+		fmt.Fprintf(&mended, "\n  %d times: %s; first at %s", im.Log.Counts()[kind], kind, im.Log.First(kind))
+	}
+	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written%s", im.Records, mended.String())
 }
 
 // write gives the trace its header and puts everything in order.

@@ -4,6 +4,7 @@
 package format
 
 import (
+	"fmt"
 	"io"
 	"iter"
 
@@ -78,6 +79,31 @@ type Import struct {
 	Host func(name, rack string) error
 	// Records counts the objects, lines or histories that were read.
 	Records int
+
+	jobs map[string]int // by id
+}
+
+// JobID is an id that no job had before: the given one, or one with a suffix, of
+// which again is told. A job without an id gets one.
+func (im *Import) JobID(given string, again func() error) (traces.JobID, error) {
+	if im.jobs == nil {
+		im.jobs = map[string]int{}
+	}
+	if given == "" {
+		given = fmt.Sprintf("job_0_%04d", len(im.jobs)+1)
+	}
+	id := given
+	for im.jobs[id] > 0 {
+		if id == given {
+			if err := again(); err != nil {
+				return "", err
+			}
+		}
+		im.jobs[given]++
+		id = fmt.Sprintf("%s.%d", given, im.jobs[given])
+	}
+	im.jobs[id]++
+	return traces.JobID(id), nil
 }
 
 // Flag is an option with a number.

@@ -49,7 +49,7 @@ var (
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 
-// reader reads files job by job. Jobs' ids and hosts are kept from file to file.
+// reader reads files job by job. Hosts are kept from file to file.
 type reader struct {
 	*format.Import
 	in    *jsonstream.Reader
@@ -58,12 +58,11 @@ type reader struct {
 	// aside is true inside set-up and clean-up tasks, whose defects do not matter.
 	aside bool
 	hosts map[string]host // by their paths
-	jobs  map[string]int  // by id
 	path  []byte          // a location under way
 }
 
 func newReader(im *format.Import) *reader {
-	return &reader{Import: im, hosts: map[string]host{}, jobs: map[string]int{}}
+	return &reader{Import: im, hosts: map[string]host{}}
 }
 
 // Finish implements format.Reader.
@@ -346,12 +345,14 @@ func (r *reader) others(*others) error {
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
-	if j.ID == "" {
-		j.ID = fmt.Sprintf("job_0_%04d", len(r.jobs)+1)
-		if err := r.mend(noJobID, j.ID); err != nil {
-			return err
-		}
+	id, err := r.JobID(j.ID, func() error { return r.mend(jobAgain, j.ID) })
+	if err == nil && j.ID == "" {
+		err = r.mend(noJobID, string(id))
 	}
+	if err != nil {
+		return err
+	}
+	j.ID = string(id)
 	if !named {
 		part = j.idPart()
 		if part != "" && part != strings.TrimPrefix(j.ID, "job_") {
@@ -360,16 +361,6 @@ func (r *reader) finish() error {
 			}
 		}
 	}
-	for first := j.ID; r.jobs[j.ID] > 0; {
-		if j.ID == first {
-			if err := r.mend(jobAgain, j.ID); err != nil {
-				return err
-			}
-		}
-		r.jobs[first]++
-		j.ID = fmt.Sprintf("%s.%d", first, r.jobs[first])
-	}
-	r.jobs[j.ID]++
 	return errors.Join(r.finishTasks(j.Maps, traces.Map, part), r.finishTasks(j.Reduces, traces.Reduce, part))
 }
 

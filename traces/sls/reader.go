@@ -41,12 +41,11 @@ var (
 	manyCopies = mend.Kind{Wrong: "a job of over 65,536 copies or over 1,048,576 tasks", Done: "left out"}
 )
 
-// reader reads files job by job. Jobs' ids are kept from file to file.
+// reader reads files job by job.
 type reader struct {
 	*format.Import
-	in   *jsonstream.Reader
-	job  job
-	seen map[string]int // jobs by id
+	in  *jsonstream.Reader
+	job job
 	// nodes and racks are what an object of the cluster says, 0 where there is none.
 	nodes, racks count
 	last         millis // the last job's start
@@ -54,7 +53,7 @@ type reader struct {
 	scheduled    bool   // a container's start had to be made up
 }
 
-func newReader(im *format.Import) *reader { return &reader{Import: im, seen: map[string]int{}} }
+func newReader(im *format.Import) *reader { return &reader{Import: im} }
 
 // Read implements format.Reader.
 func (r *reader) Read(in io.Reader) error {
@@ -143,7 +142,12 @@ func (r *reader) object() error {
 		return err
 	}
 	for range j.Count {
-		id, err := r.unique()
+		id, err := r.JobID(j.ID, func() error {
+			if j.Count > 1 {
+				return nil // SLS itself makes up the ids of copies
+			}
+			return r.mend(jobAgain, j.ID)
+		})
 		if err != nil {
 			return err
 		}
@@ -197,27 +201,6 @@ func (r *reader) bounded() (bool, error) {
 		return false, fmt.Errorf("the files ask for over %d tasks, the most that is made up: import fewer jobs at a time", maxMadeUp)
 	}
 	return true, nil
-}
-
-// unique is an id for the job at hand that no job had before. SLS itself makes
-// up the ids of a job's copies.
-func (r *reader) unique() (traces.JobID, error) {
-	first := r.job.ID
-	if first == "" {
-		first = fmt.Sprintf("job_0_%04d", len(r.seen)+1)
-	}
-	id := first
-	for r.seen[id] > 0 {
-		if id == first && r.job.Count == 1 {
-			if err := r.mend(jobAgain, first); err != nil {
-				return "", err
-			}
-		}
-		r.seen[first]++
-		id = fmt.Sprintf("%s.%d", first, r.seen[first])
-	}
-	r.seen[id]++
-	return traces.JobID(id), nil
 }
 
 func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }

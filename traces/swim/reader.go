@@ -34,14 +34,11 @@ func flags(o *format.Options) []format.Flag {
 	}
 }
 
-// reader makes events of lists. Jobs' ids are kept from file to file.
-type reader struct {
-	*format.Import
-	listed map[string]int // jobs by id
-}
+// reader makes events of lists.
+type reader struct{ *format.Import }
 
 // Read implements format.Reader.
-func (r *reader) Read(in io.Reader) error {
+func (r reader) Read(in io.Reader) error {
 	last, line := traces.Time(0), 0
 	for job, err := range Read(in) {
 		line++
@@ -62,7 +59,7 @@ func (r *reader) Read(in io.Reader) error {
 }
 
 // add takes in a job that comes behind one submitted at last.
-func (r *reader) add(job *traces.JobListed, line int, last traces.Time) error {
+func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
 	if job.T < last {
 		if err := mend(unordered, job.Name); err != nil {
@@ -73,18 +70,10 @@ func (r *reader) add(job *traces.JobListed, line int, last traces.Time) error {
 			return err
 		}
 	}
-	id := job.Name
-	for r.listed[id] > 0 {
-		if id == job.Name {
-			if err := mend(lineAgain, job.Name); err != nil {
-				return err
-			}
-		}
-		r.listed[job.Name]++
-		id = fmt.Sprintf("%s.%d", job.Name, r.listed[job.Name])
+	var err error
+	if job.Job, err = r.JobID(job.Name, func() error { return mend(lineAgain, job.Name) }); err != nil {
+		return err
 	}
-	r.listed[id]++
-	job.Job = traces.JobID(id)
 	if over := r.Rules.Check(job); over != nil {
 		return mend(badJob, over.Error())
 	}
@@ -92,7 +81,7 @@ func (r *reader) add(job *traces.JobListed, line int, last traces.Time) error {
 }
 
 // Finish implements format.Reader.
-func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
+func (r reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
 	h.Synthetic = append(h.Synthetic, "tasks", "durations", "schedule", "replicas")
 	h.List = &r.Rules
 	return nil, nil

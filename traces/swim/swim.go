@@ -26,7 +26,7 @@ var Format = format.Format{
 	Name:      "swim",
 	Origin:    traces.Imported,
 	Detect:    detect,
-	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, listed: map[string]int{}} },
+	NewReader: func(im *format.Import) format.Reader { return reader{im} },
 	Flags:     flags,
 	Write:     write,
 	Lists:     true,
