@@ -27,12 +27,12 @@ func (d *ScheduleDigest) Add(a Attempt, node Node, start, end Time) {
 
 // AddHashed is Add for callers that keep the HashName of jobs and nodes.
 func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int32, node uint64, start, end Time) {
-	h := mix(job)
-	h = mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
-	h = mix(h ^ uint64(uint32(number)))
-	h = mix(h ^ node)
-	h = mix(h ^ uint64(start))
-	h = mix(h ^ uint64(end))
+	h := Mix(job)
+	h = Mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
+	h = Mix(h ^ uint64(uint32(number)))
+	h = Mix(h ^ node)
+	h = Mix(h ^ uint64(start))
+	h = Mix(h ^ uint64(end))
 	*d += ScheduleDigest(h)
 }
 
@@ -48,8 +48,9 @@ func HashName(name string) uint64 {
 	return h
 }
 
-// mix is the finalizer of splitmix64 after adding its constant.
-func mix(x uint64) uint64 {
+// Mix is the finalizer of splitmix64 after adding its constant: it spreads a
+// number over 64 bits.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

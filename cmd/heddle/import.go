@@ -24,8 +24,7 @@ func traceImport() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Destination: &o.Output, Usage: "write the trace to `FILE`, which must not exist"},
 		&cli.StringFlag{Name: "from", Usage: "the files' `FORMAT`: " + exchange.Imports() + " (default: told by the content)"},
-		&cli.BoolFlag{Name: "strict", Usage: "refuse what is otherwise mended"},
-		&cli.BoolFlag{Name: "lenient", Usage: "mend what can be mended and count it (default)"},
+		&cli.BoolFlag{Name: "strict", Usage: "refuse what is otherwise mended and counted"},
 		&cli.Uint64Flag{Name: "seed", Value: o.Seed, Destination: &o.Seed, Usage: "`SEED` of what is made up"},
 		&cli.IntFlag{Name: "nodes", Destination: &o.Nodes, Usage: "make up a cluster of `N` nodes for lists of jobs", DefaultText: "none"},
 		&cli.IntFlag{Name: "racks", Value: o.Racks, Destination: &o.Racks, Usage: "with --nodes: `N` racks"},
@@ -82,8 +81,6 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 		err = errors.New("trace import takes one FILE or more")
 	case o.Output == "":
 		err = errors.New("trace import needs --output FILE")
-	case o.Strict && c.Bool("lenient"):
-		err = errors.New("trace import takes --strict or --lenient, not both")
 	case from != "" && (o.Format == nil || o.Format.NewReader == nil):
 		err = fmt.Errorf("--from %s is no format that can be imported; known are %s", from, exchange.Imports())
 	case c.IsSet("nodes") && o.Nodes < 1:

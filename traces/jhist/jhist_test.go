@@ -302,7 +302,7 @@ func parseFile(t *testing.T, path string) (*Job, Stats) {
 // describe is a job in lines, for golden files.
 func describe(j *Job, s Stats) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d events\n", s.Form, s.Events)
+	fmt.Fprintf(&b, "%d events\n", s.Events)
 	fmt.Fprintf(&b, "%s %q user %s queue %s %s, %d maps, %d reduces, submit %d launch +%d finish +%d\n",
 		j.ID, j.Name, j.User, j.Queue, j.Status, j.Maps, j.Reduces, j.SubmitMs, j.LaunchMs-j.SubmitMs, j.FinishMs-j.SubmitMs)
 	fmt.Fprintf(&b, "diagnostics %q\n", j.Diagnostics)

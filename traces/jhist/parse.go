@@ -21,8 +21,7 @@ const (
 
 // Stats says what a file held besides the job.
 type Stats struct {
-	Form   string // Avro-Json or Avro-Binary
-	Events int    // read, unknown ones included
+	Events int // read, unknown ones included
 	// Unreadable counts events that do not fit the file's own schema and were
 	// stepped over; FirstUnreadable says where the first is and why.
 	Unreadable      int
@@ -99,9 +98,9 @@ type parser struct {
 
 func (p *parser) parse() error {
 	form, _ := p.line() // an end of file is found below
-	p.stats.Form = string(bytes.TrimSpace(form))
-	if p.stats.Form != avroJSON && p.stats.Form != avroBinary {
-		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", p.stats.Form)
+	name := string(bytes.TrimSpace(form))
+	if name != avroJSON && name != avroBinary {
+		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
 	}
 	schema, err := p.line()
 	if err != nil && len(schema) == 0 {
@@ -111,7 +110,7 @@ func (p *parser) parse() error {
 	if err != nil {
 		return fmt.Errorf("read job history: line 2 is not an Avro schema: %w", err)
 	}
-	if p.stats.Form == avroJSON {
+	if name == avroJSON {
 		return p.parseJSON()
 	}
 	return p.parseBinary()

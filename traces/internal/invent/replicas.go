@@ -15,13 +15,6 @@ type Placer struct {
 	racks map[string][]int // positions in nodes
 }
 
-var (
-	firstReplica  = Named("replica 1")
-	secondReplica = Named("replica 2")
-	thirdReplica  = Named("replica 3")
-	otherReplica  = Named("replica 4")
-)
-
 // NewPlacer takes the nodes in their order, which the draws depend on.
 func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	p := &Placer{nodes: nodes, index: map[traces.Node]int{}, racks: map[string][]int{}}
@@ -41,7 +34,7 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	}
 	first, known := p.index[writer]
 	if !known {
-		first = firstReplica.Below(len(p.nodes), seed, file, i)
+		first = below(len(p.nodes), draw("replica 1", seed, file, i))
 	}
 	taken := make([]int, 1, 8)
 	taken[0] = first
@@ -49,12 +42,12 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 		next := -1
 		switch n {
 		case 1:
-			next = p.otherRack(first, secondReplica.Of(seed, file, i))
+			next = p.otherRack(first, draw("replica 2", seed, file, i))
 		case 2:
-			next = free(p.racks[p.nodes[taken[1]].Rack], taken, thirdReplica.Of(seed, file, i))
+			next = free(p.racks[p.nodes[taken[1]].Rack], taken, draw("replica 3", seed, file, i))
 		}
 		if next < 0 {
-			next = p.anywhere(taken, otherReplica.Of(seed+n, file, i))
+			next = p.anywhere(taken, draw("replica 4", seed+n, file, i))
 		}
 		taken = append(taken, next)
 	}
@@ -70,7 +63,7 @@ func (p *Placer) otherRack(first int, r uint64) int {
 	if len(p.racks[rack]) == len(p.nodes) {
 		return -1
 	}
-	for ; ; r = mix(r) {
+	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); p.nodes[i].Rack != rack {
 			return i
 		}
@@ -79,7 +72,7 @@ func (p *Placer) otherRack(first int, r uint64) int {
 
 // anywhere is a node that is not taken; there is one.
 func (p *Placer) anywhere(taken []int, r uint64) int {
-	for ; ; r = mix(r) {
+	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
 			return i
 		}
