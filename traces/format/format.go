@@ -135,3 +135,32 @@ type Export struct {
 	Out    io.Writer
 	Folder string
 }
+
+// Racks are those of the trace's nodes.
+func (e *Export) Racks() map[traces.Node]string {
+	racks := map[traces.Node]string{}
+	for _, n := range e.Header.Cluster.Nodes {
+		racks[n.Node] = n.Rack
+	}
+	return racks
+}
+
+// SplitLevel is how near a host is to the hosts of a split. It is unknown where a
+// rack that is not known, an empty one, decides between rack and off.
+func SplitLevel[Host any](at Host, split []Host, name, rack func(Host) string) traces.Level {
+	for _, h := range split {
+		if name(h) == name(at) {
+			return traces.LevelNode
+		}
+	}
+	own, level := rack(at), traces.LevelOff
+	for _, h := range split {
+		switch of := rack(h); {
+		case of == "" || own == "":
+			level = traces.LevelUnknown
+		case of == own:
+			return traces.LevelRack
+		}
+	}
+	return level
+}

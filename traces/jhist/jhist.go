@@ -10,10 +10,10 @@ package jhist
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/format"
 )
 
 // Job is what a history file tells of one job. Times are milliseconds since
@@ -134,19 +134,12 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelUnknown // Hadoop 0.23
 	}
 	// Assigned and never launched: the file has no locality of it.
-	if slices.Contains(t.SplitHosts, a.Host) {
-		return traces.LevelNode
-	}
-	rack, level := cmp.Or(a.Rack, racks[a.Host]), traces.LevelOff
-	for _, h := range t.SplitHosts {
-		switch of := racks[h]; {
-		case of == "" || rack == "":
-			level = traces.LevelUnknown
-		case of == rack:
-			return traces.LevelRack
+	return format.SplitLevel(a.Host, t.SplitHosts, func(host string) string { return host }, func(host string) string {
+		if host == a.Host {
+			return cmp.Or(a.Rack, racks[host])
 		}
-	}
-	return level
+		return racks[host]
+	})
 }
 
 // nodeLost begins the error of attempts that were killed with their node.

@@ -129,10 +129,7 @@ type writer struct {
 
 // write writes the tables of a trace into a folder that is there.
 func write(e *format.Export) error {
-	w := writer{pending: map[int64]*decisionRow{}, racks: map[traces.Node]string{}}
-	for _, n := range e.Header.Cluster.Nodes {
-		w.racks[n.Node] = n.Rack
-	}
+	w := writer{pending: map[int64]*decisionRow{}, racks: e.Racks()}
 	err := errors.Join(
 		w.jobs.open(e.Folder, "jobs"), w.tasks.open(e.Folder, "tasks"), w.attempts.open(e.Folder, "attempts"),
 		w.samples.open(e.Folder, "samples"), w.decisions.open(e.Folder, "decisions"),

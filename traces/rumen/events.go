@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/traces"
+	"heddle/traces/format"
 	"heddle/traces/mend"
 )
 
@@ -298,26 +299,13 @@ func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64
 	return pairs
 }
 
-// level is a map's split locality by its host and its split's hosts. It is
-// unknown where a missing rack decides between rack and off.
+// level is a map's split locality by its host and its split's hosts.
 func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Level {
 	if kind != traces.Map || a.Host.Name == "" || len(t.Hosts) == 0 {
 		return traces.LevelUnknown
 	}
-	if slices.ContainsFunc(t.Hosts, func(h location) bool { return h.Name == a.Host.Name }) {
-		return traces.LevelNode
-	}
-	rack, level := c.rack(a.Host), traces.LevelOff
-	for _, h := range t.Hosts {
-		switch of := c.rack(host(h)); {
-		case of == "" || rack == "":
-			level = traces.LevelUnknown
-		case of == rack:
-			return traces.LevelRack
-		}
-	}
-	return level
+	return format.SplitLevel(location(a.Host), t.Hosts, func(h location) string { return h.Name }, c.rack)
 }
 
 // rack is a host's rack, from elsewhere where the trace names the host alone.
-func (c *converter) rack(h host) string { return cmp.Or(h.Rack, c.Racks.Of(h.Name)) }
+func (c *converter) rack(h location) string { return cmp.Or(h.Rack, c.Racks.Of(h.Name)) }

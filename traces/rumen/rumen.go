@@ -25,7 +25,7 @@ var Format = format.Format{
 		return jsonstream.HasKey(head, "mapTasks", "jobID", "reduceTasks", "jobtype")
 	},
 	NewReader: func(im *format.Import) format.Reader { return newReader(im) },
-	Write:     func(e *format.Export) ([]string, error) { return nil, write(e.Out, e.Header, e.Jobs) },
+	Write:     func(e *format.Export) ([]string, error) { return nil, write(e) },
 	Topology: &format.Topology{
 		Detect: func(head []byte) bool { return jsonstream.HasKey(head, "children") },
 		Read:   readTopology,

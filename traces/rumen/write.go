@@ -3,8 +3,6 @@ package rumen
 import (
 	"bufio"
 	"fmt"
-	"io"
-	"iter"
 	"regexp"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +10,7 @@ import (
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/format"
 )
 
 // undatedMs is the date that jobs of a trace without one get: Hadoop's own
@@ -20,16 +19,13 @@ const undatedMs = 1e12
 
 // write writes jobs as Rumen does, an object a line. What a trace does not say
 // is -1 or missing. The jobs of a trace with other ids than Hadoop's get some.
-func write(out io.Writer, h traces.Header, jobs iter.Seq2[*byjob.Job, error]) error {
-	w := writer{start: h.StartUnixNs, racks: map[traces.Node]string{}}
+func write(e *format.Export) error {
+	w := writer{start: e.Header.StartUnixNs, racks: e.Racks()}
 	if w.start == 0 {
 		w.start = undatedMs * 1e6
 	}
-	for _, n := range h.Cluster.Nodes {
-		w.racks[n.Node] = n.Rack
-	}
-	buf := bufio.NewWriter(out)
-	for job, err := range jobs {
+	buf := bufio.NewWriter(e.Out)
+	for job, err := range e.Jobs {
 		if err != nil {
 			return err
 		}

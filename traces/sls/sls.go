@@ -28,7 +28,7 @@ var Format = format.Format{
 		return jsonstream.HasKey(head, "job.tasks", "job.start.ms", "job.queue.name", "job.id", "am.type", "yarn.sls.am.type", "num.nodes")
 	},
 	NewReader: func(im *format.Import) format.Reader { return newReader(im) },
-	Write:     func(e *format.Export) ([]string, error) { return write(e.Out, e.Header.Cluster.Nodes, e.Jobs) },
+	Write:     write,
 	Topology: &format.Topology{
 		Detect: func(head []byte) bool { return jsonstream.HasKey(head, "rack", "nodes") },
 		Read:   readTopology,

@@ -4,30 +4,28 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
-	"io"
-	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/format"
 )
 
 // write writes jobs as SLS reads them, an object a line. Each task has its
 // duration and the times that it is of; its attempt is the one that succeeded,
 // or the last. The notes say what is left out: SLS takes neither jobs without
 // tasks nor tasks without a duration, and runs a task once.
-func write(out io.Writer, nodes []traces.NodeFacts, jobs iter.Seq2[*byjob.Job, error]) (notes []string, err error) {
-	w := writer{racks: map[traces.Node]string{}}
-	for _, n := range nodes {
-		w.racks[n.Node] = n.Rack
+func write(e *format.Export) (notes []string, err error) {
+	w := writer{racks: e.Racks()}
+	for _, n := range e.Header.Cluster.Nodes {
 		if n.Worker {
 			w.nodes = append(w.nodes, n.Node)
 		}
 	}
-	buf := bufio.NewWriter(out)
-	for job, err := range jobs {
+	buf := bufio.NewWriter(e.Out)
+	for job, err := range e.Jobs {
 		if err != nil {
 			return nil, err
 		}
