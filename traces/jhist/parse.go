@@ -74,11 +74,15 @@ func Parse(in io.Reader) (*Job, Stats, error) {
 	if err != nil && !errors.As(err, &cut) {
 		return nil, p.stats, err
 	}
-	if p.job.Maps < 0 {
-		p.job.Maps = p.job.tasksOf("MAP")
-	}
-	if p.job.Reduces < 0 {
-		p.job.Reduces = p.job.tasksOf("REDUCE")
+	for kind, n := range map[string]*int32{"MAP": &p.job.Maps, "REDUCE": &p.job.Reduces} {
+		if *n < 0 {
+			*n = 0
+			for _, t := range p.job.Tasks {
+				if t.Type == kind {
+					*n++
+				}
+			}
+		}
 	}
 	return p.job, p.stats, err
 }
@@ -282,16 +286,6 @@ func (p *parser) odd(count *int, n int64) {
 	if *count++; p.stats.FirstOdd == "" {
 		p.stats.FirstOdd = fmt.Sprintf("%s of %s: %d", p.event.Type, p.job.ID, n)
 	}
-}
-
-// tasksOf is the number of the tasks of a type.
-func (j *Job) tasksOf(kind string) (n int32) {
-	for _, t := range j.Tasks {
-		if t.Type == kind {
-			n++
-		}
-	}
-	return n
 }
 
 func (p *parser) attemptEnd(r *record) {

@@ -53,7 +53,7 @@ func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
 func (c *converter) mend(kind mend.Kind, about string) {
 	if c.err == nil {
-		c.err = c.reader.mend(kind, about)
+		c.err = c.in.Mend(kind, about)
 	}
 }
 

@@ -54,9 +54,7 @@ type reader struct {
 	*format.Import
 	in    *jsonstream.Reader
 	job   job
-	tries int // attempts of the job so far
-	// aside is true inside set-up and clean-up tasks, whose defects do not matter.
-	aside bool
+	tries int             // attempts of the job so far
 	hosts map[string]host // by their paths
 	path  []byte          // a location under way
 }
@@ -105,7 +103,7 @@ func (r *reader) open(in io.Reader) {
 func (r *reader) next() error {
 	err := r.in.Next(func() any {
 		maps, reduces := r.job.Maps[:0], r.job.Reduces[:0]
-		r.job, r.tries, r.aside = noJob, 0, false
+		r.job, r.tries = noJob, 0
 		r.job.Maps, r.job.Reduces = maps, reduces
 		return &r.job
 	})
@@ -114,21 +112,6 @@ func (r *reader) next() error {
 	}
 	r.Records++
 	return r.finish()
-}
-
-// mend notes a defect of the job, mendHere one of the value read last.
-func (r *reader) mend(kind mend.Kind, about string) error {
-	if r.aside {
-		return nil
-	}
-	return r.in.Mend(kind, about)
-}
-
-func (r *reader) mendHere(kind mend.Kind, about string) error {
-	if r.aside {
-		return nil
-	}
-	return r.in.MendHere(kind, about)
 }
 
 func (r *reader) number(to *number) error {
@@ -150,9 +133,9 @@ func (r *reader) limited(most int64, over mend.Kind) (int64, error) {
 	case !ok || err != nil:
 		return unknown, err
 	case n < unknown:
-		return unknown, r.mendHere(negative, strconv.FormatInt(n, 10))
+		return unknown, r.in.MendHere(negative, strconv.FormatInt(n, 10))
 	case n > most:
-		return unknown, r.mendHere(over, strconv.FormatInt(n, 10))
+		return unknown, r.in.MendHere(over, strconv.FormatInt(n, 10))
 	}
 	return n, nil
 }
@@ -168,7 +151,7 @@ func (r *reader) outcome(to *outcome) error {
 	i := slices.Index(outcomes[:], string(text))
 	*to = outcome(max(i, 0))
 	if i < 0 {
-		return r.mendHere(oddOutcome, string(text))
+		return r.in.MendHere(oddOutcome, string(text))
 	}
 	return nil
 }
@@ -235,7 +218,7 @@ func (r *reader) hostAt(path []byte) (host, error) {
 	if h = splitHost(string(path)); h.Name == "" {
 		return host{}, nil
 	}
-	if r.aside {
+	if r.in.Aside {
 		r.Racks.Tell(h.Name, h.Rack)
 		return h, nil
 	}
@@ -308,7 +291,7 @@ func (r *reader) object() error {
 func (r *reader) tasks(to *taskList) error {
 	return r.in.List(func() error {
 		if len(*to) == maxListed {
-			return errors.Join(r.mend(manyTasks, r.job.ID), r.in.Skip())
+			return errors.Join(r.in.Mend(manyTasks, r.job.ID), r.in.Skip())
 		}
 		return r.in.Into(another((*[]task)(to)))
 	})
@@ -317,7 +300,7 @@ func (r *reader) tasks(to *taskList) error {
 func (r *reader) attempts(to *attemptList) error {
 	return r.in.List(func() error {
 		if r.tries++; r.tries > maxTries {
-			return errors.Join(r.mend(manyTries, r.job.ID), r.in.Skip())
+			return errors.Join(r.in.Mend(manyTries, r.job.ID), r.in.Skip())
 		}
 		return r.in.Into(another((*[]attempt)(to)))
 	})
@@ -334,10 +317,10 @@ func another[T any](list *[]T) *T {
 // others reads set-up and clean-up tasks for the racks of their hosts.
 func (r *reader) others(*others) error {
 	tries := r.tries
-	r.aside = true
+	r.in.Aside = true
 	var list taskList
 	err := r.in.Into(&list)
-	r.aside, r.tries = false, tries
+	r.in.Aside, r.tries = false, tries
 	return err
 }
 
@@ -345,9 +328,9 @@ func (r *reader) others(*others) error {
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
-	id, err := r.JobID(j.ID, func() error { return r.mend(jobAgain, j.ID) })
+	id, err := r.JobID(j.ID, func() error { return r.in.Mend(jobAgain, j.ID) })
 	if err == nil && j.ID == "" {
-		err = r.mend(noJobID, string(id))
+		err = r.in.Mend(noJobID, string(id))
 	}
 	if err != nil {
 		return err
@@ -356,7 +339,7 @@ func (r *reader) finish() error {
 	if !named {
 		part = j.idPart()
 		if part != "" && part != strings.TrimPrefix(j.ID, "job_") {
-			if err := r.mend(foreignIDs, j.ID); err != nil {
+			if err := r.in.Mend(foreignIDs, j.ID); err != nil {
 				return err
 			}
 		}
@@ -383,7 +366,7 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 		known := t.ID.valid && t.ID.kind == kind && t.ID.job == part
 		if !known {
 			t.ID.index = int32(i)
-			if err := r.mend(foreignTask, fmt.Sprintf("%s, task %d", r.job.ID, i)); err != nil {
+			if err := r.in.Mend(foreignTask, fmt.Sprintf("%s, task %d", r.job.ID, i)); err != nil {
 				return err
 			}
 		}
@@ -393,18 +376,18 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 				continue
 			}
 			a.ID.number = int32(k)
-			if err := r.mend(foreignTry, fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, k)); err != nil {
+			if err := r.in.Mend(foreignTry, fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, k)); err != nil {
 				return err
 			}
 		}
 		if err := unique(t.Attempts, func(a *attempt) *int32 { return &a.ID.number }, func(number int32) error {
-			return r.mend(tryAgain, fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, number))
+			return r.in.Mend(tryAgain, fmt.Sprintf("%s, task %d, attempt %d", r.job.ID, i, number))
 		}); err != nil {
 			return err
 		}
 	}
 	return unique(tasks, func(t *task) *int32 { return &t.ID.index }, func(index int32) error {
-		return r.mend(taskAgain, fmt.Sprintf("%s, task %d", r.job.ID, index))
+		return r.in.Mend(taskAgain, fmt.Sprintf("%s, task %d", r.job.ID, index))
 	})
 }
 

@@ -106,30 +106,27 @@ func (r *reader) tasks(to *taskList) error {
 	})
 }
 
-// mend notes a defect of the object at hand.
-func (r *reader) mend(kind mend.Kind, about string) error { return r.in.Mend(kind, about) }
-
 // object takes in the object at hand.
 func (r *reader) object() error {
 	j := &r.job
 	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
 	if !isJob {
 		if j.Nodes == 0 && j.Racks == 0 {
-			return r.mend(noJobs, "it has no member of a job")
+			return r.in.Mend(noJobs, "it has no member of a job")
 		}
 		r.nodes, r.racks = j.Nodes, j.Racks
 		return nil
 	}
 	r.Records++
 	if j.StartMs < 0 {
-		if err := r.mend(noStart, j.ID); err != nil {
+		if err := r.in.Mend(noStart, j.ID); err != nil {
 			return err
 		}
 		j.StartMs = r.last
 	}
 	r.last = j.StartMs
 	if len(j.Tasks) == 0 {
-		if err := r.mend(noTasks, j.ID); err != nil {
+		if err := r.in.Mend(noTasks, j.ID); err != nil {
 			return err
 		}
 	}
@@ -146,7 +143,7 @@ func (r *reader) object() error {
 			if j.Count > 1 {
 				return nil // SLS itself makes up the ids of copies
 			}
-			return r.mend(jobAgain, j.ID)
+			return r.in.Mend(jobAgain, j.ID)
 		})
 		if err != nil {
 			return err
@@ -161,7 +158,7 @@ func (r *reader) object() error {
 // task puts right what a task says.
 func (r *reader) task(t *task, about string) error {
 	if !slices.Contains(kinds[:], t.Type) {
-		if err := r.mend(oddKind, t.Type); err != nil {
+		if err := r.in.Mend(oddKind, t.Type); err != nil {
 			return err
 		}
 		t.Type = kinds[traces.Map]
@@ -175,7 +172,7 @@ func (r *reader) task(t *task, about string) error {
 	}
 	if t.DurationMs <= 0 {
 		t.DurationMs = 1
-		return r.mend(noLength, about)
+		return r.in.Mend(noLength, about)
 	}
 	return nil
 }
@@ -186,14 +183,14 @@ func (r *reader) bounded() (bool, error) {
 	j := &r.job
 	j.Count = max(j.Count, 1)
 	if j.Count > maxCopies {
-		return false, r.mend(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
+		return false, r.in.Mend(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
 	}
 	tasks := count(0)
 	for i := range j.Tasks {
 		t := &j.Tasks[i]
 		t.Count = max(t.Count, 1)
 		if t.Count > maxTasks-tasks {
-			return false, r.mend(manyCopies, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
+			return false, r.in.Mend(manyCopies, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
 		}
 		tasks += t.Count
 	}

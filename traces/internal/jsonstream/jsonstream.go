@@ -30,6 +30,9 @@ var (
 
 // Reader reads the objects of one file.
 type Reader struct {
+	// Aside is true for values of which no defect matters.
+	Aside bool
+
 	log     *mend.Log
 	in      source
 	decode  *jsontext.Decoder
@@ -83,6 +86,9 @@ func (r *Reader) MendHere(kind mend.Kind, about string) error {
 }
 
 func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
+	if r.Aside {
+		return nil
+	}
 	place := "byte " + strconv.FormatInt(offset, 10)
 	if r.log == nil {
 		return fmt.Errorf("%s: %s: %s", place, kind.Wrong, about)
@@ -98,6 +104,7 @@ func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 func (r *Reader) Next(fresh func() any) error {
 	for {
 		err := r.value(fresh)
+		r.Aside = false
 		var syntax *jsontext.SyntacticError
 		if !errors.As(err, &syntax) {
 			return r.cause(err)
