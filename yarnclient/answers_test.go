@@ -11,15 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecordedAnswers decodes every recorded answer and compares with the
-// golden text beside it, which shows the fields that are not zero.
-// UPDATE_GOLDEN=1 rewrites them: then read the difference.
-func TestRecordedAnswers(t *testing.T) {
+// recordedCalls are the calls that read recorded answers, by the first part of
+// their files' names.
+func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 	const job, task, attempt = "job_1795263621469_0002", "task_1795263621469_0002_m_000000", "attempt_1795263621469_0002_m_000000_0"
 	const app, appAttempt = "application_1795263621469_0002", "appattempt_1795263621469_0002_000001"
 	history := func(name string) *JobReader { return fixtureHistory(t, name).Job(job) }
 	am := func(name string) *AM { return fixtureRM(t, name).AM(app) }
-	calls := map[string]func(file string) (any, error){
+	return map[string]func(file string) (any, error){
 		"info":           func(f string) (any, error) { return fixtureRM(t, f).Info(bg) },
 		"metrics":        func(f string) (any, error) { return fixtureRM(t, f).Metrics(bg) },
 		"nodes":          func(f string) (any, error) { return fixtureRM(t, f).Nodes(bg) },
@@ -64,6 +63,13 @@ func TestRecordedAnswers(t *testing.T) {
 			return fmt.Sprint(len(conf), " settings, mapreduce.job.tags=", conf["mapreduce.job.tags"]), err
 		},
 	}
+}
+
+// TestRecordedAnswers decodes every recorded answer and compares with the
+// golden text beside it, which shows the fields that are not zero.
+// UPDATE_GOLDEN=1 rewrites them: then read the difference.
+func TestRecordedAnswers(t *testing.T) {
+	calls := recordedCalls(t)
 	files, err := filepath.Glob("testdata/*/*")
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ const (
 type client struct {
 	service   string // "ResourceManager", for messages
 	addresses []string
-	current   atomic.Pointer[string] // the address in use; nil: not found yet
+	current   *atomic.Pointer[string] // the address in use; nil in it: not found yet
 	rest      *resty.Client
 	user      string // user.name=..., escaped, or empty
 	timeout   time.Duration
@@ -84,7 +84,7 @@ func newClient(service string, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{service: service, addresses: addresses, timeout: o.Timeout, retries: o.Retries}
+	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]), timeout: o.Timeout, retries: o.Retries}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
@@ -118,10 +118,11 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		// Shorter than the exchange's bound, so that a dead host is told from a
-		// slow answer: only then may a write go to another address.
+		// Shorter than the exchange's bound, and than most callers' own, so that a
+		// dead host is told from a slow answer: only then may a write go to another
+		// address. The first packet that is lost is sent again after a second.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, min(5*time.Second, timeout/2))
+			ctx, cancel := context.WithTimeout(ctx, min(1500*time.Millisecond, timeout/2))
 			defer cancel()
 			return dial(ctx, network, address)
 		},

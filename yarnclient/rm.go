@@ -20,6 +20,14 @@ func NewRM(o Options) (*RM, error) {
 	return &RM{c}, nil
 }
 
+// Once is the same ResourceManager on the same connections, but a read that failed
+// is not tried again.
+func (rm *RM) Once() *RM {
+	once := *rm.c
+	once.retries = 0
+	return &RM{&once}
+}
+
 // Close drops idle connections.
 func (rm *RM) Close() { rm.c.close() }
 

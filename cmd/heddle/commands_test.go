@@ -39,9 +39,9 @@ func leaves() map[string]*cli.Command {
 	var walk func(before string, list []*cli.Command)
 	walk = func(before string, list []*cli.Command) {
 		for _, c := range list {
-			if name := strings.TrimSpace(before + " " + c.Name); len(c.Subcommands) > 0 {
-				walk(name, c.Subcommands)
-			} else {
+			name := strings.TrimSpace(before + " " + c.Name)
+			walk(name, c.Subcommands)
+			if c.HideHelpCommand { // it does something by itself
 				found[name] = c
 			}
 		}
@@ -151,49 +151,56 @@ func arity(usage string) (least, most int) {
 	return least, most
 }
 
-// TestInterruptedCommands sends SIGTERM to every command while it waits for a
-// file or a server that says nothing more.
-func TestInterruptedCommands(t *testing.T) {
-	const waits, changes = false, true // what stderr says: nothing, or what is put back
-	type wait struct {
-		args    []string
-		changes bool
-		code    int
-		// what the command waits for: a FIFO, a server, a lock, or the end of a file
-		// that is very long
-		file, lock string
-		server     bool
-		long       string
-		skip       string
+// stoppedCommand is what a command is doing when SIGTERM comes, and what it then
+// says and ends with.
+type stoppedCommand struct {
+	args    []string
+	changes bool // stderr says what is put back
+	code    int
+	// what the command waits for: a FIFO, a server, a lock, or the end of a file
+	// that is very long
+	file, lock string
+	server     bool
+	long       string
+	skip       string
+}
+
+// labFile is what a lab's commands read first, in the state folder.
+const labFile = "state/heddle/labs/lab/lab.json"
+
+func stoppedCommands() map[string]stoppedCommand {
+	const waits, changes = false, true
+	reads := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, file: "fifo", code: exitFailed}
 	}
-	reads := func(args ...string) wait { return wait{args: args, file: "fifo", code: exitFailed} }
-	asks := func(changes bool, code int, args ...string) wait {
-		return wait{args: args, server: true, changes: changes, code: code}
+	asks := func(changes bool, args ...string) stoppedCommand {
+		return stoppedCommand{args: args, server: true, changes: changes, code: exitFailed}
 	}
-	hashes := func(args ...string) wait {
-		return wait{args: args, long: "run/" + aTrial + "trace.heddle", code: exitFailed}
+	hashes := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, long: "run/" + aTrial + "trace.heddle", code: exitFailed}
 	}
-	labFile := "state/heddle/labs/lab/lab.json"
-	opens := func(args ...string) wait { return wait{args: args, file: labFile, code: exitFailed} }
-	locks := func(name string) wait {
-		w := wait{lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
+	opens := func(args ...string) stoppedCommand {
+		return stoppedCommand{args: args, file: labFile, code: exitFailed}
+	}
+	locks := func(name string) stoppedCommand {
+		w := stoppedCommand{lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
 		if err := lab.Preflight(lab.Default()); err != nil {
 			w.skip = err.Error()
 		}
 		return w
 	}
-	instant := wait{skip: "prints what the program holds"}
-	small := wait{skip: "reads or removes small files of a folder, and waits for none"}
-	table := map[string]wait{
+	instant := stoppedCommand{skip: "prints what the program holds"}
+	small := stoppedCommand{skip: "reads or removes small files of a folder, and waits for none"}
+	return map[string]stoppedCommand{
 		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
 		"bench":           reads("--load", "fb2009", "--swim", "."),
-		"capture":         asks(changes, exitFailed, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
+		"capture":         asks(changes, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
 		"compare":         hashes("run"),
 		"completion bash": instant,
 		"completion fish": instant,
 		"completion zsh":  instant,
 		"demo":            locks("demo"),
-		"doctor":          asks(waits, exitFailed, "--cluster", "cluster.yaml"),
+		"doctor":          asks(waits, "--cluster", "cluster.yaml"),
 		"fidelity":        hashes("run"),
 		"lab down":        locks("lab"),
 		"lab env":         opens(),
@@ -203,13 +210,14 @@ func TestInterruptedCommands(t *testing.T) {
 		"lab start":       opens("r1n1", "datanode"),
 		"lab status":      opens(),
 		"lab up":          locks("lab"),
-		"labels prepare":  asks(changes, exitFailed, "--cluster", "cluster.yaml"),
-		"labels restore":  asks(changes, exitFailed, "--cluster", "cluster.yaml"),
-		"labels show":     asks(waits, exitFailed, "--cluster", "cluster.yaml"),
+		"labels prepare":  asks(changes, "--cluster", "cluster.yaml"),
+		"labels restore":  asks(changes, "--cluster", "cluster.yaml"),
+		"labels show":     asks(waits, "--cluster", "cluster.yaml"),
 		"models":          instant,
+		"models new":      {skip: "reads and writes small files of a checkout, and waits for none"},
 		"paper":           hashes("clqlmrs", "--live-run", "run"),
 		"replay":          reads("fifo"),
-		"run":             asks(changes, exitFailed, "--runs", "runs", "first.yaml"),
+		"run":             asks(changes, "--runs", "runs", "first.yaml"),
 		"runs list":       small,
 		"runs rm":         small,
 		"runs show":       small,
@@ -220,6 +228,12 @@ func TestInterruptedCommands(t *testing.T) {
 		"trace info":      reads("fifo"),
 		"trace repair":    reads("-o", "out", "fifo"),
 	}
+}
+
+// TestInterruptedCommands sends SIGTERM to every command while it waits for a
+// file or a server that says nothing more.
+func TestInterruptedCommands(t *testing.T) {
+	table := stoppedCommands()
 	for name := range leaves() {
 		w, known := table[name]
 		if !known {
@@ -237,45 +251,7 @@ func TestInterruptedCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			at := server.Addr().String()
-			for path, text := range map[string]string{
-				"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
-				"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
-				filepath.Dir(labFile) + "/x": "", w.lock: "",
-			} {
-				if path == "" {
-					continue
-				}
-				path = filepath.Join(dir, path)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			fifo := filepath.Join(dir, "fifo")
-			if err := unix.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for _, link := range []string{labFile, "FB-2009_samples_24_times_1hr_0.tsv"} {
-				if w.file == "" {
-					break
-				}
-				if err := os.Symlink(fifo, filepath.Join(dir, link)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			switch w.long {
-			case "":
-			case "long":
-				err = os.WriteFile(filepath.Join(dir, w.long), nil, 0o644)
-			default:
-				err = os.Rename(damagedCopy(t, longTrace), filepath.Join(dir, "run"))
-			}
-			if err == nil && w.long != "" {
-				err = os.Truncate(filepath.Join(dir, w.long), longBytes)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.prepare(t, dir, server.Addr().String())
 			c := program(t, append(strings.Fields(name), w.args...)...)
 			c.Dir = dir
 			c.Env = append(c.Env, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
@@ -294,25 +270,7 @@ func TestInterruptedCommands(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// It waits now: signals before would say less.
-			switch {
-			case w.server:
-				conn, err := server.Accept()
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer conn.Close()
-			case w.lock != "":
-				untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
-			case w.long != "":
-				untilOpen(t, c.Process.Pid, filepath.Join(dir, w.long))
-			default:
-				feed, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the reader
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer feed.Close()
-			}
+			defer w.untilItWaits(t, c, dir, server)() // signals before would say less
 			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
@@ -331,6 +289,67 @@ func TestInterruptedCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// prepare makes the files of the command's folder. Its cluster is at an address.
+func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
+	t.Helper()
+	for path, text := range map[string]string{
+		"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
+		"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
+		filepath.Dir(labFile) + "/x": "", w.lock: "",
+	} {
+		if path == "" {
+			continue
+		}
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fifo := filepath.Join(dir, "fifo")
+	err := unix.Mkfifo(fifo, 0o600)
+	if w.file != "" {
+		for _, link := range []string{labFile, "FB-2009_samples_24_times_1hr_0.tsv"} {
+			err = errors.Join(err, os.Symlink(fifo, filepath.Join(dir, link)))
+		}
+	}
+	switch w.long {
+	case "":
+	case "long":
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, w.long), nil, 0o644))
+	default:
+		err = errors.Join(err, os.Rename(damagedCopy(t, longTrace), filepath.Join(dir, "run")))
+	}
+	if err == nil && w.long != "" {
+		err = os.Truncate(filepath.Join(dir, w.long), longBytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilItWaits returns once the command waits. What it waits for ends with done.
+func (w *stoppedCommand) untilItWaits(t *testing.T, c *exec.Cmd, dir string, server net.Listener) (done func()) {
+	t.Helper()
+	var open io.Closer
+	var err error
+	switch {
+	case w.server:
+		open, err = server.Accept()
+	case w.lock != "":
+		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
+		return func() {}
+	case w.long != "":
+		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.long))
+		return func() {}
+	default:
+		open, err = os.OpenFile(filepath.Join(dir, "fifo"), os.O_WRONLY, 0) // waits for the reader
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { open.Close() }
 }
 
 // longBytes is the length of a file that takes no room on disk, and longer to
@@ -462,53 +481,63 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestJSON: what prints a result prints it as one JSON value too, with keys that
-// begin with a small letter and have no other separators.
-func TestJSON(t *testing.T) {
-	const (
-		prints  = "prints no result of its own"
-		cluster = "needs a cluster; its keys are tested where the type is"
-	)
-	table := map[string]struct {
-		args []string
-		code int
-		why  string // it is not run, or has no --json
-	}{
-		"agent":           {why: prints},
+// jsonAnswer is a command line whose answer is looked at.
+type jsonAnswer struct {
+	args []string
+	code int
+	why  string // it is not run, or has no --json
+}
+
+// Reasons to look at none.
+const (
+	printsNone   = "prints no result of its own"
+	needsCluster = "needs a cluster; its keys are tested where the type is"
+)
+
+func jsonAnswers() map[string]jsonAnswer {
+	return map[string]jsonAnswer{
+		"agent":           {why: printsNone},
 		"bench":           {why: "TestBenchJSON"},
-		"capture":         {why: cluster},
+		"capture":         {why: needsCluster},
 		"compare":         {args: []string{oneRepeat}},
-		"completion bash": {why: prints},
-		"completion fish": {why: prints},
-		"completion zsh":  {why: prints},
-		"demo":            {why: cluster},
+		"completion bash": {why: printsNone},
+		"completion fish": {why: printsNone},
+		"completion zsh":  {why: printsNone},
+		"demo":            {why: needsCluster},
 		"doctor":          {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
 		"fidelity":        {args: []string{"../../harness/fidelity/testdata/run"}},
-		"lab down":        {why: prints},
-		"lab env":         {why: cluster},
-		"lab exec":        {why: prints},
-		"lab kill":        {why: prints},
-		"lab set":         {why: prints},
-		"lab start":       {why: prints},
-		"lab status":      {why: cluster},
-		"lab up":          {why: cluster},
-		"labels prepare":  {why: cluster},
-		"labels restore":  {why: cluster},
-		"labels show":     {why: cluster},
+		"lab down":        {why: printsNone},
+		"lab env":         {why: needsCluster},
+		"lab exec":        {why: printsNone},
+		"lab kill":        {why: printsNone},
+		"lab set":         {why: printsNone},
+		"lab start":       {why: printsNone},
+		"lab status":      {why: needsCluster},
+		"lab up":          {why: needsCluster},
+		"labels prepare":  {why: needsCluster},
+		"labels restore":  {why: needsCluster},
+		"labels show":     {why: needsCluster},
 		"models":          {},
+		"models new":      {why: printsNone},
 		"paper":           {},
 		"replay":          {args: []string{"run.trace"}},
-		"run":             {why: cluster},
+		"run":             {why: needsCluster},
 		"runs list":       {args: []string{"--runs", "../../harness/fidelity/testdata"}},
 		"runs rm":         {why: "runs.txtar"},
 		"runs show":       {args: []string{labRun}},
 		"trace check":     {args: []string{"run.trace"}},
 		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
-		"trace export":    {why: prints},
+		"trace export":    {why: printsNone},
 		"trace import":    {args: []string{"-o", "imported.trace", "jobs.tsv"}},
 		"trace info":      {args: []string{"run.trace"}},
 		"trace repair":    {args: []string{"run.trace"}},
 	}
+}
+
+// TestJSON: what prints a result prints it as one JSON value too, with keys that
+// begin with a small letter and have no other separators.
+func TestJSON(t *testing.T) {
+	table := jsonAnswers()
 	dir := t.TempDir()
 	if err := tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)); err != nil {
 		t.Fatal(err)
@@ -526,7 +555,7 @@ func TestJSON(t *testing.T) {
 			continue
 		}
 		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
-		if has == (row.why == prints) {
+		if has == (row.why == printsNone) {
 			t.Errorf("heddle %s: has --json: %v; %s", name, has, row.why)
 		}
 		if row.why != "" {

@@ -122,9 +122,15 @@ func heddle(args ...string) (out string, code int, err error) {
 	return b.String(), code, err
 }
 
-// TestDamagedRuns: what is not as heddle has written it is refused by every
-// command that reads it, with the file and, of what is forged, the field.
-func TestDamagedRuns(t *testing.T) {
+// damage is one way to damage a run, and what commands say of it.
+type damage struct {
+	what       string
+	damage     func(folder)
+	says       string
+	unverified bool // goes on with --unverified
+}
+
+func damages() []damage {
 	foreign := func(f folder, trial, to string) {
 		f.write("trials/"+to+"/trace.heddle", f.read("trials/"+trial+"/trace.heddle"))
 		f.record(to, "trace.heddle")
@@ -132,12 +138,7 @@ func TestDamagedRuns(t *testing.T) {
 	many := func(n int) string {
 		return `{"format":1,"state":"finished","trials":[` + strings.Repeat(`{},`, n) + `{}]}`
 	}
-	for _, c := range []struct {
-		what       string
-		damage     func(folder)
-		says       string
-		unverified bool // goes on with --unverified
-	}{
+	return []damage{
 		{"result changed", func(f folder) { f.change(aTrial+"result.json", "34957", "34958") }, "r01-wordcount-fifo/result.json has changed: same length", true},
 		{"result longer", func(f folder) { f.change(aTrial+"result.json", "34957", "349570") }, "r01-wordcount-fifo/result.json has changed: it has 532 bytes, had 531", true},
 		{"trace of another trial", func(f folder) {
@@ -194,7 +195,13 @@ func TestDamagedRuns(t *testing.T) {
 		{"manifest cut", func(f folder) { f.write("manifest.json", f.read("manifest.json")[:1000]) }, "manifest.json: unexpected end", false},
 		{"manifest is a device", func(f folder) { f.link("/dev/zero", "manifest.json") }, "manifest.json is not a regular file", false},
 		{"a trial's record is a device", func(f folder) { f.link("/dev/zero", aTrial+"trial.json") }, "trial.json is not a regular file", false},
-	} {
+	}
+}
+
+// TestDamagedRuns: what is not as heddle has written it is refused by every
+// command that reads it, with the file and, of what is forged, the field.
+func TestDamagedRuns(t *testing.T) {
+	for _, c := range damages() {
 		dir := damagedCopy(t, c.damage)
 		for _, command := range [][]string{{"compare"}, {"compare", "--json"}, {"fidelity", "--seeds", "1"}, {"paper", "clqlmrs", "--live-run"}} {
 			t.Run(c.what+"/"+strings.Join(command, " "), func(t *testing.T) {

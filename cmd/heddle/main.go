@@ -91,9 +91,9 @@ func newApp() *cli.App {
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
-		if len(c.Subcommands) > 0 {
+		finish(c.Subcommands)
+		if c.Action == nil {
 			c.Action = noCommand
-			finish(c.Subcommands)
 		} else {
 			c.HideHelpCommand = true // "help" and "h" may be names of files
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/newmodel"
 	"heddle/harness/sched"
 )
 
@@ -23,8 +24,64 @@ func modelsCommand() *cli.Command {
    heddle models
    heddle models acl
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
-		Flags:  []cli.Flag{jsonFlag()},
-		Action: runModels,
+		Flags:       []cli.Flag{jsonFlag()},
+		Action:      runModels,
+		Subcommands: []*cli.Command{modelsNew()},
+	}
+}
+
+func modelsNew() *cli.Command {
+	var dir string
+	return &cli.Command{
+		Name:      "new",
+		Usage:     "begin a model of one's own, in a checkout of heddle",
+		ArgsUsage: "NAME",
+		Description: `Writes a model that compiles and runs, to be changed: its rule in a file of
+package sched, a scenario that tests it, and its line in the registry. The tests
+of all models are then its tests too. NAME is of a-z, 0-9 and hyphens. Nothing is
+overwritten. For example, in the checkout:
+
+   heddle models new my-model
+   go test -short ./harness/sched
+   go run ./cmd/heddle replay TRACE --model my-model`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "dir", Destination: &dir, Value: ".", Usage: "`DIR` in the checkout"},
+		},
+		Action: func(c *cli.Context) error {
+			names, err := arguments(c)
+			if err != nil {
+				return err
+			}
+			if len(names) != 1 {
+				return withCode(exitUsage, fmt.Errorf("models new takes one NAME, found %d", len(names)))
+			}
+			p, err := newmodel.New(dir, names[0])
+			if err != nil {
+				return withCode(exitUsage, err)
+			}
+			if err := p.Write(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.App.Writer, `in %s:
+  %s
+      the model: its rule, parameters and Choose; change them
+  %s
+      its scenario: what it does, step by step; change it too
+  %s
+      its line in the list of models
+
+then, in that folder:
+  go test ./harness/sched -run Scenarios -rewrite
+      writes what the model does now into its scenario: read what changed
+  go test -short ./harness/sched
+      its scenario, and what is tested of all models
+  go run ./cmd/heddle replay TRACE --model yarn --model %[5]s
+      a trace's jobs under YARN and under the model
+  go test ./harness/sim -run Digests -update
+      once its rule stands: from then on a test says when its schedules change
+`, p.Root, p.Model, p.Scenario, p.Registry, names[0])
+			return err
+		},
 	}
 }
 

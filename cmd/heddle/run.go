@@ -62,63 +62,20 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
 		return withCode(exitUsage, errors.New("run takes one experiment file, or --resume and a run folder"))
 	}
-	var old *runs.Run // to take up
-	if o.Resume == "" {
-		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
-	} else if old, err = runs.Open(o.Resume); err == nil {
-		old.Unverified = o.Unverified
-		file := filepath.Join(o.Resume, "experiment.yaml")
-		if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
-			o.Experiment, err = config.ParseExperiment(file, o.Source)
-		}
-	}
+	old, err := openExperiment(o, files)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
-	e := o.Experiment
 	simulated := c.Bool("simulate")
-	if simulated && o.RecordObservations {
+	switch {
+	case simulated && o.RecordObservations:
 		return withCode(exitUsage, errors.New("--record-observations goes without --simulate: a simulation steers no cluster"))
-	}
-	if !simulated && c.IsSet("calibration") {
+	case !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
 	}
-	find := loadCluster
-	if simulated {
-		find = loadMachines
-	}
-	load := func(name, kept string) (*config.Cluster, error) {
-		if old == nil {
-			return find(name)
-		}
-		data, err := old.ReadFile(kept)
-		if err != nil {
-			return nil, withCode(exitUsage, err)
-		}
-		cluster, err := config.ParseCluster(filepath.Join(o.Resume, kept), data)
-		return cluster, withCode(exitUsage, err)
-	}
-	name := e.Cluster
-	if old != nil {
-		name = filepath.Join(o.Resume, "cluster.yaml")
-	}
-	if c.IsSet("cluster") {
-		name = c.String("cluster")
-		o.Cluster, err = find(name)
-	} else {
-		o.Cluster, err = load(e.Cluster, "cluster.yaml")
-	}
+	name, err := findClusters(c, o, old)
 	if err != nil {
 		return err
-	}
-	o.Others = map[string]*config.Cluster{}
-	for _, m := range e.Models {
-		if m.Cluster == e.Cluster {
-			continue
-		}
-		if o.Others[m.Cluster], err = load(m.Cluster, "cluster-"+m.Label+".yaml"); err != nil {
-			return err
-		}
 	}
 	var warnings []string
 	if old != nil {
@@ -149,6 +106,68 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
 	return runError(err)
+}
+
+// openExperiment reads the experiment: of the file that is given or, to take it
+// up, of an old run.
+func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err error) {
+	if o.Resume == "" {
+		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
+		return nil, err
+	}
+	if old, err = runs.Open(o.Resume); err != nil {
+		return nil, err
+	}
+	old.Unverified = o.Unverified
+	if o.Source, err = old.ReadFile("experiment.yaml"); err == nil {
+		o.Experiment, err = config.ParseExperiment(filepath.Join(o.Resume, "experiment.yaml"), o.Source)
+	}
+	return old, err
+}
+
+// findClusters finds the experiment's cluster, and those of models that have one
+// of their own: by name or, of an old run, in its folder. name is how a command
+// calls the first.
+func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
+	find := loadCluster
+	if c.Bool("simulate") {
+		find = loadMachines
+	}
+	load := func(name, kept string) (*config.Cluster, error) {
+		if old == nil {
+			return find(name)
+		}
+		data, err := old.ReadFile(kept)
+		if err != nil {
+			return nil, withCode(exitUsage, err)
+		}
+		cluster, err := config.ParseCluster(filepath.Join(o.Resume, kept), data)
+		return cluster, withCode(exitUsage, err)
+	}
+	e := o.Experiment
+	name = e.Cluster
+	if old != nil {
+		name = filepath.Join(o.Resume, "cluster.yaml")
+	}
+	if c.IsSet("cluster") {
+		name = c.String("cluster")
+		o.Cluster, err = find(name)
+	} else {
+		o.Cluster, err = load(e.Cluster, "cluster.yaml")
+	}
+	if err != nil {
+		return name, err
+	}
+	o.Others = map[string]*config.Cluster{}
+	for _, m := range e.Models {
+		if m.Cluster == e.Cluster {
+			continue
+		}
+		if o.Others[m.Cluster], err = load(m.Cluster, "cluster-"+m.Label+".yaml"); err != nil {
+			return name, err
+		}
+	}
+	return name, nil
 }
 
 // calibrationOf reads a calibration, or fits one to the trials of a run folder;

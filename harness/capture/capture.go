@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"heddle/harness/clients"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 	"heddle/yarnclient"
@@ -84,8 +85,7 @@ type Job struct {
 
 // Session is a capture under way.
 type Session struct {
-	cluster *clients.Clients
-	hdfs    hdfsReader
+	watch   *watch.Watcher
 	options Options
 	start   time.Time
 	part    *tracefile.Writer
@@ -103,10 +103,9 @@ type Session struct {
 	past       Progress              // of those
 	nodes      map[string]*nodeRecord
 	joiner     joiner
-	labelsTold bool                    // by Add
-	rewritten  map[traces.JobID][]byte // job.splitmetainfo, by Resplit
-	warnings   map[string]int          // with how often
-	failed     error                   // to write
+	labelsTold bool           // by Add
+	warnings   map[string]int // with how often
+	failed     error          // to write
 	facts      traces.ClusterFacts
 	software   map[string]string
 	settings   map[string]string
@@ -124,11 +123,7 @@ type nodeRecord struct {
 // Start begins to capture. It fails where the cluster cannot be captured at
 // all: no ResourceManager, NameNode or history server answers. The capture ends
 // with Stop, which has to be called, or when ctx does.
-func Start(ctx context.Context, cluster *clients.Clients, o Options) (*Session, error) {
-	return start(ctx, cluster, &hdfsOf{cluster: cluster}, o)
-}
-
-func start(ctx context.Context, cluster *clients.Clients, hdfs hdfsReader, o Options) (*Session, error) {
+func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
 	}
@@ -139,9 +134,9 @@ func start(ctx context.Context, cluster *clients.Clients, hdfs hdfsReader, o Opt
 		o.EveryAgents = time.Second
 	}
 	s := &Session{
-		cluster: cluster, hdfs: hdfs, options: o, start: time.Now(),
+		watch: w, options: o, start: time.Now(),
 		alive: map[string]*jobRecord{}, over: map[string]Job{}, nodes: map[string]*nodeRecord{},
-		rewritten: map[traces.JobID][]byte{}, warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
+		warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
@@ -161,7 +156,7 @@ func start(ctx context.Context, cluster *clients.Clients, hdfs hdfsReader, o Opt
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the Writer keeps the error
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
-	for _, a := range cluster.Agents {
+	for _, a := range w.Cluster.Agents {
 		poll := s.agentPoll(a)
 		s.loops.Go(func() { every(ctx, o.EveryAgents, poll) })
 	}
@@ -175,29 +170,30 @@ const lookLimit = 20 * time.Second
 func (s *Session) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", lookLimit))
 	defer cancel()
-	info, err := s.cluster.RM.Active(ctx)
+	cluster := s.watch.Cluster
+	info, err := cluster.RM.Active(ctx)
 	if err != nil {
 		return err
 	}
 	// First, since it is soon told that this daemon does not answer.
-	if err := s.hdfs.find(ctx); err != nil {
+	if err := s.watch.Find(ctx); err != nil {
 		return err
 	}
 	s.software["hadoop"] = info.HadoopVersion
-	if java := javaVersion(ctx, s.cluster); java != "" {
+	if java := javaVersion(ctx, cluster); java != "" {
 		s.software["java"] = java
 	}
-	s.settings, err = readSettings(ctx, s.cluster)
+	s.settings, err = readSettings(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	if s.facts, err = facts(ctx, s.cluster, s.hdfs); err != nil {
+	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
 	for _, n := range s.facts.Nodes { // those are no news; their labels are
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
-	for _, a := range s.cluster.Agents {
+	for _, a := range cluster.Agents {
 		info, err := a.Info(ctx)
 		if err != nil {
 			s.warnf("agent of %s: %v", a.Node, err)

@@ -24,6 +24,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 	"heddle/yarnclient/yarntest"
@@ -426,12 +427,12 @@ func TestStartFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, yarntest.Workers(1, 1, 1024, 8), nil)
 		c.SetHA("", "")
-		if _, err := start(t.Context(), c.clients, c, Options{Folder: c.folder}); err == nil || !strings.HasPrefix(err.Error(), "start capture: ") {
+		if _, err := Start(t.Context(), c.watch, Options{Folder: c.folder}); err == nil || !strings.HasPrefix(err.Error(), "start capture: ") {
 			t.Errorf("without a ResourceManager: %v", err)
 		}
 		c.SetHA("ACTIVE", "")
 		c.must(c.folder.WriteFile(PartFile, nil, 0o600))
-		if _, err := start(t.Context(), c.clients, c, Options{Folder: c.folder}); !errors.Is(err, os.ErrExist) {
+		if _, err := Start(t.Context(), c.watch, Options{Folder: c.folder}); !errors.Is(err, os.ErrExist) {
 			t.Errorf("in a folder that has a part: %v", err)
 		}
 	})
@@ -475,19 +476,19 @@ func TestResplit(t *testing.T) {
 		c := newCluster(t, yarntest.Workers(1, 2, 1024, 8), nil)
 		s := c.start()
 		early := c.submit(yarntest.Job{Name: "early", Run: lasting(5 * time.Second)}, "r1n1")
-		rewritten := func(job traces.JobID) []byte {
-			staged, err := c.staged(t.Context(), "", job)
+		rewrite := func(job traces.JobID) {
+			staged, err := c.ReadStaged(t.Context(), "", string(job))
 			c.must(err)
 			metas, _, err := staged.Splits()
 			c.must(err)
 			metas[0].Hosts = []string{"r1n2"}
-			return jobsplit.AppendMeta(nil, metas)
+			c.must(c.watch.Rewrite(t.Context(), "", string(job), staged.SplitMetaInfo, jobsplit.AppendMeta(nil, metas)))
 		}
-		s.Resplit(early, rewritten(early)) // before its staged files are read
+		rewrite(early) // before the capture has read its staged files
 		<-time.After(time.Second)
 		late := c.submit(yarntest.Job{Name: "late", Run: lasting(5 * time.Second)}, "r1n1")
 		<-time.After(2 * time.Second)
-		s.Resplit(late, rewritten(late))
+		rewrite(late)
 		c.must(s.Wait(t.Context()))
 		got := c.stop(t.Context(), s)
 		for _, e := range of[*traces.TaskScheduled](got.events) {
@@ -523,7 +524,7 @@ func TestRecover(t *testing.T) {
 		second := c.submit(yarntest.Job{Name: "second", Reduces: 2}, "r1n1")
 		<-time.After(20 * time.Second)
 		r := Result{folder: c.folder, Header: traces.Header{Software: map[string]string{}}}
-		c.must(r.recover(t.Context(), c.clients, c, []string{string(second), string(first), string(second)}))
+		c.must(r.recover(t.Context(), c.watch, []string{string(second), string(first), string(second)}))
 		got := c.read(&r)
 		if len(got.Jobs) != 2 || got.Jobs[0].ID != first || got.Jobs[0].Name != "first" || got.Jobs[1].Outcome != traces.Succeeded {
 			t.Errorf("jobs %+v", got.Jobs)
@@ -539,12 +540,12 @@ func TestRecover(t *testing.T) {
 				t.Errorf("%v: a level that nobody has seen", e)
 			}
 		}
-		if err := r.recover(t.Context(), c.clients, c, []string{"job_1_0001"}); err == nil || !strings.Contains(err.Error(), "job_1_0001") {
+		if err := r.recover(t.Context(), c.watch, []string{"job_1_0001"}); err == nil || !strings.Contains(err.Error(), "job_1_0001") {
 			t.Errorf("a job that nobody knows: %v", err)
 		}
 		lost := c.submit(yarntest.Job{Name: "lost"}, "r1n1")
 		<-time.After(10 * time.Second)
-		if err := r.recover(t.Context(), c.clients, c, []string{string(lost)}); err == nil {
+		if err := r.recover(t.Context(), c.watch, []string{string(lost)}); err == nil {
 			t.Error("a job without a history is no error")
 		}
 	})
@@ -584,10 +585,11 @@ func TestDaemons(t *testing.T) {
 	})
 	must(err)
 	defer cluster.Close()
-	if _, err := Recover(ctx, cluster, []string{"job_1_0001"}, folder); err == nil || !strings.HasPrefix(err.Error(), "capture from history: ") {
+	w := watch.New(cluster, watch.HDFS(cluster))
+	if _, err := Recover(ctx, w, []string{"job_1_0001"}, folder); err == nil || !strings.HasPrefix(err.Error(), "capture from history: ") {
 		t.Errorf("recover a job that nobody knows: %v", err)
 	}
-	s, err := Start(ctx, cluster, Options{Folder: folder, EveryRM: 50 * time.Millisecond, EveryAgents: 50 * time.Millisecond, EveryLocations: 50 * time.Millisecond})
+	s, err := Start(ctx, w, Options{Folder: folder, EveryRM: 50 * time.Millisecond, EveryAgents: 50 * time.Millisecond, EveryLocations: 50 * time.Millisecond})
 	must(err)
 	if s.Origin().After(time.Now()) {
 		t.Error("the capture begins in the future")

@@ -19,6 +19,7 @@ import (
 	"heddle/collectors/yarn"
 	"heddle/harness/clients"
 	"heddle/harness/config"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
@@ -35,6 +36,7 @@ type cluster struct {
 	*testing.T
 	*yarntest.Fake
 	clients *clients.Clients
+	watch   *watch.Watcher
 	folder  *os.Root
 	change  Options // of Start
 
@@ -62,6 +64,7 @@ func newCluster(t *testing.T, nodes []yarntest.Node, change func(*yarntest.Confi
 	history, err := yarnclient.NewHistory(o)
 	c.must(err)
 	c.clients = &clients.Clients{Config: &config.Cluster{Name: "fake"}, RM: rm, History: history}
+	c.watch = watch.New(c.clients, c)
 	c.folder, err = os.OpenRoot(t.TempDir())
 	c.must(err)
 	t.Cleanup(func() { c.folder.Close() })
@@ -79,7 +82,7 @@ func (c *cluster) start() *Session {
 	c.Helper()
 	o := c.change
 	o.Folder = c.folder
-	s, err := start(c.Context(), c.clients, c, o)
+	s, err := Start(c.Context(), c.watch, o)
 	c.must(err)
 	return s
 }
@@ -100,11 +103,14 @@ func (c *cluster) submit(j yarntest.Job, hosts ...string) traces.JobID {
 	return id
 }
 
+// RewriteSplits has nobody who reads them.
+func (c *cluster) RewriteSplits(context.Context, string, string, []byte, []byte) error { return nil }
+
 func appOf(job traces.JobID) string { return "application_" + strings.TrimPrefix(string(job), "job_") }
 
-func (c *cluster) find(context.Context) error { return nil }
+func (c *cluster) Find(context.Context) error { return nil }
 
-func (c *cluster) dataNodes(context.Context) ([]hdfs.DataNode, error) {
+func (c *cluster) DataNodes(context.Context) ([]hdfs.DataNode, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.noNames {
@@ -113,7 +119,7 @@ func (c *cluster) dataNodes(context.Context) ([]hdfs.DataNode, error) {
 	return []hdfs.DataNode{{Host: "r1n1", CacheUsed: 7, CacheCapacity: 9}, {Host: "r1n2"}, {Host: "r2n1"}, {Host: "r2n2"}}, nil
 }
 
-func (c *cluster) splitLocations(_ context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error) {
+func (c *cluster) SplitLocations(_ context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	blocks := make([][]hdfs.Block, len(splits))
@@ -136,7 +142,8 @@ func (c *cluster) splitLocations(_ context.Context, splits []jobsplit.Split) ([]
 	return blocks, nil
 }
 
-func (c *cluster) staged(_ context.Context, _ string, job traces.JobID) (yarn.Staged, error) {
+func (c *cluster) ReadStaged(_ context.Context, _, id string) (yarn.Staged, error) {
+	job := traces.JobID(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	j := c.jobs[job]
@@ -186,8 +193,9 @@ type line struct {
 	Status       string `json:"status"`
 }
 
-// history writes what the cluster knows of a job as its ApplicationMaster would.
-func (c *cluster) history(ctx context.Context, user string, job traces.JobID) (yarn.History, error) {
+// ReadHistory writes what the cluster knows of a job as its ApplicationMaster would.
+func (c *cluster) ReadHistory(ctx context.Context, user, name string) (yarn.History, error) {
+	job := traces.JobID(name)
 	app, err := c.clients.RM.App(ctx, appOf(job))
 	if err != nil {
 		return yarn.History{}, err

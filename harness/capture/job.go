@@ -16,6 +16,7 @@ import (
 
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
@@ -33,7 +34,6 @@ type jobRecord struct {
 	conf    yarn.Conf
 	hosts   [][]string       // by map, as the ApplicationMaster read them
 	splits  []jobsplit.Split // by map; nil where they are no files
-	staged  *yarn.Staged     // nil: not read
 	blocks  [][]traces.Block // by map, as last sampled
 	sampled samples
 
@@ -83,8 +83,18 @@ func (s *Session) follow(j *jobRecord) {
 		case <-ctx.Done():
 		}
 	}()
-	s.keepStaged(ctx, j)
+	rewritten := s.keepStaged(ctx, j)
 	var loops sync.WaitGroup
+	loops.Go(func() {
+		for rewritten != nil {
+			select {
+			case <-rewritten:
+				rewritten = s.keepStaged(ctx, j)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	s.mu.Lock()
 	files := j.splits != nil
 	s.record(s.joiner.submitted(j))
@@ -103,57 +113,35 @@ func (s *Session) follow(j *jobRecord) {
 	}
 }
 
-// keepStaged copies the files that vanish with the job's end.
-func (s *Session) keepStaged(ctx context.Context, j *jobRecord) {
-	staged, err := s.hdfs.staged(ctx, j.user, j.id)
+// keepStaged copies the files that vanish with the job's end, and takes from them
+// what they tell. The channel is closed when they are others; nil never is.
+func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-chan struct{}) {
+	staged, rewritten, err := s.watch.Staged(ctx, j.user, string(j.id))
 	if err != nil {
 		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
-		return
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if data, ok := s.rewritten[j.id]; ok {
-		staged.SplitMetaInfo = data
-	}
-	j.staged = &staged
-	s.readStaged(j)
-}
-
-// readStaged takes from a job's staged files what they tell, and keeps them. The
-// Session is locked.
-func (s *Session) readStaged(j *jobRecord) {
-	if err := Keep(s.jobs, j.id, j.staged.Save); err != nil {
+	if err := Keep(s.jobs, j.id, staged.Save); err != nil {
 		s.warn(err.Error())
 	}
-	conf, err := j.staged.Conf()
+	conf, err := staged.Conf()
 	if err != nil {
 		s.warn(fmt.Sprintf("%s: job.xml: %v", j.id, err))
 	}
-	metas, splits, err := j.staged.Splits()
+	metas, splits, err := staged.Splits()
 	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
 		s.warn(fmt.Sprintf("%s: %v", j.id, err))
 	}
 	j.conf, j.splits, j.blocks, j.hosts, j.inputs = conf, splits, nil, nil, nil
-	j.madeFrom("job.xml", j.staged.JobXML)
-	j.madeFrom("job.split", j.staged.JobSplit)
-	j.madeFrom("job.splitmetainfo", j.staged.SplitMetaInfo)
+	j.madeFrom("job.xml", staged.JobXML)
+	j.madeFrom("job.split", staged.JobSplit)
+	j.madeFrom("job.splitmetainfo", staged.SplitMetaInfo)
 	for _, m := range metas {
 		j.hosts = append(j.hosts, m.Hosts)
 	}
-}
-
-// Resplit says that a job's job.splitmetainfo is replaced before its
-// ApplicationMaster reads it.
-func (s *Session) Resplit(job traces.JobID, splitMetaInfo []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rewritten[job] = splitMetaInfo
-	for _, j := range s.alive {
-		if j.id == job && j.staged != nil && !j.over {
-			j.staged.SplitMetaInfo = splitMetaInfo
-			s.readStaged(j)
-		}
-	}
+	return rewritten
 }
 
 // sample asks where the job's input blocks and their cached copies are.
@@ -161,7 +149,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	blocks, err := s.hdfs.splitLocations(ctx, splits)
+	// Of one that is already under way, the job's samples would be out of order.
+	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
 		// Generators name files that do not exist; there is nothing to locate.
@@ -173,9 +162,10 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.sampled.at = append(j.sampled.at, now)
-	ofMap := make([][]traces.Block, len(blocks))
-	for i, of := range blocks {
-		s.record(s.joiner.locations.add(&j.sampled, splits[i].Path, of)...)
+	ofMap := make([][]traces.Block, len(splits))
+	for i, split := range splits {
+		of := blocks[split]
+		s.record(s.joiner.locations.add(&j.sampled, split.Path, of)...)
 		for _, b := range of {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
@@ -207,7 +197,7 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		err := until(patience, 200*time.Millisecond, func() (bool, error) {
 			s.joining.Lock() // one history at a time is in memory
 			defer s.joining.Unlock()
-			if h, last = readHistory(patience, s.hdfs, j); last == nil {
+			if h, last = readHistory(patience, s.watch, j); last == nil {
 				s.finish(j, h)
 			}
 			return last == nil, nil
@@ -241,7 +231,7 @@ func (s *Session) finish(j *jobRecord, h history) {
 	s.past.add(j)
 	s.over[j.app.ID] = j.summary()
 	delete(s.alive, j.app.ID)
-	delete(s.rewritten, j.id)
+	s.watch.Forget(string(j.id))
 }
 
 // history is a job's, read.
@@ -251,8 +241,8 @@ type history struct {
 }
 
 // readHistory reads a job's history, if it is there yet.
-func readHistory(ctx context.Context, in hdfsReader, j *jobRecord) (h history, err error) {
-	if h.History, err = in.history(ctx, j.user, j.id); err == nil {
+func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
+	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil {
 		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
 	}
 	return h, err

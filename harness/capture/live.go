@@ -13,7 +13,7 @@ import (
 // askMaster asks the ApplicationMaster how far the job is and records what has
 // begun and ended since: the job's history tells it better, but only at its end.
 func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
-	master := s.cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
+	master := s.watch.Cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
 	job, err := master.Job(ctx)
 	if err != nil {
 		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"heddle/collectors/hdfs"
-	"heddle/harness/clients"
+	"heddle/harness/watch"
 	"heddle/traces"
 )
 
 // facts are what the cluster is made of.
-func facts(ctx context.Context, cluster *clients.Clients, in hdfsReader) (traces.ClusterFacts, error) {
-	nodes, err := nodeFacts(ctx, cluster, in)
-	f := traces.ClusterFacts{Name: cluster.Config.Name, Nodes: nodes}
-	rates := cluster.Config.Rates
+func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
+	nodes, err := nodeFacts(ctx, w)
+	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}
+	rates := w.Cluster.Config.Rates
 	if err != nil {
 		return f, err
 	}
@@ -48,12 +48,12 @@ func facts(ctx context.Context, cluster *clients.Clients, in hdfsReader) (traces
 // nodeFacts are the running nodes, in order of name. A node that holds no data
 // where others do, such as one that is kept for ApplicationMasters, is no
 // worker.
-func nodeFacts(ctx context.Context, cluster *clients.Clients, in hdfsReader) ([]traces.NodeFacts, error) {
-	nodes, err := cluster.RM.Nodes(ctx)
+func nodeFacts(ctx context.Context, w *watch.Watcher) ([]traces.NodeFacts, error) {
+	nodes, err := w.Nodes(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	dataNodes, err := in.dataNodes(ctx)
+	dataNodes, err := w.DataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
 		return nil, err
 	}

@@ -18,18 +18,11 @@ import (
 
 // pollRM notes what changed on the ResourceManager: applications and nodes.
 func (s *Session) pollRM(ctx context.Context) error {
-	filter := yarnclient.AppFilter{
-		Types: []string{"MAPREDUCE"}, Tags: s.options.Tags,
-		Without: []string{"resourceRequests", "timeouts", "resourceInfo"},
-	}
-	if len(filter.Tags) == 0 {
-		filter.StartedFromMs = s.start.UnixMilli()
-	}
-	apps, err := s.cluster.RM.Apps(ctx, filter)
+	apps, err := s.apps(ctx)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
-	nodes, err := s.cluster.RM.Nodes(ctx)
+	nodes, err := s.watch.Nodes(ctx, s.options.EveryRM)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
@@ -69,6 +62,13 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
+func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
+	if len(s.options.Tags) == 0 {
+		return s.watch.AppsSince(ctx, s.start)
+	}
+	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM)
+}
+
 // noteNode compares a node with what was known of it.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
@@ -95,7 +95,7 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 // pollDataNodes notes how much of each DataNode's cache is used, and writes a
 // sample for nodes that have no agent.
 func (s *Session) pollDataNodes(ctx context.Context) error {
-	dataNodes, err := s.hdfs.dataNodes(ctx)
+	dataNodes, err := s.watch.DataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
 		return s.pollFailed(ctx, "NameNode", err)
 	}

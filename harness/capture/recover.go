@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/clients"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
@@ -19,28 +19,28 @@ import (
 // Split hosts and Hadoop's own locality are as recorded. Where blocks were
 // cached, and which file each map read, is not in the history: replica locality
 // is unknown. Each job's files are kept below jobs in folder.
-func Recover(ctx context.Context, cluster *clients.Clients, jobs []string, folder *os.Root) (Result, error) {
+func Recover(ctx context.Context, w *watch.Watcher, jobs []string, folder *os.Root) (Result, error) {
 	r := Result{folder: folder, Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",
 		Software: map[string]string{},
 	}}
-	if err := r.recover(ctx, cluster, &hdfsOf{cluster: cluster}, jobs); err != nil {
+	if err := r.recover(ctx, w, jobs); err != nil {
 		return r, fmt.Errorf("capture from history: %w", err)
 	}
 	return r, nil
 }
 
-func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsReader, jobs []string) error {
-	if err := in.find(ctx); err != nil {
+func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) error {
+	if err := w.Find(ctx); err != nil {
 		return err
 	}
-	if info, err := cluster.History.Info(ctx); err == nil {
+	if info, err := w.Cluster.History.Info(ctx); err == nil {
 		r.Header.Software["hadoop"] = info.HadoopVersion
 	}
 	var records []*jobRecord
 	first := int64(math.MaxInt64)
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server knows whose they are
-		info, err := cluster.History.Job(id).Job(ctx)
+		info, err := w.Cluster.History.Job(id).Job(ctx)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsR
 		records = append(records, newJobRecord(yarnclient.App{ID: "application_" + strings.TrimPrefix(id, "job_"), User: info.User}))
 	}
 	var err error
-	if r.Header.Cluster, err = facts(ctx, cluster, in); err != nil {
+	if r.Header.Cluster, err = facts(ctx, w); err != nil {
 		return err
 	}
 	own, err := makeJobs(r.folder)
@@ -60,7 +60,7 @@ func (r *Result) recover(ctx context.Context, cluster *clients.Clients, in hdfsR
 	r.Header.StartUnixNs = jn.start.UnixNano()
 	for i, j := range records {
 		records[i] = nil
-		h, err := readHistory(ctx, in, j)
+		h, err := readHistory(ctx, w, j)
 		if err != nil {
 			return err
 		}

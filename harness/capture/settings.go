@@ -1,18 +1,12 @@
 package capture
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
-	"heddle/collectors/yarn"
 	"heddle/harness/clients"
 	"heddle/yarnclient"
 )
-
-const stagingDir = "yarn.app.mapreduce.am.staging-dir"
 
 // amHeartbeat is how often ApplicationMasters ask for containers.
 const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
@@ -70,26 +64,4 @@ func javaVersion(ctx context.Context, cluster *clients.Clients) string {
 	}
 	version, _ := beans[0]["VmVersion"].(string)
 	return version
-}
-
-// pathsLimit bounds a few short questions to the history server.
-const pathsLimit = 8 * time.Second
-
-// findPaths asks the history server where jobs' files are; it has the settings
-// of MapReduce, which the ResourceManager lacks.
-func findPaths(ctx context.Context, cluster *clients.Clients) (staging string, folders yarn.HistoryFolders, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, pathsLimit, fmt.Errorf("no whole answer within %v", pathsLimit))
-	defer cancel()
-	get := func(name string) string {
-		if err != nil {
-			return ""
-		}
-		value, cerr := cluster.History.Conf(ctx, name)
-		if cerr != nil && !errors.Is(cerr, yarnclient.ErrNotFound) {
-			err = cerr
-		}
-		return value
-	}
-	staging = yarn.WithoutScheme(cmp.Or(get(stagingDir), "/tmp/hadoop-yarn/staging"))
-	return staging, yarn.FoldersFrom(get, staging), err
 }

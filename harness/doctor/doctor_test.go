@@ -20,110 +20,113 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
+// lacks are clusters that lack something, by the name of what is said of them.
+var lacks = map[string]func(*fake){
+	"rm-down": func(f *fake) { f.down["rm"] = true },
+	"rm-starting": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/info"] = reply{200, "application/json", `{"clusterInfo":{"id":1,"haState":"INITIALIZING","resourceManagerVersion":"3.4.2"}}`}
+	},
+	"rm-wrong-port": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/info"] = reply{200, "text/html", "<html><body>Welcome to nginx</body></html>"}
+	},
+	"rm-denied":      func(f *fake) { f.instead["rm /ws/v1/cluster/info"] = reply{403, "text/plain", "no"} },
+	"rm-second-down": func(f *fake) { f.cluster.ResourceManagers = []string{"http://127.0.0.1:1"} },
+	"namenode-down":  func(f *fake) { f.hdfs.root = hdfs.ErrUnreachable },
+	"history-down":   func(f *fake) { f.down["history"] = true },
+	"all-down": func(f *fake) {
+		f.down = map[string]bool{"rm": true, "history": true, "namenode": true}
+		f.hdfs.root = hdfs.ErrUnreachable
+	},
+	"kerberos": func(f *fake) { f.conf["hadoop.security.authentication"] = "kerberos" },
+	"no-nodes": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{}}`}
+	},
+	"lost-node": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
+				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
+				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"LOST","version":"3.4.2"}]}}`}
+	},
+	"old-history-server": func(f *fake) {
+		f.instead["history /ws/v1/history/info"] = reply{200, "application/json", `{"historyInfo":{"startedOn":1,"hadoopVersion":"2.10.2"}}`}
+	},
+	"history-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done"] = errDenied },
+	"history-missing": func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done_intermediate"] = errMissing },
+	"history-unset":   func(f *fake) { delete(f.historyConf, "mapreduce.jobhistory.done-dir") },
+	"staging-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/bench/.staging"] = errDenied },
+
+	"fair-scheduler": func(f *fake) {
+		f.conf["yarn.node-labels.enabled"] = "false"
+		f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+			200, "application/json",
+			`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
+		}
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "This API only supports the Capacity Scheduler"}
+		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
+	},
+	"labels-distributed": func(f *fake) { f.conf["yarn.node-labels.configuration-type"] = "distributed" },
+	"label-writes":       func(f *fake) { f.conf["yarn.admin.acl"] = "yarn" },
+	"label-writes-group": func(f *fake) { f.conf["yarn.admin.acl"] = " hadoop" },
+	"no-labels": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
+	},
+	"shared-labels": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo>" + strings.Repeat(
+			"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3) + "</nodeLabelsInfo>"}
+	},
+	"labels-without-queue": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/scheduler"] = reply{
+			200, "application/json",
+			`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
+				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
+				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`,
+		}
+	},
+	"stock-settings": func(f *fake) {
+		delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
+		f.conf["yarn.node-labels.fs-store.root-dir"] = ""
+		f.conf["yarn.cluster.max-application-priority"] = "0"
+		f.conf["yarn.scheduler.configuration.store.class"] = "file"
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "Configuration change only supported by MutableConfScheduler."}
+	},
+	"slow-scheduler": func(f *fake) {
+		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{
+			200, "application/xml",
+			"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
+		}
+	},
+	"am-label-empty": func(f *fake) {
+		f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"
+	},
+
+	"no-cache": func(f *fake) {
+		for i := range f.hdfs.nodes {
+			f.hdfs.nodes[i].CacheCapacity = 0
+		}
+	},
+	"half-cache":   func(f *fake) { f.hdfs.nodes[0].CacheCapacity = 0 },
+	"no-superuser": func(f *fake) { f.hdfs.disks = errDenied },
+	"no-superuser-pool": func(f *fake) {
+		f.hdfs.disks, f.hdfs.pools = errDenied, []hdfs.CachePool{{Name: "open", Owner: "hdfs", Mode: 0o757}}
+	},
+	"no-datanodes": func(f *fake) { f.hdfs.nodes = nil },
+
+	"no-agents":         func(f *fake) { f.cluster.Agents = nil },
+	"agent-missing":     func(f *fake) { f.cluster.Agents = f.cluster.Agents[:2] },
+	"agent-refuses":     func(f *fake) { f.agents[1] = nil },
+	"agent-wants-tls":   func(f *fake) { f.agentTLS[1] = agentTLSUnasked },
+	"agent-without-tls": func(f *fake) { f.agentTLS[1] = agentPlainAsked },
+	"agent-unknown-ca":  func(f *fake) { f.agentTLS[1] = agentUnknownCA },
+	"warm-reads":        func(f *fake) { f.agents[2].DropCaches = false },
+	"clock-ahead":       func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
+	"no-client":         func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
+	"wrong-home":        func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
+	"hibench-broken":    func(f *fake) { f.cluster.HiBench = "/nowhere" },
+}
+
 // Each lack shows as testdata/golden/NAME.txt says: the checks that are not
 // fine, and the verdicts.
 func TestLacks(t *testing.T) {
-	for name, lack := range map[string]func(*fake){
-		"rm-down": func(f *fake) { f.down["rm"] = true },
-		"rm-starting": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/info"] = reply{200, "application/json", `{"clusterInfo":{"id":1,"haState":"INITIALIZING","resourceManagerVersion":"3.4.2"}}`}
-		},
-		"rm-wrong-port": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/info"] = reply{200, "text/html", "<html><body>Welcome to nginx</body></html>"}
-		},
-		"rm-denied":      func(f *fake) { f.instead["rm /ws/v1/cluster/info"] = reply{403, "text/plain", "no"} },
-		"rm-second-down": func(f *fake) { f.cluster.ResourceManagers = []string{"http://127.0.0.1:1"} },
-		"namenode-down":  func(f *fake) { f.hdfs.root = hdfs.ErrUnreachable },
-		"history-down":   func(f *fake) { f.down["history"] = true },
-		"all-down": func(f *fake) {
-			f.down = map[string]bool{"rm": true, "history": true, "namenode": true}
-			f.hdfs.root = hdfs.ErrUnreachable
-		},
-		"kerberos": func(f *fake) { f.conf["hadoop.security.authentication"] = "kerberos" },
-		"no-nodes": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{}}`}
-		},
-		"lost-node": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
-				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
-				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"LOST","version":"3.4.2"}]}}`}
-		},
-		"old-history-server": func(f *fake) {
-			f.instead["history /ws/v1/history/info"] = reply{200, "application/json", `{"historyInfo":{"startedOn":1,"hadoopVersion":"2.10.2"}}`}
-		},
-		"history-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done"] = errDenied },
-		"history-missing": func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done_intermediate"] = errMissing },
-		"history-unset":   func(f *fake) { delete(f.historyConf, "mapreduce.jobhistory.done-dir") },
-		"staging-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/bench/.staging"] = errDenied },
-
-		"fair-scheduler": func(f *fake) {
-			f.conf["yarn.node-labels.enabled"] = "false"
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-				200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
-			}
-			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "This API only supports the Capacity Scheduler"}
-			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
-		},
-		"labels-distributed": func(f *fake) { f.conf["yarn.node-labels.configuration-type"] = "distributed" },
-		"label-writes":       func(f *fake) { f.conf["yarn.admin.acl"] = "yarn" },
-		"label-writes-group": func(f *fake) { f.conf["yarn.admin.acl"] = " hadoop" },
-		"no-labels": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
-		},
-		"shared-labels": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo>" + strings.Repeat(
-				"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3) + "</nodeLabelsInfo>"}
-		},
-		"labels-without-queue": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-				200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
-				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
-				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`,
-			}
-		},
-		"stock-settings": func(f *fake) {
-			delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
-			f.conf["yarn.node-labels.fs-store.root-dir"] = ""
-			f.conf["yarn.cluster.max-application-priority"] = "0"
-			f.conf["yarn.scheduler.configuration.store.class"] = "file"
-			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "Configuration change only supported by MutableConfScheduler."}
-		},
-		"slow-scheduler": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{
-				200, "application/xml",
-				"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
-			}
-		},
-		"am-label-empty": func(f *fake) {
-			f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"
-		},
-
-		"no-cache": func(f *fake) {
-			for i := range f.hdfs.nodes {
-				f.hdfs.nodes[i].CacheCapacity = 0
-			}
-		},
-		"half-cache":   func(f *fake) { f.hdfs.nodes[0].CacheCapacity = 0 },
-		"no-superuser": func(f *fake) { f.hdfs.disks = errDenied },
-		"no-superuser-pool": func(f *fake) {
-			f.hdfs.disks, f.hdfs.pools = errDenied, []hdfs.CachePool{{Name: "open", Owner: "hdfs", Mode: 0o757}}
-		},
-		"no-datanodes": func(f *fake) { f.hdfs.nodes = nil },
-
-		"no-agents":         func(f *fake) { f.cluster.Agents = nil },
-		"agent-missing":     func(f *fake) { f.cluster.Agents = f.cluster.Agents[:2] },
-		"agent-refuses":     func(f *fake) { f.agents[1] = nil },
-		"agent-wants-tls":   func(f *fake) { f.agentTLS[1] = agentTLSUnasked },
-		"agent-without-tls": func(f *fake) { f.agentTLS[1] = agentPlainAsked },
-		"agent-unknown-ca":  func(f *fake) { f.agentTLS[1] = agentUnknownCA },
-		"warm-reads":        func(f *fake) { f.agents[2].DropCaches = false },
-		"clock-ahead":       func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
-		"no-client":         func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
-		"wrong-home":        func(f *fake) { f.cluster.Hadoop.Home = "/nowhere" },
-		"hibench-broken":    func(f *fake) { f.cluster.HiBench = "/nowhere" },
-	} {
+	for name, lack := range lacks {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			// What a clock was when the agent was recorded does not matter.
@@ -136,9 +139,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// Each row of the requirements, not met, is found by the check that it names,
-// which says the property.
-func TestEveryRequirementIsFound(t *testing.T) {
+// breaches are clusters that break one requirement each, by its property.
+func breaches() map[string]func(*fake) {
 	set := func(name, value string) func(*fake) {
 		return func(f *fake) {
 			if _, ok := f.historyConf[name]; ok {
@@ -210,6 +212,13 @@ func TestEveryRequirementIsFound(t *testing.T) {
 	} {
 		breaches[name] = inFile(name, value)
 	}
+	return breaches
+}
+
+// Each row of the requirements, not met, is found by the check that it names,
+// which says the property.
+func TestEveryRequirementIsFound(t *testing.T) {
+	breaches := breaches()
 	for _, s := range require.All(0).Settings {
 		t.Run(s.Property, func(t *testing.T) {
 			f := newFake(t)

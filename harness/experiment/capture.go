@@ -13,6 +13,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/runs"
+	"heddle/harness/watch"
 	"heddle/traces"
 )
 
@@ -83,7 +84,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	defer folder.Close()
 	var result capture.Result
 	if len(o.Jobs) > 0 {
-		result, err = capture.Recover(ctx, cluster, o.Jobs, folder)
+		result, err = capture.Recover(ctx, watch.New(cluster, watch.HDFS(cluster)), o.Jobs, folder)
 	} else {
 		result, err = captureLive(ctx, o, cluster, folder)
 	}
@@ -109,7 +110,7 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()
 	started := context.AfterFunc(ctx, cancelStart)
-	session, err := capture.Start(starting, cluster, capture.Options{
+	session, err := capture.Start(starting, watch.New(cluster, watch.HDFS(cluster)), capture.Options{
 		Folder: folder,
 		Progress: func(p capture.Progress) {
 			if o.Progress != nil {

@@ -14,6 +14,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/steer"
 	"heddle/harness/steer/drive"
+	"heddle/harness/watch"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
@@ -36,7 +37,7 @@ type steering struct {
 
 // steer takes hold of the cluster for the trial's model. Steering ends with the
 // hold, and with ctx.
-func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
+func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
 		return nil, t.letGo(ctx)
@@ -71,14 +72,11 @@ func (t *trialRun) steer(ctx context.Context, session *capture.Session, jobsFold
 	}
 	if err == nil {
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
-			Cluster: t.cluster, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
+			Watch: watcher, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
 				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes},
 			},
-			KeepSplits: func(job traces.JobID, submitted, rewritten []byte) error {
-				session.Resplit(job, rewritten)
-				return keepSubmitted(jobsFolder, job, submitted)
-			},
+			KeepSplits:   func(job traces.JobID, submitted []byte) error { return keepSubmitted(jobsFolder, job, submitted) },
 			KeepTraining: func(job traces.JobID, training *sched.Training) error { return keepTraining(jobsFolder, job, training) },
 		})
 	}

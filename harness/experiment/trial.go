@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/harness/steer/drive"
+	"heddle/harness/watch"
 	"heddle/harness/workload"
 	"heddle/hibench"
 	"heddle/traces"
@@ -265,24 +267,9 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		return result, err
 	}
 	defer jobsFolder.Close()
-	sampling := e.Sampling
 	var driver atomic.Pointer[drive.Driver]
-	session, err := capture.Start(ctx, t.cluster, capture.Options{
-		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
-		Header: traces.Header{
-			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
-		},
-		EveryLocations: time.Duration(sampling.Locations), EveryRM: time.Duration(sampling.RM), EveryAgents: time.Duration(sampling.Agents),
-		Progress: func(p capture.Progress) {
-			step := t.step
-			step.Doing, step.Jobs = "run", &p
-			if d := driver.Load(); d != nil {
-				stats := d.Stats()
-				step.Steering = &stats
-			}
-			t.options.Progress(step)
-		},
-	})
+	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
+	session, err := t.startCapture(ctx, watcher, folder, tags, &driver)
 	if err != nil {
 		return result, runs.Explain(t.folder.Dir, 0, err)
 	}
@@ -292,7 +279,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		_, serr := session.Stop(ctx)
 		return result, errors.Join(err, serr)
 	}
-	steering, err := t.steer(ctx, session, jobsFolder)
+	steering, err := t.steer(ctx, watcher, session, jobsFolder)
 	if err != nil {
 		err = errors.Join(err, faults.end(ctx))
 		_, serr := session.Stop(ctx)
@@ -305,18 +292,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
-	clients, running := errgroup.WithContext(jobsRun)
-	reports := make([]string, len(tags))
-	for i := range tags {
-		clients.Go(func() error {
-			r, err := steering.run(running, runner, tags[i])
-			if r.Report != nil {
-				reports[i] = r.Report.Line
-			}
-			return err
-		})
-	}
-	ran := cause(jobsRun, clients.Wait())
+	reports, ran := t.runJobs(jobsRun, steering, runner, tags)
 	if ran != nil {
 		// A client that is stopped leaves its application running.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
@@ -340,11 +316,51 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	if warning := t.cache.lookAgain(waiting); warning != "" {
 		captured.Warnings = append(captured.Warnings, warning)
 	}
-	result.Reports = slices.DeleteFunc(reports, func(line string) bool { return line == "" })
+	result.Reports = reports
 	if kept != nil {
 		return result, errors.Join(err, runs.Explain(t.folder.Dir, 0, kept))
 	}
 	return result, errors.Join(err, t.keep(&result, &captured))
+}
+
+// startCapture begins to capture the trial's jobs. Progress tells of the driver's
+// steering too, once there is one.
+func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, tags []string, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
+	e := t.options.Experiment
+	return capture.Start(ctx, watcher, capture.Options{
+		Tags: tags, Workload: t.plan.Workload.Label, Folder: folder,
+		Header: traces.Header{
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
+		},
+		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
+		Progress: func(p capture.Progress) {
+			step := t.step
+			step.Doing, step.Jobs = "run", &p
+			if d := driver.Load(); d != nil {
+				stats := d.Stats()
+				step.Steering = &stats
+			}
+			t.options.Progress(step)
+		},
+	})
+}
+
+// runJobs runs the trial's jobs at the same time, each with a client of its own,
+// until all have ended or one has failed. Reports are HiBench's lines.
+func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workload.Live, tags []string) (reports []string, err error) {
+	clients, running := errgroup.WithContext(ctx)
+	lines := make([]string, len(tags))
+	for i := range tags {
+		clients.Go(func() error {
+			r, err := steering.run(running, runner, tags[i])
+			if r.Report != nil {
+				lines[i] = r.Report.Line
+			}
+			return err
+		})
+	}
+	err = cause(ctx, clients.Wait())
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
 }
 
 // keep writes the trace and notes what it says of the jobs.

@@ -1,6 +1,10 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"fmt"
+
+	"heddle/harness/state"
+)
 
 // capacity guarantees queues shares of the cluster, and has jobs wait for
 // locality as YARN's Capacity scheduler does.
@@ -58,6 +62,34 @@ type capacity struct {
 }
 
 type capacityQueue struct{ guaranteed, most float64 } // percent
+
+var capacityInfo = Info{
+	Name: "capacity", Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
+	Source: "Hadoop 3.4 CapacityScheduler, RegularContainerAllocator",
+	Params: []Param{
+		{Name: "capacities", Type: Table, Unit: "percent", Max: 100, Doc: "guaranteed to queues, queue=percent,…; queues not named share the rest"},
+		{Name: "maxCapacities", Type: Table, Unit: "percent", Max: 100, Doc: "that queues use at most, queue=percent,…; not named: 100"},
+		{Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"}, Doc: "of jobs in a queue: by priority and submission, or by memory used"},
+		{Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes", Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: no wait at all"},
+		{Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes", Min: -1, Doc: "missed besides before off-rack maps; -1: by the number of waiting maps and places asked for"},
+		{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
+		{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers", Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"},
+	},
+	build: func(a args) (Model, error) {
+		sum := 0.0
+		for _, percent := range a.table("capacities") {
+			sum += percent
+		}
+		if sum > 100 {
+			return nil, fmt.Errorf("capacities: %v percent in all, want at most 100", sum)
+		}
+		return PerNode{&capacity{
+			capacities: a.table("capacities"), maxCapacities: a.table("maxCapacities"), fairOrder: a.text("order") == "fair",
+			nodeLocalityDelay: a.int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.int("rackLocalityAdditionalDelay"),
+			rackLocalityFullReset: a.bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.int("offSwitchPerHeartbeat")),
+		}}, nil
+	},
+}
 
 func (m *capacity) Name() string { return "capacity" }
 

@@ -90,6 +90,40 @@ type lesson struct {
 	plan     plan
 }
 
+var clqlmrsInfo = Info{
+	Name: "clqlmrs", Summary: "places maps where a table learnt before the job starts says cache hits pay most",
+	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
+	Params: []Param{
+		{Name: "update", Type: Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
+		{Name: "reward", Type: Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class, or that times the episode's maps of the class (the paper's prose)"},
+		{Name: "table", Type: Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node, or their class, which any job can use"},
+		{Name: "episode", Type: Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left, or when no slot is free (the paper)"},
+		{Name: "alpha", Type: Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
+		{Name: "gamma", Type: Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
+		{Name: "epsilon", Type: Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
+		{Name: "decay", Type: Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
+		{Name: "decayEvery", Type: Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
+		{Name: "minEpsilon", Type: Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
+		{Name: "episodes", Type: Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
+		{Name: "steps", Type: Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
+		{Name: "pairs", Type: Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
+		{Name: "retrain", Type: Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
+		{Name: "seed", Type: Int, Default: "1", Doc: "of training's random numbers"},
+	},
+	build: func(a args) (Model, error) {
+		return &cacheLearner{
+			rule: qlearn.Rule{
+				QLearning: a.text("update") == "q", Cumulative: a.text("reward") == "cumulative",
+				ByClass: a.text("table") == "class", OneWave: a.text("episode") == "wave",
+				Alpha: a.float("alpha"), Gamma: a.float("gamma"),
+				Epsilon: a.float("epsilon"), Decay: a.float("decay"), DecayEvery: int(a.int("decayEvery")), MinEpsilon: a.float("minEpsilon"),
+				Episodes: int(a.int("episodes")), Steps: int(a.int("steps")),
+			},
+			seed: uint64(a.int("seed")), pairs: int(a.int("pairs")), retrain: a.float("retrain"),
+		}, nil
+	},
+}
+
 func (m *cacheLearner) Name() string { return "clqlmrs" }
 
 func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {

@@ -53,6 +53,25 @@ type delayed struct {
 	skipped bool
 }
 
+var delayInfo = Info{
+	Name: "delay", Summary: "has a job wait for a node, then a rack, with its data",
+	Source: "Zaharia et al., Delay Scheduling, EuroSys 2010",
+	Params: []Param{
+		{Name: "form", Type: Choice, Default: "skips", Choices: []string{"skips", "time"}, Doc: "how waiting is counted"},
+		{Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"}, Doc: "of jobs: by priority and submission, or by running tasks"},
+		skipsParam("nodeSkips", "-1", "D1, before rack-local maps, with form skips"),
+		skipsParam("rackSkips", "-1", "D2, before any map, with form skips"),
+		{Name: "nodeWait", Type: Duration, Default: "5s", Doc: "D1 with form time"},
+		{Name: "rackWait", Type: Duration, Default: "5s", Doc: "D2 with form time"},
+	},
+	build: func(a args) (Model, error) {
+		return PerNode{&delay{
+			byTime: a.text("form") == "time", fair: a.text("order") == "fair", fewest: shares{key: running, together: true},
+			nodeSkips: a.int("nodeSkips"), rackSkips: a.int("rackSkips"), nodeWait: a.int("nodeWait"), rackWait: a.int("rackWait"),
+		}}, nil
+	},
+}
+
 func (m *delay) Name() string { return "delay" }
 
 func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {

@@ -61,6 +61,30 @@ type levelled struct {
 	level         uint8 // 0 node, 1 rack, 2 off
 }
 
+// thresholdParam is a parameter that says for how many nodes a job waits.
+func thresholdParam(name, doc string) Param {
+	return Param{Name: name, Type: Float, Default: "-1", Unit: "share of nodes", Min: -1, Max: 1, Doc: doc + "; -1: no wait"}
+}
+
+var fairInfo = Info{
+	Name: "fair", Summary: "gives queues, and jobs in them, max-min shares; waits for locality if asked to",
+	Source: "Hadoop 3.4 FairScheduler: fair share and dominant resource fairness",
+	Params: []Param{
+		{Name: "policy", Type: Choice, Default: "fair", Choices: []string{"fair", "drf"}, Doc: "shares of memory, or of each one's dominant resource"},
+		{Name: "weights", Type: Table, Unit: "weight", Min: 1e-6, Doc: "of queues, queue=weight,…; not named: 1"},
+		{Name: "minShares", Type: Table, Unit: "MB", Doc: "that queues have first, queue=MB,…, with policy fair"},
+		thresholdParam("nodeThreshold", "nodes offered before rack-local maps"),
+		thresholdParam("rackThreshold", "nodes offered after that before any map"),
+		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers", Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1"},
+	},
+	build: func(a args) (Model, error) {
+		return PerNode{&fair{
+			drf: a.text("policy") == "drf", weights: a.table("weights"), minShares: a.table("minShares"),
+			nodeThreshold: a.float("nodeThreshold"), rackThreshold: a.float("rackThreshold"), maxPerHeartbeat: int(a.int("maxPerHeartbeat")),
+		}}, nil
+	},
+}
+
 func (m *fair) Name() string { return "fair" }
 
 func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {

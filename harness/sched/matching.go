@@ -47,6 +47,23 @@ type column struct {
 	place int32 // of the job in FIFO order
 }
 
+// weightParam is a parameter that says what a level of locality is worth.
+func weightParam(name, def string) Param {
+	return Param{Name: name, Type: Int, Default: def, Unit: "weight", Max: 1e6, Doc: "of a map started at this level"}
+}
+
+var matchingInfo = Info{
+	Name: "matching", Summary: "fills all free slots at once so that locality is best: the upper bound of a round",
+	Source: "maximum-weight bipartite matching; Zhang, Li, Zhao, PDCAT 2016 (abstract)",
+	Params: []Param{
+		weightParam("cache", "4"), weightParam("node", "3"), weightParam("rack", "2"), weightParam("off", "1"),
+		{Name: "slots", Type: Int, Default: "64", Unit: "slots", Min: 1, Max: 4096, Doc: "matched at most per round; cost grows with its square"},
+	},
+	build: func(a args) (Model, error) {
+		return &matching{weights: [4]int64{a.int("cache"), a.int("node"), a.int("rack"), a.int("off")}, slots: int(a.int("slots"))}, nil
+	},
+}
+
 func (m *matching) Name() string { return "matching" }
 
 func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {

@@ -9,6 +9,24 @@ import (
 	"time"
 )
 
+// Param is a parameter of a model.
+type Param struct {
+	Name    string `json:"name"`
+	Type    Type   `json:"type"`
+	Default string `json:"default"`
+	Unit    string `json:"unit,omitempty"`
+	// Min and Max bound numbers; Max 0 is no bound above.
+	Min float64 `json:"min"`
+	Max float64 `json:"max,omitempty"`
+	// Choices are the values of a Choice.
+	Choices []string `json:"choices,omitempty"`
+	Doc     string   `json:"doc"`
+}
+
+// Params are values of parameters by name, as text; those left out have their
+// default.
+type Params map[string]string
+
 // Type is what values of a parameter look like.
 type Type string
 
@@ -21,6 +39,11 @@ const (
 	Choice   Type = "choice"   // one of Choices
 	Table    Type = "table"    // name=number,…
 )
+
+// skipsParam is a parameter that says for how many opportunities a job waits.
+func skipsParam(name, def, doc string) Param {
+	return Param{Name: name, Type: Int, Default: def, Unit: "skips", Min: -1, Doc: doc + "; -1: as many as nodes are up"}
+}
 
 // parse is the value of a text: int64 (nanoseconds of a Duration), float64,
 // bool, string or map[string]float64.

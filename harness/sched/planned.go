@@ -28,6 +28,15 @@ import (
 // those.
 type planned struct{ seed uint64 }
 
+var plannedInfo = Info{
+	Name: "planned", Summary: "plans each job's maps before it starts, each on a node at random, and starts them nowhere else",
+	Source: "none: for seeing how exactly a plan is carried out",
+	Params: []Param{
+		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
+	},
+	build: func(a args) (Model, error) { return &planned{seed: uint64(a.int("seed"))}, nil },
+}
+
 func (m *planned) Name() string { return "planned" }
 
 func (m *planned) firstOnly() {}

@@ -12,12 +12,15 @@ import (
 	"heddle/harness/state"
 )
 
-// baselines are the models that the properties are checked for, with the
-// parameters that change most.
-var baselines = []struct {
+// baseline is a model with parameters that the properties are checked for.
+type baseline struct {
 	name   string
 	params Params
-}{
+}
+
+// baselines are models with the parameters that change most. Models that are not
+// named here are checked with their defaults.
+var baselines = []baseline{
 	{"fifo", nil},
 	{"fifo", Params{"offRackPerHeartbeat": "1"}},
 	{"fair", nil},
@@ -41,7 +44,13 @@ var baselines = []struct {
 }
 
 func forEachBaseline(t *testing.T, check func(*rapid.T, func() Model)) {
-	for i, b := range baselines {
+	list := slices.Clone(baselines)
+	for _, info := range List() {
+		if !slices.ContainsFunc(baselines, func(b baseline) bool { return b.name == info.Name }) {
+			list = append(list, baseline{name: info.Name})
+		}
+	}
+	for i, b := range list {
 		t.Run(fmt.Sprint(b.name, i), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				check(t, func() Model {

@@ -26,6 +26,17 @@ type random struct {
 	waits waiting
 }
 
+var randomInfo = Info{
+	Name: "random", Summary: "starts any waiting task anywhere",
+	Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
+	Params: []Param{
+		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
+	},
+	build: func(a args) (Model, error) {
+		return PerNode{&random{rng: rand.New(rand.NewPCG(uint64(a.int("seed")), 0))}}, nil
+	},
+}
+
 func (m *random) Name() string { return "random" }
 
 func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {

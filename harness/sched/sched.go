@@ -7,6 +7,33 @@
 // clock, no I/O, no random numbers but those a seed says. New makes models by
 // name and List says what there are; each baseline's file opens with its rule,
 // where that is from, and how it differs.
+//
+// # Writing a model
+//
+// "heddle models new NAME" writes a model to start from. Most models are a
+// NodeModel: Choose gets the View of the cluster and one node with room, and
+// returns one task to start there, or none. It is asked again until the node is
+// full. A model that chooses among all nodes with room is a Model with Round. A
+// model may also be an Observer, to learn from what happens, a JobPlanner, to place
+// a job's maps before the first starts, or a Warmup, to train before a run.
+//
+// The View is only to read, and shows the present. What a model keeps it keeps in
+// its own struct: counts for each job (perJob), a generator of random numbers that
+// is made from a seed parameter. It may keep ids, and nothing that the View
+// returned: slices are used again. It must not use a clock, the global random
+// source, or the order of a map, so that the same run gives the same decisions.
+//
+// A model's Info stands in the model's file: name, summary, source, parameters with
+// their range, and how to build it. Its line in the table of registry.go makes it
+// known to "heddle models", "heddle replay" and experiments.
+//
+// Each model in the registry is tested for what all must keep: it starts nothing
+// that does not wait or does not fit, changes nothing in the View, lets no task
+// wait for ever, and decides the same way twice. Models whose parameters change
+// these paths have a row in property_test.go. A file in testdata/scenarios shows
+// step by step what a model does; "go test ./harness/sched -run Scenarios -rewrite"
+// writes the answers. "go test ./harness/sim -run Digests -update" notes the model's
+// schedules, so that a later change of them is seen.
 package sched
 
 import (
@@ -59,8 +86,8 @@ func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// near is the reason of a map that was found at a level.
-func near(level state.Level) Reason { return Reason(level - state.LevelCache) }
+// ReasonOf is the reason of a map that was found at a level.
+func ReasonOf(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
 // NodeModel is a model that looks at the node that reported and at no other.
 type NodeModel interface {

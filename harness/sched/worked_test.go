@@ -225,7 +225,7 @@ func TestParams(t *testing.T) {
 		p     Params
 		want  string
 	}{
-		{"nosuch", nil, "there are acl, capacity"},
+		{"nosuch", nil, "no model \"nosuch\"; there are acl, "},
 		{"acl", Params{"C": "1"}, `no parameter "C"; there are c, d`},
 		{"acl", Params{"c": "many"}, "c: \"many\" is no number"},
 		{"acl", Params{"c": "NaN"}, "is no number"},

@@ -19,6 +19,8 @@ type opening struct {
 	granted   int // of them, in order
 	stage     stage
 	since     time.Time // room on the node is looked for
+	size      int64     // in MB, that the node was last given for that
+	sizedAt   time.Time
 	parkedAt  time.Time // since when it is certainly closed
 	why       string    // it was given up
 	limit     *alarm
@@ -150,7 +152,7 @@ func (op *opening) check() {
 	if op.stage = checking; op.since.IsZero() {
 		op.since = c.now
 	}
-	ask(c, Look{What: AskNode, Of: n.yarn}, func(info yarnclient.Node, _ time.Time, err error) {
+	ask(c, Look{What: AskNode, Of: n.yarn}, func(info yarnclient.Node, sent time.Time, err error) {
 		if op.stage != checking || c.trouble != "" {
 			return
 		}
@@ -161,26 +163,40 @@ func (op *opening) check() {
 		case info.State != "RUNNING":
 			n.lost(info.State)
 		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < roomFor:
-			c.newAlarm(func() {
-				if op.stage == checking {
-					op.check()
-				}
-			}).in(20 * time.Millisecond)
+			op.checkIn(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
 			op.park(fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
+		case c.now.Sub(op.since) >= roomFor:
+			op.park(fmt.Sprintf("the node has %d MB left, whatever size it is given", info.AvailMB))
+		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
+			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
-			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: info.UsedMB + want, VCores: n.full.VCores}}
+			op.size = info.UsedMB + want
+			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: op.size, VCores: n.full.VCores}}
 			c.change(set, &set.Number, func(err error) {
 				if err != nil {
 					c.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && c.trouble == "" {
-					op.check() // use may have fallen, and the change takes a moment
+					op.sizedAt = c.now
+					op.check() // use may have fallen
 				}
 			})
 		}
 	})
+}
+
+// sizeTakes is how long a node's new size may take until the ResourceManager knows
+// it: longer than it does, so that it is not set again meanwhile.
+const sizeTakes = 100 * time.Millisecond
+
+func (op *opening) checkIn(d time.Duration) {
+	op.job.core.newAlarm(func() {
+		if op.stage == checking {
+			op.check()
+		}
+	}).in(d)
 }
 
 // open moves the node into the job's label.

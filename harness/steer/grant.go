@@ -18,7 +18,6 @@ func (j *job) newContainer(info yarnclient.Container) {
 	}
 	x := &container{id: info.ID, job: j, node: n, kind: k, held: state.None, task: state.None, seen: c.now}
 	j.live[x.id], j.unbound[x.id] = x, x
-	j.granted[k]++
 	j.pending[k] = max(0, j.pending[k]-1)
 	op := n.active
 	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) && n.last != nil {

@@ -52,12 +52,12 @@ type job struct {
 
 // demand is what a job's master waits for, by kind.
 type demand struct {
-	asked   [2]int32 // tasks that it has asked for, in all
-	pending [2]int32 // containers that it waits for, as last told
-	granted [2]int32 // containers that it got
-	coming  [2]int32 // decisions that have no container yet
-	reruns  int32    // maps that wait as re-runs
-	excess  bool     // it asked for more containers than it has tasks known to us
+	asked     [2]int32 // tasks that it has asked for, in all
+	pending   [2]int32 // containers that it waits for, as last told
+	coming    [2]int32 // decisions that have no container yet
+	reruns    int32    // maps that wait as re-runs
+	excess    bool     // it asked for more containers than it has tasks known to us
+	withdrawn int32    // reduces that wait in the State, though it did not ask for them when last looked at
 }
 
 // wants says whether YARN would give the job one more container of the kind.

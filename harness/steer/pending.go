@@ -66,8 +66,8 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	if pending[state.Map] > 0 && j.asked[state.Map] == 0 {
 		more = j.asksFor(state.Map, j.files.Spec.Maps)
 	}
-	if n := pending[state.Reduce] + j.granted[state.Reduce]; pending[state.Reduce] > 0 && n > j.asked[state.Reduce] {
-		more = j.asksFor(state.Reduce, min(n, j.files.Spec.Reduces)) || more
+	if n := pending[state.Reduce] - j.coming[state.Reduce] - j.core.view.Waiting(j.id, state.Reduce); n > 0 {
+		more = j.asksFor(state.Reduce, min(j.asked[state.Reduce]+n, j.files.Spec.Reduces)) || more
 	}
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
@@ -82,8 +82,29 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	} else {
 		j.excess = excess
 	}
+	j.takesBack()
 	if more {
 		j.core.offerAll()
+	}
+}
+
+// takesBack follows a master that no longer asks for reduces it had asked for: where
+// maps wait and the cluster seemed full to it, maps are to go first. While the
+// State has such a reduce wait, a model may choose it again and again, in vain, and
+// come to nothing else. Two answers in a row have to say so: a container may have
+// been granted that is not listed yet.
+func (j *job) takesBack() {
+	over := int32(0)
+	if j.coming[state.Reduce] == 0 {
+		over = j.core.view.Waiting(j.id, state.Reduce) - j.pending[state.Reduce]
+	}
+	had := j.withdrawn
+	if j.withdrawn = max(0, over); had == 0 {
+		return
+	}
+	for range min(had, j.withdrawn) {
+		j.asked[state.Reduce], _ = j.core.state.Unask(j.id, state.Reduce)
+		j.withdrawn--
 	}
 }
 

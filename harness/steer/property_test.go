@@ -38,7 +38,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// TestSchedulesOnceFound has those that a Core did not live through at first.
+// TestSchedulesOnceFound has those that a Core did not live through at first, and
+// those that tell a spoilt one, which random schedules rarely do.
 func TestSchedulesOnceFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -53,6 +54,19 @@ func TestSchedulesOnceFound(t *testing.T) {
 			Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Model: "fifo",
 			Jobs:     []jobPlan{{At: 3090, Maps: [][]int{{}}, Runs: 50}},
 			Troubles: []trouble{{From: 6180, For: 1954, Class: "labels", Fate: doneAfter, Delay: 2473}, {From: 0, For: 4000, Fate: lost}},
+		}},
+		{"a container is first listed when its node was closed again", schedule{
+			Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Async: true, Model: "fifo",
+			Jobs:     []jobPlan{{At: 10, Maps: [][]int{{}}, Runs: 20000}},
+			Troubles: []trouble{{From: 300, For: 5000, Class: "containers", Fate: lost}},
+		}},
+		{"a listing from before the container came is answered when the node was closed again", schedule{
+			Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Async: true, Model: "fifo", Seed: 6,
+			Jobs: []jobPlan{{At: 10, Maps: [][]int{{}}, Runs: 20000}},
+			Troubles: []trouble{
+				{From: 520, For: 30, Class: "labels", Fate: arrivesLate, Delay: 2990},
+				{From: 540, For: 5000, Class: "containers", Fate: answersLate, Delay: 2990},
+			},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

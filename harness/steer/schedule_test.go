@@ -572,6 +572,7 @@ func (s *shell) judge() error {
 		return s.err
 	}
 	maps := s.judgeAttempts(decided, outcome, by)
+	s.judgeEmpty(decided, outcome, by)
 	for id, d := range decided {
 		switch o := outcome[id]; {
 		case o == nil:
@@ -642,6 +643,38 @@ func (s *shell) judgeAttempts(decided map[int64]*traces.Decision, outcome map[in
 		}
 	}
 	return maps
+}
+
+// judgeEmpty holds decisions that nothing came of against the containers that came:
+// one that ran on when the decision was given up, and had come while the node was open
+// for it, was the decision's.
+func (s *shell) judgeEmpty(decided map[int64]*traces.Decision, outcome map[int64]*traces.Actuation, by map[string]int64) {
+	if slices.ContainsFunc(s.Mishaps, func(m mishap) bool { return m.What == "ResourceManager restarted" || m.What == "master lost" }) {
+		return // what ran then may not be known
+	}
+	parked := map[*traces.Actuation]traces.Time{} // when the node was closed
+	for _, e := range s.events {
+		if e, is := e.(*traces.NodeLabel); is && e.Label == "idle" {
+			for id, o := range outcome {
+				if o.Outcome == "none" && parked[o] == 0 && decided[id].Node == e.Node && o.AskedAt < e.T && e.T <= o.T {
+					parked[o] = e.T
+				}
+			}
+		}
+	}
+	for id, d := range decided {
+		o := outcome[id]
+		if o == nil || parked[o] == 0 {
+			continue
+		}
+		j := s.jobOf("application_" + strings.TrimPrefix(string(d.Job), "job_"))
+		for _, a := range s.cluster.Attempts(j.id) {
+			came, ran := traces.Time(a.Allocated.Sub(s.origin)), a.Finished.IsZero() || a.Finished.After(s.origin.Add(time.Duration(o.T)))
+			if by[a.Container] == 0 && a.Kind == strings.ToUpper(d.What.String()) && a.Host == string(d.Node) && came > o.AskedAt && came < parked[o] && ran {
+				s.wrong("%+v ended as %+v, though %s came for it in %s", d, o, a.ID, a.Container)
+			}
+		}
+	}
 }
 
 // ranElsewhere says whether the map that one decision awaited had run in another

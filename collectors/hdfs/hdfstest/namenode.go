@@ -1,6 +1,7 @@
-// Package hdfstest has a NameNode to test against, over sockets: an empty HDFS
-// that answers the first questions of a client, and can be told to misbehave.
-// It holds no files.
+// Package hdfstest has a NameNode to test against, over sockets: an HDFS that
+// answers the first questions of a client, knows the files that it is given, and
+// can be told to misbehave. It has no DataNodes: files have locations, and no
+// contents.
 package hdfstest
 
 import (
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
@@ -24,6 +26,10 @@ type NameNode struct {
 	// Address is "host:port".
 	Address string
 
+	listener net.Listener
+	serving  sync.WaitGroup
+	files    map[string]hdfs.File // by path
+
 	bad   atomic.Pointer[Misdeed]
 	next  atomic.Pointer[Misdeed] // bad once calls are answered
 	calls atomic.Int32
@@ -31,22 +37,34 @@ type NameNode struct {
 	conns map[net.Conn]bool
 }
 
-// Start starts a NameNode that is active and empty, and ends with the test.
+// Start starts a NameNode that ends with the test.
 func Start(t testing.TB) *NameNode {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	nn, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nn := &NameNode{Address: l.Addr().String(), conns: map[net.Conn]bool{}}
-	var serving sync.WaitGroup
-	serving.Go(func() {
+	t.Cleanup(nn.Close)
+	return nn
+}
+
+// New starts a NameNode that is active and knows these files. It runs until Close.
+func New(files ...hdfs.File) (*NameNode, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start NameNode: %w", err)
+	}
+	nn := &NameNode{Address: l.Addr().String(), listener: l, files: map[string]hdfs.File{}, conns: map[net.Conn]bool{}}
+	for _, f := range files {
+		nn.files[f.Path] = f
+	}
+	nn.serving.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
 			nn.keep(c)
-			serving.Go(func() {
+			nn.serving.Go(func() {
 				defer nn.drop(c)
 				if bad := nn.bad.Load(); bad != nil {
 					bad.serve(c)
@@ -56,12 +74,14 @@ func Start(t testing.TB) *NameNode {
 			})
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
-		nn.dropAll()
-		serving.Wait()
-	})
-	return nn
+	return nn, nil
+}
+
+// Close ends the NameNode and its connections.
+func (nn *NameNode) Close() {
+	nn.listener.Close()
+	nn.dropAll()
+	nn.serving.Wait()
 }
 
 // Misbehave ends all connections and has later ones misbehave; nil ends that.
@@ -107,11 +127,15 @@ func (nn *NameNode) serve(c net.Conn) error {
 		if err != nil {
 			return err
 		}
+		answer := answerTo(method, id)
+		if list := nn.list(method, calls.request); list != nil {
+			answer = reply(id, list)
+		}
 		if m := nn.next.Load(); m != nil && nn.calls.Add(-1) < 0 {
 			nn.bad.Store(m)
 			return nil
 		}
-		if _, err := c.Write(answerTo(method, id)); err != nil {
+		if _, err := c.Write(answer); err != nil {
 			return err
 		}
 	}
@@ -151,23 +175,26 @@ func serverDefaults() proto.Message {
 }
 
 // calls reads what a client asks.
-type calls struct{ r *bufio.Reader }
+type calls struct {
+	r       *bufio.Reader
+	request []byte // of the call that was read last
+}
 
 // greet reads what a client begins with.
-func greet(c net.Conn) (calls, error) {
+func greet(c net.Conn) (*calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
 	if _, err := io.ReadFull(r, hello); err != nil {
-		return calls{}, err
+		return nil, err
 	}
 	if string(hello[:4]) != "hrpc" {
-		return calls{}, fmt.Errorf("a client begins with %q", hello)
+		return nil, fmt.Errorf("a client begins with %q", hello)
 	}
-	return calls{r}, nil
+	return &calls{r: r}, nil
 }
 
 // next is the next call, without the one that only says who calls.
-func (c calls) next() (method string, id uint32, err error) {
+func (c *calls) next() (method string, id uint32, err error) {
 	for {
 		var size [4]byte
 		if _, err := io.ReadFull(c.r, size[:]); err != nil {
@@ -188,9 +215,11 @@ func (c calls) next() (method string, id uint32, err error) {
 		if header.GetCallId() < 0 {
 			continue
 		}
-		if head, n = protowire.ConsumeBytes(frame[n:]); n < 0 {
+		frame = frame[n:]
+		if head, n = protowire.ConsumeBytes(frame); n < 0 {
 			return "", 0, protowire.ParseError(n)
 		}
+		c.request, _ = protowire.ConsumeBytes(frame[n:])
 		if err := proto.Unmarshal(head, name); err != nil {
 			return "", 0, err
 		}

@@ -39,109 +39,112 @@ func drain(s *System) (ends []end) {
 	return ends
 }
 
+// closedForms are transfers whose ends can be worked out by hand.
+var closedForms = []struct {
+	name string
+	do   func(s *System)
+	want []end
+}{
+	{"one read has the disk", func(s *System) { s.Read(0, 0, 0, false, 80*mb, 1) }, []end{{1, 1000}}},
+	{"n equal reads take n times as long", func(s *System) {
+		for i := range uint32(5) {
+			s.Read(0, 0, 0, false, 80*mb, i)
+		}
+	}, []end{{0, 5000}, {1, 5000}, {2, 5000}, {3, 5000}, {4, 5000}}},
+	{"the shorter leaves, the longer is faster", func(s *System) {
+		s.Read(0, 0, 0, false, 120*mb, 1) // 40 MB/s until 2000, then 80
+		s.Read(0, 0, 0, false, 80*mb, 2)
+	}, []end{{2, 2000}, {1, 2500}}},
+	{"one comes later", func(s *System) {
+		s.Read(0, 0, 0, false, 80*mb, 1) // half done at 500, then 40 MB/s
+		s.Read(500, 0, 0, false, 80*mb, 2)
+	}, []end{{1, 1500}, {2, 2000}}},
+	{"in the rack the link limits", func(s *System) { s.Read(0, 0, 1, false, 50*mb, 1) }, []end{{1, 2000}}},
+	{"between racks the uplink", func(s *System) { s.Read(0, 0, 2, false, 10*mb, 1) }, []end{{1, 1000}}},
+	{"what the uplink leaves of the disk is the local read's", func(s *System) {
+		s.Read(0, 0, 2, false, 20*mb, 1) // 10 MB/s
+		s.Read(0, 0, 0, false, 70*mb, 2) // 70
+	}, []end{{2, 1000}, {1, 2000}}},
+	{"two uplinks: the fuller one limits, the other's rest goes to who has no other", func(s *System) {
+		s.Read(0, 0, 2, false, 5*mb, 1)
+		s.Read(0, 1, 3, false, 5*mb, 2)
+	}, []end{{1, 1000}, {2, 1000}}},
+	{"cached copies know no disk", func(s *System) {
+		for i := range uint32(8) {
+			s.Read(0, 0, 0, false, 80*mb, i)
+		}
+		s.Read(0, 0, 0, true, 100*mb, 8)
+		s.Read(0, 0, 0, true, 100*mb, 9)
+	}, []end{{8, 100}, {9, 100}, {0, 8000}, {1, 8000}, {2, 8000}, {3, 8000}, {4, 8000}, {5, 8000}, {6, 8000}, {7, 8000}}},
+	{"a cached copy in the rack comes at the link's rate", func(s *System) { s.Read(0, 0, 1, true, 25*mb, 1) }, []end{{1, 1000}}},
+	{"a write passes the other's disk", func(s *System) {
+		s.Read(0, 1, 1, false, 55*mb, 1)
+		s.Write(0, 0, 1, 25*mb, 2)
+	}, []end{{1, 1000}, {2, 1000}}},
+	{"a fetch of four streams weighs four", func(s *System) {
+		s.Fetch(0, 0, 2, 4, 8*mb, 1)
+		s.Read(0, 0, 3, false, 2*mb, 2)
+	}, []end{{1, 1000}, {2, 1000}}},
+	{"a fetch in the rack passes the link alone", func(s *System) { s.Fetch(0, 0, 1, 5, 25*mb, 1) }, []end{{1, 1000}}},
+	{"two cores, eight computations", func(s *System) {
+		for i := range uint32(8) {
+			s.Compute(0, 0, 1e6, i)
+		}
+	}, []end{{0, 4000}, {1, 4000}, {2, 4000}, {3, 4000}, {4, 4000}, {5, 4000}, {6, 4000}, {7, 4000}}},
+	{"one computation has one core", func(s *System) { s.Compute(0, 0, 1e6, 1) }, []end{{1, 1000}}},
+	{"four on two cores, then two", func(s *System) {
+		s.Compute(0, 0, 1e6, 1)
+		s.Compute(0, 0, 1e6, 2)
+		s.Compute(0, 0, 2e6, 3)
+		s.Compute(0, 0, 2e6, 4)
+	}, []end{{1, 2000}, {2, 2000}, {3, 3000}, {4, 3000}}},
+	{"one machine under all nodes", func(s *System) {
+		s.SetRate(0, Host, 0, 2e6, 1e6)
+		for i := range uint32(8) {
+			s.Compute(0, state.NodeID(i/2), 1e6, i)
+		}
+	}, []end{{0, 4000}, {1, 4000}, {2, 4000}, {3, 4000}, {4, 4000}, {5, 4000}, {6, 4000}, {7, 4000}}},
+	{"longer than the wheel", func(s *System) { s.Read(0, 0, 0, false, 80_000*mb, 1) }, []end{{1, 1000_000}}},
+	{"after a long rest", func(s *System) { s.Read(5_000_000, 0, 0, false, 8000*mb, 1) }, []end{{1, 5_100_000}}},
+	{"a disk slows down", func(s *System) {
+		s.Read(0, 0, 0, false, 80*mb, 1)
+		s.SetRate(500, Disk, 0, 20*mb, 0)
+	}, []end{{1, 2500}}},
+	{"a disk slows down below the uplink", func(s *System) {
+		s.Read(0, 0, 2, false, 20*mb, 1)
+		s.SetRate(1000, Disk, 0, 5*mb, 0)
+	}, []end{{1, 3000}}},
+	{"an uplink widens beyond the link", func(s *System) {
+		s.Read(0, 0, 2, false, 60*mb, 1)
+		s.SetRate(1000, UplinkIn, 1, 1000*mb, 0)
+		s.SetRate(1000, UplinkOut, 0, 1000*mb, 0)
+	}, []end{{1, 3000}}},
+	{"a limit is taken off", func(s *System) {
+		s.Read(0, 0, 2, false, 60*mb, 1)
+		s.SetRate(1000, UplinkIn, 1, 0, 0)
+		s.SetRate(1000, UplinkOut, 0, 0, 0)
+	}, []end{{1, 3000}}},
+	{"one is cancelled", func(s *System) {
+		s.Read(0, 0, 0, false, 80*mb, 1)
+		f := s.Read(0, 0, 0, false, 80*mb, 2)
+		s.Cancel(1000, f)
+	}, []end{{1, 1500}}},
+	{"one is cancelled that was limited elsewhere", func(s *System) {
+		s.Read(0, 0, 0, false, 150*mb, 1)
+		f := s.Read(0, 0, 2, false, 80*mb, 2)
+		s.Cancel(1000, f)
+	}, []end{{1, 2000}}},
+	{"ends of one millisecond come as started", func(s *System) {
+		s.Read(0, 3, 3, false, 80*mb, 1)
+		s.Read(0, 1, 1, false, 80*mb, 2)
+		s.Read(0, 2, 2, false, 80*mb, 3)
+		s.Read(0, 0, 0, false, 80*mb, 4)
+	}, []end{{1, 1000}, {2, 1000}, {3, 1000}, {4, 1000}}},
+}
+
 // TestClosedForms are cases whose ends are known, to the millisecond.
 func TestClosedForms(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		do   func(s *System)
-		want []end
-	}{
-		{"one read has the disk", func(s *System) { s.Read(0, 0, 0, false, 80*mb, 1) }, []end{{1, 1000}}},
-		{"n equal reads take n times as long", func(s *System) {
-			for i := range uint32(5) {
-				s.Read(0, 0, 0, false, 80*mb, i)
-			}
-		}, []end{{0, 5000}, {1, 5000}, {2, 5000}, {3, 5000}, {4, 5000}}},
-		{"the shorter leaves, the longer is faster", func(s *System) {
-			s.Read(0, 0, 0, false, 120*mb, 1) // 40 MB/s until 2000, then 80
-			s.Read(0, 0, 0, false, 80*mb, 2)
-		}, []end{{2, 2000}, {1, 2500}}},
-		{"one comes later", func(s *System) {
-			s.Read(0, 0, 0, false, 80*mb, 1) // half done at 500, then 40 MB/s
-			s.Read(500, 0, 0, false, 80*mb, 2)
-		}, []end{{1, 1500}, {2, 2000}}},
-		{"in the rack the link limits", func(s *System) { s.Read(0, 0, 1, false, 50*mb, 1) }, []end{{1, 2000}}},
-		{"between racks the uplink", func(s *System) { s.Read(0, 0, 2, false, 10*mb, 1) }, []end{{1, 1000}}},
-		{"what the uplink leaves of the disk is the local read's", func(s *System) {
-			s.Read(0, 0, 2, false, 20*mb, 1) // 10 MB/s
-			s.Read(0, 0, 0, false, 70*mb, 2) // 70
-		}, []end{{2, 1000}, {1, 2000}}},
-		{"two uplinks: the fuller one limits, the other's rest goes to who has no other", func(s *System) {
-			s.Read(0, 0, 2, false, 5*mb, 1)
-			s.Read(0, 1, 3, false, 5*mb, 2)
-		}, []end{{1, 1000}, {2, 1000}}},
-		{"cached copies know no disk", func(s *System) {
-			for i := range uint32(8) {
-				s.Read(0, 0, 0, false, 80*mb, i)
-			}
-			s.Read(0, 0, 0, true, 100*mb, 8)
-			s.Read(0, 0, 0, true, 100*mb, 9)
-		}, []end{{8, 100}, {9, 100}, {0, 8000}, {1, 8000}, {2, 8000}, {3, 8000}, {4, 8000}, {5, 8000}, {6, 8000}, {7, 8000}}},
-		{"a cached copy in the rack comes at the link's rate", func(s *System) { s.Read(0, 0, 1, true, 25*mb, 1) }, []end{{1, 1000}}},
-		{"a write passes the other's disk", func(s *System) {
-			s.Read(0, 1, 1, false, 55*mb, 1)
-			s.Write(0, 0, 1, 25*mb, 2)
-		}, []end{{1, 1000}, {2, 1000}}},
-		{"a fetch of four streams weighs four", func(s *System) {
-			s.Fetch(0, 0, 2, 4, 8*mb, 1)
-			s.Read(0, 0, 3, false, 2*mb, 2)
-		}, []end{{1, 1000}, {2, 1000}}},
-		{"a fetch in the rack passes the link alone", func(s *System) { s.Fetch(0, 0, 1, 5, 25*mb, 1) }, []end{{1, 1000}}},
-		{"two cores, eight computations", func(s *System) {
-			for i := range uint32(8) {
-				s.Compute(0, 0, 1e6, i)
-			}
-		}, []end{{0, 4000}, {1, 4000}, {2, 4000}, {3, 4000}, {4, 4000}, {5, 4000}, {6, 4000}, {7, 4000}}},
-		{"one computation has one core", func(s *System) { s.Compute(0, 0, 1e6, 1) }, []end{{1, 1000}}},
-		{"four on two cores, then two", func(s *System) {
-			s.Compute(0, 0, 1e6, 1)
-			s.Compute(0, 0, 1e6, 2)
-			s.Compute(0, 0, 2e6, 3)
-			s.Compute(0, 0, 2e6, 4)
-		}, []end{{1, 2000}, {2, 2000}, {3, 3000}, {4, 3000}}},
-		{"one machine under all nodes", func(s *System) {
-			s.SetRate(0, Host, 0, 2e6, 1e6)
-			for i := range uint32(8) {
-				s.Compute(0, state.NodeID(i/2), 1e6, i)
-			}
-		}, []end{{0, 4000}, {1, 4000}, {2, 4000}, {3, 4000}, {4, 4000}, {5, 4000}, {6, 4000}, {7, 4000}}},
-		{"longer than the wheel", func(s *System) { s.Read(0, 0, 0, false, 80_000*mb, 1) }, []end{{1, 1000_000}}},
-		{"after a long rest", func(s *System) { s.Read(5_000_000, 0, 0, false, 8000*mb, 1) }, []end{{1, 5_100_000}}},
-		{"a disk slows down", func(s *System) {
-			s.Read(0, 0, 0, false, 80*mb, 1)
-			s.SetRate(500, Disk, 0, 20*mb, 0)
-		}, []end{{1, 2500}}},
-		{"a disk slows down below the uplink", func(s *System) {
-			s.Read(0, 0, 2, false, 20*mb, 1)
-			s.SetRate(1000, Disk, 0, 5*mb, 0)
-		}, []end{{1, 3000}}},
-		{"an uplink widens beyond the link", func(s *System) {
-			s.Read(0, 0, 2, false, 60*mb, 1)
-			s.SetRate(1000, UplinkIn, 1, 1000*mb, 0)
-			s.SetRate(1000, UplinkOut, 0, 1000*mb, 0)
-		}, []end{{1, 3000}}},
-		{"a limit is taken off", func(s *System) {
-			s.Read(0, 0, 2, false, 60*mb, 1)
-			s.SetRate(1000, UplinkIn, 1, 0, 0)
-			s.SetRate(1000, UplinkOut, 0, 0, 0)
-		}, []end{{1, 3000}}},
-		{"one is cancelled", func(s *System) {
-			s.Read(0, 0, 0, false, 80*mb, 1)
-			f := s.Read(0, 0, 0, false, 80*mb, 2)
-			s.Cancel(1000, f)
-		}, []end{{1, 1500}}},
-		{"one is cancelled that was limited elsewhere", func(s *System) {
-			s.Read(0, 0, 0, false, 150*mb, 1)
-			f := s.Read(0, 0, 2, false, 80*mb, 2)
-			s.Cancel(1000, f)
-		}, []end{{1, 2000}}},
-		{"ends of one millisecond come as started", func(s *System) {
-			s.Read(0, 3, 3, false, 80*mb, 1)
-			s.Read(0, 1, 1, false, 80*mb, 2)
-			s.Read(0, 2, 2, false, 80*mb, 3)
-			s.Read(0, 0, 0, false, 80*mb, 4)
-		}, []end{{1, 1000}, {2, 1000}, {3, 1000}, {4, 1000}}},
-	} {
+	for _, c := range closedForms {
 		t.Run(c.name, func(t *testing.T) {
 			s := lab()
 			c.do(s)

@@ -60,7 +60,7 @@ func (d *Driver) look(l *steer.Look) {
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	switch l.What {
 	case steer.AskApps:
-		return d.rm.Apps(ctx, yarnclient.AppFilter{Tags: l.Tags, Without: []string{"resourceRequests", "timeouts", "resourceInfo"}})
+		return d.Watch.Apps(ctx, l.Tags, 0)
 	case steer.AskApp:
 		return d.rm.App(ctx, l.Of)
 	case steer.AskAppAttempts:
@@ -75,7 +75,7 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 		if l.Of != "" {
 			return d.rm.Nodes(ctx, l.Of)
 		}
-		return d.rm.Nodes(ctx)
+		return d.Watch.Nodes(ctx, 0)
 	case steer.AskTasks:
 		return d.rm.AM(l.Of).Tasks(ctx, yarnclient.AllTasks)
 	case steer.AskTaskAttempts:
@@ -110,7 +110,7 @@ func (d *Driver) rewrite(a *steer.Rewrite) {
 		sent := d.now()
 		var err error
 		if d.KeepSplits != nil {
-			err = d.KeepSplits(traces.JobID("job_"+strings.TrimPrefix(a.App, "application_")), a.Was, a.Now)
+			err = d.KeepSplits(traces.JobID("job_"+strings.TrimPrefix(a.App, "application_")), a.Was)
 		}
 		if err == nil {
 			err = d.files.rewrite(ctx, a.App, a.Was, a.Now)

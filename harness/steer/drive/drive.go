@@ -15,25 +15,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"heddle/harness/clients"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/yarnclient"
 )
 
 // Options say how to steer, and whom to tell.
 type Options struct {
-	Cluster *clients.Clients
+	Watch *watch.Watcher
 	// Core has the model, the actuator and the splits; Setup's limits and Origin. The
 	// rest is found out.
 	Core steer.Options
 	// Changes carries changes out; a *lease.Hold, so that they are undone.
 	Changes Changes
-	// KeepSplits is given a job's job.splitmetainfo as it was submitted, and as
-	// its ApplicationMaster will read it, before that is in place; nil keeps
-	// nothing. It is called from many goroutines.
-	KeepSplits func(job traces.JobID, submitted, rewritten []byte) error
+	// KeepSplits is given a job's job.splitmetainfo as it was submitted, before
+	// another is in its place; nil keeps nothing. It is called from many goroutines.
+	KeepSplits func(job traces.JobID, submitted []byte) error
 	// KeepTraining is given the record of a model's training for a job, before
 	// its first decision; nil keeps nothing.
 	KeepTraining func(job traces.JobID, t *sched.Training) error
@@ -55,7 +54,7 @@ type Changes interface {
 // Driver steers a cluster. Its methods are safe for use by many goroutines.
 type Driver struct {
 	Options
-	rm    *yarnclient.RM
+	rm    *yarnclient.RM // of Watch
 	files jobFiles
 	core  *steer.Core // the loop's alone
 	pool  chan string // free triples
@@ -71,32 +70,17 @@ type Driver struct {
 // Start parks the workers and begins to decide. The Driver ends with Stop, or
 // when ctx does; Stop has to be called in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
-	// Failed reads are not tried again in silence: a ResourceManager that comes
-	// back tells wrong things at first.
-	c := o.Cluster.Config
-	rm, err := yarnclient.NewRM(yarnclient.Options{
-		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Retries: -1, Timeout: callLimit,
-	})
+	o.Watch = o.Watch.Once()
+	setup, err := look(ctx, o.Watch.RM)
 	if err != nil {
-		return nil, err
-	}
-	fail := func(err error) (*Driver, error) {
-		rm.Close()
 		return nil, fmt.Errorf("start steering: %w", err)
-	}
-	setup, err := look(ctx, rm)
-	if err != nil {
-		return fail(err)
 	}
 	setup.GrantLimit, setup.Keep = o.Core.Setup.GrantLimit, o.Core.Setup.Keep
 	o.Core.Setup = setup
-	files, err := fromHDFS(ctx, o.Cluster)
+	files := &staged{watch: o.Watch, leastMB: max(1, int64(setup.Smallest.MemoryMB)), jobs: map[string]stagedJob{}}
+	d, err := start(ctx, files, o)
 	if err != nil {
-		return fail(err)
-	}
-	d, err := start(ctx, rm, files, o)
-	if err != nil {
-		return fail(err)
+		return nil, fmt.Errorf("start steering: %w", err)
 	}
 	return d, nil
 }
@@ -104,8 +88,10 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 // callLimit bounds one call that changes the cluster.
 const callLimit = 3 * time.Second
 
-// start is Start with what it found out.
-func start(ctx context.Context, rm *yarnclient.RM, files jobFiles, o Options) (*Driver, error) {
+// start is Start with what it found out. Watch asks once: a ResourceManager that
+// comes back tells wrong things at first.
+func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
+	rm := o.Watch.RM
 	d := &Driver{
 		Options: o, rm: rm, files: files, pool: make(chan string, len(o.Core.Setup.Triples)),
 		inbox: make(chan steer.Observation, 64), ended: make(chan struct{}),
@@ -208,7 +194,6 @@ func (d *Driver) run() {
 	if err := d.Recorder.close(); err != nil {
 		d.Log.Error(err.Error())
 	}
-	d.rm.Close()
 }
 
 // now is the time by the clock that began with the trace: it never goes back, and

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"heddle/traces"
+	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -251,4 +253,46 @@ func TestGivesUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSizesNotKept has a ResourceManager that says of sizes of nodes that they are
+// set, and does not set them, for a while: it is not asked without end, decisions on
+// such nodes are given up with the reason, and the jobs end well afterwards.
+func TestSizesNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := &unkept{until: time.Now().Add(20 * time.Second)}
+		f := steered(t, yarntest.Config{Nodes: workers(8), Async: async}, func(_ *fake, o *Options) {
+			said.Changes, o.Changes = o.Changes, said
+		})
+		a, b := f.submit("a", 40, 3), f.submit("b", 30, 2)
+		f.await(10*time.Minute, a, b)
+		f.stop()
+		count, causes, _ := f.outcomes()
+		for _, e := range f.events {
+			if e, ok := e.(*traces.Actuation); ok {
+				causes = append(causes, e.Cause)
+			}
+		}
+		if count["open"] != 0 || !strings.Contains(strings.Join(causes, "\n"), "whatever size it is given") {
+			t.Errorf("%v: want none open, and some given up for the size:\n%s", count, strings.Join(causes, "\n"))
+		}
+		if n := said.calls.Load(); n == 0 || n > 2000 { // 50 a second and node
+			t.Errorf("%d sizes were set in vain, want some and at most 2,000", n)
+		}
+	})
+}
+
+// unkept are Changes that say that they have set a size, until a time.
+type unkept struct {
+	Changes
+	until time.Time
+	calls atomic.Int64
+}
+
+func (u *unkept) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
+	if time.Now().Before(u.until) {
+		u.calls.Add(1)
+		return nil
+	}
+	return u.Changes.SetNodeResource(ctx, id, total)
 }

@@ -14,9 +14,9 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
-	"heddle/harness/clients"
 	"heddle/harness/state"
 	"heddle/harness/steer"
+	"heddle/harness/watch"
 	"heddle/yarnclient"
 )
 
@@ -31,32 +31,16 @@ type jobFiles interface {
 
 // staged are jobFiles in HDFS.
 type staged struct {
-	cluster *clients.Clients
-	root    string // of the folders
-	least   string // yarn.scheduler.minimum-allocation-mb
+	watch   *watch.Watcher
+	leastMB int64 // of a container
 
 	mu   sync.Mutex
 	jobs map[string]stagedJob // that were read, by application
 }
 
 type stagedJob struct {
-	folder string
-	splits []jobsplit.Split
-}
-
-func fromHDFS(ctx context.Context, c *clients.Clients) (*staged, error) {
-	root, err := c.History.Conf(ctx, "yarn.app.mapreduce.am.staging-dir")
-	if errors.Is(err, yarnclient.ErrNotFound) || err == nil && root == "" {
-		root, err = "/tmp/hadoop-yarn/staging", nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	least, err := c.RM.Conf(ctx, "yarn.scheduler.minimum-allocation-mb")
-	if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
-		return nil, err
-	}
-	return &staged{cluster: c, root: yarn.WithoutScheme(root), least: least, jobs: map[string]stagedJob{}}, nil
+	id, user string
+	splits   []jobsplit.Split // as submitted
 }
 
 func (s *staged) job(app string) stagedJob {
@@ -66,12 +50,8 @@ func (s *staged) job(app string) stagedJob {
 }
 
 func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error) {
-	in, err := s.cluster.HDFS.Files()
-	if err != nil {
-		return nil, err
-	}
-	job := stagedJob{folder: yarn.StagingFolder(s.root, app.User, "job_"+strings.TrimPrefix(app.ID, "application_"))}
-	files, err := yarn.ReadStaged(ctx, in, job.folder)
+	job := stagedJob{id: "job_" + strings.TrimPrefix(app.ID, "application_"), user: app.User}
+	files, _, err := s.watch.Staged(ctx, job.user, job.id)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +67,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 		Spec: state.JobSpec{
 			Name: app.Name, User: app.User, Queue: app.Queue, Maps: int32(len(metas)),
 			Reduces: int32(conf.Int("mapreduce.job.reduces", 1)),
-			MapSize: containerSize(conf, "map", s.least), ReduceSize: containerSize(conf, "reduce", s.least),
+			MapSize: containerSize(conf, "map", s.leastMB), ReduceSize: containerSize(conf, "reduce", s.leastMB),
 		},
 		Beat:        time.Duration(conf.Int("yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms", 1000)) * time.Millisecond,
 		ReduceAfter: int32(math.Ceil(conf.SlowStart() * float64(len(metas)))),
@@ -97,7 +77,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 		f.Splits = append(f.Splits, m.Hosts)
 	}
 	if splits != nil {
-		located, err := s.cluster.HDFS.SplitLocations(ctx, splits)
+		located, err := s.located(ctx, &stagedJob{job.id, job.user, splits})
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // generators name files that do not exist
 		case err != nil:
@@ -114,23 +94,34 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 }
 
 func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, error) {
-	located, err := s.cluster.HDFS.SplitLocations(ctx, s.job(app).splits)
+	job := s.job(app)
+	located, err := s.located(ctx, &job)
 	return replicasOf(located), err
 }
 
+// located are the blocks of each split, as they were within the last second.
+func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
+	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, time.Second)
+	located := make([][]hdfs.Block, len(job.splits))
+	for i, split := range job.splits {
+		located[i] = blocks[split]
+	}
+	return located, err
+}
+
 func (s *staged) rewrite(ctx context.Context, app string, was, now []byte) error {
-	return yarn.RewriteSplits(ctx, s.cluster.HDFS, s.job(app).folder, was, now)
+	job := s.job(app)
+	return s.watch.Rewrite(ctx, job.user, job.id, was, now)
 }
 
 // containerSize is what YARN makes of a task's request.
-func containerSize(conf yarn.Conf, kind, least string) state.Resource {
+func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {
 		mb = 1024
 	}
-	step := yarn.Conf{"": least}.Int("", 1024)
 	return state.Resource{
-		MemoryMB: int32((mb + step - 1) / step * step),
+		MemoryMB: int32((mb + leastMB - 1) / leastMB * leastMB),
 		VCores:   int32(conf.Int("mapreduce."+kind+".cpu.vcores", 1)),
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/harness/clients"
 	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
+	"heddle/harness/watch"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -51,6 +53,7 @@ func steerMoody(t *testing.T) *moody {
 			return rm
 		}
 		f.rm = client(yarnclient.Options{Retries: -1, Timeout: callLimit})
+		o.Watch = watch.New(&clients.Clients{RM: f.rm}, nil)
 		m.held = &lease.Target{Name: "test", RM: client(yarnclient.Options{}), Files: leasetest.New()}
 		var err error
 		if m.before, err = f.rm.NodesToLabels(t.Context()); err != nil {

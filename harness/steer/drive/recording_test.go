@@ -2,8 +2,13 @@ package drive
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +19,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/steer"
 	"heddle/traces"
+	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -142,48 +148,134 @@ func TestRecordingThatDiffers(t *testing.T) {
 }
 
 // TestLabRecordings goes through what was recorded of steering real clusters: the
-// same decisions and actions, and each decision was honoured that the name does not
-// say was not.
+// same decisions and actions. What went wrong stands in the file's name, after
+// "fault", and is in the recording; where nothing did, each decision was honoured.
 func TestLabRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.jsonl.zst")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings: %v", err)
 	}
 	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".jsonl.zst"), func(t *testing.T) {
-			f, err := os.Open(path)
+		name := strings.TrimSuffix(filepath.Base(path), ".jsonl.zst")
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
+			told := observationsIn(t, data)
+			_, fault, _ := strings.Cut(name, "-fault-")
+			if got := strings.Join(faultsIn(told), ","); got != fault {
+				t.Errorf("the recording holds the faults %q, its name says %q", got, fault)
+			}
 			steps, decided, outcomes := 0, 0, map[string]int{}
-			err = Replay(f, func(_ time.Duration, actions []steer.Action) {
-				steps++
+			err = Replay(bytes.NewReader(data), func(_ time.Duration, actions []steer.Action) {
 				for _, a := range actions {
 					if r, ok := a.(*steer.Record); ok {
 						switch e := r.Event.(type) {
 						case *traces.Decision:
 							decided++
+							if told[steps].away[string(e.Node)] {
+								t.Errorf("step %d decides on %s, which is away: %+v", steps+1, e.Node, e)
+							}
 						case *traces.Actuation:
 							outcomes[e.Outcome]++
 						}
 					}
 				}
+				steps++
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("%d steps, %d decisions: %v", steps, decided, outcomes)
-			told := 0
+			ended := 0
 			for _, n := range outcomes {
-				told += n
+				ended += n
 			}
-			if decided == 0 || told != decided {
-				t.Errorf("%d decisions, of which %d have an outcome: %v", decided, told, outcomes)
+			if decided == 0 || ended != decided {
+				t.Errorf("%d decisions, of which %d have an outcome: %v", decided, ended, outcomes)
 			}
-			if !strings.Contains(path, "fault") && outcomes["honoured"] != decided {
+			if fault == "" && outcomes["honoured"] != decided {
 				t.Errorf("%v, want all %d honoured", outcomes, decided)
 			}
 		})
 	}
+}
+
+// toldStep is what a Core is told in one step, and which nodes YARN has listed last
+// as not running.
+type toldStep struct {
+	observations []steer.Observation
+	away         map[string]bool
+}
+
+// observationsIn are the steps of a recording.
+func observationsIn(t *testing.T, data []byte) (steps []toldStep) {
+	t.Helper()
+	unzipped, err := zstd.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unzipped.Close()
+	lines := json.NewDecoder(unzipped)
+	var head recordingHead
+	if err := lines.Decode(&head); err != nil {
+		t.Fatal(err)
+	}
+	answers, away := []json.RawMessage{nil}, map[string]bool{}
+	for {
+		var step recordedStep
+		if err := lines.Decode(&step); errors.Is(err, io.EOF) {
+			return steps
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := step.batch(&answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range batch {
+			nodes, _ := o.Answer.([]yarnclient.Node)
+			for _, n := range nodes {
+				away[n.Host] = n.State != "RUNNING"
+			}
+		}
+		steps = append(steps, toldStep{batch, maps.Clone(away)})
+	}
+}
+
+// faultsIn are the faults that a Core was told of, in the order in which they began.
+func faultsIn(steps []toldStep) (faults []string) {
+	saw := func(fault string) {
+		if !slices.Contains(faults, fault) {
+			faults = append(faults, fault)
+		}
+	}
+	refused, rm, lost := false, int64(0), map[string]bool{}
+	for _, step := range steps {
+		for _, o := range step.observations {
+			refused = refused || o.Err != nil && errors.Is(o.Err, yarnclient.ErrUnreachable)
+			switch answer := o.Answer.(type) {
+			case yarnclient.ClusterInfo:
+				if answer.HAState == yarnclient.HAActive {
+					if refused && answer.ID != rm {
+						saw("rm-restart")
+					}
+					refused, rm = false, answer.ID
+				}
+			case []yarnclient.Node:
+				for _, n := range answer {
+					if lost[n.Host] && n.State == "RUNNING" {
+						saw("node-lost-and-back")
+					}
+					lost[n.Host] = n.State == "LOST"
+				}
+			case []yarnclient.TaskAttempt:
+				if slices.ContainsFunc(answer, func(a yarnclient.TaskAttempt) bool { return a.Type == "REDUCE" && a.State == "FAILED" }) {
+					saw("reduce-failed")
+				}
+			}
+		}
+	}
+	return faults
 }

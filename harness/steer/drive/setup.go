@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,13 @@ import (
 	"heddle/yarnclient"
 )
 
+// lookLimit bounds some eight short questions.
+const lookLimit = 20 * time.Second
+
 // look asks what the cluster is set up for.
 func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the ResourceManager told not all that steering begins with within %v", lookLimit))
+	defer cancel()
 	var s steer.Setup
 	labels, err := rm.NodeLabels(ctx)
 	if err != nil {

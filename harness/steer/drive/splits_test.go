@@ -286,7 +286,7 @@ func TestRefused(t *testing.T) {
 			f.failing = errors.New("no space")
 		}, want: "splits plan for job_1_0001: no space"},
 		{name: "not kept", change: func(f *fake, o *Options) {
-			o.KeepSplits = func(traces.JobID, []byte, []byte) error { return errors.New("disk full") }
+			o.KeepSplits = func(traces.JobID, []byte) error { return errors.New("disk full") }
 		}, want: "disk full"},
 		{name: "not read", change: func(f *fake, o *Options) {
 			f.unreadable = fmt.Errorf("%w: job.splitmetainfo: version 2, know only 1", steer.ErrRefused)

@@ -12,9 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/harness/clients"
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/harness/steer"
+	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
@@ -85,13 +87,13 @@ func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options))
 			Model: sched.PerNode{NodeModel: greedy{}}, Origin: time.Now(),
 			Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: []string{"00", "01", "02", "03"}, Beat: heartbeat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
 		},
-		Changes: rm, Log: log,
+		Watch: watch.New(&clients.Clients{RM: rm}, nil), Changes: rm, Log: log,
 		Record: func(e ...traces.Event) { f.events = append(f.events, e...) },
 	}
 	for _, set := range change {
 		set(f, &o)
 	}
-	f.d, err = start(t.Context(), f.rm, f, o)
+	f.d, err = start(t.Context(), f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

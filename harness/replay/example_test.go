@@ -1,0 +1,66 @@
+package replay_test
+
+import (
+	"fmt"
+	"os"
+
+	"heddle/harness/config"
+	"heddle/harness/replay"
+)
+
+const trace = "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle"
+
+// A run of a real cluster again, under the scheduler it had and two models. Tasks
+// take as long as they took then.
+func ExampleOutcomes() {
+	measured, err := replay.Load(trace)
+	if err != nil {
+		panic(err)
+	}
+	var replays []replay.Config
+	for _, name := range []string{"yarn", "fifo", "delay"} {
+		replays = append(replays, replay.Config{Trace: measured, Model: config.Model{Label: name, Model: name}, Seed: 1})
+	}
+	outcomes, err := replay.Outcomes(replays)
+	if err != nil {
+		panic(err)
+	}
+	if err := replay.WriteText(os.Stdout, outcomes); err != nil {
+		panic(err)
+	}
+	// Output:
+	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
+	// yarn   none      asSubmitted  1     2     53.77 s   43.94 s          0      31    1     0    e614699f11edbde5
+	// fifo   labels    asSubmitted  1     2     60.05 s   48.50 s          0      30    2     0    62a5b467c5e184ad
+	// delay  labels    asSubmitted  1     2     57.35 s   47.53 s          0      32    0     0    ac9d407e0a079bed
+}
+
+// The same jobs on a cluster that nobody has: twice the nodes, faster disks. Tasks
+// take what was fitted to the trace.
+func ExampleCalibrate() {
+	measured, err := replay.Load(trace)
+	if err != nil {
+		panic(err)
+	}
+	costs, err := replay.Calibrate([]*replay.Trace{measured}, replay.Change{})
+	if err != nil {
+		panic(err)
+	}
+	larger := replay.Change{Nodes: 2 * len(measured.Nodes)}
+	if err := larger.Disk.Set("500MB/s"); err != nil {
+		panic(err)
+	}
+	for _, change := range []replay.Change{{}, larger} {
+		r, header, err := replay.Run(&replay.Config{
+			Trace: measured, Model: config.Model{Label: "fifo", Model: "fifo"}, Seed: 1,
+			Change: change, Calibration: costs, Modelled: true,
+		})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%d nodes: %.0f s\n", len(header.Cluster.Nodes), float64(r.MakespanMs)/1000)
+	}
+	// Output:
+	// 4 nodes: 56 s
+	// 8 nodes: 33 s
+}

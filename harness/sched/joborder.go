@@ -1,0 +1,77 @@
+package sched
+
+import (
+	"heddle/harness/state"
+)
+
+// walk goes through the jobs that have something waiting, in FIFO order: by
+// priority, the highest first, then in order of submission.
+type walk struct {
+	v             *state.View
+	maps, reduces []state.JobID
+}
+
+func (w *walk) begin(v *state.View) {
+	w.v, w.maps, w.reduces = v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)
+}
+
+func fifoOrder(v *state.View) (w walk) {
+	w.begin(v)
+	return w
+}
+
+// next is the next job, false if there is none.
+func (w *walk) next() (state.JobID, bool) {
+	switch {
+	case len(w.maps) == 0 && len(w.reduces) == 0:
+		return state.None, false
+	case len(w.maps) == 0:
+		return w.popReduce(), true
+	case len(w.reduces) == 0:
+		return w.popMap(), true
+	}
+	m, r := w.maps[0], w.reduces[0]
+	if m == r {
+		w.reduces = w.reduces[1:]
+		return w.popMap(), true
+	}
+	if pm, pr := w.v.Priority(m), w.v.Priority(r); pm > pr || pm == pr && m < r {
+		return w.popMap(), true
+	}
+	return w.popReduce(), true
+}
+
+func (w *walk) popMap() state.JobID {
+	id := w.maps[0]
+	w.maps = w.maps[1:]
+	return id
+}
+
+func (w *walk) popReduce() state.JobID {
+	id := w.reduces[0]
+	w.reduces = w.reduces[1:]
+	return id
+}
+
+// ordered goes through the jobs that have something waiting in the order of
+// shares, or in FIFO order where that is nil. It is by a branch, since a func
+// value would not be inlined.
+type ordered struct {
+	shares *shares
+	fifo   walk
+}
+
+func (o *ordered) begin(v *state.View, by *shares) {
+	if o.shares = by; by != nil {
+		by.start(v)
+	} else {
+		o.fifo.begin(v)
+	}
+}
+
+func (o *ordered) next() (state.JobID, bool) {
+	if o.shares != nil {
+		return o.shares.next()
+	}
+	return o.fifo.next()
+}

@@ -1,0 +1,73 @@
+package steer
+
+import (
+	"testing"
+	"time"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// oneJob is a Core with a node of one slot and a job of two maps and a reduce,
+// whose master runs. The node is not offered before its field refused is unset.
+func oneJob(t *testing.T) (*Core, *node, *job) {
+	t.Helper()
+	size := state.Resource{MemoryMB: 512, VCores: 1}
+	o := Options{
+		Setup: Setup{Beat: time.Hour, Smallest: size, Triples: []string{"00"}}, Origin: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Nodes: []yarnclient.Node{{ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING", Total: yarnclient.Resource{MemoryMB: 512, VCores: 1}}},
+	}
+	var err error
+	if o.Model, err = sched.New("fifo", nil); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Step(o.Origin, nil)
+	c.nodes[0].refused = true
+	c.submit(yarnclient.App{ID: "application_1_0001", State: "RUNNING"}, &Submission{Number: "00", Tag: "a"}, &JobFiles{
+		Spec: state.JobSpec{Name: "a", Maps: 2, Reduces: 1, MapSize: size, ReduceSize: size}, Splits: [][]string{{"n"}, {"n"}}, Beat: time.Second,
+	})
+	return c, c.nodes[0], c.jobs[0]
+}
+
+// requests are what a master waits for.
+func requests(maps, reduces int) []yarnclient.ResourceRequest {
+	return []yarnclient.ResourceRequest{
+		{Name: "*", Priority: yarnclient.PriorityMap, Containers: maps}, {Name: "*", Priority: yarnclient.PriorityReduce, Containers: reduces},
+	}
+}
+
+// TestReduceTakenBack has a master that asks for a reduce and then, as MapReduce's
+// does where a map waits and it believes the cluster full, for the map instead. The
+// model would have the reduce first; the map must get the node all the same.
+func TestReduceTakenBack(t *testing.T) {
+	c, n, j := oneJob(t)
+	decided := func() (kinds []state.Kind) {
+		for _, a := range c.out {
+			if r, ok := a.(*Record); ok {
+				if d, ok := r.Event.(*traces.Decision); ok {
+					kinds = append(kinds, d.What)
+				}
+			}
+		}
+		return kinds
+	}
+	j.sawPending(requests(0, 1))
+	for range 3 {
+		j.sawPending(requests(1, 0))
+	}
+	n.refused = false
+	n.offer()
+	if got := decided(); len(got) != 1 || got[0] != state.Map {
+		t.Fatalf("decided are %v, want a map: the reduce is no longer asked for", got)
+	}
+	j.sawPending(requests(0, 1))
+	if got := c.view.Waiting(j.id, state.Reduce); got != 1 {
+		t.Errorf("%d reduces wait when the master asks for one again", got)
+	}
+}

@@ -1,0 +1,151 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"heddle/collectors/hdfs"
+	"heddle/collectors/hdfs/jobsplit"
+	"heddle/collectors/yarn"
+	"heddle/harness/clients"
+	"heddle/yarnclient"
+)
+
+// Files are what a cluster keeps in HDFS about its jobs, and what its NameNode
+// tells. Jobs are "job_1_0001".
+type Files interface {
+	// Find asks where jobs' files are kept; the others do, too, before it did.
+	Find(ctx context.Context) error
+	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
+	SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error)
+	// ReadStaged reads what a job's client staged, which is gone when the job is.
+	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
+	// RewriteSplits replaces a staged job.splitmetainfo, which has to hold was.
+	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
+	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
+}
+
+// HDFS are the files of a cluster.
+func HDFS(cluster *clients.Clients) Files { return &inHDFS{cluster: cluster} }
+
+type inHDFS struct {
+	cluster *clients.Clients
+
+	mu      sync.Mutex
+	staging string // yarn.app.mapreduce.am.staging-dir, "" not asked for
+	folders yarn.HistoryFolders
+}
+
+// findLimit bounds a few short questions to the history server.
+const findLimit = 8 * time.Second
+
+// Find asks the history server, which has the settings of MapReduce: the
+// ResourceManager lacks them.
+func (h *inHDFS) Find(ctx context.Context) (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.staging != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, findLimit, fmt.Errorf("no whole answer within %v", findLimit))
+	defer cancel()
+	get := func(name string) string {
+		if err != nil {
+			return ""
+		}
+		value, cerr := h.cluster.History.Conf(ctx, name)
+		if cerr != nil && !errors.Is(cerr, yarnclient.ErrNotFound) {
+			err = cerr
+		}
+		return value
+	}
+	staging := yarn.WithoutScheme(cmp.Or(get("yarn.app.mapreduce.am.staging-dir"), "/tmp/hadoop-yarn/staging"))
+	folders := yarn.FoldersFrom(get, staging)
+	if err == nil {
+		h.staging, h.folders = staging, folders
+	}
+	return err
+}
+
+func (h *inHDFS) DataNodes(ctx context.Context) ([]hdfs.DataNode, error) {
+	return h.cluster.HDFS.DataNodes(ctx)
+}
+
+func (h *inHDFS) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error) {
+	return h.cluster.HDFS.SplitLocations(ctx, splits)
+}
+
+func (h *inHDFS) ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error) {
+	if err := h.Find(ctx); err != nil {
+		return yarn.Staged{}, err
+	}
+	files, err := h.cluster.HDFS.Files()
+	if err != nil {
+		return yarn.Staged{}, err
+	}
+	return yarn.ReadStaged(ctx, files, yarn.StagingFolder(h.staging, user, job))
+}
+
+func (h *inHDFS) RewriteSplits(ctx context.Context, user, job string, was, now []byte) error {
+	if err := h.Find(ctx); err != nil {
+		return err
+	}
+	return yarn.RewriteSplits(ctx, h.cluster.HDFS, yarn.StagingFolder(h.staging, user, job), was, now)
+}
+
+func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.History, error) {
+	if err := h.Find(ctx); err != nil {
+		return yarn.History{}, err
+	}
+	files, err := h.cluster.HDFS.Files()
+	if err != nil {
+		return yarn.History{}, err
+	}
+	return yarn.ReadHistory(ctx, files, h.folders, user, job)
+}
+
+// stagedFiles are what a job's client staged.
+type stagedFiles struct {
+	yarn.Staged
+	rewritten chan struct{} // closed when others are in their place
+}
+
+func stagedOf(job string) question { return question{"staged", job} }
+
+// Staged are the files that a job's client staged, read once, and as its
+// ApplicationMaster will read them. The channel is closed when they are rewritten
+// by Rewrite.
+func (w *Watcher) Staged(ctx context.Context, user, job string) (yarn.Staged, <-chan struct{}, error) {
+	files, err := w.readOnce(ctx, user, job)
+	return files.Staged, files.rewritten, err
+}
+
+func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, error) {
+	return ask(ctx, w, stagedOf(job), math.MaxInt64, func(ctx context.Context) (stagedFiles, error) {
+		files, err := w.ReadStaged(ctx, user, job)
+		return stagedFiles{files, make(chan struct{})}, err
+	})
+}
+
+// Rewrite replaces a job's staged job.splitmetainfo, which has to hold was.
+func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
+	files, err := w.readOnce(ctx, user, job)
+	if err != nil {
+		return err
+	}
+	rewritten := files.rewritten
+	// Who follows the job hears of it before its master can have read it.
+	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
+	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}
+	close(a.given)
+	w.mu.Lock()
+	w.newest[stagedOf(job)] = a
+	w.mu.Unlock()
+	close(rewritten)
+	return w.RewriteSplits(ctx, user, job, was, now)
+}
