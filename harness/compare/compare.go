@@ -1,14 +1,14 @@
-// Package compare holds the models of finished runs against each other: per
-// workload and metric the median of each model with its interval, and for each
-// pair of models the difference with its interval and p-value.
+// Package compare compares the models of finished runs. For each workload and
+// metric it gives the median of each model with its interval, and for each pair
+// of models the difference with its interval and p-value.
 //
-// Trials of the same run and repeat are pairs: they were measured one soon after
-// the other, on the same seeds. Models that no run has together are compared
-// unpaired, and a warning says so. Where there are too few repeats a figure has
-// no interval and nothing is ranked.
+// Trials of the same run and repeat are pairs: they were measured shortly after
+// each other and with the same seeds. Models that never occur in the same run
+// are compared unpaired, with a warning. If there are too few repeats, a figure
+// has no interval and nothing is ranked.
 //
-// It reads run folders and needs no cluster. It is a package of its own because
-// experiment, whose results it reads, is about making them.
+// The package reads run folders and needs no cluster. It is apart from package
+// experiment, which makes the results.
 package compare
 
 import (
@@ -24,31 +24,33 @@ import (
 	"heddle/harness/stats"
 )
 
-// ErrNoTrial is that a run has nothing to compare yet.
+// ErrNoTrial says that a run has no finished trial to compare.
 var ErrNoTrial = errors.New("no finished trial")
 
-// Options say what to compare.
+// Options say which figures to compare, and how to treat runs.
 type Options struct {
-	// Metrics are names of [Metrics], the first of which is the report's own;
-	// by default all.
+	// Metrics are names of [Metrics]. The first one is that of the report's own
+	// table. Default: all.
 	Metrics []string
-	// Apart keeps runs apart: a model is then called RUN/MODEL.
+	// Apart treats the same model in two runs as two models, named RUN/MODEL.
 	Apart bool
-	// Unverified reads also files that are not as recorded, with a warning.
+	// Unverified also reads files that have changed since they were recorded,
+	// with a warning.
 	Unverified bool
 }
 
-// Report is the comparison of all that was asked for. Its JSON keys are stable.
+// Report is the comparison. Its JSON keys are stable.
 type Report struct {
-	// Table is of the first metric, over all workloads of a repeat together.
+	// Table is for the first metric, over all workloads of a repeat together.
 	Table
-	// Tables are of each workload in order of name and each metric.
+	// Tables has one table for each workload, by name, and each metric.
 	Tables []Table `json:"tables"`
-	// Steering is of each model that decided where tasks run, and last of all.
+	// Steering has one entry for each model that decided where tasks run, and
+	// one for all of them at the end.
 	Steering []Steering `json:"steering"`
 
 	trials  []trial
-	general []string // warnings that are not of a table
+	general []string // warnings that do not belong to a table
 }
 
 // Table compares models by one metric.
@@ -56,50 +58,54 @@ type Table struct {
 	Metric string `json:"metric"`
 	// Unit is "s" or "%".
 	Unit string `json:"unit"`
-	// Workload is empty for all together.
+	// Workload is empty for all workloads together.
 	Workload string  `json:"workload"`
 	Models   []Model `json:"models"`
-	// Pairs are all pairs of models, b after a in the order of Models.
+	// Pairs has every pair of models, b after a in the order of Models.
 	Pairs    []Pair   `json:"pairs"`
 	Warnings []string `json:"warnings"`
 }
 
-// Model is one model's figure.
+// Model is one model's figure for a metric.
 type Model struct {
 	Model  string `json:"model"`
-	Runs   int    `json:"runs"` // trials with the metric
+	Runs   int    `json:"runs"` // trials that have the metric
 	Median Number `json:"median"`
-	// CI95 is of the median, null below 6 trials.
+	// CI95 is the interval of the median, null below 6 trials.
 	CI95 Interval `json:"ci95"`
-	// NoisePct is the noise floor of a measured time that stands beside simulated
-	// ones: the standard deviation of its trials over their mean. Else null.
+	// NoisePct is the noise floor of a measured time in a table with simulated
+	// ones: the standard deviation of its trials over their mean. Otherwise
+	// null.
 	NoisePct Number `json:"noisePct"`
 }
 
-// Pair is by how much b differs from a.
+// Pair says by how much model b differs from model a.
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
-	// DiffPct is the geometric mean of b/a less one, in percent; for metrics in
-	// % the mean of b-a, in points, whose interval is within -100 to 100.
+	// DiffPct is the geometric mean of b/a minus one, in percent. For a metric
+	// in % it is the mean of b-a in percentage points, with an interval within
+	// -100 to 100.
 	DiffPct Number   `json:"diffPct"`
 	CI95Pct Interval `json:"ci95Pct"`
-	// P is that of the test behind CI95Pct, raised by Holm's rule for all
-	// pairs of the table; PAlone is as it was.
+	// P is the p-value of the test behind CI95Pct, adjusted by Holm's method
+	// for all pairs of the table. PAlone is not adjusted.
 	P      Number `json:"p"`
 	PAlone Number `json:"pAlone"`
-	// PRanks, raised likewise, is of the signed-rank test, or of Mann and
-	// Whitney's where the trials are not paired: it assumes no distribution.
+	// PRanks is the p-value of a test without assumed distribution, adjusted
+	// likewise: the signed-rank test, or the Mann-Whitney test for unpaired
+	// trials.
 	PRanks Number `json:"pRanks"`
-	// Paired is false where no run has both; Runs are pairs, or trials of both.
+	// Paired is false if no run has both models. Runs counts pairs, or trials
+	// of both if unpaired.
 	Paired bool `json:"paired"`
 	Runs   int  `json:"runs"`
 }
 
-// Significant says whether b differs from a.
+// Significant reports whether b differs from a at stats.Level.
 func (p Pair) Significant() bool { return float64(p.P) < 1-stats.Level }
 
-// Number is a figure; NaN, null in JSON, where there is none.
+// Number is a figure; NaN, null in JSON, if there is none.
 type Number float64
 
 // MarshalJSON writes a number or null.
@@ -110,11 +116,10 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Interval is from its first to its second value; null in JSON where it has no
-// bounds.
+// Interval is the lower and the upper bound; null in JSON if it has none.
 type Interval [2]float64
 
-// Bounded says whether it sets bounds.
+// Bounded reports whether both bounds are finite.
 func (i Interval) Bounded() bool { return !math.IsInf(i[0], 0) && !math.IsInf(i[1], 0) }
 
 // MarshalJSON writes [lo,hi] or null.
@@ -125,8 +130,8 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]float64(i))
 }
 
-// Runs compares the models in the run folders dirs. ErrNoTrial, wrapped with
-// the folder, where one has none.
+// Runs compares the models in the run folders dirs. If a folder has no finished
+// trial, the error wraps ErrNoTrial and names the folder.
 func Runs(dirs []string, o Options) (*Report, error) {
 	metrics, err := metricsOf(o.Metrics)
 	if err != nil {
@@ -164,7 +169,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	return r, nil
 }
 
-// newTable compares the trials' models by m.
+// newTable compares the trials' models by metric m.
 func newTable(m Metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
 	var w warnings
@@ -201,7 +206,7 @@ func newTable(m Metric, workload string, trials []trial) Table {
 	return t
 }
 
-// newPair compares two models, by pairs of trials where there are any.
+// newPair compares two models, by pairs of trials if there are any.
 func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	p := Pair{A: as[0].model, B: bs[0].model}
 	both := p.B + " vs " + p.A
@@ -227,7 +232,8 @@ func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	return p
 }
 
-// pairsOf are the trials of the same run and repeat.
+// pairsOf returns the values of trials of the same run and repeat, as pairs
+// a[i], b[i].
 func pairsOf(as, bs []trial) (a, b []trial) {
 	for _, x := range as {
 		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
@@ -238,7 +244,7 @@ func pairsOf(as, bs []trial) (a, b []trial) {
 	return a, b
 }
 
-// holm raises the p-values of a table's pairs.
+// holm adjusts the p-values of a table's pairs.
 func holm(pairs []Pair) {
 	alone, ranks := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -252,8 +258,8 @@ func holm(pairs []Pair) {
 	}
 }
 
-// drifts looks, in each run, at all models' trials in order of time, each over
-// its model's median.
+// drifts tests each run for a drift: all its trials in order of time, each
+// divided by its model's median.
 func drifts(m Metric, trials []trial, w *warnings) {
 	for _, run := range slices.Compact(mapped(trials, func(t trial) int { return t.run })) {
 		of := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.run != run })
@@ -272,7 +278,7 @@ func drifts(m Metric, trials []trial, w *warnings) {
 	}
 }
 
-// modelsOf are the models in order: the cluster's own scheduler, then by name.
+// modelsOf returns the models: first the cluster's own scheduler, then by name.
 func modelsOf(trials []trial) []string {
 	models := mapped(trials, func(t trial) string { return t.model })
 	own := func(model string) bool {
@@ -302,7 +308,8 @@ func mapped[T, V any](list []T, f func(T) V) []V {
 	return values
 }
 
-// warnings says once what holds for several models or pairs.
+// warnings collects warnings, so that one for several models or pairs is given
+// once.
 type warnings struct {
 	texts []string
 	about map[string][]string

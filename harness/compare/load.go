@@ -12,9 +12,10 @@ import (
 	"heddle/harness/runs"
 )
 
-// trial is a finished trial, or those of all workloads of a repeat together.
+// trial is a finished trial, or the trials of all workloads in one repeat
+// together.
 type trial struct {
-	run     int // position of its folder
+	run     int // index of the run's folder
 	folder  string
 	repeat  int
 	model   string
@@ -22,7 +23,7 @@ type trial struct {
 	figures
 	simulated      bool
 	name, workload string
-	decisions      *measure.Decisions // nil: nobody steered
+	decisions      *measure.Decisions // nil: the trial was not steered
 }
 
 // load reads the finished trials of run folders.
@@ -49,17 +50,17 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	}
 	for i, dir := range dirs {
 		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
-			return nil, nil, fmt.Errorf("compare: two runs are called %s, by which they would be told apart", filepath.Base(dir))
+			return nil, nil, fmt.Errorf("compare: two run folders are named %s, and runs are told apart by these names: rename one", filepath.Base(dir))
 		}
 		run := all[i]
 		warnings = append(warnings, run.Warnings()...)
 		m := run.Manifest()
 		if m.State == runs.Running {
-			warnings = append(warnings, fmt.Sprintf("%s is under way: this is what is there so far", dir))
+			warnings = append(warnings, fmt.Sprintf("%s still runs: only its finished trials are compared", dir))
 		}
 		warnings = append(warnings, unfinished(m)...)
 		if len(run.Results) == 0 {
-			return nil, nil, fmt.Errorf("compare: %s has %w; heddle run --resume %s goes on with it", dir, ErrNoTrial, dir)
+			return nil, nil, fmt.Errorf("compare: %s: %w; heddle run --resume %s continues the run", dir, ErrNoTrial, dir)
 		}
 		for _, r := range run.Results {
 			t, warning, err := read(run, &r)
@@ -70,7 +71,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 				warnings = append(warnings, warning)
 			}
 			if m.World == runs.WorldSimulated {
-				for _, w := range r.Warnings { // what the simulation rests on, the same in each trial
+				for _, w := range r.Warnings { // warnings about the simulation, the same in each trial
 					if text := m.Name + ": " + w; !slices.Contains(warnings, text) {
 						warnings = append(warnings, text)
 					}
@@ -92,14 +93,15 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	return trials, warnings, nil
 }
 
-// shareModel says whether a model is in both runs.
+// shareModel reports whether runs i and j have a model in common.
 func shareModel(trials []trial, i, j int) bool {
 	return slices.ContainsFunc(trials, func(a trial) bool {
 		return a.run == i && slices.ContainsFunc(trials, func(b trial) bool { return b.run == j && b.model == a.model })
 	})
 }
 
-// unfinished says what of a run's plan is not there.
+// unfinished returns warnings about the trials that a run planned and has not
+// finished.
 func unfinished(m runs.Manifest) []string {
 	var list []string
 	waiting := 0
@@ -122,7 +124,7 @@ func unfinished(m runs.Manifest) []string {
 	return list
 }
 
-// read takes a trial's figures from its result and its trace.
+// read reads a trial's figures from its result and its trace.
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials
@@ -132,15 +134,15 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	m, warning, err := run.Figures(r)
 	if err == nil {
 		t.figures = figuresOf(r, m)
-		if m.Actuator != config.ActuatorNone { // else they are the cluster's own, simulated
+		if m.Actuator != config.ActuatorNone { // without a model, the decisions are those of the simulated cluster's own scheduler
 			t.decisions = &m.Decisions
 		}
 	}
 	return t, warning, err
 }
 
-// joinWorkloads adds up, for each model and repeat, the trials of all
-// workloads, and names those that lack one.
+// joinWorkloads adds up the trials of all workloads, for each model and repeat.
+// incomplete names the repeats that lack a workload.
 func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []string) {
 	type key struct {
 		run, repeat int
@@ -177,7 +179,8 @@ func only(trials []trial, workload string) []trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.workload != workload })
 }
 
-// resolved are the folders' own paths. One given twice would count twice.
+// resolved returns the folders' real paths. It fails if a folder is given
+// twice, which would count its trials twice.
 func resolved(dirs []string) ([]string, error) {
 	var list []string
 	for _, dir := range dirs {

@@ -11,19 +11,20 @@ import (
 	"heddle/harness/stats"
 )
 
-// Metric is a figure of a trial, or of one trial each of several workloads: a
-// time or a share.
+// Metric is a figure of a trial, or of the trials of several workloads in one
+// repeat: a time or a share.
 type Metric struct {
 	Name string
 	Unit string // "s", or "%" for a share
-	Text string // what it is
-	// seconds is NaN where the trial does not have it.
+	Text string // what it is, for help texts
+	// seconds returns NaN if the trial does not have the metric.
 	seconds func(figures) float64
-	// share is nil for a time, and of nothing where the trial does not have it.
+	// share is nil for a time. It returns a share of nothing if the trial does
+	// not have the metric.
 	share func(figures) stats.Share
 }
 
-// of is the metric of a trial as a number, NaN where the trial does not have it.
+// of returns the metric as a number, NaN if the trial does not have it.
 func (m Metric) of(f figures) float64 {
 	if m.share != nil {
 		return m.share(f).Percent()
@@ -31,7 +32,8 @@ func (m Metric) of(f figures) float64 {
 	return m.seconds(f)
 }
 
-// difference is by how much bs differ from as: shares by points, times by percent.
+// difference returns by how much bs differ from as: shares in points, times in
+// percent.
 func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	if m.share != nil {
 		shares := func(trials []trial) []stats.Share {
@@ -51,7 +53,7 @@ func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	return c
 }
 
-// Metrics are all metrics, the usual one first.
+// Metrics returns all metrics, the most used first.
 func Metrics() []Metric {
 	seconds := func(name, text string, of func(figures) float64) Metric { return Metric{name, "s", text, of, nil} }
 	share := func(name, text string, of func(figures) stats.Share) Metric { return Metric{name, "%", text, nil, of} }
@@ -65,16 +67,16 @@ func Metrics() []Metric {
 	}
 }
 
-// figures are sums, so that those of several trials can be added.
+// figures are sums over jobs and tasks, so that several trials can be added.
 type figures struct {
 	makespanMs, completionMs, jobs float64
-	// placed are maps of which it is known how near their block was.
+	// placed counts the maps whose nearness to their block is known.
 	placed, cacheLocal, nodeLocal  int64
 	maps, mapMs, reduces, reduceMs float64
 }
 
-// figuresOf are a trial's: times of jobs as its result has them, the rest from
-// its trace.
+// figuresOf returns a trial's figures: the times of jobs from its result, the
+// rest from its trace.
 func figuresOf(r *experiment.Result, m *measure.Figures) figures {
 	l, maps, reduces := m.Locality, m.Phase(measure.WholeMap), m.Phase(measure.WholeReduce)
 	f := figures{
@@ -105,7 +107,7 @@ func (f *figures) add(g figures) {
 	f.reduceMs += g.reduceMs
 }
 
-// ratio is NaN for nothing of nothing.
+// ratio returns x/y, NaN for 0/0.
 func ratio(x, y float64) float64 {
 	if y == 0 {
 		return math.NaN()
@@ -122,7 +124,7 @@ func metricsOf(names []string) ([]Metric, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown metric %q; there are %s", name, strings.Join(mapped(all, func(m Metric) string { return m.Name }), ", "))
+			return nil, fmt.Errorf("unknown metric %q; the metrics are %s", name, strings.Join(mapped(all, func(m Metric) string { return m.Name }), ", "))
 		}
 		chosen = append(chosen, all[i])
 	}

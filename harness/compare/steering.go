@@ -10,39 +10,40 @@ import (
 	"heddle/harness/stats"
 )
 
-// Steering is what became of a model's decisions in all its trials together.
+// Steering says what became of a model's decisions in all its trials together.
 type Steering struct {
 	Model     string `json:"model"`
 	Trials    int    `json:"trials"`
 	Decisions int    `json:"decisions"`
-	// Honoured are those whose container, and no other, came for the decided
-	// job and kind on the decided node.
+	// Honoured counts the decisions whose container came for the decided job
+	// and kind on the decided node, without another container.
 	Honoured int `json:"honoured"`
-	// HonouredCI95Pct is of the share of decisions that are honoured, from the
-	// differences between trials; null for one trial.
+	// HonouredCI95Pct is the interval of the share of honoured decisions, from
+	// the differences between trials; null for one trial.
 	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
-	// P50Ms and P95Ms are from the decision to seeing its container, of honoured
-	// ones; null where no trial has a trace.
+	// P50Ms and P95Ms are percentiles of the time from an honoured decision to
+	// the first sight of its container; null if no trial has a trace.
 	P50Ms Number `json:"p50Ms"`
 	P95Ms Number `json:"p95Ms"`
-	// Branches say which map the ApplicationMaster bound, by the rule that was
-	// to choose it, in the order in which it looks.
+	// Branches count the maps that the ApplicationMaster bound, by the rule
+	// that was to choose them, in the order in which it tries the rules.
 	Branches []measure.Branch `json:"branches"`
-	// Misses are the decisions that were not honoured and the maps that were
-	// not the predicted ones, one by one.
+	// Misses lists the decisions that were not honoured and the maps that were
+	// not the predicted ones.
 	Misses []Miss `json:"misses"`
 
-	latencies []float64     // ms
+	latencies []float64     // in ms
 	shares    []stats.Share // of honoured decisions, by trial
 }
 
-// Miss is one decision of a trial that did not come out as meant.
+// Miss is one decision of a trial that did not come out as decided or
+// predicted.
 type Miss struct {
 	Trial string `json:"trial"`
 	measure.Miss
 }
 
-// add takes in a trial's decisions.
+// add adds a trial's decisions.
 func (s *Steering) add(trial string, d *measure.Decisions) {
 	s.Trials++
 	s.Decisions += d.Made
@@ -63,8 +64,8 @@ func (s *Steering) add(trial string, d *measure.Decisions) {
 	}
 }
 
-// steering is of each model that decided anything, in the order of modelsOf,
-// and where there are several, of all of them together.
+// steering returns an entry for each model that decided anything, in the order
+// of modelsOf. If there are several, one for all of them follows.
 func steering(trials []trial) []Steering {
 	list := []Steering{}
 	all := Steering{Model: "all"}
@@ -95,7 +96,7 @@ func steering(trials []trial) []Steering {
 	return list
 }
 
-// writeSteering prints a row a model, and below what did not come out as meant.
+// writeSteering prints a row for each model, and then the misses.
 func writeSteering(w *bufio.Writer, list []Steering) {
 	if len(list) == 0 {
 		return
@@ -108,7 +109,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 			honoured += " " + s.HonouredCI95Pct.String()
 		}
 		p50, p95 := "-", "-"
-		if len(s.latencies) > 0 { // else the trials are a table's
+		if len(s.latencies) > 0 { // otherwise the trials have no traces
 			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
 		}
 		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
@@ -131,7 +132,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 	fmt.Fprintln(w)
 }
 
-// share is "349 of 350 (99.7%)".
+// share formats a share like "349 of 350 (99.7%)".
 func share(part, all int) string {
 	return fmt.Sprintf("%d of %d (%s%%)", part, all, figure(100*float64(part)/float64(max(all, 1))))
 }

@@ -14,9 +14,10 @@ import (
 	"heddle/harness/runs"
 )
 
-// WriteText prints a table for each workload and metric: a row a model, and a
-// column for each model that it is compared with. "~" stands where no
-// difference is shown. What holds for all tables is said once, below them.
+// WriteText prints a table for each workload and metric. A table has one row
+// for each model, and one column for each model that it is compared with. "~"
+// means that no difference is shown. Warnings that hold for all tables come
+// once, at the end.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	tables := slices.Clone(r.Tables)
@@ -43,7 +44,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// joins says whether the report's own table is of several workloads.
+// joins reports whether the report's own table covers several workloads.
 func (r *Report) joins() bool {
 	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
 }
@@ -82,7 +83,8 @@ func (t Table) writeText(w *bufio.Writer) {
 	writeNotes(w, t.Warnings)
 }
 
-// text is "-13.4% [-16.1, -10.5] p=0.002", with "~" for what is not shown.
+// text formats a pair like "-13.4% [-16.1, -10.5] p=0.002", with "~" for a
+// difference that is not significant.
 func (p Pair) text(unit string) string {
 	if !p.CI95Pct.Bounded() {
 		return "~"
@@ -104,7 +106,8 @@ func pText(p float64) string {
 	return fmt.Sprintf("p=%.3f", p)
 }
 
-// String is "[37.2, 39.1]", or what stands for no bounds.
+// String formats an interval like "[37.2, 39.1]", or says that it has no
+// bounds.
 func (i Interval) String() string {
 	if !i.Bounded() {
 		return "[?]"
@@ -112,7 +115,7 @@ func (i Interval) String() string {
 	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
 }
 
-// figure prints four digits that count.
+// figure formats x with four significant digits.
 func figure(x float64) string {
 	switch {
 	case x >= 1000 || x <= -1000:
@@ -125,7 +128,7 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// percent is "4.2%", or nothing where it is not known.
+// percent formats x like "4.2%"; "" if x is not known.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return ""
@@ -147,7 +150,7 @@ func writeNotes(w *bufio.Writer, notes []string) {
 }
 
 // WriteBenchmarks prints every trial as a line of the Go benchmark format, for
-// benchstat and its kin: benchstat -col model FILE.
+// benchstat and similar tools: benchstat -col model FILE.
 func (r *Report) WriteBenchmarks(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	metrics := Metrics()
@@ -182,7 +185,8 @@ func (r *Report) WriteBenchmarks(out io.Writer) error {
 	return w.Flush()
 }
 
-// benchmarkName has an upper-case letter first, as the format asks for.
+// benchmarkName returns the name with an upper-case first letter, which the
+// format requires.
 func benchmarkName(workload string) string {
 	for i, r := range workload {
 		return string(unicode.ToUpper(r)) + workload[i+utf8.RuneLen(r):]

@@ -11,14 +11,15 @@ import (
 	"heddle/harness/stats"
 )
 
-// counterfactuals predicts, for each pair of models of a workload, the second
-// from runs of the first.
+// counterfactuals predicts, for each workload and each ordered pair of models,
+// the times of the second model from runs of the first.
 func counterfactuals(groups [][]measured, o Options) ([]Counterfactual, error) {
 	type pair struct{ from, to []measured }
 	var pairs []pair
 	for _, from := range groups {
 		for _, to := range groups {
-			// What another cluster changes, the runs of one do not tell.
+			// only on the same cluster: runs do not tell how another cluster
+			// differs
 			if from[0].workload == to[0].workload && from[0].model != to[0].model && from[0].Header.Cluster.Name == to[0].Header.Cluster.Name {
 				pairs = append(pairs, pair{from, to})
 			}
@@ -64,7 +65,7 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	return x, nil
 }
 
-// completions are the jobs' mean completion times, in ms, by trial.
+// completions returns each trial's mean completion time of its jobs, in ms.
 func completions(list []measured) []float64 {
 	var ms []float64
 	for _, x := range list {

@@ -1,12 +1,13 @@
-// Package fidelity says how far replays are from what was measured.
+// Package fidelity measures how far simulated replays are from the measured
+// runs.
 //
-// Each measured trial of a run is replayed under its own model, calibrated on
-// the other repeats of the same workload alone, under whichever model: what tasks
-// cost does not depend on who placed them. And each model's runs
-// predict the others': the counterfactual. Beside an error stands the noise
-// floor, by how much repeats themselves differ.
+// It replays each measured trial under its own model. The replay is calibrated
+// on the other repeats of the same workload, under any model: what a task costs
+// does not depend on the model that placed it. It also predicts each model's
+// times from the runs of every other model; that is a counterfactual. Beside
+// each error stands the noise floor: how much repeats differ among themselves.
 //
-// It reads run folders and needs no cluster.
+// The package reads run folders and needs no cluster.
 package fidelity
 
 import (
@@ -28,53 +29,53 @@ import (
 	"heddle/traces"
 )
 
-// ErrNothing is that a run has no trials that could be predicted from others.
-var ErrNothing = errors.New("no workload has two finished repeats of a model")
+// ErrNothing says that no trial of a run can be predicted from others.
+var ErrNothing = errors.New("no trial can be predicted from others")
 
-// Options say how to replay.
+// Options say how replays are made.
 type Options struct {
-	// Seeds is how many replays a prediction is the mean of; 0: 5.
+	// Seeds is how many replays are averaged for a prediction; 0 means 5.
 	Seeds int
-	// Cluster has what the measured cluster was like where traces do not say:
-	// rates of disks, links and uplinks, the machine's cores, ApplicationMasters'
-	// heartbeats.
+	// Cluster describes the measured cluster where the traces do not: rates of
+	// disks, links and uplinks, cores, heartbeats of ApplicationMasters.
 	Cluster replay.Change
-	// Interrupted as in sim.Config.
+	// Interrupted is as in sim.Config.
 	Interrupted func() error
-	// Unverified reads also files that are not as recorded, with a warning.
+	// Unverified also reads files that have changed since they were recorded,
+	// with a warning.
 	Unverified bool
 }
 
-// Report is how far replays are from a run. Its JSON keys are stable.
+// Report says how far the replays are from a run. Its JSON keys are stable.
 type Report struct {
 	Own            []Own            `json:"own"`
 	Counterfactual []Counterfactual `json:"counterfactual"`
 	Warnings       []string         `json:"warnings"`
 }
 
-// Own is the error of replays of a workload under the model it ran under.
-// Errors are in percent of what was measured.
+// Own is the error of a workload's replays under the model that it was measured
+// under. Errors are in percent of the measured value.
 type Own struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
-	// MeanAbsErrorPct is of jobs' mean completion time, trial by trial, without
-	// its sign, and CI95Pct its interval. BiasPct is that of the means over all
-	// trials, with its sign.
+	// MeanAbsErrorPct is the mean, over trials, of the absolute error of the
+	// jobs' mean completion time, and CI95Pct its interval. BiasPct is the
+	// signed error of the means over all trials.
 	MeanAbsErrorPct compare.Number   `json:"meanAbsErrorPct"`
 	CI95Pct         compare.Interval `json:"ci95Pct"`
 	BiasPct         compare.Number   `json:"biasPct"`
 	BiasCI95Pct     compare.Interval `json:"biasCI95Pct"`
-	// NoisePct is the noise floor: the standard deviation of the measured trials
-	// over their mean.
+	// NoisePct is the noise floor: the standard deviation of the measured
+	// trials over their mean.
 	NoisePct    compare.Number `json:"noisePct"`
 	MeasuredMs  compare.Number `json:"measuredMs"`
 	PredictedMs compare.Number `json:"predictedMs"`
-	// MakespanErrorPct is of the makespan, without sign. MapDistancePct and
-	// ReduceDistancePct are Wasserstein distances between the measured and the
-	// simulated durations, in percent of the measured mean, MapKS and ReduceKS
-	// those of Kolmogorov and Smirnov. LocalityPoints is the largest difference in
-	// the share of maps at a level, in percentage points.
+	// MakespanErrorPct is the absolute error of the makespan. MapDistancePct
+	// and ReduceDistancePct are Wasserstein distances between measured and
+	// simulated durations, in percent of the measured mean. MapKS and ReduceKS
+	// are Kolmogorov-Smirnov distances. LocalityPoints is the largest
+	// difference in the share of maps at a level, in percentage points.
 	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`
@@ -87,11 +88,11 @@ type Own struct {
 // Prediction is one measured trial and its prediction.
 type Prediction struct {
 	Trial string `json:"trial"`
-	// CalibratedOn are the trials that the prediction rests on.
+	// CalibratedOn are the trials from which the calibration was made.
 	CalibratedOn      []string       `json:"calibratedOn"`
 	MeasuredMs        float64        `json:"measuredMs"`
 	PredictedMs       float64        `json:"predictedMs"`
-	ErrorPct          float64        `json:"errorPct"` // with its sign
+	ErrorPct          float64        `json:"errorPct"` // in percent of the measured value, with its sign
 	MakespanErrorPct  float64        `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`
@@ -100,25 +101,28 @@ type Prediction struct {
 	LocalityPoints    float64        `json:"localityPoints"`
 }
 
-// Counterfactual is the prediction of what a workload takes under a model, from
-// runs of another.
+// Counterfactual is the prediction of a workload's times under a model, from
+// runs of another model.
 type Counterfactual struct {
 	Workload string `json:"workload"`
 	From     string `json:"from"`
 	To       string `json:"to"`
-	// ErrorPct is of jobs' mean completion time over all trials, without sign.
+	// ErrorPct is the absolute error of the jobs' mean completion time over all
+	// trials.
 	ErrorPct compare.Number `json:"errorPct"`
-	// WinnerRight is whether the model predicted to be faster was. Undecided is
-	// where the measured difference might be none: being right there is luck.
+	// WinnerRight says whether the model predicted to be faster was faster.
+	// Undecided says that the measured models may not differ: then a right
+	// winner is luck.
 	WinnerRight bool `json:"winnerRight"`
 	Undecided   bool `json:"undecided"`
-	// PredictedDiffPct and MeasuredDiffPct are by how much To takes longer.
+	// PredictedDiffPct and MeasuredDiffPct are by how much To takes longer than
+	// From.
 	PredictedDiffPct compare.Number `json:"predictedDiffPct"`
 	MeasuredDiffPct  compare.Number `json:"measuredDiffPct"`
 	MeasuredP        compare.Number `json:"measuredP"`
 }
 
-// measured is a trial with its trace and what that comes to.
+// measured is a trial with its trace and figures.
 type measured struct {
 	name, workload, model string
 	repeat                int
@@ -139,7 +143,8 @@ func Of(dir string, o Options) (*Report, error) {
 	return r, err
 }
 
-// OfRun is Of a run that was read before, without the run's own warnings.
+// OfRun is Of for a run that was read before. It leaves out the run's own
+// warnings.
 func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	dir := run.Dir
 	if o.Seeds == 0 {
@@ -172,7 +177,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	if len(r.Own) == 0 {
-		return nil, fmt.Errorf("fidelity of %s: %w", dir, ErrNothing)
+		return nil, fmt.Errorf("fidelity of %s: %w: no workload has two finished repeats", dir, ErrNothing)
 	}
 	for i := range r.Own {
 		r.Own[i].sum()
@@ -180,7 +185,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
-	for _, x := range trials { // in their order
+	for _, x := range trials { // in the order of trials
 		if f, err := fits[leaving(&x)](); err == nil {
 			r.Warnings = append(r.Warnings, f.calibration.Warnings...)
 		}
@@ -190,18 +195,18 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	return r, nil
 }
 
-// load reads the finished trials.
+// load reads the finished trials with their traces and figures.
 func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
 	for _, x := range run.Results {
 		if x.Figures != nil {
-			return nil, fmt.Errorf("%w: %s keeps no traces, only figures; there is nothing to replay", ErrNothing, run.Dir)
+			return nil, fmt.Errorf("%w: %s keeps figures only, and a replay needs traces", ErrNothing, run.Dir)
 		}
 		t, err := replay.Load(run.TracePath(&x))
 		if err != nil {
 			return nil, err
 		}
-		figures, _, err := run.Figures(&x) // of damage warns the trace itself
+		figures, _, err := run.Figures(&x) // the trace itself warns of damage
 		if err != nil {
 			return nil, err
 		}
@@ -216,8 +221,8 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	return list, nil
 }
 
-// group puts trials of the same workload and model together, in the order of
-// their first.
+// group groups the trials by workload and model, in the order of their first
+// trials.
 func group(list []measured) [][]measured {
 	var groups [][]measured
 	for _, x := range list {
@@ -231,8 +236,8 @@ func group(list []measured) [][]measured {
 	return groups
 }
 
-// predict is what the trace t comes to under the model that like ran under, once
-// for each seed.
+// predict replays trace t under the model that like ran under, once for each
+// seed.
 func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
 	var list []replay.Config
 	for seed := range o.Seeds {
@@ -252,7 +257,7 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measur
 	return figures, nil
 }
 
-// fit is a calibration and the trials that it rests on.
+// fit is a calibration and the trials that it was made from.
 type fit struct {
 	calibration *replay.Calibration
 	trials      []string
@@ -269,7 +274,7 @@ func calibrate(list []measured, o Options) (fit, error) {
 	return f, err
 }
 
-// left is a repeat of a workload on a cluster that a fit leaves out.
+// left is the repeat of a workload on a cluster that a fit leaves out.
 type left struct {
 	workload, cluster string
 	repeat            int
@@ -277,8 +282,8 @@ type left struct {
 
 func leaving(x *measured) left { return left{x.workload, x.Header.Cluster.Name, x.repeat} }
 
-// others are fits to all other repeats of a workload, made when they are first
-// asked for.
+// others returns, for each repeat of a workload, the fit to all its other
+// repeats. Each fit is made when it is first needed.
 func others(list []measured, o Options) map[left]func() (fit, error) {
 	fits := map[left]func() (fit, error){}
 	for _, x := range list {
@@ -322,7 +327,7 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	return x, nil
 }
 
-// distance is how far simulated durations are from measured ones.
+// distance returns how far simulated durations are from measured ones.
 func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
 	was := of(measured).Ms()
 	var is []float64
@@ -347,7 +352,7 @@ func mean(list []*measure.Figures, of func(*measure.Figures) float64) float64 {
 
 func percent(is, was float64) float64 { return 100 * (is - was) / was }
 
-// sum makes the figures of all trials of those of each.
+// sum averages the trials' figures.
 func (w *Own) sum() {
 	var abs, signed, was, is []float64
 	column := func(of func(t *Prediction) float64) compare.Number {
@@ -376,7 +381,7 @@ func (w *Own) sum() {
 	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
 }
 
-// Worst is the largest mean error, and of what.
+// Worst returns the entry with the largest mean error.
 func (r *Report) Worst() Own {
 	return slices.MaxFunc(r.Own, func(a, b Own) int {
 		if float64(a.MeanAbsErrorPct) < float64(b.MeanAbsErrorPct) {

@@ -10,12 +10,12 @@ import (
 	"heddle/traces"
 )
 
-// Collector takes in a run's events and keeps its figures. Make one with New.
+// Collector computes a run's figures from its events. New makes one.
 type Collector struct {
 	figures   Figures
 	jobs      map[traces.JobID]*Job
 	nodes     map[traces.Node]*Node
-	undecided map[int64]*traces.Decision // without an outcome yet
+	undecided map[int64]*traces.Decision // decisions without an outcome yet
 	phases    [phaseCount]Durations
 	reduceMs  Durations // from the last map's end on
 	schedule  traces.Schedule
@@ -23,20 +23,21 @@ type Collector struct {
 	first     traces.Time
 	last      traces.Time
 	list      *traces.ListRules
-	// workerMiB is the workers' memory for containers, usedMiBMs what attempts held
-	// of it over time. sizesKnown is false once an attempt's size is not told.
+	// workerMiB is the memory of all workers for containers. usedMiBMs is the
+	// sum, over attempts, of container memory times duration. sizesKnown
+	// becomes false when an attempt's container size is not known.
 	workerMiB, usedMiBMs int64
 	sizesKnown           bool
 }
 
-// liveJob is what of a job waits or runs.
+// liveJob is what a Collector keeps of a job that has not ended.
 type liveJob struct {
-	waiting map[task]traces.Time // scheduled, no attempt yet
+	waiting map[task]traces.Time // scheduled, without an attempt yet
 	running map[attempt]start
 	planned map[task]traces.Node // nil: splits were not planned
 }
 
-// task and attempt name those of one job.
+// task and attempt identify a task and an attempt within one job.
 type task struct {
 	kind  traces.TaskKind
 	index int32
@@ -47,7 +48,7 @@ type attempt struct {
 	number int32
 }
 
-// start is an attempt's.
+// start is what a Collector keeps of a running attempt.
 type start struct {
 	t       traces.Time
 	node    *Node
@@ -72,7 +73,7 @@ var phaseNames = [phaseCount]string{
 	"reduce: wait for container", "reduce: shuffle", "reduce: sort", "reduce: reduce and write", WholeReduce,
 }
 
-// New is a Collector for a run with header h.
+// New returns a Collector for a run with header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
 		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
@@ -94,7 +95,7 @@ func New(h traces.Header) *Collector {
 	return c
 }
 
-// Of are the figures of a run whose events are all there.
+// Of returns the figures of a complete run.
 func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
 	c := New(h)
 	for e := range events {
@@ -103,8 +104,7 @@ func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
 	return c.Figures()
 }
 
-// Add takes in an event, of which it keeps nothing but what the package says.
-// Events come in the order of traces.Sort.
+// Add adds an event. Events must come in the order of traces.Sort.
 func (c *Collector) Add(e traces.Event) {
 	f, t := &c.figures, e.At()
 	if f.Events == 0 {
@@ -144,7 +144,7 @@ func (c *Collector) Add(e traces.Event) {
 	}
 }
 
-// listed takes in a job of a list: what its rules make of it.
+// listed adds a job of a job list: the tasks that the list's rules make of it.
 func (c *Collector) listed(e *traces.JobListed) {
 	j := c.job(e.Job)
 	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
@@ -205,7 +205,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	if ran {
 		c.used(j, x.kind, s, e.T)
 	}
-	if j.hadoop != nil && len(live.running) == 0 { // the job was over before its last attempt
+	if j.hadoop != nil && len(live.running) == 0 { // the job ended before its last attempt
 		defer j.rest()
 	}
 	switch e.Outcome {
@@ -257,7 +257,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 }
 
-// ended takes in a job's end. What waited of it waits no longer.
+// ended adds a job's end. Its waiting tasks no longer wait.
 func (c *Collector) ended(e *traces.JobFinished) {
 	j := c.job(e.Job)
 	end := *e
@@ -267,10 +267,10 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	}
 }
 
-// rest gives up what is kept of a job while it lives.
+// rest drops what is kept only while the job lives.
 func (j *Job) rest() { j.live = nil }
 
-// used notes the time that an attempt held its container.
+// used adds the memory and time for which an attempt had its container.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	bytes := j.containerBytes[kind&1]
@@ -280,8 +280,8 @@ func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Tim
 	}
 }
 
-// Figures are those of the events so far; attempts that still run are counted
-// as running until the last event. Nothing may be added after it.
+// Figures returns the figures of the events so far. Attempts that still run
+// count as running until the last event. Do not call Add after it.
 func (c *Collector) Figures() *Figures {
 	f := &c.figures
 	begin, end, done := c.last, c.first, 0
@@ -335,19 +335,21 @@ func (c *Collector) Figures() *Figures {
 	return f
 }
 
-// close counts what of a job still runs until the last event.
+// close counts the job's running attempts as running until the last event.
 func (c *Collector) close(j *Job) {
 	if j.live == nil {
 		return
 	}
 	for a, s := range j.live.running {
-		// Sums of whole numbers: the order of the map does not matter.
+		// These are sums of whole numbers, so the random order of the map does
+		// not matter.
 		c.used(j, a.kind, s, c.last)
 	}
 }
 
-// compare holds the attempts' sums against Hadoop's counters. Hadoop's totals
-// are of the attempts that succeeded, its locality of all that were assigned.
+// compare compares the sums over the trace's attempts with Hadoop's counters.
+// Hadoop's totals are over attempts that succeeded, its locality over all that
+// were assigned.
 func (j *Job) compare() {
 	j.CompletionMs = -1
 	if j.hadoop == nil {
@@ -387,7 +389,7 @@ func (c *Collector) job(id traces.JobID) *Job {
 	return j
 }
 
-// alive is a job with what of it waits and runs.
+// alive returns a job that has not ended, and makes it if it is new.
 func (c *Collector) alive(id traces.JobID) (*Job, *liveJob) {
 	j := c.job(id)
 	if j.live == nil {

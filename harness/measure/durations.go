@@ -11,19 +11,19 @@ import (
 // as counts in buckets.
 const exactCount = 100_000
 
-// Durations is a sample of durations in memory that is bounded: up to 100,000
-// are kept one by one, and percentiles are exact. Of a longer sample each
-// duration is counted in a bucket that is less than 1 % wide, and percentiles
-// are the middle of a bucket. The zero value is an empty sample.
+// Durations is a sample of durations in bounded memory. Up to 100,000 durations
+// are kept one by one, and percentiles are exact. A longer sample is counted in
+// buckets less than 1 % wide, and percentiles are the middle of a bucket. The
+// zero value is an empty sample.
 type Durations struct {
 	count   int
 	sumNs   float64
-	exact   []traces.Time // not sorted
-	buckets []int32       // nil while exact holds all
+	exact   []traces.Time // the durations, not sorted
+	buckets []int32       // counts; nil while exact holds all
 }
 
-// Add takes in a duration. A negative one, which two machines' clocks may make,
-// counts as 0.
+// Add adds a duration. A negative one, which clocks of two machines can
+// produce, counts as 0.
 func (d *Durations) Add(t traces.Time) {
 	t = max(t, 0)
 	d.count++
@@ -42,13 +42,13 @@ func (d *Durations) Add(t traces.Time) {
 	}
 }
 
-// Count is how many durations were added.
+// Count returns how many durations were added.
 func (d *Durations) Count() int { return d.count }
 
-// Exact says whether percentiles are exact.
+// Exact reports whether percentiles are exact, that is, not read from buckets.
 func (d *Durations) Exact() bool { return d.buckets == nil }
 
-// MeanMs is the mean in milliseconds, 0 of an empty sample.
+// MeanMs returns the mean in milliseconds, 0 for an empty sample.
 func (d *Durations) MeanMs() float64 {
 	if d.count == 0 {
 		return 0
@@ -56,8 +56,8 @@ func (d *Durations) MeanMs() float64 {
 	return d.sumNs / 1e6 / float64(d.count)
 }
 
-// PercentileMs is the least duration, in milliseconds, that percent of all do
-// not exceed; 0 of an empty sample.
+// PercentileMs returns the smallest duration, in milliseconds, that percent of
+// the sample do not exceed; 0 for an empty sample.
 func (d *Durations) PercentileMs(percent int) float64 {
 	rank := max((d.count*percent+99)/100, 1)
 	if d.buckets == nil {
@@ -75,8 +75,8 @@ func (d *Durations) PercentileMs(percent int) float64 {
 	return 0
 }
 
-// Ms are all durations in milliseconds, in ascending order: those of a bucket
-// as its middle.
+// Ms returns all durations in milliseconds, ascending. A bucket counts as its
+// middle.
 func (d *Durations) Ms() []float64 {
 	list := make([]float64, 0, d.count)
 	slices.Sort(d.exact)
@@ -91,18 +91,18 @@ func (d *Durations) Ms() []float64 {
 	return list
 }
 
-// bucketBits is how many bits below the highest one tell buckets apart: a bucket
+// bucketBits is how many bits after the highest one select the bucket: a bucket
 // is 1/128 of its start wide.
 const bucketBits = 7
 
-// bucketOf is the bucket of t, which is not negative. Below 256 ns each bucket
-// holds one value.
+// bucketOf returns the bucket of t, which must not be negative. Below 256 ns
+// each bucket holds one value.
 func bucketOf(t traces.Time) int {
 	shift := max(bits.Len64(uint64(t))-bucketBits-1, 0)
 	return shift<<bucketBits + int(t>>shift)
 }
 
-// middleOf is the duration in the middle of bucket i.
+// middleOf returns the duration in the middle of bucket i.
 func middleOf(i int) traces.Time {
 	shift := max(i>>bucketBits-1, 0)
 	start := traces.Time(i-shift<<bucketBits) << shift

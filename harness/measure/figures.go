@@ -1,12 +1,12 @@
-// Package measure turns the events of a run, as they come, into the figures of
-// the run: jobs, tasks, completion times, locality, bytes, phases, use of nodes,
+// Package measure computes the figures of a run from its events, one by one:
+// jobs, tasks, completion times, locality, bytes, phases, use of nodes,
 // decisions, digests. Measured and simulated runs go through the same code, so
-// their figures can be set side by side.
+// their figures can be compared.
 //
-// It is pure, and its memory is bounded by what is alive: it keeps running
-// tasks, one line of figures a job, and samples of durations (see Durations),
-// but no events. It compares nothing with anything: intervals and tests are in
-// package stats, comparisons in compare and fidelity.
+// The package is pure. Its memory grows with what is alive, not with the trace:
+// it keeps running tasks, one record of figures for each job, and samples of
+// durations (see Durations), but no events. It compares nothing: intervals and
+// tests are in package stats, comparisons in compare and fidelity.
 package measure
 
 import (
@@ -16,70 +16,75 @@ import (
 	"heddle/traces"
 )
 
-// Figures are a run in numbers. The JSON keys up to traceDigest are relied upon
-// by other programs; more may be added.
+// Figures are a run in numbers. Other programs rely on the JSON keys up to
+// traceDigest; more keys may be added.
 type Figures struct {
 	Format  int `json:"format"`
 	Jobs    int `json:"jobs"`
 	Maps    int `json:"maps"`    // tasks
 	Reduces int `json:"reduces"` // tasks
-	// Attempts that ended, by outcome, those ended before their launch included.
+	// Attempts are those that ended, by outcome, including those that ended
+	// before launch.
 	Attempts Attempts `json:"attempts"`
-	// Locality counts maps that succeeded by where a replica or cached copy was
-	// when they started.
+	// Locality counts the maps that succeeded by the nearest replica or cached
+	// copy at their start.
 	Locality Locality `json:"locality"`
-	// SplitLocality counts map attempts that got a container, as Hadoop does.
+	// SplitLocality counts the map attempts that got a container by the hosts
+	// in their splits, as Hadoop does.
 	SplitLocality SplitLocality `json:"splitLocality"`
-	// Bytes are of attempts that succeeded.
+	// Bytes are what the attempts that succeeded moved.
 	Bytes     Bytes    `json:"bytes"`
 	Synthetic []string `json:"synthetic"`
-	// Mended counts what an import had to decide for itself, by kind.
+	// Mended counts, by kind, what an import had to decide because the source
+	// did not say.
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`
-	// TraceDigest is empty of simulations whose events nobody asked for.
+	// TraceDigest is empty for a simulation that wrote no trace.
 	TraceDigest string `json:"traceDigest"`
 
-	// List are the rules by which a list of jobs has its tasks, nil of other traces.
-	// Nothing of a list has run: its bytes are what its jobs are said to move.
+	// List is the rules by which a job list makes tasks of its jobs; nil for
+	// other traces. No job of a list has run: its bytes are what the list says
+	// its jobs move.
 	List       *traces.ListRules `json:"list,omitempty"`
 	Origin     traces.Origin     `json:"origin"`
 	Model      string            `json:"model"`
 	Actuator   string            `json:"actuator,omitempty"`
-	Plan       *Plan             `json:"plan,omitempty"` // nil where splits were not planned
+	Plan       *Plan             `json:"plan,omitempty"` // nil: splits were not planned
 	Events     int64             `json:"events"`
-	DurationMs float64           `json:"durationMs"` // first to last event
+	DurationMs float64           `json:"durationMs"` // from the first to the last event
 	// MakespanMs is from the first submission to the last end of a job.
-	// MeanCompletionMs is from submission to end, of the jobs that succeeded.
+	// MeanCompletionMs is the mean time from submission to end of the jobs that
+	// succeeded.
 	MakespanMs       float64 `json:"makespanMs"`
 	MeanCompletionMs float64 `json:"meanCompletionMs"`
-	// UtilisationPct is the share of the workers' memory for containers that
-	// attempts of tasks held, from the first submission to the last end; -1 where
-	// the trace does not tell the sizes.
+	// UtilisationPct is the share of the workers' container memory that task
+	// attempts used, from the first submission to the last end; -1 if the trace
+	// does not have the sizes.
 	UtilisationPct float64 `json:"utilisationPct"`
-	JobList        []*Job  `json:"jobList,omitempty"` // by submission
+	JobList        []*Job  `json:"jobList,omitempty"` // in order of submission
 	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes,omitempty"` // by name
+	Nodes          []*Node `json:"nodes,omitempty"` // in order of names
 
 	maps, reduces, reduceRests *Durations
 }
 
-// MapDurations are those of the map attempts that succeeded.
+// MapDurations returns the durations of the map attempts that succeeded.
 func (f *Figures) MapDurations() *Durations { return f.maps }
 
-// ReduceDurations are those of the reduce attempts that succeeded.
+// ReduceDurations returns the durations of the reduce attempts that succeeded.
 func (f *Figures) ReduceDurations() *Durations { return f.reduces }
 
-// ReduceRests are how long reduce attempts that succeeded took from the end of
-// their job's last map on, of those that started earlier; of others the whole
-// time.
+// ReduceRests returns the durations of the reduce attempts that succeeded,
+// counted from the end of the job's last map if the reduce started before that.
 func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
 
-// Known is how many maps succeeded of which it is known where their block was.
+// Known returns how many of the maps that succeeded have a known location of
+// their block.
 func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
 
-// Shares are the shares, 0 to 1, of the maps that are known: from the cache, their
-// node, their rack and another.
+// Shares returns the shares, 0 to 1, of the known maps by level: cache, node,
+// rack, off.
 func (l Locality) Shares() [4]float64 {
 	known := float64(max(1, l.Known()))
 	return [4]float64{float64(l.Cache) / known, float64(l.Node) / known, float64(l.Rack) / known, float64(l.Off) / known}
@@ -92,7 +97,7 @@ type Attempts struct {
 	Killed int `json:"killed"`
 }
 
-// Locality counts maps by nearness to their data.
+// Locality counts maps by how near they ran to their input.
 type Locality struct {
 	Cache   int `json:"cache"`
 	Node    int `json:"node"`
@@ -101,7 +106,8 @@ type Locality struct {
 	Unknown int `json:"unknown"`
 }
 
-// SplitLocality counts map attempts by nearness to their split's hosts.
+// SplitLocality counts map attempts by how near they ran to their split's
+// hosts.
 type SplitLocality struct {
 	Node    int `json:"node"`
 	Rack    int `json:"rack"`
@@ -116,11 +122,11 @@ type Bytes struct {
 	Output  int64 `json:"output"`
 }
 
-// Records are what maps read and put out, and what reduces wrote.
+// Records are how many records maps read and put out, and reduces wrote.
 type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
 
-// Plan says how many of the maps that succeeded in a trace with planned splits
-// had a planned node, and how many of those ran there.
+// Plan counts, for a trace with planned splits, the maps that succeeded and had
+// a planned node, and how many of those ran there.
 type Plan struct {
 	Maps   int `json:"maps"`
 	OnNode int `json:"onNode"`
@@ -130,23 +136,23 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("plan: %d of %d maps on the planned node", p.OnNode, p.Maps)
 }
 
-// Job is one job in figures.
+// Job is the figures of one job.
 type Job struct {
 	ID       traces.JobID   `json:"id"`
 	Name     string         `json:"name"`
 	Outcome  traces.Outcome `json:"outcome"`
 	SubmitMs float64        `json:"submitMs"` // from the trace's Time 0
-	// CompletionMs is from submission to end, -1 where there is no end.
+	// CompletionMs is from submission to end, -1 if the job has not ended.
 	CompletionMs  float64       `json:"completionMs"`
 	Maps          int           `json:"maps"`
 	Reduces       int           `json:"reduces"`
 	Attempts      Attempts      `json:"attempts"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
-	// Records are of attempts that succeeded.
+	// Records are what the attempts that succeeded read and wrote.
 	Records Records `json:"-"`
-	// Differences are the totals in which the trace's attempts and Hadoop's own
-	// counters do not agree; Compared counts those looked at.
+	// Differences names the totals in which the trace's attempts and Hadoop's
+	// own counters disagree. Compared is how many totals were compared.
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
@@ -154,8 +160,8 @@ type Job struct {
 	containerBytes             [2]int64 // of a map, of a reduce
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	hadoop                     *traces.JobFinished // its own totals
-	live                       *liveJob            // nil: nothing of it runs or waits
+	hadoop                     *traces.JobFinished // what Hadoop itself reported of the job
+	live                       *liveJob            // nil: nothing of the job runs or waits
 }
 
 // Names of the phases that are whole attempts.
@@ -164,7 +170,7 @@ const (
 	WholeReduce = "reduce: whole attempt"
 )
 
-// Phase is the phase of that name, with a count of 0 where there is none.
+// Phase returns the phase of a name, with a count of 0 if there is none.
 func (f *Figures) Phase(name string) Phase {
 	i := slices.IndexFunc(f.Phases, func(p Phase) bool { return p.Name == name })
 	if i < 0 {
@@ -173,22 +179,22 @@ func (f *Figures) Phase(name string) Phase {
 	return f.Phases[i]
 }
 
-// Summary is the figures without what there is of each job, node and miss.
+// Summary returns the figures without the lists of jobs, nodes and misses.
 func (f *Figures) Summary() *Figures {
 	s := *f
 	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
 	return &s
 }
 
-// Phase is how long a part of a task took, over attempts that succeeded.
+// Phase is how long one part of a task took, over attempts that succeeded.
 type Phase struct {
 	Name     string  `json:"name"`
 	Count    int     `json:"count"`
 	MeanMs   float64 `json:"meanMs"`
 	MedianMs float64 `json:"medianMs"`
 	P95Ms    float64 `json:"p95Ms"`
-	// Approximate is set where the attempts were too many to be kept one by one:
-	// percentiles are then right to 1 %.
+	// Approximate says that there were too many attempts to keep them one by
+	// one: percentiles are then within 1 %.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
@@ -196,10 +202,12 @@ type Phase struct {
 type Node struct {
 	Node     traces.Node `json:"node"`
 	Rack     string      `json:"rack"`
-	Attempts int         `json:"attempts"` // launched
-	// MeanRunning is how many attempts ran there on average over the trace.
+	Attempts int         `json:"attempts"` // attempts launched on the node
+	// MeanRunning is how many attempts ran on the node on average over the
+	// trace.
 	MeanRunning float64 `json:"meanRunning"`
-	// CPUCores is the mean of cores busy over samples, -1 without any.
+	// CPUCores is the mean number of busy cores over the node's samples, -1
+	// without samples.
 	CPUCores float64 `json:"cpuCores"`
 
 	busy    traces.Time

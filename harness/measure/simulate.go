@@ -8,10 +8,10 @@ import (
 	"heddle/traces"
 )
 
-// Simulate carries out a simulation and takes its figures without its events,
-// which would take longer than all the rest. So there is no trace digest, and the
-// decisions' latency and predictions are not known: they are -1. The header h is the
-// one that a trace of the simulation would have.
+// Simulate runs a simulation and computes its figures without making events,
+// which would take most of the time. So there is no trace digest, and the
+// latencies and predictions of decisions are unknown: -1. h is the header that
+// a trace of the simulation would have.
 func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	s := simulation{Source: x.Source, Collector: New(h)}
 	for i := range x.Cluster.Nodes {
@@ -26,11 +26,12 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	return s.of(r), r, nil
 }
 
-// simulation is the source of the jobs, and looks at them on their way.
+// simulation collects the figures. It is also the source of the jobs, to see
+// them arrive.
 type simulation struct {
 	sim.Source
 	*Collector
-	nodes []*Node // by state.NodeID
+	nodes []*Node // figures of each node, by state.NodeID
 }
 
 // Next implements sim.Source.
@@ -46,7 +47,8 @@ func (s *simulation) Next(x *sim.Job) bool {
 	return true
 }
 
-// attemptEnded does what started and finished do with events.
+// attemptEnded adds an attempt that has ended. It replaces the events of its
+// start and end.
 func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j, n := s.figures.JobList[e.Job], s.nodes[e.Node]
 	isMap := e.Kind == state.Map
@@ -85,7 +87,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 
-// of are the figures once the run is over.
+// of returns the figures after the run.
 func (s *simulation) of(r *sim.Result) *Figures {
 	for i := range r.Jobs {
 		x := &r.Jobs[i]

@@ -8,70 +8,72 @@ import (
 	"heddle/traces"
 )
 
-// Decisions says what became of a model's decisions. A decision is honoured
-// when its container, and no other, came for the decided job and kind on the
-// decided node.
+// Decisions counts what became of a model's decisions. A decision is honoured
+// when its container came for the decided job and kind on the decided node, and
+// no other container came.
 type Decisions struct {
 	Made     int `json:"made"`
 	Honoured int `json:"honoured"`
-	// BindPredicted counts honoured decisions whose container ran the map that
-	// the ApplicationMaster was predicted to bind.
+	// BindPredicted counts the honoured decisions whose container ran the map
+	// that View.WouldBind had predicted.
 	BindPredicted int `json:"bindPredicted"`
-	// P50Ms and P95Ms are from the decision to its container, of honoured ones; 0
-	// where there are none.
+	// P50Ms and P95Ms are percentiles of the time from an honoured decision to
+	// its container; 0 without any.
 	P50Ms float64 `json:"p50Ms"`
 	P95Ms float64 `json:"p95Ms"`
-	// Branches count predictions by the rule of late binding that was to choose
-	// the map, in the order in which the ApplicationMaster tries them.
+	// Branches counts the predictions by the rule of late binding that was to
+	// choose the map, in the order in which the ApplicationMaster tries the
+	// rules.
 	Branches []Branch `json:"branches,omitempty"`
-	// Misses are decisions that were not honoured and maps that were not those
-	// predicted, by decision; the first maxMisses of them.
+	// Misses lists decisions that were not honoured and maps that were not the
+	// predicted ones, by decision, at most maxMisses.
 	Misses []Miss `json:"misses,omitempty"`
 
 	latencies Durations
 }
 
-// Latencies are the times from decision to container, of honoured decisions.
+// Latencies returns the times from honoured decisions to their containers.
 func (d *Decisions) Latencies() *Durations { return &d.latencies }
 
 // Branch is one rule of late binding.
 type Branch struct {
 	Branch    string `json:"branch"`    // rerun, node, rack or any
-	Maps      int    `json:"maps"`      // bound where a prediction was made
+	Maps      int    `json:"maps"`      // maps bound by this rule, with a prediction
 	Predicted int    `json:"predicted"` // of these, the predicted ones
 }
 
-// Miss is one decision that did not come out as meant.
+// Miss is one decision that did not come out as decided or predicted.
 type Miss struct {
 	Decision int64           `json:"decision"`
 	Job      traces.JobID    `json:"job"`
 	What     traces.TaskKind `json:"what"`
 	Node     traces.Node     `json:"node"`
-	// Outcome is the actuation's, "bound otherwise" for another map than the
-	// predicted one, "none" where the run ended before an outcome.
+	// Outcome is the actuation's; "bound otherwise" if another map than the
+	// predicted one ran; "none" if the run ended first.
 	Outcome string `json:"outcome"`
 	Cause   string `json:"cause"`
 }
 
-// maxMisses bounds the list of a run in which steering does not work at all.
+// maxMisses limits the list in case steering does not work at all.
 const maxMisses = 10_000
 
-// branchOrder is that of the rules of late binding.
+// branchOrder is the order in which the ApplicationMaster tries the rules.
 var branchOrder = []string{"rerun", "node", "rack", "any"}
 
-// InOrder compares branches by when the ApplicationMaster tries them.
+// InOrder compares branches by the order in which the ApplicationMaster tries
+// them.
 func InOrder(a, b Branch) int {
 	return cmp.Compare(slices.Index(branchOrder, a.Branch), slices.Index(branchOrder, b.Branch))
 }
 
-// decided takes in a decision.
+// decided adds a decision of the model.
 func (c *Collector) decided(e *traces.Decision) {
 	d := *e
 	c.undecided[e.ID] = &d
 	c.figures.Decisions.Made++
 }
 
-// actuated takes in what became of a decision.
+// actuated adds the outcome of a decision.
 func (c *Collector) actuated(e *traces.Actuation) {
 	d := c.undecided[e.Decision]
 	if d == nil {
@@ -98,7 +100,7 @@ func (c *Collector) actuated(e *traces.Actuation) {
 	}
 }
 
-// end fills in what is known once the run is over.
+// end completes the figures after the last event.
 func (d *Decisions) end(undecided map[int64]*traces.Decision) {
 	for _, x := range undecided {
 		d.miss(x, "none", "the trace ends before its outcome")

@@ -12,10 +12,10 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// maxJobsShown bounds the table of jobs.
+// maxJobsShown limits the rows in the table of jobs.
 const maxJobsShown = 40
 
-// WriteText prints the figures for people.
+// WriteText prints the figures as text for people.
 func (i *Figures) WriteText(out io.Writer) error {
 	b := &strings.Builder{}
 	model := ""
@@ -122,7 +122,7 @@ func (i *Figures) nodes(b *strings.Builder) {
 
 func table(b *strings.Builder) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) }
 
-// duration is three digits or so of a duration.
+// duration formats a duration with about three digits.
 func duration(ms float64) string {
 	d := time.Duration(ms * 1e6)
 	switch {

@@ -16,12 +16,13 @@ import (
 	"heddle/harness/stats"
 )
 
-// Setting is a cluster and the jobs on it: all of a simulation but the model.
-// It is a struct of plain values: two that print alike with %#v are the same.
+// Setting is a cluster and the jobs on it: all of a simulation except the
+// model. It is a struct of plain values, so that two settings are equal exactly
+// when %#v prints them alike.
 type Setting interface {
-	// Config is a run's set-up, without Source, Model and Seed, and its jobs.
-	// Whatever is random comes from the seed, by name, so that all models see the
-	// same.
+	// Config returns a run's configuration, without Source, Model and Seed, and
+	// its jobs. All random choices are named draws from the seed, so all models
+	// see the same ones.
 	Config(seed uint64) (sim.Config, []sim.Job, error)
 }
 
@@ -36,15 +37,15 @@ func (c Case) name() string {
 	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
 }
 
-// Simulation is what one simulation came to.
+// Simulation is the result of one simulation.
 type Simulation struct {
-	Seconds float64 // mean of jobs, from submission to end
-	Cached  int64   // maps whose block is cached anywhere
+	Seconds float64 // mean over jobs, from submission to end
+	Cached  int64   // maps whose block is cached on some node
 	sim.Result
 }
 
-// Bench simulates cases, each once for each seed, and remembers what they came
-// to.
+// Bench simulates cases, each once for each seed, and keeps the results for
+// later requests.
 type Bench struct {
 	ctx     context.Context
 	seeds   []uint64
@@ -70,7 +71,8 @@ func (b *Bench) simulated() int {
 	return b.count
 }
 
-// Trials are what cases came to: of each, a trial a seed in the same order.
+// Trials returns the results of cases. Each case has one result for each seed,
+// in the same order.
 func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	g, ctx := errgroup.WithContext(b.ctx)
 	g.SetLimit(b.workers)
@@ -110,7 +112,7 @@ func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	return list, nil
 }
 
-// run simulates one case on one seed.
+// run simulates one case with one seed.
 func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 	config, jobs, err := c.Setting.Config(seed)
 	if err != nil {
@@ -137,8 +139,8 @@ func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 	return nil
 }
 
-// newModel is the case's model; one that draws random numbers draws others for
-// each seed.
+// newModel makes the case's model. A model with random numbers gets a different
+// seed for each seed.
 func newModel(c Case, seed uint64) (sched.Model, error) {
 	p := sched.Params{}
 	for _, info := range sched.List() {
@@ -169,7 +171,7 @@ func trialOf(r *sim.Result, jobs []sim.Job) Simulation {
 	return t
 }
 
-// Each is a figure of each trial.
+// Each returns one figure of each trial.
 func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	xs := make([]T, len(trials))
 	for i := range trials {
@@ -178,32 +180,33 @@ func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	return xs
 }
 
-// Seconds is a job's time from submission to end.
+// Seconds returns the mean time of a trial's jobs from submission to end.
 func Seconds(t *Simulation) float64 { return t.Seconds }
 
-// Rate is a share of a trial's maps. It is no number, so that it is estimated as
-// a share.
+// Rate returns a share of a trial's maps. It is not a number, so that its
+// interval is that of a share.
 type Rate func(*Simulation) stats.Share
 
-// CacheRate is the share of maps that ran where their block was cached.
+// CacheRate returns the share of maps that ran on a node that cached their
+// block.
 func CacheRate(t *Simulation) stats.Share { return t.upTo(state.LevelCache) }
 
-// LocalRate is the share of maps that ran where their block was, cached or on
-// disk.
+// LocalRate returns the share of maps that ran on a node that had their block,
+// cached or on disk.
 func LocalRate(t *Simulation) stats.Share { return t.upTo(state.LevelNode) }
 
-// RackRate is the share of maps that ran in a rack that has their block.
+// RackRate returns the share of maps that ran in a rack with their block.
 func RackRate(t *Simulation) stats.Share { return t.upTo(state.LevelRack) }
 
-// CachedShare is the share of maps whose block was cached anywhere, the most that
-// CacheRate can be.
+// CachedShare returns the share of maps whose block was cached on some node.
+// CacheRate cannot be higher.
 func CachedShare(t *Simulation) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
 
-// HitShare is the share of maps that ran where their block was cached, of those
-// whose block was cached anywhere.
+// HitShare returns, of the maps whose block was cached on some node, the share
+// that ran on such a node.
 func HitShare(t *Simulation) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
 
-// upTo is the share of maps whose block was as near as a level, or nearer.
+// upTo returns the share of maps whose block was at least as near as a level.
 func (t *Simulation) upTo(most state.Level) (s stats.Share) {
 	for _, n := range t.Maps {
 		s.Of += n

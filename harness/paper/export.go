@@ -73,8 +73,8 @@ func markdownRow(w *bufio.Writer, cells ...string) {
 	fmt.Fprintln(w, "|")
 }
 
-// WriteCSV prints every number of the report as a line: of figures, of what the
-// paper states, of criteria and findings.
+// WriteCSV prints each number of the report as one line: of figures, of the
+// paper, of criteria and of findings.
 func (r *Report) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	line := func(part, row, column, unit, published string, v Value, verdict string) {
@@ -84,7 +84,7 @@ func (r *Report) WriteCSV(out io.Writer) error {
 			}
 			return strconv.FormatFloat(x, 'g', 8, 64)
 		}
-		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // kept for Error
+		_ = w.Write([]string{part, row, column, unit, published, num(float64(v.Value)), num(v.CI95[0]), num(v.CI95[1]), verdict}) // a failed write is returned by w.Error below
 	}
 	_ = w.Write([]string{"part", "row", "column", "unit", "published", "ours", "lo", "hi", "verdict"})
 	for _, f := range r.Figures {

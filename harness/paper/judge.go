@@ -7,8 +7,9 @@ import (
 	"heddle/harness/stats"
 )
 
-// Above is the verdict on a claim that an estimate is above a bound: it holds if
-// the interval says so; if only the sign is as claimed, that is the direction.
+// Above returns the verdict on the claim that an estimate is above a bound. It
+// holds if the interval shows it. If only the sign is as claimed, the verdict
+// is Direction.
 func Above(e stats.Estimate, bound float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -21,9 +22,9 @@ func Above(e stats.Estimate, bound float64) Verdict {
 	return Fails
 }
 
-// NotBelow is the verdict on a claim that an estimate is not below zero: it holds
-// if the interval allows no more than a margin below, fails if all of it is
-// farther below, and else there are too few samples to tell.
+// NotBelow returns the verdict on the claim that an estimate is not below zero.
+// It holds if the interval reaches at most margin below zero, and fails if all
+// of it is lower. Otherwise there are too few samples.
 func NotBelow(e stats.Estimate, margin float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -36,7 +37,7 @@ func NotBelow(e stats.Estimate, margin float64) Verdict {
 	return NotTestable
 }
 
-// Text is an estimate as "12.3 [11.9, 12.7] unit".
+// Text formats an estimate like "12.3 [11.9, 12.7] unit".
 func Text(e stats.Estimate, unit string) string {
 	v := ValueOf(e)
 	text := v.String()
@@ -46,7 +47,7 @@ func Text(e stats.Estimate, unit string) string {
 	return text
 }
 
-// String is "12.3 [11.9, 12.7]".
+// String formats a value like "12.3 [11.9, 12.7]".
 func (v Value) String() string {
 	x := float64(v.Value)
 	switch {
@@ -60,7 +61,7 @@ func (v Value) String() string {
 	return fmt.Sprintf("%s [%s, %s]", number(x), number(v.CI95[0]), number(v.CI95[1]))
 }
 
-// number prints one digit behind the point, more for what is below ten.
+// number formats x with one digit after the point, and more if it is below ten.
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case a >= 9.995:
@@ -71,9 +72,9 @@ func number(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// RatioOfMeans is the mean of b over that of a, of pairs, with an interval from
-// the spread of b[i] about the ratio times a[i]. Of a share of a share, use
-// stats.MeanShare.
+// RatioOfMeans returns the mean of b divided by the mean of a, for pairs. Its
+// interval comes from the spread of b[i] about the ratio times a[i]. For a
+// share of a share use stats.MeanShare.
 func RatioOfMeans(a, b []float64) stats.Estimate {
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
 	ratio := above / below

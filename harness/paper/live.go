@@ -15,11 +15,11 @@ import (
 
 // Live is a paper's experiment on a cluster, at a size that a lab can run.
 type Live struct {
-	Experiment []byte // an experiment file
+	Experiment []byte // the content of an experiment file
 }
 
-// LiveTable is what a run on a cluster came to, with what replays predict
-// beside it. Its JSON keys are stable.
+// LiveTable is the result of a run on a cluster, beside what replays predict.
+// Its JSON keys are stable.
 type LiveTable struct {
 	Run      string    `json:"run"`
 	Rows     []LiveRow `json:"rows"`
@@ -31,31 +31,33 @@ type LiveRow struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
-	// CompletionS is jobs' mean time from submission to end, SavesPct how much
-	// less that is than the first model's, repeat by repeat.
+	// CompletionS is the jobs' mean time from submission to end, in seconds.
+	// SavesPct is how much less that is than the first model's, compared repeat
+	// by repeat.
 	CompletionS Value `json:"completionS"`
 	SavesPct    Value `json:"savesPct"`
-	// CachePct and LocalPct are of maps that succeeded, by where their block was:
-	// cached on the node; cached or on disk. AdherencePct is of decisions, those
-	// that were carried out.
+	// CachePct and LocalPct are shares of the maps that succeeded: those on a
+	// node that cached their block, and those on a node that had it, cached or
+	// on disk. AdherencePct is the share of decisions that were carried out.
 	CachePct     Value `json:"cachePct"`
 	LocalPct     Value `json:"localPct"`
 	AdherencePct Value `json:"adherencePct"`
-	// PredictedS is what replays, calibrated on the other repeats, make of
-	// CompletionS, ErrorPct how far they are from it, trial by trial.
+	// PredictedS is CompletionS as predicted by replays that are calibrated on
+	// the other repeats. ErrorPct is the mean error, trial by trial.
 	PredictedS Value `json:"predictedS"`
 	ErrorPct   Value `json:"errorPct"`
 }
 
-// measured is one finished trial.
+// measured is one finished trial of a live run.
 type measured struct {
 	experiment.Result
 	seconds                 float64
 	cache, local, adherence stats.Share
 }
 
-// ReadLive makes the table of the run in folder dir, as far as it has come.
-// Files that are not as recorded are refused, or warned of if unverified.
+// ReadLive makes the table from the finished trials of the run in folder dir. A
+// file that has changed since it was recorded is an error, or a warning if
+// unverified.
 func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	run, err := experiment.Read(dir, unverified)
 	if err != nil {
@@ -63,7 +65,7 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	}
 	results := run.Results
 	if len(results) == 0 {
-		return nil, fmt.Errorf("read live run %s: no finished trial; heddle run --resume %s goes on with it", dir, dir)
+		return nil, fmt.Errorf("read live run %s: it has no finished trial yet; heddle run --resume %s continues it", dir, dir)
 	}
 	t := &LiveTable{Run: filepath.Base(run.Dir), Warnings: append([]string{}, run.Warnings()...)}
 	if left := len(run.Manifest().Trials) - len(results); left > 0 {
@@ -78,7 +80,7 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 		trials = append(trials, m)
 	}
 	predicted, err := fidelity.OfRun(run, fidelity.Options{})
-	if err != nil { // what was measured stands without it
+	if err != nil { // the measurements are valid without predictions
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
@@ -87,10 +89,10 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	return t, nil
 }
 
-// read takes a trial's figures from its trace.
+// read reads a trial's figures from its trace.
 func (m *measured) read(run *experiment.Finished) error {
 	s, warning, err := run.Figures(&m.Result)
-	if err == nil && warning != "" { // half a trace is no trial to hold against a paper
+	if err == nil && warning != "" { // a cut-off trace is not enough to compare with a paper
 		err = fmt.Errorf("%w: %s", runs.ErrDamaged, warning)
 	}
 	if err != nil {
@@ -106,7 +108,7 @@ func (m *measured) read(run *experiment.Finished) error {
 	return nil
 }
 
-// fill makes a row of each workload and model, baselines first.
+// fill makes a row for each workload and model, baselines first.
 func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	none := ValueOf(stats.Mean(nil))
 	var workloads, models []string
@@ -136,7 +138,8 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 				continue
 			}
 			rate := func(of func(measured) stats.Share) Value {
-				// A repeat without a map that reads blocks, or without a decision, has no rate.
+				// A repeat has no rate if no map reads blocks or no decision
+				// was made.
 				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
 				return ValueOf(stats.MeanShare(known))
 			}
@@ -164,12 +167,13 @@ func each[T any](list []measured, x func(measured) T) []T {
 	return xs
 }
 
-// liveOrder puts baselines first.
+// liveOrder returns a model's position in the table: baselines come first.
 func liveOrder(model string) int {
 	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
 }
 
-// saved is how much less b took than a, in percent, by repeats that have both.
+// saved returns by how many percent b took less time than a, over the repeats
+// that have both.
 func saved(a, b []measured) Value {
 	var x, y []float64
 	for _, m := range b {
@@ -182,7 +186,7 @@ func saved(a, b []measured) Value {
 	return ValueOf(r)
 }
 
-// predict puts the replays' means beside what was measured.
+// predict adds the mean of the replays' predictions to a row.
 func (r *LiveRow) predict(p *fidelity.Report) {
 	if p == nil {
 		return

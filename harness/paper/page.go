@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WritePage writes the report as one HTML page that needs nothing else: tables,
-// verdicts and, for figures of one unit, a chart.
+// WritePage writes the report as one HTML page without external files: tables,
+// verdicts and, for a figure with one unit, a chart.
 func (r *Report) WritePage(out io.Writer) error {
 	return page.Execute(out, r)
 }
@@ -53,18 +53,18 @@ td.n{font-variant-numeric:tabular-nums;white-space:nowrap}p.note{color:#555;max-
 </html>
 `))
 
-// Measures of a chart, in its own units.
+// Sizes of a chart, in SVG units.
 const (
 	chartWidth, chartHeight = 720.0, 300.0
 	leftMargin, baseline    = 50.0, 260.0
 	plotWidth, plotHeight   = 500.0, 240.0
 )
 
-// colours tell models apart, also for most of those who see fewer.
+// colours tell models apart, also for most colour-blind readers.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999", "#7a5195", "#b5cf6b", "#8c564b", "#2f4b7c"}
 
-// chart is the figure as SVG: a line a row with its intervals; "" for figures
-// whose columns have units of their own.
+// chart returns the figure as SVG, with one line and its intervals for each
+// row. It returns "" if the columns have different units.
 func (f *Figure) chart() string {
 	if f.Unit == "" || len(f.Columns) < 2 {
 		return ""
@@ -120,7 +120,7 @@ func (f *Figure) chart() string {
 	return s.String()
 }
 
-// niceStep is between the lines of an axis: 1, 2 or 5 times a power of ten.
+// niceStep returns the distance of axis lines: 1, 2 or 5 times a power of ten.
 func niceStep(span float64) float64 {
 	if !(span > 0) {
 		return 1

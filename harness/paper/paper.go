@@ -1,11 +1,19 @@
-// Package paper puts what a published paper says of a scheduler beside what the
-// simulator, or a run on a cluster, says of the same model.
+// Package paper compares what a published paper says of a scheduler with what
+// the simulator, or a run on a cluster, says of the same model.
 //
-// A Paper is parts (figures, tables, findings of our own, sensitivity to what it
-// leaves open) and rules: criteria that its claims are held to. All parts share
-// one Bench, which simulates a case once for each seed, whoever asks. The
-// experiments of each paper are in a package below this one. Left out: the
-// models, which are package sched's, and numbers read off printed curves.
+// A Paper has parts and rules. A part is a figure or table of the paper, a
+// finding of our own, or the sensitivity to what the paper does not specify. A
+// rule judges a claim. All parts share one Bench, which simulates each case
+// once for each seed. The experiments of each paper are in a package below this
+// one. The models are in package sched. Numbers are not read off printed
+// curves.
+//
+// Words:
+//
+//	setting    a cluster and its jobs
+//	case       a model in a setting
+//	criterion  a claim of the paper with its verdict
+//	finding    a statement of our own, judged in the same way
 package paper
 
 import (
@@ -19,7 +27,7 @@ import (
 	"heddle/harness/stats"
 )
 
-// Paper is one paper's experiments.
+// Paper is the experiments of one paper.
 type Paper struct {
 	Name   string // as in heddle paper NAME
 	Title  string
@@ -28,49 +36,50 @@ type Paper struct {
 	Open   []Choice
 	Parts  []Part
 	Rules  []Rule
-	Live   *Live // nil: nothing runs on a cluster
+	Live   *Live // nil: it has no experiment on a cluster
 }
 
-// Choice is something about the set-up: as published, or what is taken where the
-// paper is silent.
+// Choice is one property of the set-up: as published, or chosen here because
+// the paper does not say.
 type Choice struct {
 	Item  string `json:"item"`
 	Taken string `json:"taken"`
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind is what a part is.
+// Kind says where a part comes from: the paper or us.
 type Kind string
 
 // Kinds of part.
 const (
 	Published   Kind = "published" // a figure or table of the paper
-	Finding     Kind = "finding"   // our own
+	Finding     Kind = "finding"   // a result of our own
 	Sensitivity Kind = "sensitivity"
 )
 
-// Part is a figure or table.
+// Part is a figure or table that Run computes.
 type Part struct {
-	ID    string // "fig5"
+	ID    string // such as "fig5"
 	Kind  Kind
 	Title string
 	Run   func(*Bench) (*Figure, error)
 }
 
-// Figure is a part's data: a row a model, a column a setting.
+// Figure is a part's data, with one row for each model and one column for each
+// setting.
 type Figure struct {
 	ID      string     `json:"id"`
 	Kind    Kind       `json:"kind"`
 	Title   string     `json:"title"`
-	Unit    string     `json:"unit"` // of cells; "" where columns have their own
-	X       string     `json:"x"`    // what columns differ by
+	Unit    string     `json:"unit"` // unit of the cells; "" if columns have their own
+	X       string     `json:"x"`    // what differs between columns
 	Columns []string   `json:"columns"`
 	Rows    []Row      `json:"rows"`
 	Beside  []Quantity `json:"published,omitempty"`
 	Notes   []string   `json:"notes,omitempty"`
 }
 
-// Row is one line of a figure, a cell a column.
+// Row is one row of a figure, with one cell for each column.
 type Row struct {
 	Name  string  `json:"name"`
 	Cells []Value `json:"cells"`
@@ -82,7 +91,7 @@ type Value struct {
 	CI95  compare.Interval `json:"ci95"`
 }
 
-// ValueOf is an estimate as a Value.
+// ValueOf returns an estimate as a Value.
 func ValueOf(e stats.Estimate) Value {
 	return Value{compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}}
 }
@@ -96,11 +105,11 @@ type Quantity struct {
 	Value
 }
 
-// Verdict is how a criterion came out.
+// Verdict says how a criterion came out.
 type Verdict string
 
-// Verdicts. Direction: the sign or order is shown, the size or all of the order
-// is not.
+// Verdicts. Direction: the sign or order is confirmed, but not the size or the
+// whole order.
 const (
 	Holds       Verdict = "holds"
 	Direction   Verdict = "direction"
@@ -108,22 +117,22 @@ const (
 	NotTestable Verdict = "not testable"
 )
 
-// Rule is a criterion that can be judged.
+// Rule is a claim with the function that judges it.
 type Rule struct {
 	ID        string
-	Parts     []string // that show its data
-	Own       bool     // ours, not a claim of the paper
+	Parts     []string // the parts that show its data
+	Own       bool     // a finding of our own, not a claim of the paper
 	Text      string
 	Published string
 	Unit      string
 	Judge     func(*Bench) (Judgement, error)
 }
 
-// Judgement is what a rule came to.
+// Judgement is the result of a rule.
 type Judgement struct {
 	Ours    stats.Estimate
 	Verdict Verdict
-	Note    string // why
+	Note    string // the reason for the verdict
 }
 
 // Criterion is a rule with its judgement.
@@ -139,14 +148,14 @@ type Criterion struct {
 	Note      string           `json:"note"`
 }
 
-// Report is a paper's tables beside ours. Its JSON keys are stable.
+// Report is the paper's tables beside ours. Its JSON keys are stable.
 type Report struct {
 	Paper  string `json:"paper"`
 	Title  string `json:"title"`
 	Source string `json:"source"`
 	Seed   uint64 `json:"seed"`
 	Seeds  int    `json:"seeds"`
-	// Criteria are the paper's claims, Findings rules of our own.
+	// Criteria are the paper's claims. Findings are statements of our own.
 	Criteria []Criterion `json:"criteria"`
 	Findings []Criterion `json:"findings"`
 	Figures  []*Figure   `json:"figures"`
@@ -155,34 +164,34 @@ type Report struct {
 	Live     *LiveTable  `json:"live,omitempty"`
 }
 
-// ErrUnknown is that a paper has no part of a name.
-var ErrUnknown = errors.New("no such figure")
+// ErrUnknown says that a paper has no part or rule with a given id.
+var ErrUnknown = errors.New("no such part or rule")
 
-// Options say what of a paper to work out.
+// Options say which parts of a paper to compute, and on how many seeds.
 type Options struct {
-	// Parts are ids of parts or rules; none: all.
+	// Parts are ids of parts or rules; empty means all.
 	Parts    []string
 	Seed     uint64
-	Seeds    int // how many to simulate
-	Workers  int // simulations at a time
+	Seeds    int // number of seeds
+	Workers  int // simulations at the same time
 	Progress func(Progress)
 }
 
-// Progress is how far the work is.
+// Progress says how much of the work is done.
 type Progress struct {
 	Part       string
-	Simulated  int // runs so far
-	Parts, All int // parts and rules done, of all
+	Simulated  int // number of simulations done
+	Parts, All int // parts and rules that are done, and how many there are
 }
 
-// Run works out a paper's parts and judges its rules.
+// Run computes a paper's parts and judges its rules.
 func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	parts, rules, err := p.choose(o.Parts)
 	if err != nil {
 		return nil, err
 	}
 	if o.Seeds < 2 {
-		return nil, fmt.Errorf("%d seeds: intervals take 2 or more", o.Seeds)
+		return nil, fmt.Errorf("%d seeds: an interval needs 2 or more", o.Seeds)
 	}
 	b := newBench(ctx, o)
 	r := &Report{
@@ -224,7 +233,8 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// choose are the parts with the ids, and the rules that they show the data of.
+// choose returns the parts and rules with the given ids, and the rules whose
+// data these parts show.
 func (p *Paper) choose(ids []string) (parts []Part, rules []Rule, err error) {
 	if len(ids) == 0 {
 		return p.Parts, p.Rules, nil
@@ -239,7 +249,7 @@ func (p *Paper) choose(ids []string) (parts []Part, rules []Rule, err error) {
 			}
 		}
 		if !known {
-			return nil, nil, fmt.Errorf("%w: %q in paper %s; there are %s", ErrUnknown, id, p.Name, strings.Join(p.ids(), ", "))
+			return nil, nil, fmt.Errorf("%w: %q in paper %s, which has %s", ErrUnknown, id, p.Name, strings.Join(p.ids(), ", "))
 		}
 	}
 	for _, x := range p.Parts {

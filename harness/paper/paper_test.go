@@ -114,7 +114,7 @@ func TestRun(t *testing.T) {
 		is    error
 		want  string
 	}{
-		{[]string{"fig3"}, 4, ErrUnknown, "there are fig1, fig2, C1, F1"},
+		{[]string{"fig3"}, 4, ErrUnknown, "which has fig1, fig2, C1, F1"},
 		{nil, 1, nil, "1 seeds"},
 		{[]string{"fig2"}, 4, nil, "no maps"},
 	} {

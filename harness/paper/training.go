@@ -7,19 +7,19 @@ import (
 	"heddle/harness/state"
 )
 
-// lessons keeps what models have learnt, by fingerprint: a layout that several
-// parts use is trained for once.
+// lessons keeps what models have learnt, by fingerprint. So a layout that
+// several parts use is trained for only once.
 type lessons struct {
 	mu    sync.Mutex
 	saved map[string]*lesson
-	bytes int // of all
+	bytes int // size of all lessons
 }
 
-// keptBytes is how much is kept; what is learnt beyond is learnt again when it is
-// wanted again. Most of it is the record of episodes.
+// keptBytes limits what is kept. Training beyond it is repeated when needed.
+// Most of the bytes are records of episodes.
 const keptBytes = 384 << 20
 
-// keep is data, nil if there is no room for it.
+// keep returns data if there is room to keep it, else nil.
 func (l *lessons) keep(data []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,22 +32,22 @@ func (l *lessons) keep(data []byte) []byte {
 
 type lesson struct {
 	once sync.Once
-	data []byte // nil: it cannot be kept
+	data []byte // nil: too large to keep
 	err  error
 }
 
-// taught is a model that is trained for each job when it is submitted, or takes
-// what was learnt for the same before.
+// taught is a model that is trained for each job at submission, or loads what
+// was learnt before for the same layout.
 type taught struct {
 	sched.Model
 	warm    sched.Warmup
 	memory  sched.Memory
 	lessons *lessons
 	ready   map[state.JobID]bool
-	err     error // the first
+	err     error // the first error of a training or of loading
 }
 
-// teach is m with lessons, nil if it does not learn.
+// teach returns m with lessons, nil if m does not learn.
 func (l *lessons) teach(m sched.Model) *taught {
 	warm, learns := m.(sched.Warmup)
 	memory, keeps := m.(sched.Memory)
@@ -57,15 +57,15 @@ func (l *lessons) teach(m sched.Model) *taught {
 	return &taught{Model: m, warm: warm, memory: memory, lessons: l, ready: map[state.JobID]bool{}}
 }
 
-// Observe has the model ready before it is first asked.
+// Observe trains the model before it is first asked about a job.
 func (t *taught) Observe(v *state.View, e sched.Event) {
 	if e.What == sched.JobSubmitted {
 		t.learn(v, e.Job)
 	}
 }
 
-// PlanJob plans with what was learnt. The model must not be trained again after:
-// splits that were rewritten are another layout.
+// PlanJob returns the model's plan from what it has learnt. The model must not
+// be trained again afterwards, because rewritten splits are another layout.
 func (t *taught) PlanJob(v *state.View, job state.JobID) (sched.SplitPlan, bool) {
 	planner, ok := t.Model.(sched.JobPlanner)
 	if !ok {
@@ -92,7 +92,8 @@ func (t *taught) learn(v *state.View, job state.JobID) {
 	l.once.Do(func() {
 		mine = true
 		if l.err = t.warm.Warmup(v, job, nil); l.err == nil {
-			// A job that goes by class has no table of its own; training for it is short.
+			// A job without a table of its own cannot be saved. Its training is
+			// short.
 			data, _ := t.memory.Save(v, job)
 			l.data = t.lessons.keep(data)
 		}

@@ -9,50 +9,49 @@ import (
 	"heddle/harness/state"
 )
 
-// bounds are what the jobs of a replay take on its cluster at least and at most,
-// whatever model decides. A result outside them is not to be believed. It is the
-// Source of the jobs, which it looks at on their way.
+// bounds are lower and upper limits of what the jobs of a replay take on its
+// cluster, whatever the model decides. A result outside them is not credible,
+// and draws a warning. It is the Source of the jobs, so that it sees each one.
 type bounds struct {
 	sim.Source
 	capacity
-	jobs    []jobBounds // by submission
+	jobs    []jobBounds // limits of each job, in order of submission
 	reduces bool
-	wrong   bool // things go wrong: there is work that jobs do not tell
+	wrong   bool // faults, failures or speculative attempts add work that is not counted here
 }
 
-// jobBounds is what one job takes.
+// jobBounds are the lower and upper limits of one job's time and work.
 type jobBounds struct {
-	submitMs, leastMs, mostMs float64 // from submission to end, alone
-	work                      room    // at least
-	containersMs              float64 // at most
+	submitMs, leastMs, mostMs float64 // from submission to end, alone on the cluster
+	work                      room    // lower limit of its work
+	containersMs              float64 // upper limit of its tasks' time in containers, in ms
 }
 
-// newBounds derives bounds from the cluster, its costs and, as they pass, the jobs.
+// newBounds derives the limits from the cluster, its costs and, as they pass,
+// the jobs.
 //
-// At least: a job takes the start of its ApplicationMaster, its longest map, the
-// longest of its reduces from there on, and its end. And the jobs that come at
-// some time or later bring work, room times time, of which the cluster's whole
-// room does no more than so much in a time. The makespan is at least the longest
-// of these.
+// Lower limit: a job takes at least the start of its ApplicationMaster, its
+// longest map, the longest of its reduces after that, and its own end. Also,
+// the jobs that arrive from some time on bring work (room times time), and the
+// cluster can do only so much work in a given time. The makespan is at least
+// the longest of these.
 //
-// At most: the list-scheduling bound (Graham, 1966). Take the job that ends last.
-// From its submission on either what ends it last goes on (the master's start, a
-// map, a reduce, its end), or one of its tasks waits. While a task waits, every
-// node holds as many containers as fit into it of the largest size that any job
-// asks for, or the task would start: the cluster works on that many tasks. So the
-// job ends no later than its submission, the time that it takes alone, and the
-// whole work over that many. To it is added what real schedulers and this one
-// need besides:
+// Upper limit: the list-scheduling bound (Graham, 1966). Take the job that ends
+// last. After its submission, at each moment either a step on its critical path
+// runs (the master's start, a map, a reduce, its end), or one of its tasks
+// waits. While a task waits, every node is as full as it gets with containers
+// of the largest size, for else the task would start. So the cluster works on
+// at least that many tasks. The job therefore ends no later than its
+// submission, plus its time alone, plus all work divided by that number. To
+// this is added what schedulers need besides:
 //
-//   - for each start of a task, the longest turnover that is believed (see costs),
-//     in which its room is empty; models that wait for data wait no longer, or
-//     they leave room unused to a degree that is worth a warning;
-//   - the longest start and end of a job that are believed, where the trace does
-//     not say what they took;
-//   - reduces that wait for maps hold the part of the room that ramp-up gives them;
-//   - ApplicationMasters that take room hold all that they may, and a job waits for
-//     the jobs before it if that is too little for all of them;
-//   - a task that shares cores, disks or links shares them with as many as fit.
+//   - for each start of a task, the longest credible turnover (see costs), in which the room
+//     stays empty. A model that lets tasks wait longer for data deserves a warning;
+//   - the longest credible start and end of a job, if the trace does not tell them;
+//   - the room that ramp-up gives to reduces that wait for maps;
+//   - the room that ApplicationMasters may take. If that is too little for all of them, a job
+//     also waits for the jobs before it;
+//   - the slowdown of tasks that share cores, disks or links with as many others as fit.
 func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
 	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
 }
@@ -69,9 +68,9 @@ func (b *bounds) Next(j *sim.Job) bool {
 	return true
 }
 
-// makespan is the least and the most, infinite where nothing bounds it.
+// makespan returns the limits of the makespan; the upper one may be infinite.
 func (b *bounds) makespan() (leastMs, mostMs float64) {
-	var work room // of the job under way and those after it
+	var work room // the work of the present job and of those after it
 	var wholeMs, aloneMs, lastMs float64
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
@@ -96,19 +95,19 @@ func (b *bounds) makespan() (leastMs, mostMs float64) {
 	return leastMs, lastMs + wholeMs/slots
 }
 
-// check says what of a result is outside the bounds.
+// check returns warnings for what is outside the limits in a result.
 func (b *bounds) check(r *sim.Result) []string {
 	if slices.ContainsFunc(r.Jobs, func(j sim.JobResult) bool { return j.Failed }) {
-		return nil // they did part of their work
+		return nil // an interrupted run did part of the work only
 	}
 	var list []string
 	ms := float64(r.MakespanMs)
 	leastMs, mostMs := b.makespan()
 	if ms < leastMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs take on this cluster at least: this is a defect of the simulator", ms/1000, leastMs/1000))
+		list = append(list, fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs need at least on this cluster: this is a defect of the simulator", ms/1000, leastMs/1000))
 	}
 	if ms > mostMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room is left unused while tasks wait: the model holds tasks back, or what things cost is wrong (see --calibrate)", ms/1000, mostMs/1000))
+		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room stays unused while tasks wait: the model holds tasks back, or the costs are wrong (see --calibrate)", ms/1000, mostMs/1000))
 	}
 	for i, j := range r.Jobs {
 		if took := float64(j.EndMs - j.SubmitMs); took < b.jobs[i].leastMs {
@@ -118,34 +117,35 @@ func (b *bounds) check(r *sim.Result) []string {
 	return list
 }
 
-// room is work: containers, their memory and their cores, each times ms.
+// room is work: containers, their memory and their cores, each multiplied by
+// ms.
 type room struct{ containers, memory, cores float64 }
 
 func (r room) plus(s room) room {
 	return room{r.containers + s.containers, r.memory + s.memory, r.cores + s.cores}
 }
 
-// over is how many ms the work takes at least in all of the room.
+// over returns the least time, in ms, that the work takes in all of the room.
 func (r room) over(all room) float64 {
 	return max(r.memory/all.memory, r.cores/all.cores)
 }
 
-// tasksTime is what the tasks of a job take: together, and one after the other as
-// far as they must.
+// tasksTime is what the tasks of a job take: all together, and the longest
+// chain that must run one after the other.
 type tasksTime struct {
 	work    room
 	chainMs float64
 }
 
-// capacity is what bounds need to know of a cluster.
+// capacity is the room and the speed of the cluster, as bounds need them.
 type capacity struct {
 	costs      *sim.Costs
-	all        room    // that there is
-	containers float64 // of the largest size, on all nodes
-	masters    float64 // that may run at a time; 0: they take no room
-	stretch    float64 // by how much sharing a core makes what is computed longer, at most
+	all        room    // the room of all nodes
+	containers float64 // number of containers of the largest size that all nodes hold
+	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room
+	stretch    float64 // the largest factor by which sharing a core slows down computing
 	fast, slow float64 // the highest and lowest speed of a node
-	waitMs     float64 // for each byte, at most
+	waitMs     float64 // the longest time, in ms, that a task waits for each byte
 }
 
 func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
@@ -201,7 +201,7 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	if x.Cluster.HostCores > 0 {
 		m.stretch = max(m.stretch, running/x.Cluster.HostCores)
 	}
-	// Bytes pass a disk, two links and two uplinks, each of which all share.
+	// A byte passes a disk, two links and two uplinks. All tasks share each.
 	m.waitMs = 5 * 1000 * running * float64(max(1, x.Costs.Fetchers)) / rate
 	if m.masters > 0 {
 		m.masters = max(1, math.Floor(x.Costs.AMShare*m.all.memory/float64(master.MemoryMB)))
@@ -209,7 +209,7 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	return m
 }
 
-// tasks is what the job's tasks take at least and at most.
+// tasks returns the least and the most that the job's tasks take.
 func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	c := m.costs
 	launch := float64(c.LaunchMs)
@@ -229,7 +229,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
-		case w.FixedMs == 0: // its start may be over when the last map ends
+		case w.FixedMs == 0: // it may be past its start when the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
 		case w.FromLastMap:
 			tail = max(tail, lo)
@@ -253,7 +253,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	return least, most
 }
 
-// alike is how many of n tasks entry i of their work stands for.
+// alike returns how many of n tasks entry i of their work describes.
 func alike(i int, work []sim.Work, n int32) float64 {
 	if i == 0 {
 		return float64(int(n) - len(work) + 1)
@@ -261,7 +261,7 @@ func alike(i int, work []sim.Work, n int32) float64 {
 	return 1
 }
 
-// taskMs is the least and the most time that a task takes which moves so many
+// taskMs returns the least and the most time of a task that moves this many
 // bytes.
 func (m *capacity) taskMs(w *sim.Work, bytes float64) (least, most float64) {
 	if w.FixedMs > 0 {

@@ -12,20 +12,20 @@ import (
 	"heddle/traces"
 )
 
-// Calibrate fits a Calibration to traces, which should be of one cluster. Of the
-// change, which is what the traces do not tell of that, rates, the machine's cores
-// and ApplicationMasters' heartbeats count.
+// Calibrate fits a Calibration to traces, which should be from one cluster.
+// cluster gives what the traces do not say of it; rates, the machine's cores
+// and the heartbeat interval of ApplicationMasters are used.
 //
-// What an attempt computes is its time, less what it would have waited for its
-// input alone on the links and disks that are known, with each moment counted by
-// the part of a core it had: attempts on a node share its cores evenly, as in
-// the simulator. How many cores that is, is what leaves maps of one workload the
-// most alike; where all nodes are on one machine, what makes replays the most like
-// the traces. For each trace is replayed and the figures are corrected until
-// attempts take as long as they did.
+// What an attempt computes is its duration, without what it would have waited
+// for its input alone on the known links and disks. Each moment counts by the
+// part of a core that the attempt had: attempts on a node share its cores
+// evenly, as in the simulator. The number of shared cores is the one that makes
+// the maps of a workload most alike. If all nodes are on one machine, it is the
+// one whose replays resemble the traces most. Each trace is then replayed, and
+// the figures are corrected until attempts take as long as they did.
 //
-// What a trace's header says was made up is not fitted, nor a mean that cannot be:
-// warnings say so, and the simulator's default stands.
+// Calibrate does not fit what a trace's header marks as made up, nor a mean
+// beyond belief: a warning says so, and the simulator's default stays.
 func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	c, err := calibrateCosts(list, cluster)
 	if err != nil {
@@ -40,7 +40,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
 		misfit := x.correct(list, fits)
-		if !math.IsInf(misfit, 1) { // which says so in its warnings
+		if !math.IsInf(misfit, 1) { // the replays' warnings say why
 			x.MisfitPct = 100 * misfit
 		}
 		if i == 0 || misfit < 0.98*least {
@@ -50,13 +50,13 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	return best, nil
 }
 
-// Calibrate fits a Calibration to the trace alone, for replays of it. Where tasks
-// take as long as they did, all that it is needed for is the time of the
-// cluster's own machinery: no more is fitted then to a trace that is too large
-// to be replayed for corrections.
+// Calibrate fits a Calibration to the trace alone, for replays of it. With
+// recorded durations only the times of Hadoop's own machinery are needed. So if
+// the trace is too large to be replayed for corrections, nothing more is
+// fitted.
 func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
-	if modelled && !workloadCost.told(t) {
-		return nil, fmt.Errorf("calibrate: trace %s: what its tasks take was made up, so nothing can be fitted to it; replay it with durations as recorded, or with a calibration that was fitted to measured runs", t.Name)
+	if modelled && !workloadCost.measuredIn(t) {
+		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
 	}
 	if !modelled && t.tasks() > correctable {
 		return calibrateCosts([]*Trace{t}, Change{})
@@ -64,7 +64,8 @@ func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	return Calibrate([]*Trace{t}, Change{})
 }
 
-// calibrateCosts fits what does not depend on workloads, rates and cores.
+// calibrateCosts returns a Calibration with the costs that do not depend on
+// workloads, and with the rates and cores of cluster.
 func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	c := &Calibration{
 		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
@@ -72,7 +73,7 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 		AMBeatMs: whole(time.Duration(cluster.AMHeartbeat).Seconds() * 1000),
 	}
 	if len(list) == 0 {
-		return nil, errors.New("calibrate: no trace")
+		return nil, errors.New("calibrate: no trace is given")
 	}
 	for _, t := range list {
 		c.Traces = append(c.Traces, t.Name)
@@ -82,17 +83,17 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	return c, nil
 }
 
-// fitCosts fits what does not depend on workloads.
+// fitCosts fits the costs that do not depend on workloads.
 func (c *Calibration) fitCosts(list []*Trace) {
 	var start, finish, turn, label []float64
-	for _, t := range amStartCost.tellers(list) {
+	for _, t := range amStartCost.measured(list) {
 		for _, j := range t.Jobs {
 			if j.Started > j.T {
 				start = append(start, float64(j.Started-j.T)/1e6)
 			}
 		}
 	}
-	for _, t := range finishCost.tellers(list) {
+	for _, t := range finishCost.measured(list) {
 		for _, j := range t.Jobs {
 			if end := j.lastEnd(); end > 0 && j.Finished >= end {
 				finish = append(finish, float64(j.Finished-end)/1e6)
@@ -100,15 +101,15 @@ func (c *Calibration) fitCosts(list []*Trace) {
 		}
 	}
 	waits := 0.0
-	for _, t := range labelCost.tellers(list) {
+	for _, t := range labelCost.measured(list) {
 		if t.Header.Actuator == ActuatorLabels && t.Header.Origin == traces.Measured {
 			for _, d := range t.Decisions {
 				label = append(label, float64(d.GrantedAt-d.T)/1e6)
 			}
 		}
 	}
-	tellers := turnoverCost.tellers(list)
-	for _, t := range tellers {
+	able := turnoverCost.measured(list)
+	for _, t := range able {
 		turn = append(turn, t.turnovers()...)
 	}
 	for _, f := range []struct {
@@ -121,8 +122,8 @@ func (c *Calibration) fitCosts(list []*Trace) {
 			c.Warnings = append(c.Warnings, refused)
 		}
 	}
-	for _, t := range tellers {
-		waits += c.waits(t) / float64(len(tellers))
+	for _, t := range able {
+		waits += c.waits(t) / float64(len(able))
 	}
 	c.LaunchMs = max(0, c.Turnover.Value-waits)
 	if c.Label.Samples > 0 {
@@ -132,9 +133,9 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 }
 
-// waits is what of a turnover the simulator has by itself, in ms on average: the
-// waits for a look at the node, for the way of the decision under labels, and for
-// the ApplicationMaster's heartbeat.
+// waits returns the part of a turnover that the simulator models itself, as a
+// mean in ms: waiting for the node's heartbeat, for the decision to take effect
+// under labels, and for the ApplicationMaster's heartbeat.
 func (c *Calibration) waits(t *Trace) float64 {
 	node, am, async := c.beats(t, t.Header.Actuator)
 	ms := float64(am) / 2
@@ -149,7 +150,7 @@ func (c *Calibration) waits(t *Trace) float64 {
 	return ms
 }
 
-// figure is the mean of samples.
+// figure returns the Figure of samples: mean, number and error.
 func figure(xs []float64) Figure {
 	f := Figure{Samples: len(xs)}
 	for _, x := range xs {
@@ -161,22 +162,22 @@ func figure(xs []float64) Figure {
 	return f
 }
 
-// turnovers are the times, in ms, from an attempt's end to the next start on its
-// node, if the task that started had waited since before that end. It could have
-// had the room at once, so the cluster took that time; a gap in which no task
-// waited is idle time, and no cost.
+// turnovers returns the times, in ms, from an attempt's end to the next start
+// on its node, if the task that started had waited since before that end. The
+// task could have had the room at once, so the cluster needed that time. A gap
+// in which no task waited is idle time and not a cost.
 //
-// A start is taken for the successor of the latest end: room that has long been
-// free stays out of it. Attempts at a task after its first are no successors, as
-// nobody knows since when they were wanted. Gaps that are much longer than usual
-// are left out: a model may leave room free while tasks wait, for their data or
-// by a queue's limit.
+// A start follows the latest end before it, so room that has long been free
+// does not count. Only a task's first attempt counts, because for others nobody
+// knows since when they waited. Gaps much longer than usual are left out: a
+// model may leave room free while tasks wait for data or because of a queue's
+// limit.
 func (t *Trace) turnovers() []float64 {
 	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
 		since[j.number] = j.waitsSince()
 	}
-	ends := make([][]traces.Time, len(t.nodes)) // of attempts that ended, in order
+	ends := make([][]traces.Time, len(t.nodes)) // by node: ends of attempts, in order
 	for i := range t.attempts {
 		if a := &t.attempts[i]; a.End > 0 {
 			ends[a.node] = append(ends[a.node], a.End)
@@ -186,7 +187,7 @@ func (t *Trace) turnovers() []float64 {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // since when, the latest last
+	free := make([][]traces.Time, len(t.nodes)) // by node: the times since which its free slots are free, the latest last
 	tried := map[taskKey]bool{}
 	for _, i := range t.launched() {
 		a := &t.attempts[i]
@@ -209,12 +210,13 @@ func (t *Trace) turnovers() []float64 {
 	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
 }
 
-// waitsSince is from when on the job's tasks of each kind surely wait for room
-// until they start.
+// waitsSince returns, for each kind of task, the time from which the job's
+// tasks certainly wait for room until they start.
 //
-// Maps are asked for together: when the first of them was scheduled, all waited.
-// Each task's own time does not say that, since under Hadoop 1 it is when the task
-// was given to a node. Reduces may be held back until the last map has ended.
+// Maps are asked for together: when the first was scheduled, all waited. A
+// single task's time does not say this, because under Hadoop 1 it is the time
+// when the task was given to a node. Reduces may be held back until the last
+// map has ended.
 func (j *Job) waitsSince() [2]traces.Time {
 	var since [2]traces.Time
 	for k, tasks := range j.Tasks {
@@ -231,7 +233,8 @@ func (j *Job) waitsSince() [2]traces.Time {
 	return since
 }
 
-// launched are the attempts in order of their start.
+// launched returns the indexes of the launched attempts in the order of their
+// starts.
 func (t *Trace) launched() []int32 {
 	order := make([]int32, len(t.attempts))
 	for i := range order {
@@ -251,10 +254,10 @@ func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
 
 const spreadPoints = 21
 
-// sharing is whom attempts share cores with.
+// sharing says which cores attempts share with each other.
 type sharing struct {
-	node float64 // of the node's cores; 0: they do not
-	host float64 // cores, with all other nodes; 0: they do not
+	node float64 // share of the node's cores; 0: not shared
+	host float64 // cores shared by all nodes; 0: not shared
 }
 
 func (s sharing) String() string {
@@ -264,7 +267,8 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// sharings are those tried, the first of equals is taken.
+// sharings returns the sharings to try. Of equally good ones the first is
+// taken.
 func sharings(hostCores float64) []sharing {
 	var list []sharing
 	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
@@ -278,20 +282,21 @@ func sharings(hostCores float64) []sharing {
 	return list
 }
 
-// startStepMs is how exactly the start of attempts is looked for.
+// startStepMs is the step between the JVM start times that the search tries.
 const startStepMs = 100
 
-// longestStartMs bounds what is looked through for it.
+// longestStartMs is the longest JVM start that the search tries.
 const longestStartMs = 30_000
 
-// fitTaskStart takes the start that leaves reduces of a workload the most alike
-// in what they take from then on, or from the last map on. No attempt may have
-// ended within it.
+// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses
+// the time for which the reduces of a workload are most alike in what they take
+// after the start, or after the last map if that is later. No attempt may be
+// shorter than the start.
 func (c *Calibration) fitTaskStart(list []*Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
 	most, n := math.Inf(1), 0
-	for _, t := range taskStartCost.tellers(list) {
+	for _, t := range taskStartCost.measured(list) {
 		for i := range t.attempts {
 			if a := &t.attempts[i]; a.Outcome == traces.Succeeded && a.End > a.Start {
 				most = min(most, a.Ms())
@@ -331,12 +336,14 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	}
 }
 
-// replayable bounds the tasks of traces that are replayed under each sharing.
+// replayable limits the replays under each sharing to traces with at most this
+// many tasks.
 const replayable = 20_000
 
-// likelySharings are, first, the sharing under which maps of a workload are the
-// most alike in what they compute; it counts as computing what they wait for their
-// input, too. Where the nodes are on one machine, the others are those of its cores.
+// likelySharings returns the sharings to try. The first is the one under which
+// the maps of a workload are most alike in what they compute, their wait for
+// input included. The others, if all nodes are on one machine, are numbers of
+// cores of that machine.
 func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing {
 	c.SharingSpread = map[string]float64{}
 	least, tasks := math.Inf(1), 0
@@ -347,7 +354,7 @@ func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing
 	}
 	for _, s := range sharings(hostCores) {
 		perMap := map[string][]float64{}
-		for _, t := range sharingCost.tellers(list) {
+		for _, t := range sharingCost.measured(list) {
 			for _, m := range t.computed(s, 0, nil) {
 				if m.kind == traces.Map {
 					perMap[m.workload] = append(perMap[m.workload], m.ms)
@@ -381,19 +388,20 @@ func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing
 	return choice
 }
 
-// sample is what one attempt computed.
+// sample is what one attempt computed, and the bytes that it read.
 type sample struct {
 	workload string
 	kind     traces.TaskKind
 	level    traces.Level
 	bytes    int64
-	ms       float64 // computed
+	ms       float64 // time that it computed
 	tookMs   float64
 }
 
-// computed is what each attempt that succeeded computed, where attempts share so
-// much of the cores: less the start of so long, as far as a reduce did not have it
-// behind it, and less reads that links and disks explain, if limits is not nil.
+// computed returns what each attempt that succeeded computed, if attempts share
+// cores as with says. It subtracts startMs for the start of the JVM, unless a
+// reduce had started before its last map ended. If limits is not nil, it also
+// subtracts the reads that links and disks explain.
 func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
@@ -463,11 +471,11 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	return list
 }
 
-// samples are what attempts took, with all that they waited for in it.
+// samples returns the whole duration of each attempt, waits included.
 func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
 
-// durationsMs are how long the attempts that won took, reduces from the last map
-// on if they started before it.
+// durationsMs returns the durations of the attempts that succeeded. A reduce
+// that started before the last map ended counts from that end.
 func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 	var list []float64
 	for _, s := range t.samples() {
@@ -478,11 +486,12 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 	return list
 }
 
-// load is what runs on a node over time.
+// load is the number of attempts on a node over time.
 type load struct {
-	cores   float64 // 0: as many as there are attempts
+	cores   float64 // cores that the attempts share; 0: one for each attempt
 	changes []loadChange
-	// at[i] is the ms that an attempt computes from the first change to change i.
+	// at[i] is how many ms an attempt computes from the first change to change
+	// i.
 	at []float64
 }
 
@@ -491,7 +500,7 @@ type loadChange struct {
 	more int
 }
 
-// sum makes at of changes.
+// sum computes at from the changes in the number of attempts.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at = make([]float64, len(l.changes))
@@ -504,7 +513,7 @@ func (l *load) sum() {
 	}
 }
 
-// part is what part of a core each of n attempts has.
+// part returns the part of a core that each of n attempts has.
 func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1
@@ -512,7 +521,7 @@ func (l *load) part(n int) float64 {
 	return min(1, l.cores/float64(n))
 }
 
-// between is what an attempt computes that runs from one change to another.
+// between returns how many ms an attempt computes that runs from from to to.
 func (l *load) between(from, to traces.Time) float64 {
 	find := func(t traces.Time) float64 {
 		i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })

@@ -16,50 +16,53 @@ import (
 	"heddle/traces"
 )
 
-// Calibration is what measured traces say that things cost. Times are
-// milliseconds; what an attempt computes is in time that it would take alone on
-// its node.
+// Calibration is what measured traces say about the costs of tasks and of
+// Hadoop's machinery. Times are in milliseconds. What an attempt computes is
+// the time that it would take alone on its node.
 type Calibration struct {
 	Format int `json:"format"`
-	// Traces are those it was fitted to.
+	// Traces are the names of the traces that it was fitted to.
 	Traces []string `json:"traces"`
 	// Sharing is how many cores the attempts on a node share, as a part of the
-	// cores that the trace says it has; 0: they do not slow each other down.
+	// cores that the trace gives the node. 0: attempts do not slow each other
+	// down.
 	Sharing float64 `json:"sharing"`
-	// HostCores is how many cores the attempts on all nodes share, in place of
-	// Sharing; 0: those on a node alone. It is tried where the nodes are known to
-	// be on one machine.
+	// HostCores is how many cores the attempts on all nodes share, instead of
+	// Sharing; 0: only attempts on the same node share. It is tried if the
+	// nodes are known to be on one machine.
 	HostCores float64 `json:"hostCores,omitempty"`
-	// SharingSpread is the coefficient of variation of what maps compute under
-	// each Sharing and HostCores that was tried.
+	// SharingSpread is, for each Sharing and HostCores tried, the coefficient
+	// of variation of what maps compute.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
-	// MisfitPct is by how much replays miss the mean time of a trace's maps, in the
-	// root mean square over traces; 0 where none was replayed.
+	// MisfitPct is the error of replays in the mean time of a trace's maps, as
+	// the root mean square over traces; 0 if none was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
-	// Rates that the traces did not tell, and an ApplicationMaster's heartbeat; 0:
-	// not known either.
+	// These are the rates that no trace tells and the ApplicationMasters'
+	// heartbeat interval; 0 if not known.
 	LinkBytesPerSec   int64 `json:"linkBytesPerSec,omitempty"`
 	UplinkBytesPerSec int64 `json:"uplinkBytesPerSec,omitempty"`
 	DiskBytesPerSec   int64 `json:"diskBytesPerSec,omitempty"`
 	AMBeatMs          int32 `json:"amHeartbeatMs,omitempty"`
-	// FittedRates names those of the rates that were fitted.
+	// FittedRates names the rates that were fitted, not given.
 	FittedRates []string `json:"fittedRates,omitempty"`
 
-	// AMStart is from submission to the ApplicationMaster's first request, Finish
-	// from the last task's end to the job's. Turnover is from an attempt's end to
-	// the start of the next in its place, while tasks wait.
+	// AMStart is the time from submission to the ApplicationMaster's first
+	// request. Finish is from the end of the last task to the end of the job.
+	// Turnover is from an attempt's end to the start of the next in its room,
+	// while tasks wait.
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
-	// TaskStart is what an attempt does before it takes any input, the start of its
-	// JVM: told by reduces, which have it behind them when the last map ends, or not.
+	// TaskStart is how long an attempt runs before it takes any input: the
+	// start of its JVM. It shows in the reduces, some of which have started
+	// when the last map ends and some have not.
 	TaskStart Figure `json:"taskStartMs"`
-	// LaunchMs is what of Turnover the simulator does not have by itself: the
-	// release of the room and the launch.
+	// LaunchMs is the part of Turnover that the simulator does not model
+	// otherwise: freeing the room, and launching.
 	LaunchMs float64 `json:"launchMs"`
-	// Label is from a decision to its container, with quantiles at even distances
-	// from the least to the longest.
+	// Label is the time from a decision to its container under labels, with
+	// quantiles at equal distances from the shortest to the longest.
 	Label          Figure  `json:"labelMs"`
 	LabelQuantiles []int32 `json:"labelQuantilesMs,omitempty"`
 
@@ -67,15 +70,16 @@ type Calibration struct {
 	Warnings  []string   `json:"warnings,omitempty"`
 }
 
-// calibrationFormat is that of files; a higher one is refused.
+// calibrationFormat is the version of the file format. Higher ones are refused.
 const calibrationFormat = 1
 
 // Figure is a fitted mean.
 type Figure struct {
 	Value float64 `json:"value"`
-	// Samples is how many measurements it rests on, 0: it is a default.
+	// Samples is the number of measurements; 0 means that the value is a
+	// default.
 	Samples int `json:"samples"`
-	// Error is how far measurements are from it on average.
+	// Error is the mean distance of measurements from the value.
 	Error float64 `json:"error"`
 }
 
@@ -83,36 +87,37 @@ type Figure struct {
 type Workload struct {
 	Workload string `json:"workload"`
 	Jobs     int    `json:"jobs"`
-	// MapOutputPerByte is fetched by reduces for each byte of input,
-	// ReduceOutputPerByte written for each byte fetched.
+	// MapOutputPerByte is the bytes that reduces fetch for each byte of input.
+	// ReduceOutputPerByte is the bytes written for each byte fetched.
 	MapOutputPerByte    float64 `json:"mapOutputPerByte"`
 	ReduceOutputPerByte float64 `json:"reduceOutputPerByte"`
 	Map                 Phase   `json:"map"`
-	// Reduce is from when a reduce has started and the last map is done.
+	// Reduce is what a reduce computes after it has started and the last map is
+	// done.
 	Reduce Phase `json:"reduce"`
 }
 
-// Phase is what an attempt computes: Fixed and so much for each MiB.
+// Phase is what an attempt computes: a fixed time plus a time for each MiB.
 type Phase struct {
 	Samples   int     `json:"samples"`
 	FixedMs   float64 `json:"fixedMs"`
 	MsPerMiB  float64 `json:"msPerMiB"`
-	ErrorPct  float64 `json:"errorPct"`  // how far attempts are from it on average
-	SharedPct float64 `json:"sharedPct"` // how much longer they took for want of cores
-	// Spread is the quantiles, at even distances from the least to the most, of
-	// what attempts computed against the fit; their mean is 1.
+	ErrorPct  float64 `json:"errorPct"`  // mean distance of attempts from the fit
+	SharedPct float64 `json:"sharedPct"` // how much longer they took because they shared cores
+	// Spread are quantiles, at equal distances from the least to the most, of
+	// what attempts computed divided by the fit. Their mean is 1.
 	Spread []float64 `json:"spread"`
-	// Levels is what maps took against those with their input on the node, by
-	// locality: the median of ratios.
+	// Levels is, by locality, how long maps took compared with maps whose input
+	// was on the node: the median of ratios.
 	Levels map[string]Figure `json:"levels,omitempty"`
-	// Corrected is by how much replays of the calibration's own traces had to be
-	// corrected until their attempts took as long, as a factor.
+	// Corrected is the factor by which the fit was corrected until replays of
+	// the calibration's own traces took as long as the traces.
 	Corrected float64 `json:"corrected"`
 }
 
-// Uncalibrated is what workloads cost where nothing was measured: the times of
-// the cluster's own machinery are the simulator's defaults, and nodes' cores are
-// shared where the cluster says how many they are.
+// Uncalibrated returns a Calibration for workloads that were not measured.
+// Hadoop's machinery takes the simulator's defaults. Nodes share their cores if
+// the cluster says how many they have.
 func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	x := &Calibration{
 		Format: calibrationFormat, HostCores: c.HostCores, TaskStart: Figure{Value: float64(sim.DefaultCosts().TaskStartMs)},
@@ -124,17 +129,18 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	return x
 }
 
-// at is the time that the phase takes with so many bytes.
+// at returns how long the phase takes for a number of bytes read, in ms.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// draw is what an attempt computes, in whole milliseconds.
+// draw returns how long an attempt computes, in whole milliseconds, drawn from
+// the spread.
 func (p *Phase) draw(bytes int64, key draw.Key) int32 {
 	ms := p.at(bytes) * quantile(p.Spread, key.Fraction())
 	return int32(min(max(1, math.Round(ms)), math.MaxInt32/2))
 }
 
-// quantile is the value of share q in quantiles at even distances, 1 where there
-// are none.
+// quantile returns the value of share q, interpolated between quantiles at
+// equal distances; 1 if there are none.
 func quantile(at []float64, q float64) float64 {
 	if len(at) == 0 {
 		return 1
@@ -167,11 +173,11 @@ func (c *Calibration) names() string {
 	return strings.Join(names, ", ")
 }
 
-// limit has the machines share what they are known to: cores as calibrated, and
-// rates that neither the trace nor the change has. Recorded times have the cores
-// in them.
+// limit sets which cores, disks and links the nodes share. Cores are as
+// calibrated. Rates are the calibration's where neither the trace nor the
+// change has one. Recorded durations contain the sharing of cores already.
 func (c *Calibration) limit(x *sim.Machines, of *Config) {
-	rates := of.Modelled || len(of.Trace.List) == 0 // those of a list are in its rules
+	rates := of.Modelled || len(of.Trace.List) == 0 // rates of a list are in its rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
@@ -191,7 +197,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 	for i := range x.Nodes {
 		if len(of.Change.Cores) > 0 && of.computes() {
-			continue // as given
+			continue // keep the rate that the trace or the change gives
 		}
 		if of.Modelled {
 			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
@@ -201,7 +207,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 }
 
-// coresOf are a node's cores, one where the trace does not say.
+// coresOf returns a node's cores, 1 if the trace does not say.
 func coresOf(cores float64) float64 {
 	if cores > 0 {
 		return cores
@@ -209,7 +215,8 @@ func coresOf(cores float64) float64 {
 	return 1
 }
 
-// costs are the simulator's, with what was fitted in place of its defaults.
+// costs returns the simulator's costs, with the fitted ones in place of
+// defaults.
 func (c *Config) costs(actuator string) sim.Costs {
 	x, f := sim.DefaultCosts(), c.Calibration
 	x.NodeBeatMs, x.AMBeatMs, x.AsyncMs = f.beats(c.Trace, actuator)
@@ -232,11 +239,11 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// The others are in what attempts are fitted to compute.
+		// The other costs are contained in what attempts are fitted to compute.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // all are in what rules say
+	} else if c.computes() { // all costs are contained in what the list's rules say
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // in what they took
+	} else { // all costs are contained in the recorded durations
 		x.TaskStartMs = 0
 	}
 	return x
@@ -244,7 +251,7 @@ func (c *Config) costs(actuator string) sim.Costs {
 
 func whole(ms float64) int32 { return int32(min(max(0, math.Round(ms)), math.MaxInt32/4)) }
 
-// Settings that say how often daemons report.
+// Hadoop settings that say how often daemons send heartbeats.
 const (
 	nodeBeatSetting  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
 	amBeatSetting    = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
@@ -252,8 +259,9 @@ const (
 	asyncBeatSetting = "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms"
 )
 
-// beats are the intervals of a trace's daemons. An ApplicationMaster's that is
-// not told is Hadoop's second, or less where the next attempt starts earlier.
+// beats returns the heartbeat intervals of a trace's daemons. If the trace does
+// not tell that of the ApplicationMaster, it is one second as in Hadoop, or
+// less if the next attempt starts earlier.
 func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	d := sim.DefaultCosts()
 	node, am = setting(t, nodeBeatSetting, d.NodeBeatMs), setting(t, amBeatSetting, c.AMBeatMs)
@@ -269,8 +277,8 @@ func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	return node, am, async
 }
 
-// longestBeat is that of a daemon's heartbeat: Hadoop takes a node for lost that
-// is silent for as long.
+// longestBeat is the longest heartbeat interval. Hadoop counts a node that is
+// silent for so long as lost.
 const longestBeat = 10 * time.Minute
 
 func setting(t *Trace, name string, otherwise int32) int32 {
@@ -280,7 +288,7 @@ func setting(t *Trace, name string, otherwise int32) int32 {
 	return otherwise
 }
 
-// WriteFile stores the calibration as JSON.
+// WriteFile writes the calibration to a file, as JSON.
 func (c *Calibration) WriteFile(path string) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -292,7 +300,7 @@ func (c *Calibration) WriteFile(path string) error {
 	return nil
 }
 
-// ReadCalibration reads what WriteFile wrote.
+// ReadCalibration reads a file that WriteFile wrote.
 func ReadCalibration(path string) (*Calibration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -301,7 +309,7 @@ func ReadCalibration(path string) (*Calibration, error) {
 	c := new(Calibration)
 	err = json.Unmarshal(data, c)
 	if err == nil {
-		err = c.knows()
+		err = c.checkFormat()
 	}
 	if err == nil {
 		err = checkKeys(data, reflect.TypeFor[Calibration](), "")
@@ -315,17 +323,17 @@ func ReadCalibration(path string) (*Calibration, error) {
 	return c, nil
 }
 
-// knows refuses a file of another format.
-func (c *Calibration) knows() error {
+// checkFormat refuses a file of a newer format.
+func (c *Calibration) checkFormat() error {
 	if c.Format < 1 || c.Format > calibrationFormat {
-		return fmt.Errorf("format %d: this heddle knows up to %d; is it a calibration, by heddle replay --calibrate?", c.Format, calibrationFormat)
+		return fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?", c.Format, calibrationFormat)
 	}
 	return nil
 }
 
-// checkKeys refuses JSON with a key that t does not have, or without one that
-// WriteFile always writes: a misspelt key would silently stand for 0. at is where
-// the value stands in the file.
+// checkKeys refuses JSON with a key that t does not have, because a misspelt
+// key would silently mean 0. It also refuses JSON without a key that WriteFile
+// always writes. at is the position of the value in the file, for messages.
 func checkKeys(data []byte, t reflect.Type, at string) error {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -352,7 +360,7 @@ func checkKeys(data []byte, t reflect.Type, at string) error {
 		return checkFields(data, t, at)
 	default:
 		if string(data) == "null" {
-			return fmt.Errorf("%s: null: want a value", at)
+			return fmt.Errorf("%s: null is not allowed here", at)
 		}
 	}
 	return nil
@@ -390,8 +398,7 @@ func checkFields(data []byte, t reflect.Type, at string) error {
 	return nil
 }
 
-// check refuses what no calibration has: a figure that is negative, not finite
-// or too large to be a time.
+// check refuses figures that are negative, not finite, or too large for a time.
 func (c *Calibration) check() error {
 	figures := []float64{
 		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,
@@ -407,7 +414,7 @@ func (c *Calibration) check() error {
 	}
 	for _, x := range figures {
 		if !(x >= 0 && x < 1e12) {
-			return fmt.Errorf("a figure of %v: want 0 or more", x)
+			return fmt.Errorf("figure %v: it must be 0 or more", x)
 		}
 	}
 	return nil

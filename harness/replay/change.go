@@ -14,42 +14,46 @@ import (
 	"heddle/traces"
 )
 
-// Change is what a replay has otherwise than its trace. The zero value changes
-// nothing.
+// Change says what differs between a replay and its trace. The zero value
+// changes nothing.
 type Change struct {
-	// Nodes and Racks, above 0, are how many there are; blocks are then placed
-	// anew, by HDFS's rule. The nodes are the trace's over and over.
+	// Nodes and Racks, above 0, are the numbers of nodes and racks. Blocks are
+	// then placed anew, by HDFS's rules. The nodes are copies of the trace's
+	// nodes, in turn.
 	Nodes, Racks int
-	// Slots, above 0, is how many of the largest container a node holds.
+	// Slots, above 0, is how many of the largest container a node can hold.
 	Slots int
-	// Replication, above 0, is how many replicas blocks have, placed anew.
+	// Replication, above 0, is the number of replicas. Blocks are then placed
+	// anew.
 	Replication int
-	// Cores, where not nil, is of a node; a list is for one node after the other.
+	// Cores, if not nil, is the number of cores of a node. A list applies to
+	// the nodes in turn.
 	Cores []float64
-	// HostCores, above 0, are cores that all nodes share.
+	// HostCores, above 0, is the number of cores that all nodes share.
 	HostCores float64
-	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and a
-	// node's disk; 0 is no limit.
+	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and
+	// a node's disk; 0 means no limit.
 	Link, Uplink, Disk Rate
-	// Cache is what a DataNode caches.
+	// Cache is how many bytes a DataNode can cache.
 	Cache Size
-	// NMHeartbeat and AMHeartbeat, above 0, are of daemons.
+	// NMHeartbeat and AMHeartbeat, above 0, are heartbeat intervals.
 	NMHeartbeat, AMHeartbeat units.Duration
-	// Speed, above 0, is of nodes against those recorded: 2 computes in half the
-	// time.
+	// Speed, above 0, is the nodes' speed relative to the recorded one: with 2,
+	// tasks compute in half the time.
 	Speed float64
-	// Load, above 0, is of arrivals against those recorded: at 2 jobs come in half
-	// the time.
+	// Load, above 0, is the arrival rate relative to the recorded one: with 2,
+	// jobs arrive in half the time.
 	Load float64
 }
 
-// Rate is a rate, or as recorded. It is a flag.Value.
+// Rate is a rate in bytes a second, or unset, which means as recorded. It is a
+// flag.Value.
 type Rate struct {
 	units.Rate
 	Given bool
 }
 
-// Set reads text into r.
+// Set parses text into r.
 func (r *Rate) Set(text string) error {
 	r.Given = true
 	return r.Rate.Set(text)
@@ -62,13 +66,14 @@ func (r Rate) or(recorded int64) int64 {
 	return recorded
 }
 
-// Size is a number of bytes, or as recorded. It is a flag.Value.
+// Size is a number of bytes, or unset, which means as recorded. It is a
+// flag.Value.
 type Size struct {
 	units.Size
 	Given bool
 }
 
-// Set reads text into s.
+// Set parses text into s.
 func (s *Size) Set(text string) error {
 	s.Given = true
 	return s.Size.Set(text)
@@ -79,40 +84,42 @@ const maxNodes = 1_000_000
 func (c *Change) check() error {
 	switch {
 	case c.Nodes < 0 || c.Nodes > maxNodes:
-		return fmt.Errorf("%d nodes: want 1 to %d", c.Nodes, maxNodes)
-	case c.Racks < 0 || c.Nodes > 0 && c.Racks > c.Nodes:
-		return fmt.Errorf("%d racks for %d nodes", c.Racks, c.Nodes)
+		return fmt.Errorf("%d nodes: the number must be from 1 to %d", c.Nodes, maxNodes)
+	case c.Racks < 0:
+		return fmt.Errorf("%d racks: the number must be 1 or more", c.Racks)
+	case c.Nodes > 0 && c.Racks > c.Nodes:
+		return fmt.Errorf("%d racks: there are only %d nodes", c.Racks, c.Nodes)
 	case c.Slots < 0 || c.Slots > 1000:
-		return fmt.Errorf("%d slots: want 1 to 1000", c.Slots)
+		return fmt.Errorf("%d slots: the number must be from 1 to 1000", c.Slots)
 	case c.Replication < 0 || c.Replication > 512:
-		return fmt.Errorf("replication %d: want 1 to 512", c.Replication)
+		return fmt.Errorf("replication %d: it must be from 1 to 512", c.Replication)
 	case time.Duration(max(c.NMHeartbeat, c.AMHeartbeat)) > longestBeat:
-		return fmt.Errorf("a heartbeat every %v: want %v at most", max(c.NMHeartbeat, c.AMHeartbeat), longestBeat)
+		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", max(c.NMHeartbeat, c.AMHeartbeat), longestBeat)
 	case !(c.Speed >= 0) || c.Speed > 1e6 || c.Speed > 0 && c.Speed < 1e-6:
-		return fmt.Errorf("speed %v: want more than 0, 1 is as recorded", c.Speed)
+		return fmt.Errorf("speed %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Speed)
 	case !(c.Load >= 0) || c.Load > 1e6 || c.Load > 0 && c.Load < 1e-6:
-		return fmt.Errorf("load %v: want more than 0, 1 is as recorded", c.Load)
+		return fmt.Errorf("load %v: it must be from 1e-6 to 1e6, where 1 is as recorded", c.Load)
 	}
 	for _, cores := range append([]float64{c.HostCores}, c.Cores...) {
 		if !(cores >= 0) || cores > 1e6 {
-			return fmt.Errorf("%v cores: want 0 for no limit, or more", cores)
+			return fmt.Errorf("%v cores: the number must be 0 (no limit) or more", cores)
 		}
 	}
 	return nil
 }
 
-// moves says whether blocks are to be placed anew.
-func (c *Change) moves() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
+// placesBlocks reports whether blocks are placed anew.
+func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
 
-// Containers that are asked for where a trace does not say, and how many of
-// them a node holds: MapReduce's default, and the lab's.
+// Containers, and how many of them a node holds, where the trace does not say:
+// MapReduce's default, and the lab's.
 const (
 	unknownMB    = 1024
 	unknownSlots = 2
-	uncounted    = 1 << 10 // cores of a node of which nobody counts them
+	uncounted    = 1 << 10 // for a node on which nobody counts cores
 )
 
-// sizeOf is a container's size.
+// sizeOf returns the resources of a container.
 func sizeOf(bytes int64, cores int32) state.Resource {
 	if bytes <= 0 {
 		bytes = unknownMB << 20
@@ -120,12 +127,12 @@ func sizeOf(bytes int64, cores int32) state.Resource {
 	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
-// machines is the cluster of t with what c changes.
+// machines returns the cluster of trace t with the changes of c.
 func machines(t *Trace, c *Change) (sim.Machines, error) {
 	facts := t.Nodes
 	if len(facts) == 0 {
 		if c.Nodes == 0 {
-			return sim.Machines{}, fmt.Errorf("trace %s names no node: --nodes says how many there are", t.Name)
+			return sim.Machines{}, fmt.Errorf("trace %s names no node: give the number of nodes with --nodes", t.Name)
 		}
 		facts = []traces.NodeFacts{{Node: "node", Rack: "/rack1"}}
 	}
@@ -147,7 +154,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
 	var x sim.Machines
-	var memoryMB, vcores int64 // in all
+	var memoryMB, vcores int64 // of all nodes
 	seen := map[string]bool{}
 	for i, f := range facts {
 		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
@@ -174,15 +181,15 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		}
 	}
 	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
-		return x, fmt.Errorf("trace %s: %d nodes have %d TiB and %d cores for containers, more than is reckoned with; --slots makes them smaller", t.Name, len(x.Nodes), memoryMB>>20, vcores)
+		return x, fmt.Errorf("trace %s: its %d nodes have %d TiB and %d cores for containers, more than the simulator can add up; make nodes smaller with --slots", t.Name, len(x.Nodes), memoryMB>>20, vcores)
 	}
 	return x, nil
 }
 
-// rates are those that a trace tells, in bytes/s.
+// rates are the rates that a trace tells, in bytes/s.
 type rates struct {
 	disk, link map[traces.Node]int64
-	uplink     map[string]int64 // by rack
+	uplink     map[string]int64 // rate of each rack's uplink
 }
 
 func ratesOf(t *Trace) rates {
@@ -200,8 +207,8 @@ func ratesOf(t *Trace) rates {
 	return r
 }
 
-// renewed is count nodes in racks, filled one after the other, each as one of
-// facts.
+// renewed returns count nodes that take turns with facts, in racks that are
+// filled one after the other.
 func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	if count == 0 {
 		count = len(facts)
@@ -227,7 +234,8 @@ func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	return list
 }
 
-// anyOf is the uplink of the first rack that has one, for racks that are new.
+// anyOf returns the uplink rate of the first rack that has one. It serves for
+// racks that are new.
 func anyOf(uplink map[string]int64, nodes []traces.NodeFacts) int64 {
 	for _, n := range nodes {
 		if u := uplink[n.Rack]; u > 0 {

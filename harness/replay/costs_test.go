@@ -149,7 +149,7 @@ func TestMadeUp(t *testing.T) {
 // TestRefused has means that cannot be the cost refused, with the figures.
 func TestRefused(t *testing.T) {
 	for want, gaps := range map[string][]float64{
-		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is not taken, as there is waiting in what is longer than 15 s": {40, 40, 40},
+		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {40, 40, 40},
 		"": {0.5, 0.4, 0.6},
 	} {
 		c, err := Calibrate([]*Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, Change{})

@@ -16,11 +16,11 @@ import (
 	"heddle/traces"
 )
 
-// mishaps are what a trace tells of attempts that did not just succeed, and of
-// nodes that went and came back.
+// mishaps are what a trace tells of attempts that did not simply succeed, and
+// of nodes that were lost and came back.
 type mishaps struct {
 	running map[traces.Attempt]life
-	tasks   map[traces.Task][]life // of tasks with a failed attempt, or several
+	tasks   map[traces.Task][]life // of tasks with a failed attempt, or with several
 	outages []outage
 }
 
@@ -36,10 +36,10 @@ func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
 type outage struct {
 	t    traces.Time
 	node traces.Node
-	over bool // the node is back
+	over bool // the node has come back
 }
 
-// add takes in an event.
+// add adds an event of the trace.
 func (m *mishaps) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeDown:
@@ -67,8 +67,9 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost is when the loss of a node was noticed since which an attempt ended, 0: it
-// ended otherwise. Its master may have heard of that first.
+// lost returns when the loss of the node was noticed that ended the attempt, 0
+// if something else ended it. The ApplicationMaster may have noticed before the
+// ResourceManager.
 func (m *mishaps) lost(r *life) traces.Time {
 	const early = traces.Time(10 * time.Second)
 	for _, o := range m.outages {
@@ -79,9 +80,10 @@ func (m *mishaps) lost(r *life) traces.Time {
 	return 0
 }
 
-// recall adds to a job what became of its attempts, where they take as long as
-// they did, and what its maps read, where caches follow that.
-func (m *jobMaker) recall(j *Job, x *sim.Job) {
+// addPasts adds to a simulated job what happened to its attempts, if durations
+// are as recorded. It also adds the blocks that its maps read, if caches follow
+// reads.
+func (m *jobMaker) addPasts(j *Job, x *sim.Job) {
 	if m.CachePolicy == config.CacheLRU {
 		x.Cached.Reset()
 		for i := range j.Tasks[traces.Map] {
@@ -105,7 +107,7 @@ func (m *jobMaker) recall(j *Job, x *sim.Job) {
 			}
 			for _, p := range m.Trace.mishaps.pasts(list, last, won != nil, fromLast) {
 				p.Kind, p.Task = kind, int32(i)
-				p.Ms, p.CopyMs = m.atSpeed(p.Ms), m.atSpeed(p.CopyMs)
+				p.Ms, p.SpeculateMs = m.atSpeed(p.Ms), m.atSpeed(p.SpeculateMs)
 				x.Pasts = append(x.Pasts, p)
 			}
 		}
@@ -116,16 +118,18 @@ func (m *jobMaker) atSpeed(ms int32) int32 {
 	return int32(min(scaled(float64(ms), m.Change.Speed), math.MaxInt32/2))
 }
 
-// mostFailures of a task leave it one attempt to succeed.
+// mostFailures is how many attempts of a task may fail, so that one can still
+// succeed.
 const mostFailures = 3
 
-// pasts are of the attempts at one task, in order of their start, which are
-// numbered so: an ApplicationMaster numbers those of its second life otherwise.
+// pasts returns the Pasts of the attempts at one task. They are numbered in the
+// order of their starts: an ApplicationMaster that was started again numbers
+// its attempts differently.
 //
-// Left out is what happens again by itself: that attempts end on lost nodes, and
-// reduces whose room maps needed. Of two attempts at the same time, that which lost
-// is taken to need no more than it had, and so is one that its node's loss or its
-// job's failure ended: more is not known.
+// It leaves out what the simulation produces by itself: attempts that end on
+// lost nodes, and reduces that make room for maps. Of two parallel attempts,
+// the one that lost is taken to need as long as it ran. So is an attempt that
+// the loss of its node or the failure of its job ended. More is not known.
 func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
@@ -135,7 +139,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 		p := sim.Past{Number: int32(i), Outcome: r.outcome, Ms: wholeMs(r.ms())}
 		raced := slices.ContainsFunc(list, func(o life) bool { return o.outcome == traces.Succeeded && o.start < r.end && r.start < o.end })
 		if next := i + 1; next < len(list) && list[next].start < r.end && (i == 0 || list[i-1].end <= r.start) {
-			p.CopyMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
+			p.SpeculateMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
 		}
 		noticed := m.lost(r)
 		switch {
@@ -143,7 +147,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
 			if failures++; succeeded && failures > mostFailures {
-				p.Outcome = traces.Killed // a cluster that allows more
+				p.Outcome = traces.Killed // more failures than the simulation allows would fail the job
 			}
 		case raced || r.outcome == traces.Killed && !succeeded:
 			p.Outcome = traces.Succeeded
@@ -160,12 +164,13 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 
 func wholeMs(ms float64) int32 { return int32(min(max(1, math.Round(ms)), math.MaxInt32/2)) }
 
-// expirySetting says after which silence YARN takes a node for lost.
+// expirySetting names YARN's setting for the silence after which a node counts
+// as lost.
 const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 
-// goWrong has the simulation do what the trace and the replay say of faults,
-// speculation and caches.
-func (c *Config) goWrong(x *sim.Config) error {
+// addFaults sets the simulation's faults, speculation and caches, as the trace
+// and the replay say.
+func (c *Config) addFaults(x *sim.Config) error {
 	switch c.Speculation {
 	case "", config.SpeculationNone:
 	case config.SpeculationHadoop:
@@ -180,17 +185,17 @@ func (c *Config) goWrong(x *sim.Config) error {
 	case config.CacheLRU:
 		x.CacheReads = true
 		if len(c.Trace.List) > 0 {
-			return fmt.Errorf("replay: cache policy %s: a list of jobs does not say which read the same", config.CacheLRU)
+			return fmt.Errorf("replay: cache policy %s: a job list does not say which jobs read the same blocks", config.CacheLRU)
 		}
 		if !slices.ContainsFunc(x.Cluster.Nodes, func(n sim.Node) bool { return n.CacheBytes > 0 }) {
-			return fmt.Errorf("replay: cache policy %s: no node has a cache; give it a size (--cache, or cache: of the cluster's machines)", config.CacheLRU)
+			return fmt.Errorf("replay: cache policy %s: no node has a cache; give its size (--cache, or cache: in the cluster's machines)", config.CacheLRU)
 		}
 	default:
 		return fmt.Errorf("replay: cache policy %q is not one of %s, %s", c.CachePolicy, config.CacheStatic, config.CacheLRU)
 	}
 	if c.Follow {
 		if len(c.Faults) > 0 || x.Speculation != sim.NoSpeculation || x.CacheReads {
-			return errors.New("replay: what follows recorded heartbeats has no faults, speculation or cache policy but the recorded ones")
+			return errors.New("replay: recorded heartbeats can only be followed with the recorded faults, speculation and cache policy")
 		}
 		return nil
 	}
@@ -208,7 +213,7 @@ func (c *Config) goWrong(x *sim.Config) error {
 	return nil
 }
 
-// firstMs is when the first job comes.
+// firstMs returns when the first job arrives.
 func (c *Config) firstMs() int64 {
 	t := c.Trace
 	if len(t.List) > 0 {
@@ -224,7 +229,7 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 		return nil
 	}
 	if f.What == config.FaultSlow && !c.computes() {
-		return errors.New("replay: faults: a slow node changes nothing while tasks take as long as they did; give a calibration, so that they take what they would")
+		return errors.New("replay: faults: a slow node has no effect on recorded durations; give a calibration (--calibration) to model durations")
 	}
 	on, err := f.On(facts(c.Trace, &x.Cluster).Nodes)
 	if err != nil {
@@ -242,8 +247,9 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 	return nil
 }
 
-// outages has the trace's lost nodes go, long enough before they were missed, and
-// come back when they did. Nodes of another cluster are others.
+// outages adds the trace's node losses: each node is lost so long before its
+// loss was noticed, and comes back when it did. It does nothing if the replay's
+// cluster has other nodes.
 func (c *Config) outages(x *sim.Config, firstMs int64) {
 	if c.Change.Nodes > 0 || c.Change.Racks > 0 {
 		return
@@ -255,7 +261,7 @@ func (c *Config) outages(x *sim.Config, firstMs int64) {
 			continue
 		}
 		at := o.t.Milliseconds()
-		if at > firstMs { // it keeps its place among the submissions
+		if at > firstMs { // moved with the load, as submissions are
 			at = firstMs + scaled(float64(at-firstMs), c.Change.Load)
 		}
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}

@@ -31,11 +31,11 @@ func TestPasts(t *testing.T) {
 		{name: "failed, then well", list: []life{at(0, 5, failed), at(6, 20, ok)}, want: []sim.Past{{Outcome: failed, Ms: 5000}, {Number: 1, Outcome: ok, Ms: 14000}}},
 		{
 			name: "the copy won", list: []life{at(0, 30, killed), at(10, 29, ok)},
-			want: []sim.Past{{Outcome: ok, Ms: 30000, CopyMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
+			want: []sim.Past{{Outcome: ok, Ms: 30000, SpeculateMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
 		},
 		{
 			name: "the copy lost", list: []life{at(10, 29, killed), at(0, 28, ok)},
-			want: []sim.Past{{Outcome: ok, Ms: 28000, CopyMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
+			want: []sim.Past{{Outcome: ok, Ms: 28000, SpeculateMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
 		},
 		{name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)}, want: []sim.Past{{Outcome: ok, Ms: 20000}, {Number: 1, Outcome: ok, Ms: 8000}}},
 		{
@@ -56,7 +56,7 @@ func TestPasts(t *testing.T) {
 		},
 		{
 			name: "failed, then with a copy", list: []life{at(0, 6, failed), at(6, 30, killed), at(16, 29, ok)},
-			want: []sim.Past{{Outcome: failed, Ms: 6000}, {Number: 1, Outcome: ok, Ms: 24000, CopyMs: 10000}, {Number: 2, Outcome: ok, Ms: 13000}},
+			want: []sim.Past{{Outcome: failed, Ms: 6000}, {Number: 1, Outcome: ok, Ms: 24000, SpeculateMs: 10000}, {Number: 2, Outcome: ok, Ms: 13000}},
 		},
 		{name: "killed", list: []life{at(0, 7, killed), at(8, 9, ok)}, want: []sim.Past{{Outcome: killed, Ms: 7000}, {Number: 1, Outcome: ok, Ms: 1000}}},
 		{
@@ -200,11 +200,11 @@ func TestFaultErrors(t *testing.T) {
 	for name, c := range map[string]Config{
 		`no node r9n9`:                 {Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}},
 		`no rack r9`:                   {Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}},
-		`a slow node changes nothing`:  {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
+		`a slow node has no effect`:    {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
 		`speculation "soon" is not`:    {Speculation: "soon"},
 		`cache policy "mru" is not`:    {CachePolicy: "mru"},
-		`but the recorded ones`:        {Follow: true, Speculation: config.SpeculationLATE},
-		`later than`:                   {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
+		`with the recorded faults`:     {Follow: true, Speculation: config.SpeculationLATE},
+		`after the latest possible`:    {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
 		`no node has a cache; give it`: {CachePolicy: config.CacheLRU, Change: Change{Cache: Size{Given: true}}},
 	} {
 		c.Trace, c.Model, c.Seed = x, OwnModel(x), 1

@@ -11,46 +11,52 @@ import (
 	"heddle/traces"
 )
 
-// follow has the simulator offer nodes when the recorded heartbeats did. The
-// model then sees what it saw on the real cluster, and should decide the same.
+// follow makes the simulator offer nodes at the times of the recorded
+// heartbeats. The model then sees what it saw on the real cluster, and should
+// decide the same.
 //
-// For that, nothing takes time but attempts, and these last from their decision
-// to when their room was seen to be free: their end, or the heartbeat of the
-// decision that took their place where that is later.
+// For this nothing but attempts takes time. An attempt lasts from its decision
+// until its room was seen to be free: its end, or the heartbeat of the decision
+// that took its room, whichever is later.
 func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	t := c.Trace
 	switch {
-	case len(t.Heartbeats) == 0 || len(t.Decisions) == 0:
-		return nil, fmt.Errorf("trace %s has no heartbeats and decisions to follow: only runs under labels do", t.Name)
-	case c.Modelled || c.Change.moves():
-		return nil, errors.New("replay: what follows recorded heartbeats has the recorded nodes and durations")
+	case len(t.Heartbeats) == 0:
+		return nil, fmt.Errorf("replay: trace %s has no heartbeats to follow: only runs under labels record them", t.Name)
+	case len(t.Decisions) == 0:
+		return nil, fmt.Errorf("replay: trace %s has no decisions to follow: only runs under labels record them", t.Name)
+	case c.Modelled:
+		return nil, errors.New("replay: recorded heartbeats can only be followed with recorded durations")
+	case c.Change.placesBlocks():
+		return nil, errors.New("replay: recorded heartbeats can only be followed on the recorded nodes, racks and replicas")
 	}
 	for _, b := range t.Heartbeats {
 		n := slices.IndexFunc(m.machines.Nodes, func(n sim.Node) bool { return n.Name == string(b.Node) })
 		if n < 0 {
-			return nil, fmt.Errorf("trace %s: a heartbeat of node %s, which is no worker", t.Name, b.Node)
+			return nil, fmt.Errorf("replay: trace %s has a heartbeat of node %s, which is not a worker", t.Name, b.Node)
 		}
 		x.Opportunities = append(x.Opportunities, sim.Opportunity{AtMs: b.T.Milliseconds(), Node: state.NodeID(n)})
 	}
 	beat := x.Costs.AMBeatMs
 	x.Costs, x.Actuator = sim.NoCosts(), sim.Ideal
 	x.Costs.AMBeatMs = beat
-	m.holds = t.holds(m.machines)
+	m.roomMs = t.roomMs(m.machines)
 	jobs := &sim.Jobs{}
-	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // each in memory of its own
+	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // a new one each time: the list keeps them
 		jobs.List = append(jobs.List, j)
 	}
 	m.asFollowed(jobs.List)
 	return jobs, nil
 }
 
-// holds is how long, in ms, attempts held their room from their decision on.
-func (t *Trace) holds(x *sim.Machines) map[*Attempt]float64 {
+// roomMs returns, for each attempt, how long it had its room, counted from its
+// decision.
+func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	type held struct {
 		Decision
 		attempt *Attempt
 		until   traces.Time
-		next    bool // its room was taken again
+		next    bool // its room has been taken again
 	}
 	bound := map[traces.Attempt]*Attempt{}
 	for i := range t.attempts {
@@ -81,14 +87,15 @@ func (t *Trace) holds(x *sim.Machines) map[*Attempt]float64 {
 	return ms
 }
 
-// name is what events call an attempt.
+// name returns the name of an attempt in events.
 func (t *Trace) name(a *Attempt) traces.Attempt {
 	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
 }
 
-// asFollowed has jobs come when their masters asked for containers, which is
-// when the model learnt of them, in the order in which it served them; and
-// reduces when it chose them: when they were asked for is not recorded.
+// asFollowed changes the jobs' times. A job arrives when its ApplicationMaster
+// asked for containers, which is when the model learnt of it. Reduces are asked
+// for when the model chose them, because the real time is not recorded. Jobs
+// are in the order in which the model served them.
 func (m *jobMaker) asFollowed(list []sim.Job) {
 	first := map[traces.JobID]int64{}
 	asked := map[traces.JobID][]int64{}
@@ -110,7 +117,7 @@ func (m *jobMaker) asFollowed(list []sim.Job) {
 	}
 }
 
-// slots is how many of the jobs' maps a node holds.
+// slots returns how many of the jobs' maps a node can hold.
 func (t *Trace) slots(room state.Resource) int {
 	size := sizeOf(t.Jobs[0].MapMemoryBytes, t.Jobs[0].MapVCores)
 	n := 0
@@ -120,7 +127,7 @@ func (t *Trace) slots(room state.Resource) int {
 	return n
 }
 
-// beatBefore is when the node last reported, at t or before.
+// beatBefore returns when the node last reported, at t or before.
 func (t *Trace) beatBefore(n traces.Node, at traces.Time) traces.Time {
 	var last traces.Time
 	for _, b := range t.Heartbeats {

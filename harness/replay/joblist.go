@@ -8,14 +8,14 @@ import (
 	"heddle/traces"
 )
 
-// listed makes the jobs of a list when they arrive: no more of their tasks is in
-// memory than of jobs that have not ended.
+// listed makes the jobs of a list at their arrival. So only tasks of jobs that
+// have not ended are in memory.
 type listed struct {
 	*jobMaker
-	network bool // moves what reduces fetch
+	network bool // the network takes the time of what reduces fetch
 }
 
-// listSlowStart is Hadoop's default: the share of maps that are done before
+// listSlowStart is Hadoop's default share of maps that must be done before
 // reduces are asked for.
 const listSlowStart = 0.05
 
@@ -49,16 +49,16 @@ func (l *listed) Next(x *sim.Job) bool {
 	return true
 }
 
-// model has tasks compute what those of a workload did. Under one that stands in
-// they put out what the list says.
+// model makes tasks compute what those of their workload did. If another
+// workload stands in, tasks put out what the list says.
 func (l *listed) model(j *traces.JobListed, x *sim.Job) {
 	w, standIn, _ := l.costsOf(j.Name)
 	x.MapWork, x.ReduceWork = eachTask(x.MapWork, x.Maps, standIn), eachTask(x.ReduceWork, x.Reduces, standIn)
 	l.compute(w, x)
 }
 
-// eachTask is work of which the first entry stands for all tasks but the last, an
-// entry each; what they put out is told or else unknown.
+// eachTask returns the work of n tasks: one entry for all but the last ones,
+// and an entry for each of these. If told is false the output is unknown.
 func eachTask(list []sim.Work, n int32, told bool) []sim.Work {
 	if n == 0 {
 		return list

@@ -135,10 +135,10 @@ func TestListErrors(t *testing.T) {
 	h := traces.Header{List: &rules}
 	job := &traces.JobListed{Job: "a", InputBytes: 1}
 	for want, events := range map[string][]traces.Event{
-		"listed twice":            {job, job},
-		"maps are over the limit": {&traces.JobListed{Job: "a", InputBytes: 1 << 60}},
-		"in a list of jobs":       {job, &traces.JobSubmitted{Job: "b"}},
-		"no job is submitted":     nil,
+		"listed twice":             {job, job},
+		"maps are over the limit":  {&traces.JobListed{Job: "a", InputBytes: 1 << 60}},
+		"the trace lists its jobs": {job, &traces.JobSubmitted{Job: "b"}},
+		"it has no jobs":           nil,
 	} {
 		if _, err := New("x", h, events); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
@@ -149,9 +149,9 @@ func TestListErrors(t *testing.T) {
 	}
 	x := listOf(t, 1, 1, 1, 1)
 	for want, c := range map[string]Config{
-		"made up":             {Modelled: true},
-		"no jobs of workload": {Modelled: true, Calibration: &Calibration{Format: 1}},
-		"to follow":           {Follow: true},
+		"were made up":                       {Modelled: true},
+		"the calibration lacks its workload": {Modelled: true, Calibration: &Calibration{Format: 1}},
+		"to follow":                          {Follow: true},
 	} {
 		c.Trace, c.Model.Model = x, "fifo"
 		if _, err := Outcomes([]Config{c}); err == nil || !strings.Contains(err.Error(), want) {

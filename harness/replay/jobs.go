@@ -13,24 +13,25 @@ import (
 	"heddle/traces"
 )
 
-// jobMaker makes a replay's jobs when they arrive, from the trace's or its list.
+// jobMaker makes a replay's jobs at their arrival, from the trace's jobs or its
+// list.
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
-	ids      []state.NodeID       // by the trace's nodeIndex; None: not there
-	workers  map[traces.Node]bool // the trace's
+	ids      []state.NodeID       // by the trace's nodeIndex; None: not in the replay's cluster
+	workers  map[traces.Node]bool // the workers of the trace
 	topology *place.Topology      // nil: blocks stay where they were
 	replicas draw.Key
-	draws    draw.Key             // of what tasks compute
-	holds    map[*Attempt]float64 // see follow; nil: attempts take their own time
-	cached   map[blockKey]bool    // copies that fit, on a node
-	cacheUse []int64              // by node
-	jobs     []*Job               // the trace's, but those without tasks
-	next     int                  // of them, or of the list
+	draws    draw.Key             // key of the random numbers for what tasks compute
+	roomMs   map[*Attempt]float64 // how long attempts have their room, see follow; nil: as long as they ran
+	cached   map[blockKey]bool    // copies on a node that fit into its cache
+	cacheUse []int64              // bytes cached, by node
+	jobs     []*Job               // the trace's jobs that have tasks
+	next     int                  // index in jobs, or in the list
 	scratch  []state.NodeID
 }
 
-// blockKey is a cached copy.
+// blockKey identifies a cached copy: its file, its block and its node.
 type blockKey struct {
 	file   uint64
 	offset int64
@@ -63,16 +64,16 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 		}
 		m.ids = append(m.ids, id)
 	}
-	if c.Change.moves() || len(c.Trace.List) > 0 {
+	if c.Change.placesBlocks() || len(c.Trace.List) > 0 {
 		m.topology = place.InRacks(racks)
 	}
 	return m
 }
 
-// check says what jobs cannot be made, which Next has no means to.
+// check fails if a job cannot be made: Next cannot return an error.
 func (m *jobMaker) check() error {
 	if len(m.jobs)+len(m.Trace.List) == 0 {
-		return fmt.Errorf("trace %s: no event of it names a task of any job: there is nothing to replay", m.Trace.Name)
+		return fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", m.Trace.Name)
 	}
 	var err error
 	for _, j := range m.jobs {
@@ -86,7 +87,7 @@ func (m *jobMaker) check() error {
 	return err
 }
 
-// Next makes the trace's next job, as it is submitted: sim.Source.
+// Next makes the trace's next job. It implements sim.Source.
 func (m *jobMaker) Next(x *sim.Job) bool {
 	if m.next == len(m.jobs) {
 		return false
@@ -109,11 +110,12 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	} else {
 		m.record(j, x)
 	}
-	m.recall(j, x)
+	m.addPasts(j, x)
 	return true
 }
 
-// cleared is work of n tasks, in the memory of list where that is enough.
+// cleared returns the work of n tasks, all zero, in the memory of list if that
+// is large enough.
 func cleared(list []sim.Work, n int) []sim.Work {
 	if cap(list) < n {
 		return make([]sim.Work, n)
@@ -123,8 +125,8 @@ func cleared(list []sim.Work, n int) []sim.Work {
 	return list
 }
 
-// sizes are those of the containers that the job asks for; am is zero where its
-// master takes no room.
+// sizes returns the sizes of the job's containers. am is zero if its
+// ApplicationMaster takes no room.
 func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
 		am = sizeOf(j.AMMemoryBytes, 1)
@@ -132,12 +134,12 @@ func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
 }
 
-// submitMs is when a job comes.
+// submitMs returns the arrival time of a job.
 func (m *jobMaker) submitMs(t, first traces.Time) int64 {
 	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
-// scaled is ms at a speed, 0 standing for 1.
+// scaled returns ms divided by a speed; speed 0 means 1.
 func scaled(ms, speed float64) int64 {
 	if speed > 0 {
 		ms /= speed
@@ -145,8 +147,8 @@ func scaled(ms, speed float64) int64 {
 	return int64(math.Round(ms))
 }
 
-// hosts says where the job's input is, on disk and cached, and what its master
-// reads of it.
+// hosts sets where the job's input is, on disk and in caches, and which hosts
+// the job's splits name.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	x.Replicas.Reset()
 	x.Cached.Reset()
@@ -176,18 +178,20 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 		read.Add(split...)
 		narrowed = narrowed || !sameNodes(replicas, split)
 	}
-	// What a plan or the cache had the master read is not how the job was submitted.
+	// the splits that a plan or a cache rule wrote are not those that were
+	// submitted
 	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == SplitsAsSubmitted) {
 		x.SplitHosts = &read
 	}
 }
 
-// hash names a split without a file.
+// hash returns a name for a split that has no file.
 func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-// idsOf are nodes of a list that are there, in memory for the task under way.
+// idsOf returns the nodes of a host list that are in the replay's cluster, in
+// memory that the next call reuses.
 func (m *jobMaker) idsOf(h hostList) []state.NodeID {
 	from := len(m.scratch)
 	for _, n := range m.Trace.list(h) {
@@ -205,8 +209,9 @@ func sameNodes(a, b []state.NodeID) bool {
 	return !slices.ContainsFunc(a, func(n state.NodeID) bool { return !slices.Contains(b, n) })
 }
 
-// fitting are the cached copies for which caches have room, where these or what
-// is in them is not the trace's: the first that jobs read.
+// fitting returns the nodes that cache a task's block. If the replay changes
+// the caches or the placement, it keeps only the nodes with room left: the
+// blocks that jobs read first take it.
 func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
@@ -227,8 +232,8 @@ func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.N
 	return kept
 }
 
-// record has tasks take as long as they did. A reduce that waited for maps takes
-// from the last of them on what it took from there.
+// record makes tasks take as long as they did. A reduce that waited for maps
+// takes, from the end of the last map, as long as it took from there.
 func (m *jobMaker) record(j *Job, x *sim.Job) {
 	last := j.lastMap()
 	if j.Started > j.T {
@@ -246,7 +251,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 			if a == nil {
 				continue
 			}
-			ms, held := m.holds[a]
+			ms, held := m.roomMs[a]
 			if !held {
 				ms = a.Ms()
 			}
@@ -273,7 +278,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 	spreadOutput(j, x.MapWork)
 }
 
-// input is how many bytes a map reads.
+// input returns how many bytes a map reads.
 func (t *Task) input() int64 {
 	if t.LengthBytes > 0 {
 		return t.LengthBytes
@@ -284,9 +289,10 @@ func (t *Task) input() int64 {
 	return 0
 }
 
-// spreadOutput gives maps their part of what the job's reduces fetched, or of
-// what maps wrote where there are none: by what they put out before it was
-// combined and compressed, which is all that is known of each.
+// spreadOutput divides among the maps what the job's reduces fetched, in
+// proportion to each map's output before it was combined and compressed: no
+// more is known of a single map. Without reduces, a map's output is what it
+// wrote.
 func spreadOutput(j *Job, work []sim.Work) {
 	total, parts := j.shuffled(), make([]float64, len(work))
 	sum := 0.0
@@ -307,7 +313,7 @@ func spreadOutput(j *Job, work []sim.Work) {
 	}
 }
 
-// shuffled is what the job's reduces fetched.
+// shuffled returns the bytes that the job's reduces fetched.
 func (j *Job) shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
@@ -318,7 +324,7 @@ func (j *Job) shuffled() int64 {
 	return sum
 }
 
-// lastMap is when the job's last map ended, 0 where it has none.
+// lastMap returns when the job's last map ended, 0 if it has none.
 func (j *Job) lastMap() traces.Time {
 	var last traces.Time
 	for i := range j.Tasks[traces.Map] {
@@ -329,7 +335,7 @@ func (j *Job) lastMap() traces.Time {
 	return last
 }
 
-// lastEnd is when its last task did.
+// lastEnd returns when the job's last task ended.
 func (j *Job) lastEnd() traces.Time {
 	last := j.lastMap()
 	for i := range j.Tasks[traces.Reduce] {
@@ -340,16 +346,16 @@ func (j *Job) lastEnd() traces.Time {
 	return last
 }
 
-// workload is the name that a job's costs are kept by.
+// workload returns the name under which a calibration keeps a job's costs.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
-// unknown is the output of a task of which the calibration tells.
+// unknown stands for the output of a task until the calibration gives it.
 const unknown = -1
 
-// model has tasks take what tasks of their workload did in the calibration's
-// traces: launch, reading and shuffling by where the data is, and computing.
+// model makes tasks take what tasks of their workload took in the calibration's
+// traces: launch, computing, and reading and shuffling by where the data is.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
-	w, standIn, _ := m.costsOf(j.workload()) // check has seen to it
+	w, standIn, _ := m.costsOf(j.workload()) // check has refused unknown workloads
 	for i := range x.MapWork {
 		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
 	}
@@ -365,8 +371,8 @@ func (m *jobMaker) model(j *Job, x *sim.Job) {
 	m.compute(w, x)
 }
 
-// costsOf are what the calibration says of a workload, or of the one that stands
-// in for it. They are nil where it says nothing.
+// costsOf returns the calibration's costs of a workload, or of the one that
+// stands in for it. It fails if there are neither.
 func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 	if !m.Modelled {
 		return nil, false, nil
@@ -375,12 +381,12 @@ func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 		w, standIn = m.Calibration.workload(m.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: no jobs of workload %q in the calibration, which has %s; --workload names one that stands in for it", m.Trace.Name, name, m.Calibration.names())
+		err = fmt.Errorf("trace %s: the calibration lacks its workload %q; it has %s; --workload names one to use in its place", m.Trace.Name, name, m.Calibration.names())
 	}
 	return w, standIn, err
 }
 
-// compute has tasks compute by the bytes that maps read and put out.
+// compute sets how long tasks compute, by the bytes that maps read and put out.
 func (m *jobMaker) compute(w *Workload, x *sim.Job) {
 	key := m.draws.At(traces.HashName(string(x.ID)))
 	var out int64

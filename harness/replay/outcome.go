@@ -13,25 +13,25 @@ import (
 	"heddle/traces"
 )
 
-// Outcome is what a replay came to: the figures of its trace, and more. Its JSON
-// keys are stable.
+// Outcome is the result of a replay: the figures of its trace, and more. Its
+// JSON keys are stable.
 type Outcome struct {
 	*measure.Figures
-	// Trace is the name of what was replayed.
+	// Trace is the name of the replayed trace.
 	Trace  string            `json:"trace"`
 	Seed   uint64            `json:"seed"`
 	Params map[string]string `json:"params,omitempty"`
 	Splits string            `json:"splits"`
 	// Durations are "recorded", "modelled", or by the "rules" of a list.
 	Durations string `json:"durations"`
-	// Warnings say what of it is not to be believed.
+	// Warnings say which results not to trust.
 	Warnings []string `json:"warnings,omitempty"`
-	// Header is that of the simulated trace.
+	// Header is the header of the simulated trace.
 	Header traces.Header `json:"-"`
 }
 
-// Outcomes carries out replays, as many at a time as there are cores, and
-// returns what they came to in the order of the list.
+// Outcomes runs replays in parallel, one for each core, and returns their
+// outcomes in the order of list.
 func Outcomes(list []Config) ([]Outcome, error) {
 	out := make([]Outcome, len(list))
 	var g errgroup.Group
@@ -48,7 +48,7 @@ func Outcomes(list []Config) ([]Outcome, error) {
 	return out, g.Wait()
 }
 
-// outcome carries out a replay. Its events go by, and are not kept.
+// outcome runs a replay. It keeps no events.
 func outcome(c Config) (*Outcome, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -77,7 +77,7 @@ func outcome(c Config) (*Outcome, error) {
 	return o, nil
 }
 
-// recorded carries out a replay and takes its figures from its events.
+// recorded runs a replay and computes the figures from its events.
 func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
@@ -95,7 +95,7 @@ func (c *Config) failed(err error) error {
 	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
 }
 
-// WriteText prints outcomes as a table, a row for each.
+// WriteText prints outcomes as a table with one row for each.
 func WriteText(out io.Writer, list []Outcome) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	several := false

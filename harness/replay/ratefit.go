@@ -9,26 +9,28 @@ import (
 )
 
 // Rates that neither the traces nor the user tell are fitted to what maps take
-// at each level: a map with its input on its node's disk against one with a
-// cached copy gives the disk's rate, one in the rack against that the link's,
-// one elsewhere the uplink's. A rate is taken where the difference is larger than
-// twice its standard error, and corrected by replays, which know who shares it.
+// at each level. Maps with their input on the node's disk, compared with maps
+// with a cached copy, give the disk's rate. Maps with their input in the rack,
+// compared with those on the node, give the link's rate; maps with it elsewhere
+// the uplink's. A rate is accepted if the difference is larger than twice its
+// standard error. Replays then correct it, because they know which tasks share
+// it.
 
-// minLevelSamples is how many maps a level takes to be looked at.
+// minLevelSamples is how many maps a level must have to be compared.
 const minLevelSamples = 5
 
-// leastRate, in bytes/s, is of the slowest disk or link that is believed: a tenth
+// leastRate is the lowest credible rate of a disk or link, in bytes/s: a tenth
 // of what Hadoop's first clusters had for each of ten tasks.
 const leastRate = 100_000
 
-// perMiB is by how many ms for each MiB maps at a level take longer than those of
-// the same workload at the nearest.
+// perMiB is by how many ms for each MiB maps at a level take longer than maps
+// of the same workload at the nearest level.
 type perMiB struct {
 	mean, stderr float64
 	samples      int
 }
 
-// levelCosts are those of all traces, by level.
+// levelCosts returns the perMiB of all traces, by level.
 func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
@@ -74,7 +76,8 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	return costs
 }
 
-// rateFit is a rate, the level that shows it, and the one without it.
+// rateFit is a rate to be fitted, the level whose maps use it, and the level
+// whose maps do not.
 type rateFit struct {
 	name       string
 	rate       *int64
@@ -82,7 +85,7 @@ type rateFit struct {
 	fitted     bool
 }
 
-// rateFits are those that may be fitted: not told by the user or by any trace.
+// rateFits returns the rates that neither the user nor a trace tells.
 func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 	told := map[string]bool{"disk": given.Disk.Given, "link": given.Link.Given, "uplink": given.Uplink.Given}
 	for _, t := range list {
@@ -104,9 +107,9 @@ func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// fitRates fits rates to differences between levels.
+// fitRates fits rates to the differences between levels.
 func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
-	costs := levelCosts(rateCost.tellers(list))
+	costs := levelCosts(rateCost.measured(list))
 	fits := c.rateFits(list, given)
 	for _, f := range fits {
 		d, stderr, ok := f.difference(costs)
@@ -114,7 +117,7 @@ func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 			continue
 		}
 		if rate := int64(1000 * (1 << 20) / d); rate < leastRate {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: a rate of %d bytes/s, from a difference of %.0f +- %.0f ms for each MiB on %d samples, is not taken: nothing that runs Hadoop is as slow; there is no limit",
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: a rate of %d bytes/s, from a difference of %.0f +- %.0f ms for each MiB on %d samples, is rejected as too slow for anything that runs Hadoop; the replay has no limit there",
 				f.name, rate, d, stderr, costs[f.with].samples))
 		} else {
 			*f.rate = rate
@@ -125,13 +128,14 @@ func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// difference is what the rate takes for each MiB, with its standard error.
+// difference returns how many ms the rate costs for each MiB, with the standard
+// error.
 func (f *rateFit) difference(costs [traces.LevelOff + 1]perMiB) (ms, stderr float64, ok bool) {
 	a, b := costs[f.with], costs[f.less]
 	return a.mean - b.mean, math.Hypot(a.stderr, b.stderr), a.samples > 0 && b.samples > 0
 }
 
-// correctRates scales fitted rates until replays show the same differences.
+// correctRates scales fitted rates towards the differences that were measured.
 func correctRates(fits []*rateFit, measured, simulated [traces.LevelOff + 1]perMiB) {
 	for _, f := range fits {
 		was, _, ok1 := f.difference(measured)

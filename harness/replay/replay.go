@@ -1,15 +1,27 @@
-// Package replay turns a trace into a simulated run: the same jobs, submitted at
-// the same times with their input where it was, under any model, on the same
-// cluster or another.
+// Package replay turns a trace into a simulated run: the same jobs, submitted
+// at the same times and with their input at the same places, under any model,
+// on the same or another cluster.
 //
-// Tasks take as long as they did (recorded), or as long as the fit to measured
-// traces says that they would where they are placed now (modelled, see
-// Calibration). Random numbers have names, so two models on one seed see the
-// same durations and the same blocks.
+// Tasks take as long as they did (recorded durations), or as long as a fit to
+// measured traces says for the place where they run now (modelled durations,
+// see Calibration). Random numbers have names, so two models with one seed see
+// the same durations and the same blocks. With recorded durations, attempts
+// that failed, were killed or had a speculative attempt do so again, and nodes
+// are lost when they were.
 //
-// It reads traces and computes; it writes no files, and does not know how runs
-// are kept. With recorded durations attempts that failed, were killed or had a
-// speculative copy do so again, and nodes are lost when they were.
+// The package reads traces and writes only calibrations. It does not know how
+// runs are stored.
+//
+// Words:
+//
+//	turnover    time from an attempt's end to the next start in its room, while tasks wait
+//	sharing     which cores the attempts of a node, or of all nodes, share
+//	figure      a fitted mean with its number of samples and its error
+//	phase       what an attempt computes: a fixed time plus a time for each MiB
+//	level       how near a map's input is: cache, node, rack or off
+//	mishap      an attempt that did not simply succeed, or a node that was lost
+//	stand-in    a workload whose costs serve for one that was not measured
+//	list        a trace that lists jobs without tasks; rules of its header make these
 package replay
 
 import (
@@ -28,7 +40,7 @@ import (
 	"heddle/traces"
 )
 
-// Actuators and splits by name, as headers and flags have them.
+// Names of actuators and splits, as headers and flags have them.
 const (
 	ActuatorNone      = config.ActuatorNone
 	ActuatorLabels    = config.ActuatorLabels
@@ -38,38 +50,39 @@ const (
 	SplitsPlan        = config.SplitsPlan
 )
 
-// Config is one replay.
+// Config describes one replay.
 type Config struct {
 	Trace *Trace
-	// Model decides. Its Splits, where empty, are SplitsAsSubmitted.
+	// Model decides. Empty Splits in it mean SplitsAsSubmitted.
 	Model config.Model
-	// Actuator is "" for ActuatorNone under the cluster's own scheduler and
-	// ActuatorLabels under others.
+	// Actuator may be "": then it is ActuatorNone for the cluster's own
+	// scheduler, and ActuatorLabels for other models.
 	Actuator string
 	Seed     uint64
 	Change   Change
-	// Calibration has the cluster's costs; nil stands for one fitted to Trace.
+	// Calibration is the cluster's costs; nil means one fitted to Trace.
 	Calibration *Calibration
-	// Modelled has tasks take what Calibration says instead of what was recorded.
+	// Modelled makes tasks take what Calibration says instead of their recorded
+	// durations.
 	Modelled bool
-	// Workload is one of Calibration's, whose tasks' time stands in for that of
-	// jobs of workloads that Calibration lacks, "" for none. Such jobs put out what
-	// they did.
+	// Workload names a workload of Calibration whose costs serve for workloads
+	// that Calibration lacks; "" for none. Jobs of these put out as many bytes
+	// as recorded.
 	Workload string
-	// Faults, Speculation and CachePolicy as in config.Experiment; "" is none and
-	// static.
+	// Faults, Speculation and CachePolicy are as in config.Experiment. "" means
+	// none and static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
-	// Interrupted as in sim.Config.
+	// Interrupted is as in sim.Config.
 	Interrupted func() error
-	// Follow has nodes offered when the trace's heartbeats say, and at no other
-	// time, with recorded durations: see followed.
+	// Follow offers nodes at the times of the trace's heartbeats only, with
+	// recorded durations; see follow.
 	Follow bool
-	// Record is given the simulated run's events, in order; nil: none.
+	// Record gets the simulated run's events, in order; may be nil.
 	Record func(traces.Event)
 }
 
-// Run carries out a replay and returns the header that its trace has, too.
+// Run runs a replay. It also returns the header of the simulated trace.
 func Run(c *Config) (*sim.Result, traces.Header, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -82,7 +95,7 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 	return r, h, nil
 }
 
-// Simulate carries out a replay and returns its trace. Record is not called.
+// Simulate runs a replay and returns its trace. It does not call Record.
 func Simulate(c *Config) (*Trace, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -108,7 +121,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
 	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0) {
-		return nil, h, errors.New("replay: rates and cores change nothing while tasks take as long as they did; give a calibration, so that they take what they would")
+		return nil, h, errors.New("replay: rates and cores have no effect on recorded durations; give a calibration (--calibration) to model durations")
 	}
 	if c.Calibration == nil {
 		fitted, err := c.Trace.Calibrate(c.Modelled)
@@ -120,10 +133,10 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		c = &withIt
 	}
 	if c.Workload != "" && !c.Modelled {
-		return nil, h, fmt.Errorf("replay: workload %s stands in for none while tasks take as long as they did; give a calibration, so that they take what it says", c.Workload)
+		return nil, h, fmt.Errorf("replay: workload %s has no effect on recorded durations; give a calibration (--calibration) to model durations", c.Workload)
 	}
 	if c.Workload != "" && c.Calibration.workload(c.Workload) == nil {
-		return nil, h, fmt.Errorf("replay: no workload %q in the calibration, which has %s", c.Workload, c.Calibration.names())
+		return nil, h, fmt.Errorf("replay: workload %q is not in the calibration; it has %s", c.Workload, c.Calibration.names())
 	}
 	machines, err := machines(c.Trace, &c.Change)
 	if err != nil {
@@ -153,7 +166,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 			return nil, h, err
 		}
 	}
-	if err := c.goWrong(x); err != nil {
+	if err := c.addFaults(x); err != nil {
 		return nil, h, err
 	}
 	x.Source = newBounds(x, maker, jobs)
@@ -164,11 +177,11 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	return x, h, nil
 }
 
-// computes says whether tasks compute, and wait for what they share, instead of
-// taking as long as they did.
+// computes reports whether tasks compute and share cores, disks and links. If
+// not, they take their recorded durations.
 func (c *Config) computes() bool { return c.Modelled || len(c.Trace.List) > 0 }
 
-// header is what the simulated run's trace says of itself.
+// header returns the header of the simulated trace.
 func (c *Config) header() traces.Header {
 	old := &c.Trace.Header
 	h := traces.Header{
@@ -180,7 +193,7 @@ func (c *Config) header() traces.Header {
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
 		h.Actuator = ActuatorNone
 	}
-	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.moves(), "schedule": true} {
+	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.placesBlocks(), "schedule": true} {
 		if is && !slices.Contains(h.Synthetic, made) {
 			h.Synthetic = append(h.Synthetic, made)
 		}
@@ -189,7 +202,7 @@ func (c *Config) header() traces.Header {
 	return h
 }
 
-// facts are the simulated cluster as headers have it.
+// facts returns the simulated cluster in the form of headers.
 func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
 	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
 	for _, n := range x.Nodes {
@@ -233,11 +246,11 @@ func splitsOf(name string) (sim.Splits, error) {
 	case SplitsPlan:
 		return sim.Planned, nil
 	}
-	return 0, fmt.Errorf("replay: splits %q are not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
+	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 }
 
-// yarnParams are the settings of YARN's schedulers that the models of the same
-// rule take.
+// yarnParams maps parameters of models to the settings of the YARN schedulers
+// with the same rule.
 var yarnParams = map[string][2]string{
 	"yarn.scheduler.capacity.node-locality-delay":            {"capacity", "nodeLocalityDelay"},
 	"yarn.scheduler.capacity.rack-locality-additional-delay": {"capacity", "rackLocalityAdditionalDelay"},
@@ -245,13 +258,14 @@ var yarnParams = map[string][2]string{
 	"yarn.scheduler.fair.locality.threshold.rack":            {"fair", "rackThreshold"},
 }
 
-// scheduler makes the model; the cluster's own is the one of its settings.
+// scheduler makes the model. For the cluster's own scheduler it takes the
+// settings in the trace.
 func (c *Config) scheduler() (sched.Model, error) {
 	if c.Model.Model != config.ModelYARN {
 		return c.Model.Scheduler(c.Seed)
 	}
 	if c.Actuator != "" && c.Actuator != ActuatorNone {
-		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler, with actuator %s only", config.ModelYARN, ActuatorNone)
+		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler: its actuator can only be %s", config.ModelYARN, ActuatorNone)
 	}
 	settings := c.Trace.Header.Settings
 	name := "capacity"
@@ -266,7 +280,7 @@ func (c *Config) scheduler() (sched.Model, error) {
 	}
 	m, err := sched.New(name, params)
 	if err != nil {
-		return nil, fmt.Errorf("replay: trace %s: its cluster's settings: %w", c.Trace.Name, err)
+		return nil, fmt.Errorf("replay: trace %s: the cluster settings in its header: %w", c.Trace.Name, err)
 	}
 	return m, nil
 }

@@ -281,11 +281,11 @@ func TestSameSeed(t *testing.T) {
 func TestModelErrors(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
 	for want, c := range map[string]Config{
-		"is not one of":           {Actuator: "hands"},
-		"are not one of":          {Model: config.Model{Splits: "half"}},
-		"with actuator none only": {Actuator: ActuatorLabels},
-		"nosuch":                  {Model: config.Model{Model: "nosuch"}},
-		"no jobs of workload":     {Modelled: true, Calibration: &Calibration{Format: 1}},
+		"actuator \"hands\" is not one of":   {Actuator: "hands"},
+		"splits \"half\" is not one of":      {Model: config.Model{Splits: "half"}},
+		"its actuator can only be none":      {Actuator: ActuatorLabels},
+		"nosuch":                             {Model: config.Model{Model: "nosuch"}},
+		"the calibration lacks its workload": {Modelled: true, Calibration: &Calibration{Format: 1}},
 	} {
 		c.Trace = x
 		if c.Model.Model == "" {
@@ -348,9 +348,9 @@ func FuzzReadCalibration(f *testing.F) {
 
 func TestBadTraces(t *testing.T) {
 	for want, events := range map[string][]traces.Event{
-		"no job is submitted": {&traces.NodeDown{}},
-		"submitted twice":     {&traces.JobSubmitted{Job: "a"}, &traces.JobSubmitted{Job: "a"}},
-		"-1 maps":             {&traces.JobSubmitted{Job: "a", Maps: -1}},
+		"it has no jobs":  {&traces.NodeDown{}},
+		"submitted twice": {&traces.JobSubmitted{Job: "a"}, &traces.JobSubmitted{Job: "a"}},
+		"-1 maps":         {&traces.JobSubmitted{Job: "a", Maps: -1}},
 	} {
 		if _, err := New("x", traces.Header{}, events); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)

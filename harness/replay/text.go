@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText prints what was fitted, on how many samples, and how far they are
-// from it.
+// WriteText prints the fitted figures, with their numbers of samples and
+// errors.
 func (c *Calibration) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))

@@ -10,99 +10,99 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Trace is a run as a replay needs it: by job and task, with where each map's
-// input was when the job was submitted.
+// Trace is a run in the form that a replay needs: its jobs and tasks, with the
+// place of each map's input when the job was submitted.
 type Trace struct {
-	// Name is what messages call it, by default its path.
+	// Name stands for the trace in messages. Default: its path.
 	Name   string
 	Header traces.Header
-	Jobs   []*Job // by submission
-	// List has the jobs where the trace is a list of them, and Jobs none.
-	List []traces.JobListed // by submission
-	// Nodes are the cluster's workers, those that came later included.
+	Jobs   []*Job // in order of submission
+	// List has the jobs if the trace is a list of jobs; Jobs is then empty.
+	List []traces.JobListed // in order of submission
+	// Nodes are the cluster's workers, including those that joined later.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded opportunities.
 	Heartbeats []traces.Heartbeat
-	// Decisions are the model's that were honoured.
+	// Decisions are the model's honoured decisions.
 	Decisions []Decision
 	// Warnings say what the trace lacks.
 	Warnings []string
 
-	attempts []Attempt // that were launched, by start
+	attempts []Attempt // the launched attempts, in order of their starts
 	hosts    []nodeIndex
-	nodes    []traces.Node // by nodeIndex
+	nodes    []traces.Node // names of nodes, by nodeIndex
 	jobNames []traces.JobID
 	mishaps  mishaps
 }
 
-// nodeIndex stands for a node's name.
+// nodeIndex is the index of a node's name in a Trace.
 type nodeIndex int32
 
-// hostList is part of a Trace's hosts.
+// hostList is a part of Trace.hosts.
 type hostList struct{ from, count uint32 }
 
-// list are the nodes of a list.
+// list returns the nodes of a hostList.
 func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
 
-// Job is a job of a trace. Times are nanoseconds from the trace's start, 0 where
-// they are not known.
+// Job is a job of a trace. Times are nanoseconds from the trace's start, 0 if
+// not known.
 type Job struct {
 	traces.JobSubmitted
 	Started, Finished traces.Time
 	AMNode            traces.Node
 	AMMemoryBytes     int64
 	Outcome           traces.Outcome
-	// Tasks are those that events name, by kind and in order of their index. The
-	// counts of JobSubmitted are what was claimed, and may be higher.
+	// Tasks are the tasks that events name, by kind, sorted by index.
+	// JobSubmitted may have claimed more.
 	Tasks [2][]Task
 
-	number int32 // in the trace's jobNames
+	number int32 // index in the trace's jobNames
 }
 
 // Task is a map or a reduce.
 type Task struct {
-	Index       int32 // within its job and kind
+	Index       int32 // number within its job and kind
 	job         int32
 	kind        traces.TaskKind
 	scheduled   traces.Time
 	LengthBytes int64
 	OffsetBytes int64
-	file        uint64 // of its path; 0: it has none
-	// splitHosts are those the ApplicationMaster saw, replicas and cached the
-	// nodes with the input when the job was submitted.
+	file        uint64 // hash of its path; 0: none
+	// splitHosts are the hosts that the ApplicationMaster saw. replicas and
+	// cached are the nodes that had the input when the job was submitted.
 	splitHosts, replicas, cached hostList
-	// Won is the attempt that succeeded, nil none.
+	// Won is the attempt that succeeded, nil if none.
 	Won *Attempt
 
-	won   int32 // in attempts, while the trace is read
+	won   int32 // index in attempts while the trace is read
 	block traces.Block
 }
 
-// Decision is a model's decision and what came of it.
+// Decision is a model's decision and its outcome.
 type Decision struct {
 	traces.Decision
-	GrantedAt traces.Time // when its container was seen
+	GrantedAt traces.Time // when its container was first seen
 	Bound     traces.Attempt
 }
 
-// Attempt is an attempt that was launched. End is 0 where it did not.
+// Attempt is an attempt that was launched. End is 0 if it has not ended.
 type Attempt struct {
-	job           int32 // in the trace's jobNames
+	job           int32 // index in the trace's jobNames
 	Index, number int32
 	node          nodeIndex
 	Kind          traces.TaskKind
-	Level         traces.Level // of its replicas, else of its split
+	Level         traces.Level // to its replicas, or to its split's hosts if these are not known
 	Outcome       traces.Outcome
 	Start, End    traces.Time
 
-	read, written, mapOutput, shuffled int64 // bytes; 0 where they were not reported
+	read, written, mapOutput, shuffled int64 // in bytes; 0 if not reported
 }
 
-// Ms is how long it ran.
+// Ms returns how long it ran, in milliseconds.
 func (a *Attempt) Ms() float64 { return float64(a.End-a.Start) / 1e6 }
 
-// Load reads the trace at path. One that was cut off is read up to there, with a
-// warning.
+// Load reads the trace at path. If the file was cut off, it reads up to there
+// and adds a warning.
 func Load(path string) (*Trace, error) {
 	r, err := tracefile.Open(path)
 	if err != nil {
@@ -117,14 +117,14 @@ func Load(path string) (*Trace, error) {
 	}
 	var damage *tracefile.DamageError
 	if err := r.Err(); errors.As(err, &damage) {
-		b.warn("%v: what comes before it is replayed", err)
+		b.warn("%v: only the events before it are replayed", err)
 	} else if err != nil {
 		return nil, err
 	}
 	return b.finish()
 }
 
-// New is the trace of events in memory, in order.
+// New makes a Trace from events in memory, which must be in order.
 func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 	b := newBuilder(name, h)
 	for _, e := range events {
@@ -135,20 +135,20 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 	return b.finish()
 }
 
-// builder makes a Trace of events.
+// builder makes a Trace from events.
 type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
-	jobOf   map[traces.JobID]int32 // in jobs and jobNames
-	jobs    []*Job                 // nil: not submitted
+	jobOf   map[traces.JobID]int32 // index in jobs and jobNames
+	jobs    []*Job                 // nil for a job that events name and that was never submitted
 	tasks   []Task
-	taskOf  map[taskKey]int32    // in tasks
-	running map[attemptKey]int32 // in attempts
+	taskOf  map[taskKey]int32    // index of a task in tasks
+	running map[attemptKey]int32 // index of an attempt in attempts
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }
 
-// taskKey and attemptKey name those of a trace.
+// taskKey and attemptKey identify a task and an attempt in a trace.
 type taskKey struct {
 	job, index int32
 	kind       traces.TaskKind
@@ -159,7 +159,7 @@ type attemptKey struct {
 	number int32
 }
 
-// history is where a block was, in order of time.
+// history is where a block was, sorted by time.
 type history struct {
 	file        uint64
 	offset      int64
@@ -190,7 +190,7 @@ func (b *builder) warn(format string, args ...any) {
 	b.Warnings = append(b.Warnings, b.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// add takes in an event, of which it keeps nothing.
+// add adds an event, and keeps no reference to it.
 func (b *builder) add(e traces.Event) error {
 	b.mishaps.add(e)
 	switch e := e.(type) {
@@ -213,7 +213,7 @@ func (b *builder) add(e traces.Event) error {
 	case *traces.TaskScheduled:
 		if t := b.task(b.key(e.Task)); t != nil {
 			t.scheduled, t.LengthBytes, t.file, t.OffsetBytes = e.T, e.LengthBytes, fileOf(e.Path), e.OffsetBytes
-			t.splitHosts = b.keep(b.indices(e.SplitHosts))
+			t.splitHosts = b.addHosts(b.indices(e.SplitHosts))
 			if len(e.Blocks) > 0 {
 				t.block = e.Blocks[0]
 			}
@@ -224,7 +224,7 @@ func (b *builder) add(e traces.Event) error {
 			level = e.SplitLocality
 		}
 		key := b.key(e.Attempt.Task)
-		b.task(key) // which need not have been scheduled by then, or at all
+		b.task(key) // the task may not have been scheduled yet, or never
 		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
 		b.attempts = append(b.attempts, Attempt{
 			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
@@ -253,10 +253,10 @@ func (b *builder) add(e traces.Event) error {
 
 func (b *builder) submitted(e *traces.JobSubmitted) error {
 	if b.Header.List != nil {
-		return fmt.Errorf("job %s is submitted in a list of jobs", e.Job)
+		return fmt.Errorf("job %s is submitted, but the header says that the trace lists its jobs", e.Job)
 	}
 	if e.Maps < 0 || e.Reduces < 0 {
-		return fmt.Errorf("job %s has %d maps and %d reduces", e.Job, e.Maps, e.Reduces)
+		return fmt.Errorf("job %s has %d maps and %d reduces: neither may be negative", e.Job, e.Maps, e.Reduces)
 	}
 	i := b.job(e.Job)
 	if b.jobs[i] != nil {
@@ -267,10 +267,10 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	return nil
 }
 
-// listed takes in a job of a list.
+// listed adds a job of a list.
 func (b *builder) listed(e *traces.JobListed) error {
 	if b.Header.List == nil {
-		return fmt.Errorf("job %s is listed, and the header has no rules that make its tasks", e.Job)
+		return fmt.Errorf("job %s is listed, but the header has no rules that make its tasks", e.Job)
 	}
 	if err := b.Header.List.Check(e); err != nil {
 		return fmt.Errorf("job %s: %w", e.Job, err)
@@ -298,7 +298,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	}
 }
 
-// job is the number of the job with a name.
+// job returns the index of the job with a name.
 func (b *builder) job(id traces.JobID) int32 {
 	i, ok := b.jobOf[id]
 	if !ok {
@@ -308,7 +308,7 @@ func (b *builder) job(id traces.JobID) int32 {
 	return i
 }
 
-// node is the number of the node with a name.
+// node returns the index of the node with a name.
 func (b *builder) node(name traces.Node) nodeIndex {
 	i, ok := b.nodeOf[name]
 	if !ok {
@@ -326,14 +326,14 @@ func (b *builder) indices(names []traces.Node) []nodeIndex {
 	return list
 }
 
-// keep has nodes among the trace's hosts.
-func (b *builder) keep(list []nodeIndex) hostList {
+// addHosts adds nodes to the trace's hosts.
+func (b *builder) addHosts(list []nodeIndex) hostList {
 	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
 	b.hosts = append(b.hosts, list...)
 	return h
 }
 
-// fileOf is a path's hash, 0 where there is none.
+// fileOf returns a path's hash, 0 for "".
 func fileOf(path string) uint64 {
 	if path == "" {
 		return 0
@@ -352,9 +352,9 @@ func (b *builder) block(id traces.Block) *history {
 
 func (b *builder) key(id traces.Task) taskKey { return taskKey{b.job(id.Job), id.Index, id.Kind} }
 
-// task is the task with a name, nil where its job claims none such. A task is
-// made when an event first names it, whatever its job claims: memory follows what
-// a trace has.
+// task returns the task with a name, nil if its job claims no such task. A task
+// is made only when an event names it: so the memory depends on what a trace
+// has, and not on what a job claims.
 func (b *builder) task(k taskKey) *Task {
 	j := b.jobs[k.job]
 	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
@@ -369,7 +369,7 @@ func (b *builder) task(k taskKey) *Task {
 	return &b.tasks[i]
 }
 
-// claims is how many tasks of a kind the job is said to have.
+// claims returns how many tasks of a kind the job says it has.
 func (j *Job) claims(k traces.TaskKind) int32 {
 	if k == traces.Map {
 		return j.Maps
@@ -377,8 +377,8 @@ func (j *Job) claims(k traces.TaskKind) int32 {
 	return j.Reduces
 }
 
-// sortTasks gives jobs their tasks, in order, and warns of those that were
-// claimed and are not there.
+// sortTasks gives the jobs their tasks, sorted. It warns of tasks that were
+// claimed and do not occur.
 func (b *builder) sortTasks() {
 	slices.SortFunc(b.tasks, func(x, y Task) int {
 		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.kind, y.kind), cmp.Compare(x.Index, y.Index))
@@ -401,14 +401,14 @@ func (b *builder) sortTasks() {
 		}
 	}
 	if jobs > 0 {
-		b.warn("%d jobs, %s the first, claim %d tasks that no event names: they are left out", jobs, lacks, lacking)
+		b.warn("%d jobs, %s first, claim %d tasks that no event names: these tasks are left out", jobs, lacks, lacking)
 	}
 }
 
-// finish says where the input of jobs was.
+// finish completes the trace: it sets where the input of jobs was.
 func (b *builder) finish() (*Trace, error) {
 	if len(b.Jobs)+len(b.List) == 0 {
-		return nil, fmt.Errorf("load trace %s: no job is submitted in it", b.Name)
+		return nil, fmt.Errorf("load trace %s: it has no jobs", b.Name)
 	}
 	slices.SortStableFunc(b.List, func(x, y traces.JobListed) int { return cmp.Compare(x.T, y.T) })
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
@@ -417,13 +417,13 @@ func (b *builder) finish() (*Trace, error) {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
 			if h := b.blocks[t.block]; h != nil {
-				// One that was first looked at later was there already: the NameNode
-				// was asked because of the job.
+				// A block seen later was there already: the NameNode was asked
+				// about it because of the job.
 				at := j.T
 				if len(h.onDisk) > 0 {
 					at = max(at, h.onDisk[0].t)
 				}
-				t.replicas, t.cached = b.keep(nodesAt(h.onDisk, at)), b.keep(nodesAt(h.ram, at))
+				t.replicas, t.cached = b.addHosts(nodesAt(h.onDisk, at)), b.addHosts(nodesAt(h.ram, at))
 				if t.file == 0 {
 					t.file, t.OffsetBytes = h.file, h.offset
 				}
@@ -434,11 +434,11 @@ func (b *builder) finish() (*Trace, error) {
 		}
 	}
 	slices.SortFunc(b.Decisions, func(x, y Decision) int { return cmp.Compare(x.ID, y.ID) })
-	b.seeNodes()
+	b.nodesOfJobs()
 	return b.Trace, nil
 }
 
-// nodesAt is where a block was at t.
+// nodesAt returns the nodes that had a block at time t.
 func nodesAt(list []placed, t traces.Time) []nodeIndex {
 	var nodes []nodeIndex
 	for _, p := range list {
@@ -454,8 +454,8 @@ func nodesAt(list []placed, t traces.Time) []nodeIndex {
 	return nodes
 }
 
-// seeNodes adds the nodes that jobs name where the header names none.
-func (b *builder) seeNodes() {
+// nodesOfJobs adds the nodes that jobs name, if the header names none.
+func (b *builder) nodesOfJobs() {
 	if len(b.Nodes) > 0 {
 		return
 	}

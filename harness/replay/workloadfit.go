@@ -16,7 +16,7 @@ import (
 func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
-	for _, t := range workloadCost.tellers(list) {
+	for _, t := range workloadCost.measured(list) {
 		for _, s := range t.computed(sharing{c.Sharing, c.HostCores}, c.TaskStart.Value, c.readMs(t)) {
 			byName[s.workload] = append(byName[s.workload], s)
 		}
@@ -29,14 +29,14 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 		w.MapOutputPerByte, w.ReduceOutputPerByte = outputs(jobs[name])
 		w.Map, w.Reduce = fitPhase(byName[name], traces.Map), fitPhase(byName[name], traces.Reduce)
 		if w.Map.Samples == 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("no map of workload %q has a duration: it takes none in replays", name))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("no map of workload %q has a duration: its maps take no time in replays", name))
 		}
 		c.Workloads = append(c.Workloads, w)
 	}
 }
 
-// outputs are the bytes fetched by byte read, and written by byte fetched (by
-// byte read where there are no reduces).
+// outputs returns the bytes fetched for each byte read, and written for each
+// byte fetched (each byte read if there are no reduces).
 func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	var in, fetched, written int64
 	for _, j := range jobs {
@@ -65,9 +65,9 @@ func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	return ratio(fetched, in), ratio(written, fetched)
 }
 
-// fitPhase fits a line through what attempts compute by their bytes. Where these
-// are all about the same, nothing is known of the line but a point: maps then
-// take time by byte, reduces a fixed one.
+// fitPhase fits a line to what attempts compute against their bytes. If all
+// read about the same, only one point of the line is known: maps then get a
+// time for each byte, reduces a fixed time.
 func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
 	p := Phase{Samples: len(list), Corrected: 1}
@@ -98,7 +98,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	byLevel := map[traces.Level][]float64{}
 	for _, s := range list {
 		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
-			continue // an empty file's map takes its start, which is no share of anything
+			continue // an empty file's map computes nothing but its start
 		}
 		r := s.ms / max(1e-9, p.at(s.bytes))
 		ratios = append(ratios, r)
@@ -118,10 +118,10 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	return p
 }
 
-// smallBytes is what a map reads at least for its time to say something of bytes.
+// smallBytes is the least that a map must read for its time to depend on bytes.
 const smallBytes = 64 << 10
 
-// slope is that of the least-squares line.
+// slope returns the slope of the least-squares line.
 func slope(x, y []float64) float64 {
 	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
 	xy, xx := 0.0, 0.0
@@ -132,8 +132,8 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// evenQuantiles are quantiles at even distances, scaled so that what is drawn
-// from them by quantile has a mean of 1.
+// evenQuantiles returns quantiles at equal distances, scaled so that a draw by
+// quantile has a mean of 1.
 func evenQuantiles(xs []float64) []float64 {
 	if len(xs) < 3 {
 		return nil
@@ -146,8 +146,8 @@ func evenQuantiles(xs []float64) []float64 {
 	return q
 }
 
-// overMean divides quantiles at even distances by the mean of what is drawn
-// from them.
+// overMean divides quantiles at equal distances by their mean, as quantile
+// draws from them.
 func overMean(q []float64) {
 	mean := 0.0
 	for i := 1; i < len(q); i++ {
@@ -158,7 +158,8 @@ func overMean(q []float64) {
 	}
 }
 
-// readMs is how long a read alone waits for disks and links that are known.
+// readMs returns a function that gives how long a read, if alone, waits for the
+// known disks and links, in ms.
 func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
 	told := ratesOf(t)
 	racks := map[traces.Node]string{}
@@ -185,36 +186,40 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 	}
 }
 
-// correctable bounds the traces that are replayed to correct a fit.
+// correctable is the largest number of tasks of a trace that is replayed to
+// correct a fit.
 const correctable = 100_000
 
 // corrections is how often traces are replayed to correct a fit.
 const corrections = 5
 
-// correct replays the traces under their own models and corrects phases, the
-// launch, and rates that were fitted, until attempts take, differ, and are apart
-// as in the traces. What attempts differ by in what they compute has the waits
-// for each other in it that the replay adds again. It returns by what part of
-// itself the mean time of a trace's maps is then missed, in the root mean square
-// over traces; 0 where none is small enough, infinite where replaying fails.
+// correct replays the traces under their own models, and corrects phases, the
+// launch, and fitted rates. It stops when attempts have the means, the spread,
+// and the differences between levels that they have in the traces. The spread
+// needs it because attempts wait for each other, which the replay adds once
+// more.
+//
+// It returns the relative error in the mean time of a trace's maps, as the root
+// mean square over traces: 0 if every trace is too large to be replayed,
+// infinite if a replay fails.
 func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}
-	for _, t := range workloadCost.tellers(list) {
+	for _, t := range workloadCost.measured(list) {
 		if t.tasks() <= correctable {
 			small = append(small, t)
 			addMoments(measured, t)
 		}
 	}
-	levels := levelCosts(rateCost.tellers(small))
+	levels := levelCosts(rateCost.measured(small))
 	var again []*Trace
 	for range corrections {
 		again = nil
 		simulated := map[phaseKey]*moments{}
 		for i, t := range small {
-			x, err := t.again(c, uint64(i+1))
+			x, err := t.replayed(c, uint64(i+1))
 			if err != nil {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("the fit is not corrected by replays: %v", err))
+				c.Warnings = append(c.Warnings, fmt.Sprintf("a replay failed, so the fit is not corrected: %v", err))
 				return math.Inf(1)
 			}
 			again = append(again, x)
@@ -236,12 +241,12 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		var seen []*Trace // those to hold against levels
+		var seen []*Trace // traces whose levels can be compared
 		for i, t := range again {
-			if turnoverCost.told(small[i]) {
+			if turnoverCost.measuredIn(small[i]) {
 				turn = append(turn, t.turnovers()...)
 			}
-			if rateCost.told(small[i]) {
+			if rateCost.measuredIn(small[i]) {
 				seen = append(seen, t)
 			}
 		}
@@ -250,11 +255,12 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 		}
 		correctRates(fits, levels, levelCosts(seen))
 	}
-	return apart(small, again)
+	return misfit(small, again)
 }
 
-// apart is by how much mean times of maps differ, see correct.
-func apart(measured, simulated []*Trace) float64 {
+// misfit returns the relative error in the mean time of the traces' maps, see
+// correct.
+func misfit(measured, simulated []*Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
 		was, is := stats.Mean(t.durationsMs(traces.Map)).Value, stats.Mean(simulated[i].durationsMs(traces.Map)).Value
@@ -266,7 +272,7 @@ func apart(measured, simulated []*Trace) float64 {
 	return math.Sqrt(squares / float64(max(1, n)))
 }
 
-// narrow has attempts differ by so much of what they do; their mean stays.
+// narrow changes the spread of attempts by a factor and keeps their mean.
 func (p *Phase) narrow(factor float64) {
 	for i, q := range p.Spread {
 		p.Spread[i] = max(0, 1+factor*(q-1))
@@ -283,12 +289,13 @@ type moments struct{ sum, squares, n float64 }
 
 func (m *moments) mean() float64 { return m.sum / m.n }
 
-// spread is the coefficient of variation, and never nothing.
+// spread returns the coefficient of variation, always above 0.
 func (m *moments) spread() float64 {
 	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
 }
 
-// addMoments adds how long the attempts of a trace took.
+// addMoments adds the durations of a trace's attempts to the moments of their
+// workload and kind.
 func addMoments(to map[phaseKey]*moments, t *Trace) {
 	for _, s := range t.samples() {
 		key := phaseKey{s.workload, s.kind}
@@ -301,18 +308,18 @@ func addMoments(to map[phaseKey]*moments, t *Trace) {
 	}
 }
 
-// again is the trace as replayed under its own model.
-func (t *Trace) again(c *Calibration, seed uint64) (*Trace, error) {
+// replayed returns the trace's replay under its own model.
+func (t *Trace) replayed(c *Calibration, seed uint64) (*Trace, error) {
 	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: seed, Calibration: c, Modelled: true})
 }
 
-// OwnModel is the model that a trace ran under; one that was imported without
-// any ran under its cluster's own.
+// OwnModel returns the model that a trace ran under. An imported trace without
+// one ran under its cluster's own scheduler.
 func OwnModel(t *Trace) config.Model {
 	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
 }
 
-// tasks is how many there are.
+// tasks returns how many tasks the trace has.
 func (t *Trace) tasks() int {
 	n := 0
 	for _, j := range t.Jobs {

@@ -2,13 +2,12 @@ package sched
 
 import "heddle/harness/state"
 
-// acl, adaptive cache-local, waits for a node that has a job's input in its
-// cache, the longer the more of the input is cached, and then for one that has
-// it on disk.
+// acl (adaptive cache-local) lets a job wait for a node that caches its input.
+// It waits the longer, the more of the input is cached. Then it waits for a
+// node that stores the input on disk.
 //
-// Rule. f is the share of the job's waiting maps whose block is cached
-// somewhere. On a heartbeat of node n, for each job by priority, then
-// submission:
+// Rule. f is the share of the job's waiting maps whose block is cached on some
+// node. On a heartbeat of node n, for each job in FIFO order:
 //
 //	if it has a cache-local map for n   launch; skips = 0
 //	elif skips < C·f                    skips++; the next job
@@ -16,24 +15,24 @@ import "heddle/harness/state"
 //	elif skips < C·f + D                skips++; the next job
 //	else                                launch the nearest: rack, then off
 //
-// With f = 0 or C = 0 it is delay with nodeSkips = D and rackSkips = 0, but
-// that it takes cached maps first. Re-runs and reduces do not wait.
+// With f = 0 or C = 0 this is delay with nodeSkips = D and rackSkips = 0,
+// except that cached maps go first. Re-runs and reduces do not wait.
 //
 // Source. Kwak, Hwang, Yoo, Nam, Choi, "In-Memory Caching Orchestration for
-// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017), known to us from their
-// abstracts; C and D from how Ghazali et al., "CLQLMRS", J. Cloud Computing
-// 11:45 (2022), describe it. Worked: f = 0.6, C = 5 skip 3 times before a
-// node-local launch; f = 0.2, C = 2 once.
+// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from their
+// abstracts only; C and D are as Ghazali et al., "CLQLMRS", J. Cloud Computing
+// 11:45 (2022), describe them. Worked: f = 0.6 and C = 5 skip 3 times before a
+// node-local launch; f = 0.2 and C = 2 skip once.
 //
 // Parameters.
 //
 //	c  skips (3)   C, waited in full when all of the input is cached
 //	d  skips (-1)  D; -1: as many as nodes are up
 //
-// Differs. A skip is one opportunity, as in delay; counting rounds of all nodes
-// instead gave the same cache rate and longer makespans. The paper's own cache
-// replacement is not part of a scheduler here. f counts what still waits, not
-// what is on its way.
+// Differs. A skip is one opportunity, as in delay. Counting one skip for each
+// round of all nodes gave the same cache rate and longer makespans. The paper
+// also replaces cached blocks, which is not a scheduler's task here. f counts
+// the waiting maps and leaves out reserved ones.
 type acl struct {
 	c     float64
 	d     int64
@@ -83,10 +82,11 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// farthest is the level up to which the job may start a map after so many skips.
+// farthest returns the level up to which the job may start a map after this
+// many skips.
 func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Level {
-	// The conversion keeps the product from being fused into the sum below: the
-	// same decision on every machine.
+	// The conversion stops the compiler from fusing the product into the sum
+	// below, so that every machine decides the same.
 	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	switch {
 	case float64(skips) < forCache:

@@ -6,13 +6,14 @@ import (
 	"heddle/harness/state"
 )
 
-// capacity guarantees queues shares of the cluster, and has jobs wait for
-// locality as YARN's Capacity scheduler does.
+// capacity guarantees each queue a share of the cluster. Jobs wait for locality
+// as in YARN's Capacity scheduler.
 //
-// Rule. On a heartbeat, queues by used/guaranteed, the lowest first, ties by
-// first use; in a queue jobs by priority, then submission (order fifo) or by
-// memory used (order fair). missed counts the nodes that a job with a waiting
-// map was offered, this one included, since it last started one nearby:
+// Rule. On a heartbeat, queues go by used/guaranteed, the lowest first, and
+// ties by first use. In a queue, jobs go by priority, then submission (order
+// fifo), or by memory used (order fair). missed counts the nodes offered to a
+// job with a waiting map, this one included, since the job last started a map
+// nearby:
 //
 //	node-local  always; missed = 0
 //	rack-local  when missed > min(nodes, nodeLocalityDelay); missed = 0, if
@@ -22,14 +23,14 @@ import (
 //	            its splits name, and "any"; with rackLocalityAdditionalDelay >= 0
 //	            when missed > min(nodes, nodeLocalityDelay + that)
 //
-// A nodeLocalityDelay of -1 is no wait at all. Jobs without locations have asks
-// = 1, so that they do not wait; nor do re-runs and reduces.
+// A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
+// host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
 //
 // Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked: with
-// 6 nodes, 10 waiting and 8 asks f is 1 and off-rack opens after 6; with 60
-// nodes, 3 waiting and 9 asks the product is 0.4 and it opens at once; rack-local
-// opens after 40 of 60 nodes and after 6 of 6: on small clusters it takes as
-// many misses as there are nodes.
+// 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed after 6
+// misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4 and
+// off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
+// nodes, and after 6 on 6.
 //
 // Parameters.
 //
@@ -42,26 +43,27 @@ import (
 //	offSwitchPerHeartbeat        containers (1)      after so many off-rack ones (re-runs and reduces
 //	                                                 are) a node gets nothing more in a heartbeat; 0: no limit
 //
-// Differs. Queues are flat, memory alone is counted. User limits (100 % and a
-// factor of 1 as shipped bind when several users share one of several queues),
-// the ApplicationMasters' share, reservations and preemption are left out. YARN
-// drops a place from asks when nothing waits for it any more; here asks is at
-// most what the waiting maps could name.
+// Differs. Queues have no children, and only memory is counted. Four parts are
+// left out: user limits, the limit on ApplicationMasters, reservations and
+// preemption. As shipped (100 % and a factor of 1), user limits act only when
+// several users share one of several queues. YARN takes a place out of asks
+// once no map waits for it; here asks is at most what the waiting maps could
+// name.
 type capacity struct {
-	capacities, maxCapacities   map[string]float64 // percent
+	capacities, maxCapacities   map[string]float64 // in percent
 	fairOrder                   bool
 	nodeLocalityDelay           int64
 	rackLocalityAdditionalDelay int64
 	rackLocalityFullReset       bool
 	offSwitchPerHeartbeat       int
 
-	queues []capacityQueue
-	missed perJob[int64]
-	order  shares
-	beat   beat
+	queues         []capacityQueue
+	missed         perJob[int64]
+	order          shares
+	sinceHeartbeat heartbeatCount
 }
 
-type capacityQueue struct{ guaranteed, most float64 } // percent
+type capacityQueue struct{ guaranteed, most float64 } // in percent
 
 var capacityInfo = Info{
 	Name: "capacity", Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
@@ -94,7 +96,7 @@ var capacityInfo = Info{
 func (m *capacity) Name() string { return "capacity" }
 
 func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.beat.see(v, n); m.beat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
+	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
 	m.know(v)
@@ -115,14 +117,14 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
-			m.beat.chose(d.Reason)
+			m.sinceHeartbeat.chose(d.Reason)
 			return d, true
 		}
 	}
 }
 
-// chooseMap is the nearest map that the job may start now, and counts the
-// opportunity.
+// chooseMap returns the nearest map that the job may start on n now. It counts
+// the opportunity in missed.
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
@@ -130,7 +132,7 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 		return mapAt(id, t, state.LevelNode), true
 	}
 	*missed++
-	rack, off := m.open(v, id, *missed)
+	rack, off := m.allowed(v, id, *missed)
 	if !rack && !off {
 		return Pick{}, false
 	}
@@ -148,8 +150,9 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	return mapAt(id, t, level), true
 }
 
-// open says which levels a job may go to after so many missed opportunities.
-func (m *capacity) open(v *state.View, id state.JobID, missed int64) (rack, off bool) {
+// allowed says whether the job may start rack-local and off-rack maps after
+// this many missed opportunities.
+func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, off bool) {
 	if m.nodeLocalityDelay < 0 {
 		return true, true
 	}
@@ -161,15 +164,16 @@ func (m *capacity) open(v *state.View, id state.JobID, missed int64) (rack, off 
 	return rack, missed > offSwitchAfter(nodes, waiting, asks(v, id, waiting))
 }
 
-// asks is in how many places the job asks for containers, "any" among them. A
-// waiting map names a host or two a replica, with its rack.
+// asks returns at how many places the job asks for containers: hosts, racks and
+// "any". For each replica, a waiting map names a host and its rack.
 func asks(v *state.View, id state.JobID, waiting int64) int64 {
 	const perMap = 6
 	return 1 + min(int64(v.Locations(id)), perMap*waiting)
 }
 
-// offSwitchAfter is how many nodes a job has to miss before it goes off-rack:
-// min(nodes, waiting·f) in whole nodes, which is all that a count can exceed.
+// offSwitchAfter returns how many nodes a job must miss before it may go
+// off-rack: min(nodes, waiting·f), rounded down because misses are whole
+// numbers.
 func offSwitchAfter(nodes, waiting, asks int64) int64 {
 	if nodes == 0 || asks > nodes {
 		return min(nodes, waiting)
@@ -177,7 +181,7 @@ func offSwitchAfter(nodes, waiting, asks int64) int64 {
 	return min(nodes, waiting*(asks-1)/nodes)
 }
 
-// underMost says whether the job's queue may use one more container.
+// underMost reports whether the job's queue may use one more container.
 func (m *capacity) underMost(v *state.View, id state.JobID, k state.Kind) bool {
 	q := v.Queue(id)
 	most := m.queues[q].most
@@ -189,7 +193,7 @@ func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
-// key is what jobs of a queue are ordered by, ties by submission.
+// key returns the number by which a queue's jobs are ordered, the lowest first.
 func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	if m.fairOrder {
 		return float64(v.Used(id).MemoryMB)
@@ -197,7 +201,7 @@ func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	return -float64(v.Priority(id))
 }
 
-// know works out the shares when a queue is first seen.
+// know computes the shares of the queues that it sees for the first time.
 func (m *capacity) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key, m.order.ofQueue = m.key, m.queueKey
@@ -224,7 +228,8 @@ func (m *capacity) know(v *state.View) {
 		if !ok {
 			most = 100
 		}
-		// A queue that is guaranteed nothing comes last.
+		// The smallest share instead of 0: a queue that is guaranteed nothing
+		// comes last.
 		m.queues = append(m.queues, capacityQueue{max(share, 1e-9), most})
 	}
 }

@@ -8,16 +8,18 @@ import (
 	"heddle/harness/state"
 )
 
-// cacheLearner, clqlmrs, places maps where a table of values says that it pays
-// most, and has learnt the table in training, before the job's first map.
+// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts the
+// map on the node whose value is highest. It learns the table by Q-learning in
+// a training before the job's first map.
 //
 // Rule. An action (i,k) starts waiting map i on node k, which has a free slot.
 // The state is the class of the job's last assignment, NO at the start. The
-// class of (i,k), first match wins: k caches i's block, CL, worth 1; stores it,
-// DL, 0.5; shares a rack with a node that caches it, CRL, -0.25; with one that
-// stores it, DRL, -0.5; else NO, -1. Per job, a table Q[state][i·K+k] of zeroes is
-// trained in an environment of its own, of N maps and K nodes that the View
-// shows as replicas, cached copies and capacity:
+// class of (i,k) is the first of these that holds, with its weight: CL, k
+// caches i's block (1); DL, k stores it (0.5); CRL, a node of k's rack caches
+// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these (-1).
+// Each job has a table Q[s][i·K+k], zero at first. It is trained in a small
+// environment of the job's N maps and the cluster's K nodes, with the replicas,
+// cached copies and capacities in the View:
 //
 //	each episode: all maps wait, all slots are free, s = NO
 //	  a = epsilon-greedy(s)   random valid action if u < epsilon, else the best
@@ -27,67 +29,74 @@ import (
 //	    s, a = s', a'
 //	every 10 episodes: epsilon *= 0.999
 //
-// Then on each opportunity, for the first job in FIFO order with a waiting map
-// that a free node can hold: the action with the highest Q[s], and s its class.
-// Nothing waits for locality.
+// Then, on each opportunity, it takes the first job in FIFO order that has a
+// waiting map which a free node can hold. It starts the action with the highest
+// Q[s]; the class of this action is the next s. No job waits for locality.
 //
 // Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
-// 11:45 (2022): state, action, weights, the SARSA update, the schedule of epsilon
-// and Init, Step, Reset of its environment. Worked: T1 to DN1 (DL), T2 to DN3
-// (DRL), T3 to DN4 (CL) of three pay 1/6, -1/6, 1/3; their values after one
-// episode are 0.0166667, -0.0166667, 0.0333333.
+// 11:45 (2022): state, action, weights, the SARSA update, the schedule of
+// epsilon, and Init, Step and Reset of its environment. Worked: T1 to DN1 (DL),
+// T2 to DN3 (DRL), T3 to DN4 (CL) of three maps pay 1/6, -1/6, 1/3. After one
+// episode their values are 0.0166667, -0.0166667, 0.0333333.
 //
-// Parameters. See heddle models clqlmrs; those that change the rule:
+// Parameters. heddle models clqlmrs lists all. These change the rule:
 //
 //	update   sarsa (the paper's formulas and flow chart) | q (its title): the best
 //	         next action in place of the one taken
-//	reward   step | cumulative (its prose): times how many maps of the episode have
-//	         reached the class. Its example fits both. Cumulative pays ever more for
-//	         the most frequent class, so cache hits are given up for data locality
+//	reward   step | cumulative (its prose): the weight times the number of maps of
+//	         the episode in this class so far. The paper's example fits both.
+//	         Cumulative favours the most frequent class, so that cache hits are
+//	         given up for data locality
 //	table    task | class: Q[s][class], 25 values, trained once in the paper's
-//	         environment of 8 maps and 8 nodes, good for any job and layout
+//	         environment of 8 maps and 8 nodes, used for any job and layout
 //	episode  job | wave (the paper's): whether slots are all free again when none
 //	         is, until all maps are placed
 //
-// Differs. The paper does not say how a table serves a job of several waves:
-// here an episode is the whole job, because in one wave the maps that are best
-// placed last hardly learn. Nor how many episodes: until epsilon is 0.01, or the
-// bound on assignments. The order of classes is the paper's list; making them
-// exclusive is ours, and so are ties, which go by an order that exploration
-// shuffles in training, and to the lowest map and the node that reported in use.
-// Reduces have no input block: they and re-runs go first, to the node that
-// reported, as the other models' do. Training sees each node that is up with the
-// slots of its capacity, not what other jobs leave. A job that comes later, has
-// another layout (more than a share of its maps' cached copies came or went), or
-// is offered a node that was down when it was trained, is trained (anew) when
-// it next has to be decided for; live drivers train before, see Warmup. A job
-// whose table would be too large goes by class: several tables with
-// locality-sensitive hashing, which the paper suggests, it does not describe. By
-// class, a node's action is its first waiting map that is cache-, node- or
-// rack-local, or any, so that maps need not be gone through. Where the
-// ApplicationMaster binds late, the only action of a node is the map that
-// WouldBind says; a job whose splits were rewritten by the plan follows that.
+// Differs. The paper does not say how a table serves a job of several waves.
+// Here an episode is the whole job: in an episode of one wave, the maps that
+// are best placed last are hardly learnt. Nor does it say how many episodes to
+// train: here until epsilon is 0.01 or the limit on assignments is reached.
+//
+// The order of classes is the paper's; making them exclude each other is ours.
+// So are ties: in training a shuffled order decides, in use the lowest map and
+// the node that reported. Re-runs and reduces go first, to the node that
+// reported, as in the other models: a reduce has no input block.
+//
+// Training sees every node that is up with the slots of its whole capacity, not
+// what other jobs leave free. A job is trained when it is first decided for. It
+// is trained again when a share of its maps' cached copies has come or gone, or
+// when a node is offered that was down at its training. Live drivers train
+// earlier, see Warmup.
+//
+// A job whose table would be too large uses the table of classes. The paper
+// suggests several tables with locality-sensitive hashing for it, and does not
+// describe them. With classes, only four actions of a node are compared: its
+// first cache-local, node-local and rack-local waiting map, and any.
+//
+// Where the ApplicationMaster binds late, a node has a single action: the map
+// that WouldBind returns. A job whose splits were rewritten by the plan follows
+// the plan.
 type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64
-	pairs   int     // of map and node, that a table of tasks may have
-	retrain float64 // share of the job's maps
+	pairs   int     // a job with more pairs of map and node uses the table of classes
+	retrain float64 // a job is trained again when this share of its maps' cached copies has changed
 
-	classes         *qlearn.Table // nil: not trained yet
+	classes         *qlearn.Table // the table of classes; nil: not trained yet
 	classesTraining *Training
 	jobs            perJob[*lesson]
 	nodes           []state.NodeID
 }
 
-// lesson is what has been learnt for a job, and where it stands.
+// lesson is the table learnt for one job, and the job's present state in it.
 type lesson struct {
-	table    *qlearn.Table // nil: by class
-	training *Training
-	seed     uint64
-	moves    int32 // see View.Moves, when it was trained
-	state    qlearn.Class
-	plan     plan
+	table        *qlearn.Table // nil: the table of classes decides for this job
+	training     *Training
+	seed         uint64
+	inputChanges int32 // the value of View.InputChanges when the job was trained
+	state        qlearn.Class
+	plan         plan
 }
 
 var clqlmrsInfo = Info{
@@ -132,7 +141,7 @@ func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision)
 		if !ok {
 			return out
 		}
-		if l := *m.jobs.of(id); l != nil && l.plan.holds(v, id) {
+		if l := *m.jobs.of(id); l != nil && l.plan.isInForce(v, id) {
 			if d, ok := asPlanned(v, id, free); ok {
 				return append(out, d)
 			}
@@ -150,15 +159,15 @@ func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision)
 	}
 }
 
-// choose is the best action on the free nodes that can hold one, false if none
-// can.
+// choose returns the best action of the job on the free nodes. It returns false
+// if no node can hold one.
 func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
 	if !slices.ContainsFunc(free, fits) {
 		return Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a table of tasks has a column a node
+	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a table of tasks has one column for each node
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)
@@ -198,7 +207,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 				}
 			}
 			if best >= most {
-				break // no other is better, and the first of equals counts
+				break // no other can be better, and the first of equals is taken
 			}
 		}
 	default:
@@ -213,7 +222,8 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 	return mapAt(id, task, v.Level(id, task, node)).On(node), true
 }
 
-// mostWorth is the highest value of a class that the job's maps can be of.
+// mostWorth returns the highest value in state s of the classes that the job's
+// waiting maps can have.
 func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) float64 {
 	most := math.Inf(-1)
 	for c := qlearn.CacheLocal; c <= qlearn.NoLocality; c++ {
@@ -225,9 +235,9 @@ func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) 
 	return most
 }
 
-// PlanJob is what the trained policy would do with the job alone on the
-// cluster: maps in the order in which it places them. Once the job's splits say
-// so, its maps start as planned and nowhere else.
+// PlanJob returns what the trained policy would do with the job alone on the
+// cluster: each map's node, in the order of placement. Once the splits are
+// rewritten so, the job's maps start on these nodes only.
 func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
 	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
 		return nil, false

@@ -9,7 +9,8 @@ import (
 	"heddle/harness/state"
 )
 
-// lesson is what decides for a job, trained now if it is not or is out of date.
+// lesson returns the lesson of a job. It trains first if there is none or it is
+// out of date.
 func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	at := m.jobs.of(id)
 	if l := *at; l == nil || m.outdated(v, id, l) {
@@ -18,8 +19,8 @@ func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	return *at
 }
 
-// outdated says whether a job's input has moved too much, or one of m.nodes is
-// unknown to its table.
+// outdated reports whether too much of the job's input has been cached or
+// uncached since the training, or one of m.nodes was down at that time.
 func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 	if l.table == nil {
 		return false
@@ -29,22 +30,24 @@ func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 			return true
 		}
 	}
-	return float64(v.Moves(id)-l.moves) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
+	return float64(v.InputChanges(id)-l.inputChanges) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
 }
 
-// tooLarge says that the job would have too large a table, and none with a plan.
+// tooLarge reports whether the job would need too large a table and has no
+// plan.
 func (m *cacheLearner) tooLarge(v *state.View, id state.JobID) bool {
 	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > int64(m.pairs)
 }
 
-// byClass says that a job needs no table of its own.
+// byClass reports whether the table of classes decides for a job.
 func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 	return m.rule.ByClass || m.tooLarge(v, id)
 }
 
-// train trains for a job; false: progress has ended it, and nothing has changed.
+// train trains for a job. It returns false, and changes nothing, if progress
+// ended the training.
 func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progress) bool) bool {
-	l := &lesson{moves: v.Moves(id), state: qlearn.NoLocality}
+	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
 	before := *m.jobs.of(id)
 	if before != nil {
 		l.state = before.state
@@ -57,7 +60,7 @@ func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progre
 	} else {
 		layout := qlearn.NewLayout(v, id)
 		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
-			before.moves = l.moves // what moved has come back, or splits were rewritten
+			before.inputChanges = l.inputChanges // keep the training: the layout is as before, or only the splits were rewritten
 			return true
 		}
 		l.seed = m.seed
@@ -86,7 +89,7 @@ func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
 	return true
 }
 
-// recorder keeps the record of a training and tells of its progress, a hundred
+// recorder keeps the record of a training and calls progress about a hundred
 // times.
 type recorder struct {
 	Training
@@ -105,8 +108,8 @@ func (r *recorder) after(e qlearn.Episode) bool {
 	return !r.stopped
 }
 
-// Warmup trains tables of tasks for one job or all, the table of classes once
-// for all of them.
+// Warmup trains the table of one job, or of all jobs that have not ended. The
+// table of classes is trained once for all jobs.
 func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error {
 	jobs := []state.JobID{job}
 	if job == state.None {
@@ -117,7 +120,7 @@ func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Prog
 	}
 	for _, id := range jobs {
 		if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
-			return fmt.Errorf("train clqlmrs for job %d: there is none, or it has ended", id)
+			return fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
 		}
 		if !m.train(v, id, progress) {
 			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), ErrWarmupStopped)
@@ -126,7 +129,8 @@ func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Prog
 	return nil
 }
 
-// Training is the record for a job; of the table of classes where that decides.
+// Training returns the record of the job's training, or that of the table of
+// classes if this decides.
 func (m *cacheLearner) Training(job state.JobID) *Training {
 	if job == state.None || m.rule.ByClass {
 		return m.classesTraining
@@ -137,7 +141,8 @@ func (m *cacheLearner) Training(job state.JobID) *Training {
 	return nil
 }
 
-// Fingerprint is of the rule, the seed and, for tables of tasks, the layout.
+// Fingerprint returns a digest of the rule, the seed and, for a table of tasks,
+// the layout.
 func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.seed)
@@ -147,10 +152,11 @@ func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	return fmt.Sprintf("clqlmrs-%016x", h.Sum64())
 }
 
-// params is what a table depends on, but for seed and layout.
+// params returns all that a table depends on except seed and layout.
 func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
 
-// Save is a job's table, or that of classes, and the record of its training.
+// Save returns the table that decides for the job, with the record of its
+// training.
 func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	table, training := m.classes, m.classesTraining
 	if !m.rule.ByClass {
@@ -163,12 +169,12 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 		}
 	}
 	if table == nil {
-		return nil, errors.New("save clqlmrs: it has not been trained")
+		return nil, errors.New("save clqlmrs: the model has not been trained")
 	}
 	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
 }
 
-// Load takes a job's table, or that of classes.
+// Load takes what Save returned, in place of a training.
 func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 	table, training, err := m.load(v, job, data)
 	if err != nil {
@@ -178,7 +184,7 @@ func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 		m.classes, m.classesTraining = table, training
 		return nil
 	}
-	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, moves: v.Moves(job), state: qlearn.NoLocality}
+	*m.jobs.of(job) = &lesson{table: table, training: training, seed: m.seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
 	return nil
 }
 
@@ -202,13 +208,14 @@ func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlear
 	return table, training, err
 }
 
-// hasTable says why a job has no table of its own, nil if it has one or may.
+// hasTable returns nil if the job has a table of its own or may get one, else
+// an error that says why not.
 func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
 	switch {
 	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):
-		return fmt.Errorf("there is no job %d, or it has ended", job)
+		return fmt.Errorf("job %d: no such job, or it has ended", job)
 	case m.tooLarge(v, job):
-		return fmt.Errorf("job %q goes by class: it has more than %d pairs of map and node", v.JobName(job), m.pairs)
+		return fmt.Errorf("job %q has more than %d pairs of map and node, so the table of classes decides for it", v.JobName(job), m.pairs)
 	}
 	return nil
 }

@@ -2,8 +2,7 @@ package sched
 
 import "heddle/harness/state"
 
-// perJob is a model's own number or struct of each job, made when first asked
-// for.
+// perJob holds one T for each job, made when it is first asked for.
 type perJob[T any] []T
 
 func (p *perJob[T]) of(id state.JobID) *T {
@@ -14,26 +13,28 @@ func (p *perJob[T]) of(id state.JobID) *T {
 	return &(*p)[id]
 }
 
-// beat counts what a model has chosen for a node since its heartbeat, by
-// reason: rounds at the same time for the same node are one.
-type beat struct {
+// heartbeatCount counts, by reason, what a model has chosen for a node since
+// the node's heartbeat. Rounds at the same time for the same node belong to one
+// heartbeat.
+type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
 	begun  bool
 	chosen [Random + 1]int32
 }
 
-// see is called with each round.
-func (b *beat) see(v *state.View, n state.NodeID) {
+// round notes that node n is asked about. At a new heartbeat it starts the
+// counts again.
+func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true
 		clear(b.chosen[:])
 	}
 }
 
-// reached says whether so many decisions of these reasons have been taken; 0 is
-// no limit.
-func (b *beat) reached(limit int, reasons ...Reason) bool {
+// reached reports whether limit decisions of these reasons have been taken
+// since the heartbeat. A limit of 0 is never reached.
+func (b *heartbeatCount) reached(limit int, reasons ...Reason) bool {
 	if limit == 0 {
 		return false
 	}
@@ -43,4 +44,4 @@ func (b *beat) reached(limit int, reasons ...Reason) bool {
 	return limit <= 0
 }
 
-func (b *beat) chose(r Reason) { b.chosen[r]++ }
+func (b *heartbeatCount) chose(r Reason) { b.chosen[r]++ }

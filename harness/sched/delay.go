@@ -2,7 +2,7 @@ package sched
 
 import "heddle/harness/state"
 
-// delay has a job wait a little for a node that has its data.
+// delay lets a job wait a little for a node that has its input.
 //
 // Rule. On a heartbeat of node n, for each job in order:
 //
@@ -13,17 +13,18 @@ import "heddle/harness/state"
 //	                                          launch any; wait = 0, level = off
 //	else                                      skip it; the next job
 //
-// wait is, with form skips, how often the job has been skipped since its last
-// launch; with form time, for how long: each round adds the time since the round
-// before to every job that was skipped in it. A level once reached holds until a
-// nearer launch: a job that has waited D1 + D2 in vain then takes any node at
-// once. Re-runs and reduces do not wait.
+// With form skips, wait is how often the job has been skipped since its last
+// launch. With form time it is a duration: each round adds the time since the
+// round before to every job that was skipped in it. The job keeps its level
+// until a nearer launch: one that has waited D1 + D2 in vain then takes any
+// node at once. Re-runs and reduces do not wait.
 //
 // Source. Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker, Stoica, "Delay
-// Scheduling", EuroSys 2010: section 3.3 (skips), 3.4 (levels and times), the
-// long form in the appendix. The order of the two waits is from memory of it.
-// There D2 is much less than D1. With K maps left, R replicas and M nodes a job
-// finds a local slot within D skips with probability 1 - (1-K/M)^(R·D).
+// Scheduling", EuroSys 2010: section 3.3 (skips), section 3.4 (levels and
+// times), and the long form in the appendix. The order of the two waits is
+// quoted from memory. In the paper, D2 is much less than D1. With K maps left,
+// R replicas and M nodes a job finds a local slot within D skips with
+// probability 1 - (1-K/M)^(R·D).
 //
 // Parameters.
 //
@@ -34,22 +35,23 @@ import "heddle/harness/state"
 //	nodeWait   duration (5s)  D1 with form time
 //	rackWait   duration (5s)  D2 with form time
 //
-// Differs. The paper orders jobs fairly; compared here with FIFO-ordered models,
-// fifo is the default. It gives no D; the number of nodes is what YARN's
-// Capacity scheduler waits on clusters of up to 40 nodes.
+// Differs. The paper orders jobs fairly. Here fifo is the default, because the
+// models it is compared with are in FIFO order. The paper gives no D; here it
+// is the number of nodes, as in YARN's Capacity scheduler on clusters of up to
+// 40 nodes.
 type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // ns
+	nodeWait, rackWait   int64 // in nanoseconds
 	jobs                 perJob[delayed]
-	fewest               shares        // by running tasks, with order fair
-	skipped              []state.JobID // since the round before, with form time
-	last                 int64         // when that was
+	fewest               shares        // with order fair: jobs by running tasks
+	skipped              []state.JobID // with form time: jobs skipped in the round before
+	last                 int64         // time of the round before
 }
 
 type delayed struct {
-	wait    int64       // skips or ns
-	level   state.Level // of the last launch, 0 before the first: as node
+	wait    int64       // since the last launch, in skips or nanoseconds
+	level   state.Level // of the last launch; 0, before the first, counts as node
 	skipped bool
 }
 
@@ -75,8 +77,8 @@ var delayInfo = Info{
 func (m *delay) Name() string { return "delay" }
 
 func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	m.pass(v.Now())
-	d1, d2 := m.bounds(v)
+	m.addWait(v.Now())
+	d1, d2 := m.waits(v)
 	var by *shares
 	if m.fair {
 		by = &m.fewest
@@ -110,8 +112,8 @@ func running(v *state.View, id state.JobID) float64 {
 	return float64(v.Running(id, state.Map) + v.Running(id, state.Reduce))
 }
 
-// bounds is D1 and D2.
-func (m *delay) bounds(v *state.View) (d1, d2 int64) {
+// waits returns the two waits D1 and D2.
+func (m *delay) waits(v *state.View) (d1, d2 int64) {
 	if m.byTime {
 		return m.nodeWait, m.rackWait
 	}
@@ -125,7 +127,7 @@ func (m *delay) bounds(v *state.View) (d1, d2 int64) {
 	return d1, d2
 }
 
-// farthest is the level up to which the job may start a map now.
+// farthest returns the level up to which the job may start a map now.
 func (j *delayed) farthest(d1, d2 int64) state.Level {
 	switch {
 	case j.level == state.LevelOff, j.level == state.LevelRack && j.wait >= d2, j.wait >= d1+d2:
@@ -147,8 +149,9 @@ func (m *delay) skip(id state.JobID, job *delayed) {
 	}
 }
 
-// pass adds the time since the last heartbeat to the jobs skipped in it.
-func (m *delay) pass(now int64) {
+// addWait adds the time since the last heartbeat to the wait of each job that
+// was skipped in it.
+func (m *delay) addWait(now int64) {
 	if now == m.last {
 		return
 	}

@@ -14,7 +14,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// delay <nil>
-	// model delay: nodeSkips: "three" is no whole number
+	// model delay: nodeSkips: "three" is not a whole number
 }
 
 // List says what parameters models have.

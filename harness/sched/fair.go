@@ -2,29 +2,30 @@ package sched
 
 import "heddle/harness/state"
 
-// fair gives queues, and jobs in them, equal shares, and has jobs wait for
-// locality if asked to.
+// fair gives queues, and the jobs in them, equal shares. Jobs can be made to
+// wait for locality.
 //
-// Rule. On a heartbeat, queues in this order, and in each queue its jobs:
+// Rule. On a heartbeat, queues go in this order, and in each queue its jobs:
 //
 //	below their minimum share first, by used/minimum (of queues only);
 //	then by used/weight; ties by submission, queues by first use
 //
-// used is memory (policy fair) or the dominant share max(memory/cluster's,
-// cores/cluster's) (policy drf), decisions on their way included. Serving the
-// one with the least used/weight first comes to max-min shares. The first job
-// that may start something on the node does.
+// used counts reservations too. With policy fair it is memory, with policy drf
+// the dominant share max(memory/cluster's, cores/cluster's). Serving the job
+// with the lowest used/weight first leads to max-min shares. The first job that
+// may start something on the node does.
 //
-// A job's maps start at the levels it may: at first node-local ones only. opp
-// counts the nodes offered to it since; when opp > nodes·nodeThreshold rack-local
-// ones too and opp starts again, when opp > nodes·rackThreshold any. A launch
-// nearer than the level takes the level back to it. A threshold of -1 is no wait.
-// Jobs without locations, re-runs and reduces do not wait.
+// A job has a level, up to which its maps may start: at first node-local only.
+// opp counts the nodes offered to it since it got that level. When opp >
+// nodes·nodeThreshold the level becomes rack and opp starts again. When opp >
+// nodes·rackThreshold it becomes off. A launch nearer than the level takes the
+// level back to it. A threshold of -1 means no wait. Re-runs, reduces and jobs
+// whose splits name no host do not wait.
 //
 // Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness
 // and the locality thresholds (yarn.scheduler.fair.locality.threshold.node and
-// .rack). Worked, drf: of 100 GB and 10 cores A uses 10 GB, 5 cores with weight
-// 2, B 30 GB, 1 core with weight 1: A (0.25) goes before B (0.3).
+// .rack). Worked, drf on 100 GB and 10 cores: A uses 10 GB and 5 cores with
+// weight 2, B 30 GB and 1 core with weight 1. A (0.25) goes before B (0.3).
 //
 // Parameters.
 //
@@ -35,10 +36,10 @@ import "heddle/harness/state"
 //	rackThreshold    share of nodes (-1)     0 to 1, or -1
 //	maxPerHeartbeat  containers (0)          that a node gets per heartbeat; 0: all it can hold
 //
-// Differs. Queues are flat. YARN as it ships gives one container per heartbeat
-// (assignmultiple false), here that is maxPerHeartbeat 1. Preemption, limits of
-// queues and of ApplicationMasters' share are left out; ties between jobs go by
-// submission, not by start of the application and name.
+// Differs. Queues have no children. YARN as shipped gives one container per
+// heartbeat (assignmultiple false), which is maxPerHeartbeat 1 here.
+// Preemption, queue limits and the limit on ApplicationMasters are left out.
+// Ties between jobs go by submission, not by start of the application and name.
 type fair struct {
 	drf             bool
 	weights         map[string]float64
@@ -47,15 +48,16 @@ type fair struct {
 	rackThreshold   float64
 	maxPerHeartbeat int
 
-	queues []fairQueue
-	levels perJob[levelled]
-	order  shares
-	beat   beat
+	queues         []fairQueue
+	levels         perJob[levelled]
+	order          shares
+	sinceHeartbeat heartbeatCount
 }
 
 type fairQueue struct{ weight, minShare float64 }
 
-// levelled is what a job may start, and how many nodes it was offered since.
+// levelled is the level up to which a job may start maps, and how many nodes
+// were offered to it since it got that level.
 type levelled struct {
 	opportunities int64
 	level         uint8 // 0 node, 1 rack, 2 off
@@ -88,7 +90,7 @@ var fairInfo = Info{
 func (m *fair) Name() string { return "fair" }
 
 func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.beat.see(v, n); m.beat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
+	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
 	m.know(v)
@@ -103,13 +105,13 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			d, ok = m.chooseMap(v, id, n)
 		}
 		if ok {
-			m.beat.chose(d.Reason)
+			m.sinceHeartbeat.chose(d.Reason)
 			return d, true
 		}
 	}
 }
 
-// chooseMap is the nearest map that the job may start now.
+// chooseMap returns the nearest map that the job may start on n now.
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
@@ -131,7 +133,7 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	return mapAt(id, t, level), true
 }
 
-// know looks up the weights of queues that are new.
+// know reads the weights of the queues that it sees for the first time.
 func (m *fair) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *state.View, id state.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
@@ -154,7 +156,8 @@ func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{served: true, ratio: used / x.weight}
 }
 
-// used is what shares are compared by.
+// used returns what a queue or job uses, as the number by which fair shares are
+// compared.
 func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)
@@ -162,7 +165,8 @@ func (m *fair) used(v *state.View, r state.Resource) float64 {
 	return dominantShare(r, v.Total())
 }
 
-// dominantShare is the largest share of one resource that r is of total.
+// dominantShare returns the larger of r's shares of total: that of memory or
+// that of cores.
 func dominantShare(r, total state.Resource) float64 {
 	memory, cores := 0.0, 0.0
 	if total.MemoryMB > 0 {

@@ -2,31 +2,32 @@ package sched
 
 import "heddle/harness/state"
 
-// fifo serves jobs in the order they came.
+// fifo serves jobs in the order in which they came.
 //
-// Rule. On a heartbeat, jobs by priority, then submission. The first that has
-// anything the node can hold gets it: a re-run or a reduce, else the map whose
-// data is nearest, by node, then rack, then any. No waiting for locality and no
-// look at caches. A job whose container does not fit is passed over.
+// Rule. On a heartbeat, jobs go by priority, then submission. The first job
+// that has a task which the node can hold gets the node: a re-run or a reduce,
+// else the map whose input is nearest, by node, then rack, then any. No job
+// waits for locality, and caches are ignored. A job whose container does not
+// fit is passed over.
 //
-// Source. Hadoop 3.4 FifoScheduler (applications in submit order; per
-// application and priority node-local requests, then rack, then off-switch, as
-// many as fit, no delay). With offRackPerHeartbeat 1 it is nearer to the
-// JobQueueTaskScheduler of Hadoop 1.2, which stops giving maps to a tracker
-// after one that is not local.
+// Source. Hadoop 3.4 FifoScheduler: applications in order of submission, and
+// for each application and priority node-local requests, then rack, then
+// off-switch, as many as fit, without delay. With offRackPerHeartbeat 1 it is
+// nearer to the JobQueueTaskScheduler of Hadoop 1.2, which gives a tracker no
+// more maps after one that is not local.
 //
 // Parameters.
 //
 //	offRackPerHeartbeat  maps (0)  after so many off-rack ones a node gets no
 //	                               more maps in a heartbeat; 0: no limit
 //
-// Differs. Hadoop 1.2's load cap, its padding for failures and its one reduce
-// per heartbeat are left out; here node room is the only bound. YARN's stops a
-// node below the minimum allocation, which is the driver's to say
-// (State.SetSmallest).
+// Differs. Hadoop 1.2 also limits the load of a tracker, keeps slots free for
+// failures, and starts one reduce per heartbeat. Here only the node's room
+// limits. YARN's FifoScheduler stops when a node has less than the minimum
+// allocation; here the driver says what that is (State.SetSmallest).
 type fifo struct {
 	offRackPerHeartbeat int
-	beat                beat
+	sinceHeartbeat      heartbeatCount
 }
 
 var fifoInfo = Info{
@@ -43,8 +44,8 @@ var fifoInfo = Info{
 func (m *fifo) Name() string { return "fifo" }
 
 func (m *fifo) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	m.beat.see(v, n)
-	enough := m.beat.reached(m.offRackPerHeartbeat, Off)
+	m.sinceHeartbeat.round(v, n)
+	enough := m.sinceHeartbeat.reached(m.offRackPerHeartbeat, Off)
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
 		if !ok {
@@ -56,7 +57,7 @@ func (m *fifo) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 			d, ok = mapAt(id, t, level), true
 		}
 		if ok {
-			m.beat.chose(d.Reason)
+			m.sinceHeartbeat.chose(d.Reason)
 			return d, true
 		}
 	}

@@ -4,8 +4,7 @@ import (
 	"heddle/harness/state"
 )
 
-// walk goes through the jobs that have something waiting, in FIFO order: by
-// priority, the highest first, then in order of submission.
+// walk goes through the jobs with a waiting task in FIFO order.
 type walk struct {
 	v             *state.View
 	maps, reduces []state.JobID
@@ -20,7 +19,7 @@ func fifoOrder(v *state.View) (w walk) {
 	return w
 }
 
-// next is the next job, false if there is none.
+// next returns the next job, false if there is none.
 func (w *walk) next() (state.JobID, bool) {
 	switch {
 	case len(w.maps) == 0 && len(w.reduces) == 0:
@@ -53,9 +52,9 @@ func (w *walk) popReduce() state.JobID {
 	return id
 }
 
-// ordered goes through the jobs that have something waiting in the order of
-// shares, or in FIFO order where that is nil. It is by a branch, since a func
-// value would not be inlined.
+// ordered goes through the jobs with a waiting task in the order of shares, or
+// in FIFO order if shares is nil. It branches because the compiler would not
+// inline a func value.
 type ordered struct {
 	shares *shares
 	fifo   walk

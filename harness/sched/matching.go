@@ -6,45 +6,47 @@ import (
 	"heddle/harness/state"
 )
 
-// matching fills all free slots at once, in the way that is best for locality:
-// what other models are measured against.
+// matching fills all free slots at once with the best total locality. Other
+// models are measured against it.
 //
-// Rule. On a heartbeat, of all nodes with room and all waiting maps, choose
-// pairs, each slot and each map at most once, so that the sum of their weights is
-// the largest: the weight of a pair is that of its level. Of pairings with the
-// same sum, the one with maps of earlier jobs. Re-runs and reduces go to the node
-// that reported before anything is matched. No slot stays free for a better map.
+// Rule. On a heartbeat, take all nodes with room and all waiting maps, and
+// choose pairs of a slot and a map, each slot and each map at most once. A
+// pair's weight depends on its level; the sum of the weights is to be the
+// largest possible. Among choices with the same sum, the one with maps of
+// earlier jobs is taken. Before that, re-runs and reduces go to the node that
+// reported. No slot stays free to wait for a better map.
 //
 // Source. Bipartite matching as in Zhang, Li, Zhao, PDCAT 2016 (known from its
-// abstract): tasks by priority, weights by level, maximum-weight matching, here
+// abstract): tasks by priority, weights by level, maximum-weight matching. Here
 // by the Hungarian method with potentials (Kuhn 1955, Munkres 1957). Worked:
-// with weights [[4 3] [3 1]] the other diagonal, 6, beats 5.
+// with weights [[4 3] [3 1]] the second diagonal, 6, beats the first, 5.
 //
 // Parameters.
 //
 //	cache, node, rack, off  weight (4, 3, 2, 1)  of a pair of that level
 //	slots                   slots (64)           matched at most per round
 //
-// Differs. The paper's weights are not known. It is the upper bound of one
-// round, not of a run: it does not wait, and more slots than the limit are
-// matched in several rounds. Of the maps at one level of a node only as many as
-// there are slots are looked at, which changes no sum: one of them is always
-// left over. Cost grows with slots² times maps looked at.
+// Differs. The paper's weights are not known. The result is the best of one
+// round, not of a run, since it never waits. More slots than the limit are
+// matched in several rounds. Of the maps at one level of a node, it looks at as
+// many as there are slots: this cannot change the sum, because with more one of
+// them always stays unmatched. The cost grows with slots² times the maps looked
+// at.
 type matching struct {
-	weights [4]int64 // by level, cache first
+	weights [4]int64 // weight of a pair, by level, the cache level first
 	slots   int
 
 	waits   waiting
-	rows    []state.NodeID // one a slot
+	rows    []state.NodeID // the node of each slot
 	columns []column
-	cost    []int64 // row by row
+	cost    []int64 // the cost matrix, row by row
 	solver  assignment
 }
 
 type column struct {
 	job   state.JobID
 	task  state.TaskID
-	place int32 // of the job in FIFO order
+	place int32 // the job's position in FIFO order
 }
 
 // weightParam is a parameter that says what a level of locality is worth.
@@ -78,7 +80,8 @@ func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []D
 	return m.decide(v, out)
 }
 
-// findSlots lists the free slots, of the size of the smallest waiting map.
+// findSlots lists the free slots. A slot is as large as the smallest waiting
+// map.
 func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	m.rows = m.rows[:0]
 	jobs := v.WaitingJobs(state.Map)
@@ -89,13 +92,14 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
-				break // containers of nothing: one a round
+				break // the containers need no room, so one slot is enough
 			}
 		}
 	}
 }
 
-// leastSize is the least memory and the least cores that any waiting map takes.
+// leastSize returns the least memory and the least cores that any waiting map
+// takes.
 func (m *matching) leastSize(v *state.View) state.Resource {
 	m.waits.follow(v)
 	least, first := state.Resource{}, true
@@ -111,8 +115,8 @@ func (m *matching) leastSize(v *state.View) state.Resource {
 	return least
 }
 
-// findMaps lists the maps that may be matched: of each node's at each level, as
-// many as there are slots.
+// findMaps lists the maps that may be matched: for each node and level, as many
+// as there are slots.
 func (m *matching) findMaps(v *state.View) {
 	m.columns = m.columns[:0]
 	for i, n := range m.rows {
@@ -121,7 +125,7 @@ func (m *matching) findMaps(v *state.View) {
 		}
 		for level := state.LevelCache; level <= state.LevelOff; level++ {
 			if level == state.LevelOff && i > 0 {
-				continue // the same for all nodes
+				continue // these are the same for all nodes: add them once
 			}
 			found := 0
 			v.EachJob(n, level, func(id state.JobID) bool {
@@ -144,12 +148,12 @@ func (m *matching) findMaps(v *state.View) {
 	m.columns = slices.Compact(m.columns)
 }
 
-// weigh fills the matrix of costs: what a pair weighs less than the most that
-// one can. Columns beyond the maps stand for a slot that stays free.
+// weigh fills the cost matrix. A pair's cost is the largest weight less its
+// own. Each column after those of the maps stands for a slot that stays free.
 func (m *matching) weigh(v *state.View) {
 	rows, jobs := int64(len(m.rows)), int64(len(v.WaitingJobs(state.Map)))
 	width := len(m.columns) + len(m.rows)
-	// One step of weight is more than all that the order of jobs can add up to.
+	// One unit of weight costs more than the order of jobs can add up to.
 	step := rows*(jobs+1) + 1
 	most := (slices.Max(m.weights[:]) + 1) * step
 	m.cost = slices.Grow(m.cost[:0], len(m.rows)*width)[:len(m.rows)*width]
@@ -171,7 +175,8 @@ func (m *matching) weigh(v *state.View) {
 	}
 }
 
-// decide solves the matrix and lays down decisions while the nodes hold them.
+// decide solves the matrix and appends decisions as long as the nodes hold
+// them.
 func (m *matching) decide(v *state.View, out []Decision) []Decision {
 	width := len(m.columns) + len(m.rows)
 	pairs := m.solver.solve(m.cost, len(m.rows), width)
@@ -193,22 +198,23 @@ func (m *matching) decide(v *state.View, out []Decision) []Decision {
 	return out
 }
 
-// assignment is the Hungarian method with potentials: rows are added one by
-// one, each along a shortest augmenting path. It keeps its memory.
+// assignment solves assignment problems by the Hungarian method with
+// potentials: it adds the rows one by one, each along a shortest augmenting
+// path. It reuses its memory.
 type assignment struct {
 	rowPotential, columnPotential, least []int64
 	rowOf, via, columnOf                 []int
 	seen                                 []bool
 }
 
-// solve gives each of n rows a column of its own out of m >= n, with the least
-// sum of cost[row*m+column].
+// solve gives each of n rows a column of its own out of m >= n, so that the sum
+// of cost[row*m+column] is least. It returns the column of each row.
 func (a *assignment) solve(cost []int64, n, m int) []int {
 	const far = 1 << 62
 	a.rowPotential, a.columnPotential, a.least = cleared(a.rowPotential, n+1), cleared(a.columnPotential, m+1), cleared(a.least, m+1)
 	a.rowOf, a.via, a.columnOf = cleared(a.rowOf, m+1), cleared(a.via, m+1), cleared(a.columnOf, n)
 	a.seen = cleared(a.seen, m+1)
-	for row := 1; row <= n; row++ { // rows and columns from 1, column 0 is the start
+	for row := 1; row <= n; row++ { // rows and columns count from 1; column 0 is the start
 		a.rowOf[0] = row
 		for c := range a.least {
 			a.least[c], a.seen[c] = far, false
@@ -252,7 +258,7 @@ func (a *assignment) solve(cost []int64, n, m int) []int {
 	return a.columnOf
 }
 
-// cleared is n zeroes, in s's memory where that is enough.
+// cleared returns n zeroes, in s's memory if that is large enough.
 func cleared[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

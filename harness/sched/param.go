@@ -15,44 +15,46 @@ type Param struct {
 	Type    Type   `json:"type"`
 	Default string `json:"default"`
 	Unit    string `json:"unit,omitempty"`
-	// Min and Max bound numbers; Max 0 is no bound above.
+	// Min and Max are the smallest and the largest number allowed; Max 0 means
+	// that there is no largest.
 	Min float64 `json:"min"`
 	Max float64 `json:"max,omitempty"`
-	// Choices are the values of a Choice.
+	// Choices are the values allowed for a parameter of type Choice.
 	Choices []string `json:"choices,omitempty"`
 	Doc     string   `json:"doc"`
 }
 
-// Params are values of parameters by name, as text; those left out have their
-// default.
+// Params are values of parameters by name, as text. A parameter that is left out
+// has its default.
 type Params map[string]string
 
-// Type is what values of a parameter look like.
+// Type is the form of a parameter's values.
 type Type string
 
-// Types.
+// The forms that the values of a parameter can have.
 const (
 	Int      Type = "int"
 	Float    Type = "float"
 	Bool     Type = "bool"
-	Duration Type = "duration" // 450ms, 5s
+	Duration Type = "duration" // such as 450ms or 5s
 	Choice   Type = "choice"   // one of Choices
-	Table    Type = "table"    // name=number,…
+	Table    Type = "table"    // such as default=60,batch=40
 )
 
-// skipsParam is a parameter that says for how many opportunities a job waits.
+// skipsParam returns a parameter that says for how many opportunities a job
+// waits.
 func skipsParam(name, def, doc string) Param {
 	return Param{Name: name, Type: Int, Default: def, Unit: "skips", Min: -1, Doc: doc + "; -1: as many as nodes are up"}
 }
 
-// parse is the value of a text: int64 (nanoseconds of a Duration), float64,
-// bool, string or map[string]float64.
+// parse converts text to the parameter's value: int64 (a Duration in
+// nanoseconds), float64, bool, string or map[string]float64.
 func (p *Param) parse(text string) (any, error) {
 	switch p.Type {
 	case Int:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no whole number", text)
+			return nil, fmt.Errorf("%q is not a whole number", text)
 		}
 		return n, p.check(float64(n), text)
 	case Float:
@@ -69,8 +71,11 @@ func (p *Param) parse(text string) (any, error) {
 		return b, nil
 	case Duration:
 		d, err := time.ParseDuration(text)
-		if err != nil || d < 0 {
-			return nil, fmt.Errorf("%q is no duration such as 450ms or 5s", text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a duration such as 450ms or 5s", text)
+		}
+		if d < 0 {
+			return nil, fmt.Errorf("duration %s is negative", text)
 		}
 		return int64(d), nil
 	case Choice:
@@ -91,10 +96,10 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 	for entry := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not name=number", entry)
+			return nil, fmt.Errorf("%q does not have the form name=number", entry)
 		}
 		if _, twice := table[name]; twice {
-			return nil, fmt.Errorf("%q is there twice", name)
+			return nil, fmt.Errorf("the name %q is given twice", name)
 		}
 		x, err := number(value)
 		if err == nil {
@@ -111,19 +116,17 @@ func (p *Param) parseTable(text string) (map[string]float64, error) {
 func number(text string) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a finite number", text)
 	}
 	return x, nil
 }
 
 func (p *Param) check(x float64, text string) error {
 	switch {
-	case x < p.Min && p.Max != 0:
-		return fmt.Errorf("%s is not in %v to %v", text, p.Min, p.Max)
+	case p.Max != 0 && (x < p.Min || x > p.Max):
+		return fmt.Errorf("%s is outside %v to %v", text, p.Min, p.Max)
 	case x < p.Min:
-		return fmt.Errorf("%s is below %v", text, p.Min)
-	case p.Max != 0 && x > p.Max:
-		return fmt.Errorf("%s is above %v", text, p.Max)
+		return fmt.Errorf("%s is below %v, the smallest value allowed", text, p.Min)
 	}
 	return nil
 }

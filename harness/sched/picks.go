@@ -2,9 +2,8 @@ package sched
 
 import "heddle/harness/state"
 
-// unplaced is what of the job goes before its maps and to any node, as the
-// MapReduce ApplicationMaster asks for it: first a map that failed before, then
-// a reduce.
+// unplaced returns the job's task that goes to any node, before its maps, as
+// the MapReduce ApplicationMaster asks for it: a re-run, else a reduce.
 func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
 		return Pick{id, t, state.Map, Rerun}, true
@@ -15,7 +14,8 @@ func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// firstUnplaced is unplaced of the first job in FIFO order that has any.
+// firstUnplaced returns unplaced of the first job in FIFO order that has such a
+// task.
 func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	jobs := fifoOrder(v)
 	if !v.AnyRerun() {
@@ -32,7 +32,7 @@ func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// wantsMap says whether the job has a waiting map that n can hold.
+// wantsMap reports whether the job has a waiting map that n can hold.
 func wantsMap(v *state.View, id state.JobID, n state.NodeID) bool {
 	return v.Waiting(id, state.Map) > 0 && v.Fits(n, id, state.Map)
 }

@@ -7,25 +7,24 @@ import (
 	"heddle/harness/state"
 )
 
-// planned plans each map's node before the job starts, at random, and starts
-// maps nowhere else.
+// planned draws each map's node at random before the job starts, and starts the
+// map nowhere else.
 //
 // Rule. Plan: the maps in random order, each on a random node that is up, all
-// equally likely. On a heartbeat, jobs by priority, then submission: a map that
-// failed before; else the lowest-numbered map whose split names the node, or
-// none that is up; else a reduce, once none of the job's maps waits.
+// equally likely. On a heartbeat, jobs go by priority, then submission. A job
+// starts a re-run; else the lowest-numbered map whose split names the node, or
+// names no node that is up; else a reduce, if none of its maps waits.
 //
-// Source. None: it is for seeing how exactly a plan is carried out, and the
-// lower bound of plans.
+// Source. None. The model shows how exactly a plan is carried out, and how bad
+// a plan can be.
 //
 // Parameters.
 //
 //	seed  (1)  of its random numbers (PCG)
 //
-// Differs from other models in that a job whose splits were not rewritten gets
-// its maps where their input is, and only there. Reduces wait for the maps,
-// since they could fill a node that maps are planned on, and wait there for
-// those.
+// Differs. The maps of a job whose splits were not rewritten start only where
+// their input is. Reduces wait for the maps: otherwise they could fill a node
+// that maps are planned on, and then wait there for these maps.
 type planned struct{ seed uint64 }
 
 var plannedInfo = Info{
@@ -70,7 +69,8 @@ func (m *planned) Round(v *state.View, free []state.NodeID, out []Decision) []De
 	return out
 }
 
-// walkPlanned is the first that may start, of all jobs.
+// walkPlanned returns the first decision that is possible, going through all
+// jobs.
 func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
@@ -83,8 +83,9 @@ func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	}
 }
 
-// nextPlanned comes to the same where every map that waits has its node, and that
-// is up: most heartbeats of a large cluster are of nodes that no map waits for.
+// nextPlanned returns the same as walkPlanned, faster: on a large cluster no
+// map waits for most of the nodes. It works only if the planned node of each
+// waiting map is up.
 func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
 	v.EachNamed(free[0], func(id state.JobID) bool {
 		next, found = asPlanned(v, id, free)
@@ -106,10 +107,9 @@ func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool)
 	return next, found
 }
 
-// asPlanned is what of a job with a plan may start on one of the nodes: a map
-// that failed before; a map whose split names the node, or none that is up; a
-// reduce, once none of the maps waits: it could fill a node that maps are planned
-// on, and wait there for those.
+// asPlanned returns what a job with a plan may start on one of the free nodes:
+// a re-run; else a map whose split names the node, or names no node that is up;
+// else a reduce, if no map waits.
 func asPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	if v.Waiting(id, state.Map) == 0 {
 		c, ok := unplaced(v, id, free[0])

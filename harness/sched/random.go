@@ -6,21 +6,21 @@ import (
 	"heddle/harness/state"
 )
 
-// random starts any waiting task anywhere.
+// random starts any waiting task on any node.
 //
-// Rule. On a heartbeat, one of all waiting tasks that the node can hold, each as
-// likely as the other. No order of jobs, no priority, no locality.
+// Rule. On a heartbeat it draws one of all waiting tasks that the node can
+// hold, all equally likely. Order of jobs, priority and locality do not count.
 //
 // Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality
-// for Sequential MapReduce Jobs", INFOCOM 2013, for reduces; here for maps too.
-// The lower bound that a scheduler should not fall below.
+// for Sequential MapReduce Jobs", INFOCOM 2013. There it is for reduces, here
+// for maps too. A scheduler should not be worse than it.
 //
 // Parameters.
 //
 //	seed  (1)  of its random numbers (PCG)
 //
-// Differs. The paper draws slots for a task, here a task is drawn for the slot
-// that reports: over many heartbeats the same.
+// Differs. The paper draws a slot for each task; here a task is drawn for the
+// slot that reports. Over many heartbeats this comes to the same.
 type random struct {
 	rng   *rand.Rand
 	waits waiting
@@ -46,7 +46,7 @@ func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	return m.walk(v, n)
 }
 
-// walk goes through all jobs with a waiting task.
+// walk counts the tasks that the node can hold, job by job, and draws one.
 func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	fits := int64(0)
 	for _, k := range kinds {
@@ -75,8 +75,8 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// chooseOfAll comes to the same where the node can hold all that waits, and jobs
-// are in order of submission.
+// chooseOfAll has the same result as walk, without looking at each job. It
+// works only if the node can hold all waiting tasks and no job has a priority.
 func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
 	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {

@@ -1,103 +1,119 @@
-// Package sched is scheduler models: what they are asked, what they answer, and
-// the baselines that others are compared with.
+// Package sched contains the scheduler models: the interface that drivers call,
+// and the baselines that other models are compared with.
 //
-// A model is asked what to start on nodes that have room, and answers with
-// decisions; it never acts. Drivers carry decisions out, on a real cluster or a
-// simulated one, with the same code of the model. The package is pure: no
-// clock, no I/O, no random numbers but those a seed says. New makes models by
-// name and List says what there are; each baseline's file opens with its rule,
-// where that is from, and how it differs.
+// A driver asks a model what to start on nodes that have room. The model
+// answers with decisions and never acts. A driver carries the decisions out on
+// a real or on a simulated cluster, so that the same model code runs in both.
+// The package is pure: no clock, no I/O, and random numbers only from a given
+// seed. New makes a model by name, and List describes all of them. The comment
+// of each baseline's type gives its rule, the source of the rule, and how it
+// differs from the source.
 //
 // # Writing a model
 //
 // "heddle models new NAME" writes a model to start from. Most models are a
 // NodeModel: Choose gets the View of the cluster and one node with room, and
-// returns one task to start there, or none. It is asked again until the node is
-// full. A model that chooses among all nodes with room is a Model with Round. A
-// model may also be an Observer, to learn from what happens, a JobPlanner, to place
-// a job's maps before the first starts, or a Warmup, to train before a run.
+// returns one task to start there, or none. It is called again until the node
+// is full. A model that chooses among all nodes with room is a Model with
+// Round. A model may also be an Observer, to learn from events, a JobPlanner,
+// to place a job's maps before the first starts, or a Warmup, to train before a
+// run.
 //
-// The View is only to read, and shows the present. What a model keeps it keeps in
-// its own struct: counts for each job (perJob), a generator of random numbers that
-// is made from a seed parameter. It may keep ids, and nothing that the View
-// returned: slices are used again. It must not use a clock, the global random
-// source, or the order of a map, so that the same run gives the same decisions.
+// The View is read-only and shows the present. A model keeps its own data in
+// its struct: counts for each job (perJob), or a generator of random numbers
+// made from a seed parameter. It may keep ids, but no slice that the View
+// returned, because these are reused. It must not use a clock, the global
+// random source, or the order of a map, so that the same run gives the same
+// decisions.
 //
-// A model's Info stands in the model's file: name, summary, source, parameters with
-// their range, and how to build it. Its line in the table of registry.go makes it
-// known to "heddle models", "heddle replay" and experiments.
+// A model's Info stands in the model's file: name, summary, source, parameters
+// with their ranges, and how to build it. A line in the table of registry.go
+// makes it known to "heddle models", "heddle replay" and experiments.
 //
-// Each model in the registry is tested for what all must keep: it starts nothing
+// Tests check what each model in the registry must guarantee: it starts nothing
 // that does not wait or does not fit, changes nothing in the View, lets no task
-// wait for ever, and decides the same way twice. Models whose parameters change
-// these paths have a row in property_test.go. A file in testdata/scenarios shows
-// step by step what a model does; "go test ./harness/sched -run Scenarios -rewrite"
-// writes the answers. "go test ./harness/sim -run Digests -update" notes the model's
-// schedules, so that a later change of them is seen.
+// wait for ever, and decides the same way twice. A model whose parameters
+// change these paths has a row in property_test.go. A file in
+// testdata/scenarios shows step by step what a model does; "go test
+// ./harness/sched -run Scenarios -rewrite" writes the answers. "go test
+// ./harness/sim -run Digests -update" records the model's schedules, so that a
+// later change of them shows.
+//
+// Words:
+//
+//	opportunity  a heartbeat of a node that has room
+//	round        one question to a model; an opportunity has one or more rounds
+//	FIFO order   jobs by descending priority, then in order of submission
+//	skip         to pass over a job that could start, so that it waits for locality
+//	level        how near a map's input is; a job's level is the farthest it may use
+//	walk         to go through jobs one by one
+//	wave         the maps that all slots of the cluster can run at the same time
 package sched
 
 import (
 	"heddle/harness/state"
 )
 
-// Model is a scheduler.
+// Model is a scheduler: it decides which task starts on which node.
 type Model interface {
-	// Name is the name that New made it by.
+	// Name returns the name by which New makes the model.
 	Name() string
-	// Round is one opportunity: free[0] has reported and has room, and the
-	// others are the nodes with room besides. What to start is appended to out.
-	// The driver carries it out in order, and as long as that happened and the
-	// node still has room, asks again: a model need not choose more than one
-	// task a round. Round changes nothing but the model's own counts.
+	// Round asks the model what to start. free[0] is the node that has
+	// reported; the other nodes in free also have room. The model appends its
+	// decisions to out, and the driver carries them out in order. The driver
+	// asks again as long as it carried out something and the node still has
+	// room, so one task for each round is enough. Round changes only the
+	// model's own counts.
 	Round(v *state.View, free []state.NodeID, out []Decision) []Decision
 }
 
-// Decision is what a model wants to be started.
+// Decision is a container that a model wants to give to a job on a node.
 type Decision struct {
 	Job  state.JobID
 	Kind state.Kind
 	Node state.NodeID
-	// Task is the task that the model means, state.None any of the job's.
-	// Under node labels it is a wish: which map starts is the ApplicationMaster's
-	// choice, see View.WouldBind.
+	// Task is the task that the model means; state.None means any of the job's.
+	// Under node labels it is only a wish: the ApplicationMaster chooses, see
+	// View.WouldBind.
 	Task state.TaskID
-	// Group, above 0, joins decisions of one Round that are to be carried out
-	// all or not at all.
+	// Group joins decisions of one Round that are to be carried out all or not
+	// at all. 0 means no group.
 	Group  int32
 	Reason Reason
 }
 
-// Reason is why a decision was taken, in one word for reports.
+// Reason says in one word why a decision was taken. Reports show it.
 type Reason uint8
 
-// Reasons. The first four say how near the model found the map's data.
+// Reasons. The first four say how near the map's input is.
 const (
 	Cache Reason = iota
 	Node
 	Rack
 	Off
-	Rerun   // a map that failed goes first, anywhere
-	Reduces // a reduce, which is near nothing
+	Rerun   // a re-run, which goes first and to any node
+	Reduces // a reduce, which has no input block
 	Random
-	Plan // where the plan says, or nowhere that is up
+	Plan // the node that the job's plan names, or any if all nodes named are down
 )
 
 func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// ReasonOf is the reason of a map that was found at a level.
+// ReasonOf returns the reason for a map found at a level.
 func ReasonOf(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
-// NodeModel is a model that looks at the node that reported and at no other.
+// NodeModel is a model that looks only at the node that reported.
 type NodeModel interface {
 	Name() string
-	// Choose is one thing to start on n, which has room; false: nothing.
+	// Choose returns one task to start on n, which has room. It returns false
+	// to start nothing.
 	Choose(v *state.View, n state.NodeID) (Pick, bool)
 }
 
-// Pick is a Decision about the node that reported. It is small enough to
-// travel in registers, which matters at millions a second.
+// Pick is a Decision without its node. It is small enough to be passed in
+// registers, which matters at millions of decisions a second.
 type Pick struct {
 	Job    state.JobID
 	Task   state.TaskID
@@ -105,43 +121,45 @@ type Pick struct {
 	Reason Reason
 }
 
-// On is the decision to start it on n.
+// On returns the decision to start p on n.
 func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
-// PerNode makes a NodeModel a Model.
+// PerNode makes a Model of a NodeModel, by asking it about the node that
+// reported.
 type PerNode struct{ NodeModel }
 
-// firstOnly marks models that look at the first of the nodes alone: collecting
-// the others on a large cluster takes longer than the decision.
+// firstOnly marks models that look only at the node that reported. For them a
+// driver need not collect the others, which would take longer than the
+// decision.
 type firstOnly interface{ firstOnly() }
 
 func (PerNode) firstOnly() {}
 
-// Round asks for the node that reported.
+// Round asks the NodeModel about the node that reported.
 func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if c, ok := m.Choose(v, free[0]); ok {
 		out = append(out, Decision{})
-		// Field by field: a copy of a whole one would wait until its fields, just
-		// written, are in the cache.
+		// Set field by field: copying a whole Decision would stall on fields
+		// that were just written.
 		d := &out[len(out)-1]
 		d.Job, d.Kind, d.Node, d.Task, d.Reason = c.Job, c.Kind, free[0], c.Task, c.Reason
 	}
 	return out
 }
 
-// Offers is how drivers ask: all alike, so that a model which counts
-// opportunities counts the same. The zero value is ready; it keeps memory
-// between calls.
+// Offers is the way in which all drivers ask models, so that models which count
+// opportunities count the same everywhere. The zero value is ready for use. It
+// keeps memory between calls.
 type Offers struct {
 	free []state.NodeID
 	out  []Decision
 }
 
-// Heartbeat asks m what to start, now that node n has reported, until it has
-// nothing more for it or the node is full. carryOut is given each decision, in
-// order, and returns whether it has changed the State behind v accordingly.
+// Heartbeat asks m what to start after node n has reported. It repeats until m
+// starts nothing more or the node is full. It passes each decision to carryOut
+// in order; carryOut returns whether it has changed the State of v accordingly.
 func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
 	_, first := m.(firstOnly)
 	for v.HasRoom(n) {

@@ -2,46 +2,47 @@ package sched
 
 import "heddle/harness/state"
 
-// shares is the jobs with something waiting, queue by queue, in each in
-// ascending order of a key, ties by submission. It follows the changes of the
-// View instead of looking at all jobs each round: a start or an end costs a few
-// steps in a heap, and so does each job that is looked at.
+// shares keeps the jobs with a waiting task in each queue sorted by a key, ties
+// by submission, and the queues sorted too. It follows View.Changes instead of
+// looking at all jobs in each round: a start or an end costs a few steps in a
+// heap, and so does each job of a walk.
 type shares struct {
-	// key is what a job is placed by; together says whether all jobs are in one
+	// key returns what jobs are sorted by. together puts all jobs into one
 	// queue.
 	key      func(v *state.View, id state.JobID) float64
 	together bool
-	// ofQueue is what queues are placed by, ties by first use; nil where there is
-	// one. It depends on what the queue uses and on the cluster's total; whoever
-	// has it depend on more says so by stale.
+	// ofQueue returns what queues are sorted by, ties by first use; nil if
+	// there is only one. It may depend on what the queue uses and on the
+	// cluster's total. If something else changes, set stale.
 	ofQueue func(v *state.View, q state.QueueID) queueKey
-	stale   bool // keys of queues are
+	stale   bool // the keys of all queues must be computed again
 
-	queues []jobHeap
-	sorted []queueUse
-	place  perJob[place]
-	since  uint64
-	begun  bool
-	total  state.Resource
-	moved  []state.JobID
+	queues  []jobHeap
+	sorted  []queueUse
+	place   perJob[place]
+	since   uint64
+	begun   bool
+	total   state.Resource
+	changed []state.JobID
 
-	// The walk: which queue of sorted is next, and of the present one's heap the
-	// entries of which all those above have been walked.
+	// The walk: turn is the next queue in sorted, heap that of the present
+	// queue, and front the positions in heap whose parents were all walked.
 	turn  int
 	heap  *jobHeap
 	front []int32
 }
 
-// queueUse is a queue with its key when it used so much.
+// queueUse is a queue with its key, and the use for which the key was computed.
 type queueUse struct {
 	queue state.QueueID
 	used  state.Resource
 	key   queueKey
 }
 
-// queueKey has queues below a minimum first.
+// queueKey is what queues are sorted by: those below their minimum share come
+// first.
 type queueKey struct {
-	served bool // has its minimum
+	served bool // the queue has its minimum share
 	ratio  float64
 }
 
@@ -55,7 +56,7 @@ func (a *queueUse) before(b *queueUse) bool {
 	return a.queue < b.queue
 }
 
-// jobHeap is a binary heap.
+// jobHeap is a binary heap of the jobs of one queue, the least key first.
 type jobHeap []keyed
 
 type keyed struct {
@@ -63,12 +64,12 @@ type keyed struct {
 	job state.JobID
 }
 
-// place is a job's position in its heap + 1, 0 if it is in none.
+// place is a job's position in its heap + 1, 0 if it is in no heap.
 type place int32
 
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
 
-// start begins a walk.
+// start begins a walk, after bringing all keys up to date.
 func (o *shares) start(v *state.View) {
 	anew := o.follow(v) || o.stale
 	o.stale = false
@@ -81,9 +82,9 @@ func (o *shares) start(v *state.View) {
 	o.turn, o.front = 0, o.front[:0]
 }
 
-// sortQueues computes the keys of queues that use more or less than they did,
-// or all anew, and sorts by insertion: it is nearly the order of the round
-// before.
+// sortQueues computes the keys of the queues whose use has changed, or of all
+// if anew. Then it sorts by insertion, because the order is nearly that of the
+// round before.
 func (o *shares) sortQueues(v *state.View, anew bool) {
 	for i := range o.sorted {
 		x := &o.sorted[i]
@@ -103,7 +104,7 @@ func (o *shares) sortQueues(v *state.View, anew bool) {
 	}
 }
 
-// next is the next job, false if there is none.
+// next returns the walk's next job, false if there is none.
 func (o *shares) next() (state.JobID, bool) {
 	for len(o.front) == 0 {
 		if o.turn == len(o.sorted) {
@@ -115,7 +116,8 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// The first child takes the place of what is walked, the second comes in.
+	// The first entry leaves front: its first child in heap takes its place,
+	// and its second child is added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {
@@ -131,8 +133,8 @@ func (o *shares) next() (state.JobID, bool) {
 	return heap[at].job, true
 }
 
-// The front is a heap, too, of positions in the queue's. sink puts x in place
-// of its first.
+// front is itself a heap, of positions in the queue's heap. sink replaces its
+// first entry by x.
 func (o *shares) sink(x int32) {
 	heap, i := *o.heap, 0
 	for child := 1; child < len(o.front); child = 2*i + 1 {
@@ -148,7 +150,7 @@ func (o *shares) sink(x int32) {
 	o.front[i] = x
 }
 
-// rise adds x.
+// rise adds x to front, which is a heap.
 func (o *shares) rise(x int32) {
 	heap, i := *o.heap, len(o.front)
 	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {
@@ -157,31 +159,32 @@ func (o *shares) rise(x int32) {
 	o.front[i] = x
 }
 
-// follow brings the heaps up to the present, and says whether it had to start
-// anew.
+// follow brings the heaps up to date with the View. It returns true if it had
+// to look at all jobs.
 func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
-	o.moved, o.since, ok = v.Changes(o.since, o.moved[:0])
+	o.changed, o.since, ok = v.Changes(o.since, o.changed[:0])
 	if anew = !ok || !o.begun || o.total != v.Total(); anew { // keys may depend on the total
 		o.begun, o.total = true, v.Total()
-		o.moved = o.moved[:0]
+		o.changed = o.changed[:0]
 		for q := range o.queues {
 			for _, x := range o.queues[q] {
-				o.moved = append(o.moved, x.job)
+				o.changed = append(o.changed, x.job)
 			}
 		}
 		jobs := fifoOrder(v)
 		for id, ok := jobs.next(); ok; id, ok = jobs.next() {
-			o.moved = append(o.moved, id)
+			o.changed = append(o.changed, id)
 		}
 	}
-	for _, id := range o.moved {
+	for _, id := range o.changed {
 		o.move(v, id)
 	}
 	return anew
 }
 
-// move puts a job where it belongs.
+// move adds a job to its heap, moves it there, or removes it, as its waiting
+// tasks and key say.
 func (o *shares) move(v *state.View, id state.JobID) {
 	q := v.Queue(id)
 	if o.together {
@@ -208,7 +211,8 @@ func (o *shares) move(v *state.View, id state.JobID) {
 	}
 }
 
-// put places x in the hole at i, or above or below it.
+// put places x at position i, which is empty, and restores the order of the
+// heap.
 func (o *shares) put(heap jobHeap, i int, x keyed) {
 	if i > 0 && x.before(heap[(i-1)/2]) {
 		o.up(heap, i, x)

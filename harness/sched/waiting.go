@@ -8,7 +8,8 @@ import (
 
 var kinds = [...]state.Kind{state.Map, state.Reduce}
 
-// waiting counts what waits, by following the changes of the View.
+// waiting counts the waiting tasks. It follows View.Changes instead of looking
+// at all jobs.
 type waiting struct {
 	since   uint64
 	begun   bool
@@ -46,9 +47,9 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 	return true
 }
 
-// sizes counts the jobs with a waiting task of a kind by the size of these.
+// sizes counts the jobs with a waiting task of a kind by container size.
 type sizes struct {
-	of   perJob[int32] // index in list + 1 of those counted, 0
+	of   perJob[int32] // by job: index in list + 1 if the job is counted, else 0
 	list []sized
 }
 
@@ -74,9 +75,9 @@ func (s *sizes) count(id state.JobID, waits bool, size state.Resource) {
 	}
 }
 
-// sums is how many tasks wait, by job, in a tree of sums (Fenwick, Software:
-// Practice and Experience 24, 1994): node i, from 1, has that of the i & -i jobs
-// up to job i-1.
+// sums holds how many tasks of each job wait, as a tree of sums (Fenwick,
+// Software: Practice and Experience 24, 1994). Node i, counted from 1, has the
+// sum of the i & -i jobs up to job i-1.
 type sums struct {
 	of    []int32
 	tree  []int64
@@ -84,7 +85,7 @@ type sums struct {
 }
 
 func (s *sums) set(id state.JobID, n int32) {
-	if int(id) >= len(s.of) { // twice as large, made anew
+	if int(id) >= len(s.of) { // grow to twice the size and fill again
 		size := 256
 		for size <= int(id) {
 			size *= 2
@@ -109,8 +110,8 @@ func (s *sums) set(id state.JobID, n int32) {
 	}
 }
 
-// find is the job of the waiting task with at others before it, and how many of
-// the job's are.
+// find returns the job of the waiting task that has at others before it, and
+// how many of those are of the same job.
 func (s *sums) find(at int64) (state.JobID, int32) {
 	i := 0
 	for step := len(s.of); step > 0; step /= 2 {

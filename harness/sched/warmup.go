@@ -11,75 +11,77 @@ import (
 )
 
 // Warmup is a model that is trained before it decides. Drivers find it by type
-// assertion and call it before the run, or while a job is held. A model that
-// was not warmed up trains when it first has to decide, and again when what it
-// was trained for has changed.
+// assertion, and call it before the run or while a job's ApplicationMaster
+// waits. Without that, the model trains when it first has to decide, and again
+// when its training is out of date.
 type Warmup interface {
-	// Warmup trains for a job whose input is known; state.None: for all that
-	// have not ended. Same job, layout and parameters, the seed among them, same
-	// training. progress, which may be nil, is told now and then; if it returns
-	// false, training ends with ErrWarmupStopped and leaves nothing behind.
+	// Warmup trains for a job whose input is known, or with state.None for all
+	// jobs that have not ended. The same job, layout and parameters, seed
+	// included, give the same training. It calls progress, which may be nil,
+	// now and then. If progress returns false, training ends with
+	// ErrWarmupStopped and leaves nothing behind.
 	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
-	// Training is the record of the training that decides for a job, nil if there
-	// is none yet or the job has ended.
+	// Training returns the record of the training that decides for a job. It is
+	// nil if there is none yet or the job has ended.
 	Training(job state.JobID) *Training
 }
 
-// Memory is a model that can keep what it has learnt, in bytes that others
-// store. Models that do not learn by job leave job aside.
+// Memory is a model that can save what it has learnt, as bytes that others
+// store. Models that do not learn for each job ignore job.
 type Memory interface {
-	// Fingerprint is equal where learning would come to the same: a name to store
-	// by.
+	// Fingerprint is equal where training would give the same result. It can
+	// serve as the name under which Save's bytes are stored.
 	Fingerprint(v *state.View, job state.JobID) string
-	// Save is what has been learnt for a job; an error if that is nothing.
+	// Save returns what has been learnt for a job, or an error if nothing has.
 	Save(v *state.View, job state.JobID) ([]byte, error)
-	// Load takes what Save returned, instead of learning. What does not fit the
-	// job, its layout or the model's parameters is refused with the reason, and
-	// nothing changes.
+	// Load takes what Save returned instead of training. It refuses data that
+	// do not fit the job, its layout or the model's parameters, says why, and
+	// then changes nothing.
 	Load(v *state.View, job state.JobID, data []byte) error
 }
 
-// ErrWarmupStopped says that the caller ended training.
+// ErrWarmupStopped says that the caller ended the training.
 var ErrWarmupStopped = errors.New("training was stopped")
 
-// Progress is how far training is.
+// Progress says how far a training is.
 type Progress struct {
-	Job          state.JobID // state.None: for any job
-	Episodes, Of int         // done, of at most
+	Job          state.JobID // the job that is trained for; state.None: any job
+	Episodes, Of int         // episodes done, and the most there can be
 	Last         Episode
 }
 
-// Training is how training converged.
+// Training records how the results of a training changed over its episodes.
 type Training struct {
-	Episodes []Episode // all, in order; none if there was nothing to learn
+	Episodes []Episode // in order; empty if there was nothing to learn
 	Epsilon  float64   // share of random actions at the end
 }
 
-// Episode is one pass over a job in training.
+// Episode is one pass over all maps of a job in training.
 type Episode struct {
 	Return    float64 // sum of rewards
-	LocalRate float64 // share of maps placed cache- or node-local
-	CacheRate float64 // … cache-local
+	LocalRate float64 // share of maps placed cache-local or node-local
+	CacheRate float64 // share of maps placed cache-local
 }
 
 const sealed = "heddle training 1\n"
 
-// seal frames what a model has learnt. params are all parameters that it
-// depends on, in words.
+// seal puts a header and a check sum around what a model has learnt. params are
+// the parameters that it depends on, as text.
 func seal(model, params string, learnt []byte) []byte {
 	out := fmt.Appendf(make([]byte, 0, len(learnt)+len(params)+64), "%s%s\n%s\n", sealed, model, params)
 	out = append(out, learnt...)
 	return binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
 }
 
-// unseal is what seal was given, refused if the model or params differ.
+// unseal returns what seal was given. It fails if the data are damaged, or if
+// model or params differ.
 func unseal(model, params string, data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(sealed)) {
-		return nil, fmt.Errorf("not a saved training of this version: %d bytes that do not begin with %q", len(data), sealed[:len(sealed)-1])
+		return nil, fmt.Errorf("not a saved training of this version: its %d bytes do not begin with %q", len(data), sealed[:len(sealed)-1])
 	}
 	end := len(data) - crc32.Size
 	if end < len(sealed) || binary.LittleEndian.Uint32(data[end:]) != crc32.ChecksumIEEE(data[:end]) {
-		return nil, fmt.Errorf("the saved training is damaged or cut off: its check sum is wrong")
+		return nil, fmt.Errorf("the saved training is damaged or cut off: its checksum is wrong")
 	}
 	by, rest, _ := bytes.Cut(data[len(sealed):end], []byte("\n"))
 	with, learnt, _ := bytes.Cut(rest, []byte("\n"))
@@ -87,12 +89,12 @@ func unseal(model, params string, data []byte) ([]byte, error) {
 	case string(by) != model:
 		return nil, fmt.Errorf("the saved training is of model %q, not %q", by, model)
 	case string(with) != params:
-		return nil, fmt.Errorf("the saved training is with parameters %s, the model has %s", with, params)
+		return nil, fmt.Errorf("the saved training has parameters %s, but the model has %s", with, params)
 	}
 	return learnt, nil
 }
 
-// appendTraining appends t to b; cutTraining takes it from the front.
+// appendTraining appends t to b; cutTraining takes it from the front of b.
 func appendTraining(b []byte, t *Training) []byte {
 	b, _ = binary.Append(b, binary.LittleEndian, t.Epsilon)
 	b, _ = binary.Append(b, binary.LittleEndian, uint64(len(t.Episodes)))

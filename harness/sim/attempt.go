@@ -7,50 +7,51 @@ import (
 	"heddle/traces"
 )
 
-// attempt is one try at a task, from when it is bound.
+// attempt is one attempt at a task, from the moment the task is bound.
 type attempt struct {
-	startMs int64
-	phaseMs int64 // when the present phase began
-	endMs   int64 // of what it computes, where that is known
-	bytes   int64 // that a reduce has fetched in all
-	job     int32
-	task    state.TaskID
-	node    state.NodeID
-	gen     uint32
-	fetch   int32 // index of its fetch, -1: it is no reduce or fetches nothing
-	next    int32 // reduce that waits for maps, too
-	twin    int32 // the other attempt at the task, -1 none
-	flows   [maxFlows]fluid.Flow
-	number  int16
-	pending uint8 // flows and timers of the present phase that have not ended
-	open    uint8 // by index in flows, those that have not
-	kind    state.Kind
-	phase   phase
-	level   state.Level // of a map's replicas
-	split   state.Level
-	copied  bool // a speculative copy, whose room the State holds without knowing of it
-	waits   bool // for maps
-	rerun   bool
-	told    bool // the trace has its start
-	dead    bool // its node was lost, whether or not that has been noticed
+	startMs      int64
+	phaseMs      int64 // when the present phase began
+	endMs        int64 // when its computing ends, if known
+	bytes        int64 // map output that a reduce has fetched in all
+	job          int32
+	task         state.TaskID
+	node         state.NodeID
+	gen          uint32
+	fetch        int32 // index in Sim.fetches; -1: a map, or a reduce that fetches nothing
+	next         int32 // the next reduce in the list of those that wait for maps
+	other        int32 // the other attempt at the same task, -1 if none
+	flows        [maxFlows]fluid.Flow
+	number       int16
+	pending      uint8 // flows and timers of the present phase that have not ended
+	openFlows    uint8 // bit i: flows[i] has not ended
+	kind         state.Kind
+	phase        phase
+	level        state.Level // locality of a map, by its block's replicas and cached copies
+	split        state.Level
+	speculative  bool // a speculative attempt whose room is held: the State counts a task's first attempt only
+	waitsForMaps bool // a reduce that waits for maps to finish
+	rerun        bool
+	traced       bool // its start is in the trace
+	dead         bool // its node was lost, noticed or not
 }
 
-// maxFlows is how many flows an attempt has at a time.
+// maxFlows is the largest number of flows that an attempt has at a time.
 const maxFlows = exactRacks
 
-// phase is what an attempt does next, when what it does now is over.
+// phase is the step of an attempt (start of the JVM, input, computing, ...)
+// that comes next.
 type phase uint8
 
 const (
 	begin phase = iota // the container is launched: start the JVM
-	take               // read, or fetch
+	input              // read the input, or fetch map outputs
 	compute
 	write
 	commit
 	finish
 )
 
-// event kinds.
+// Kinds of event.
 const (
 	evFault uint32 = iota
 	evAdmit
@@ -65,24 +66,26 @@ const (
 	evFail
 	evKill
 	evCopy
-	evRelease
+	evCleanUp
 )
 
-// tag is an event's kind with the generation of the job or attempt it is for.
+// tag packs an event's kind and the generation of its job or attempt into one
+// number.
 func tag(kind, gen uint32) uint32 { return gen<<4 | kind }
 
-// after pushes an event for ms from now.
+// after schedules an event ms milliseconds from now.
 func (s *Sim) after(ms int32, kind, id, gen uint32) {
 	s.wheel.push(s.now+int64(ms), tag(kind, gen), id)
 }
 
-// handle handles one of the wheel's events, unless what it was for is gone.
+// handle handles an event of the wheel. It does nothing if the event's job or
+// attempt is gone: its generation then differs.
 func (s *Sim) handle(t, id uint32) {
 	gen, kind := t>>4, t&15
 	if kind == evSpeculate || kind == evAMBeat {
-		s.looks--
+		s.idleEvents--
 	} else {
-		s.moved = s.now
+		s.lastProgressMs = s.now
 	}
 	switch kind {
 	case evPhase:
@@ -103,8 +106,8 @@ func (s *Sim) handle(t, id uint32) {
 			s.stop(int32(id), traces.Killed, true)
 		}
 	case evCopy:
-		if a := &s.attempts[id]; a.gen<<4>>4 == gen && a.twin == -1 {
-			s.askCopy(int32(id))
+		if a := &s.attempts[id]; a.gen<<4>>4 == gen && a.other == -1 {
+			s.askSpeculative(int32(id))
 		}
 	case evGrant:
 		s.granted(id)
@@ -112,8 +115,8 @@ func (s *Sim) handle(t, id uint32) {
 		s.fault(&s.Faults[id])
 	case evExpire:
 		s.expire(state.NodeID(id), gen)
-	case evRelease:
-		s.release(state.NodeID(id), gen)
+	case evCleanUp:
+		s.cleanUp(state.NodeID(id), gen)
 	default:
 		if s.jobs[id].gen<<4>>4 != gen {
 			return
@@ -134,7 +137,8 @@ func (s *Sim) handle(t, id uint32) {
 	}
 }
 
-// launch starts an attempt of t on n, where the State has room for it.
+// launch starts an attempt of task t on node n. The State has taken the room
+// already.
 func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
 	var id int32
 	if last := len(s.idle) - 1; last >= 0 {
@@ -146,9 +150,9 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
 	gen := a.gen
-	*a = attempt{} // and then field by field: a literal would be made elsewhere and copied
+	*a = attempt{} // set field by field: a literal would be built elsewhere and copied
 	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
-	a.fetch, a.next, a.twin, a.kind, a.phase = -1, -1, -1, k, begin
+	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
 		a.number = int16(j.tries[t].begun)
 		a.rerun = a.number > 0
@@ -174,7 +178,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	x := &s.nodes[n]
 	if x.lost {
 		a.dead = true
-		return id // nobody has noticed
+		return id // the node is lost, and nobody has noticed
 	}
 	w := s.workOf(j, k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
@@ -198,7 +202,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 		}
 	case x.cores || k == state.Reduce && fixedMs > 0:
 	default:
-		a.phase = take
+		a.phase = input
 		ms += x.on(int64(s.Costs.TaskStartMs))
 	}
 	a.phaseMs, a.endMs = a.startMs, s.now+ms
@@ -206,7 +210,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	return id
 }
 
-// timer has an attempt go on in so long.
+// timer lets an attempt go on after ms milliseconds.
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	a.pending++
@@ -220,7 +224,7 @@ func (s *Sim) workOf(j *job, k state.Kind, t state.TaskID) *Work {
 	return work(j.work[k], i, j.total[k])
 }
 
-// try is how many attempts at t there were before.
+// try returns how many attempts at task t there were before.
 func (s *Sim) try(j *job, t state.TaskID) int32 {
 	if len(j.tries) == 0 || t == state.None {
 		return 0
@@ -228,14 +232,15 @@ func (s *Sim) try(j *job, t state.TaskID) int32 {
 	return int32(j.tries[t].begun)
 }
 
-// flowEnded is the end of one of an attempt's flows.
+// flowEnded lets the attempt of a flow go on after the flow has ended.
 func (s *Sim) flowEnded(tag uint32) {
 	id := int32(tag / maxFlows)
-	s.attempts[id].open &^= 1 << (tag % maxFlows)
+	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
 	s.goOn(id)
 }
 
-// goOn is called when one of the things that an attempt waits for is over.
+// goOn is called when a flow or timer of an attempt has ended. The attempt
+// proceeds when none is left.
 func (s *Sim) goOn(id int32) {
 	a := &s.attempts[id]
 	if a.pending--; a.pending == 0 {
@@ -243,10 +248,10 @@ func (s *Sim) goOn(id int32) {
 	}
 }
 
-// proceed has an attempt do what comes next.
+// proceed lets an attempt start its next phase.
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
-	if a.phase == finish { // most often, and it needs none of what follows
+	if a.phase == finish { // the most frequent phase, which needs nothing of what follows
 		s.succeed(id)
 		return
 	}
@@ -256,9 +261,9 @@ func (s *Sim) proceed(id int32) {
 	for a.pending == 0 {
 		switch a.phase {
 		case begin:
-			a.phase = take
+			a.phase = input
 			s.computes(id, a, int64(s.Costs.TaskStartMs))
-		case take:
+		case input:
 			if a.kind == state.Reduce {
 				if !s.fetchMore(id, a, w) {
 					return
@@ -288,18 +293,18 @@ func (s *Sim) proceed(id int32) {
 	a.phaseMs = s.now
 }
 
-// computeMs is how long an attempt computes on the reference.
+// computeMs returns how long an attempt computes on a node of speed 1.
 func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 	ms := int64(w.ComputeMs)
 	if w.SpreadPercent == 0 {
 		return ms
 	}
 	const one = 1 << 20
-	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // within one of 0
+	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // a drawn number from -one to one
 	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 
-// computes has an attempt use a core for so long.
+// computes lets an attempt compute, for ms milliseconds on a node of speed 1.
 func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	if ms == 0 {
 		return
@@ -314,18 +319,18 @@ func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	s.timer(id, a, ms)
 }
 
-// succeed is an attempt's end, and its task's.
+// succeed ends an attempt, and its task, with success.
 func (s *Sim) succeed(id int32) {
 	a := &s.attempts[id]
 	slot, n := a.job, a.node
 	other := n
-	if a.twin != -1 {
-		other = s.killTwin(a)
+	if a.other != -1 {
+		other = s.killOther(a)
 	}
 	j := &s.jobs[slot]
 	w := s.workOf(j, a.kind, a.task)
 	if err := s.state.Finish(j.id, a.task); err != nil {
-		panic(err) // the State and the kernel disagree: the kernel's fault
+		panic(err) // a fault of this package: the State and the attempts disagree
 	}
 	j.done[a.kind]++
 	s.r.Attempts.Succeeded++
@@ -357,8 +362,8 @@ func (s *Sim) succeed(id int32) {
 	s.endIfDone(slot)
 }
 
-// putOut counts what a map leaves on its node for the reduces; what is lost
-// again is negative.
+// putOut counts the output that a map leaves on its node for the reduces. bytes
+// is negative if the output is lost again.
 func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
 	rack := s.nodes[n].rack
@@ -367,7 +372,7 @@ func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	j.lately[(j.done[state.Map]-1)&int32(len(j.lately)-1)] = rack
 }
 
-// close takes an attempt that has ended out of the books.
+// close forgets an attempt that has ended, after recording it.
 func (s *Sim) close(id int32, how traces.Outcome) {
 	a := &s.attempts[id]
 	j := &s.jobs[a.job]
@@ -383,7 +388,7 @@ func (s *Sim) close(id int32, how traces.Outcome) {
 		s.recordAttemptEnd(a, how, launched)
 	}
 	if s.Ended != nil {
-		s.tellEnd(a, how, launched)
+		s.reportEnd(a, how, launched)
 	}
 	if a.rerun {
 		s.r.Attempts.Reruns++

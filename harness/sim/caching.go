@@ -5,14 +5,15 @@ import (
 	"heddle/harness/state"
 )
 
-// following is caches that follow what is read, and who waits to read what.
+// following is the state of caches that follow reads (Config.CacheReads), and
+// the maps that wait to read each block.
 type following struct {
 	cache   *place.LRU
-	readers map[uint64][]reader // by block; looked up, never ranged over
+	readers map[uint64][]reader // by block; looked up only, since ranging gives a random order
 	evicted []uint64
 }
 
-// reader is a map of a job that has not ended.
+// reader is a map, of a job that has not ended, that reads a block.
 type reader struct {
 	job  state.JobID
 	task state.TaskID
@@ -30,8 +31,8 @@ func (s *Sim) beginCaching() {
 	s.caching.cache, s.caching.readers = place.NewLRU(sizes), map[uint64][]reader{}
 }
 
-// expectReads has the State know which of a new job's blocks are in memory, and
-// keeps it informed until the job ends.
+// expectReads tells the State which blocks of a new job are in memory, and
+// registers the job's maps for changes.
 func (s *Sim) expectReads(j *job, x *Job) {
 	c := &s.caching
 	if c.cache == nil || len(x.Blocks) != int(x.Maps) {
@@ -48,8 +49,8 @@ func (s *Sim) expectReads(j *job, x *Job) {
 	}
 }
 
-// hasRead says that node n, where a replica or a cached copy is, has read map t's
-// input.
+// hasRead says that node n, which has a replica or a cached copy, has read map
+// t's input.
 func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	c := &s.caching
 	b := uint64(j.blocks[t])
@@ -62,7 +63,7 @@ func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	}
 }
 
-// evict says that node n has not got blocks in memory any more.
+// evict says that node n no longer has blocks in memory.
 func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	c := &s.caching
 	c.evicted = blocks
@@ -73,7 +74,7 @@ func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	}
 }
 
-// forgetReads is the end of a job.
+// forgetReads removes a job that has ended from the readers.
 func (s *Sim) forgetReads(j *job) {
 	c := &s.caching
 	for t, b := range j.blocks {

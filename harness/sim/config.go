@@ -6,100 +6,101 @@ import (
 	"heddle/traces"
 )
 
-// Config is a run.
+// Config is the input of a run.
 type Config struct {
 	Cluster Machines
 	Source  Source
-	// Model decides; nil is YARN's Capacity scheduler as it ships. It must be
-	// new: models keep counts.
+	// Model decides. nil means YARN's Capacity scheduler as shipped. It must be
+	// new, since models keep counts.
 	Model       sched.Model
 	Actuator    Actuator
 	Splits      Splits
-	Costs       Costs // 0 is no time: start from DefaultCosts
+	Costs       Costs // zero costs take no time: start from DefaultCosts
 	Speculation Speculation
-	Faults      []Fault // by AtMs
-	// Opportunities, where not nil, replace heartbeats: nodes are offered at these
-	// times and no others.
+	Faults      []Fault // sorted by AtMs
+	// Opportunities, if not nil, replace the heartbeats: nodes report at these
+	// times only.
 	Opportunities []Opportunity
-	// MinAllocation is the smallest container anyone asks for, YARN's minimum
-	// allocation; zero is 1 MB and 1 core.
+	// MinAllocation is the smallest container that anyone asks for (YARN's
+	// minimum allocation). Zero means 1 MB and 1 core.
 	MinAllocation state.Resource
-	// CacheReads has nodes keep in memory, up to their CacheBytes, what they read
-	// last of jobs' Blocks.
+	// CacheReads lets each node keep in memory, up to its CacheBytes, the
+	// Blocks of jobs that it read last.
 	CacheReads bool
 	Seed       uint64
-	// Record is given every event, in order; nil: none.
+	// Record gets every trace event, in order; may be nil.
 	Record func(traces.Event)
-	// Ended is told of every attempt's end, at less cost than Record; nil: nobody is.
+	// Ended gets every attempt's end. It costs less than Record; may be nil.
 	Ended func(AttemptEnd)
-	// Interrupted is asked now and then, as a context's Err; an error ends the run
-	// with ErrInterrupted. Nil: it is not.
+	// Interrupted is called now and then, like a context's Err. If it returns
+	// an error, the run ends with ErrInterrupted. May be nil.
 	Interrupted func() error
 }
 
-// Actuator is how decisions become running tasks.
+// Actuator says how a decision becomes a running task.
 type Actuator uint8
 
-// Actuators.
+// The ways in which a decision becomes a running task.
 const (
-	// Native: Model is the cluster's own scheduler. A decision is a container at
-	// once; which map runs in it the ApplicationMaster says at its heartbeat.
+	// Native: Model acts as the cluster's own scheduler. A decision gives the
+	// job a container at once, and the ApplicationMaster binds a map to it at
+	// its next heartbeat.
 	Native Actuator = iota
-	// Labels: the container comes after a time drawn from Costs.LabelMs, one at a
-	// time on a node, and is bound like a Native one.
+	// Labels: the container comes after a time drawn from Costs.LabelMs, one at
+	// a time on a node. It is bound as under Native.
 	Labels
-	// Ideal: the task that the decision names starts at once.
+	// Ideal: the task named in the decision starts at once.
 	Ideal
 )
 
-// Splits is what ApplicationMasters read as the hosts of their splits.
+// Splits says which hosts the ApplicationMaster reads in a job's splits.
 type Splits uint8
 
-// Ways to tell.
+// The hosts that the ApplicationMaster can be told.
 const (
-	// AsSubmitted: JobSpec.SplitHosts, or all replicas.
+	// AsSubmitted: JobSpec.SplitHosts, or all replicas if that is nil.
 	AsSubmitted Splits = iota
-	// CachedOnly: the nodes with a cached copy; for maps without one, all
-	// replicas.
+	// CachedOnly: the nodes with a cached copy; all replicas for a map without
+	// one.
 	CachedOnly
-	// Planned: as a Model that is a sched.JobPlanner says.
+	// Planned: the host in the plan of a Model that is a sched.JobPlanner.
 	Planned
 )
 
-// Speculation is the rule by which slow attempts get a copy.
+// Speculation is the rule by which slow attempts get a speculative attempt.
 type Speculation uint8
 
-// Rules.
+// The rules by which an attempt is found slow.
 const (
 	NoSpeculation Speculation = iota
 	// HadoopSpeculation is MapReduce's DefaultSpeculator.
 	HadoopSpeculation
-	// LATE is that of Zaharia et al., OSDI 2008.
+	// LATE is the rule of Zaharia et al., OSDI 2008.
 	LATE
 )
 
-// Opportunity is one node's report at a time.
+// Opportunity is the report of one node at one time.
 type Opportunity struct {
 	AtMs int64
 	Node state.NodeID
 }
 
-// Fault is something that goes wrong at a time.
+// Fault is something that goes wrong at a given time.
 type Fault struct {
 	AtMs int64
 	What FaultKind
-	Node state.NodeID // for all but AttemptFails
-	// Speed is a slow node's from then on, as Node.Speed.
+	Node state.NodeID // the node it happens to; unused by AttemptsFail
+	// Speed is a slow node's speed from then on, as in Node.Speed.
 	Speed float64
-	// Share is the part of attempts that fail from then on, drawn by task and
-	// attempt; each fails at a drawn part of its time.
+	// Share is the share of attempts that fail from then on. Which ones is
+	// drawn by task and attempt; when each fails is drawn within its duration.
 	Share float64
 }
 
-// FaultKind is what goes wrong.
+// FaultKind says what goes wrong in a fault.
 type FaultKind uint8
 
-// Faults.
+// Kinds of fault.
 const (
 	NodeDown FaultKind = iota
 	NodeUp

@@ -1,57 +1,63 @@
 package sim
 
-// Costs is the time that the cluster's own machinery takes. Start from
-// DefaultCosts. Each says whether its default was measured, on Hadoop 3.4 on a
-// lab of four workers, or is guessed.
+// Costs are the times that Hadoop's own machinery takes, in milliseconds. Start
+// from DefaultCosts. Each field says where its default comes from: as Hadoop
+// 3.4 ships it, measured on a lab of four workers, or guessed.
 type Costs struct {
-	// NodeBeatMs is a NodeManager's heartbeat, 1000 as Hadoop ships. 0: nodes
-	// report at once.
+	// NodeBeatMs is the heartbeat interval of a NodeManager: 1000, as shipped.
+	// 0: nodes report at once.
 	NodeBeatMs int32
 	// AsyncMs, above 0, is how often the scheduler goes through all nodes by
-	// itself (asynchronous scheduling) instead of when a node reports; 0 as Hadoop
-	// ships.
+	// itself (asynchronous scheduling) instead of waiting for heartbeats: 0, as
+	// shipped.
 	AsyncMs int32
-	// AMBeatMs is an ApplicationMaster's heartbeat, 1000 as Hadoop ships: when it
-	// asks, and hears of containers. 0: at once.
+	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it
+	// asks for containers and learns of those it got: 1000, as shipped. 0: at
+	// once.
 	AMBeatMs int32
-	// SubmitMs is from submission until the ApplicationMaster's container can be
-	// allocated; 300, guessed.
+	// SubmitMs is the time from submission until the ApplicationMaster's
+	// container can be allocated: 300, guessed.
 	SubmitMs int32
-	// AMStartMs is from the ApplicationMaster's container to its first heartbeat;
-	// 3000, guessed from 7 s for a job with a map and a reduce of 1.4 s each.
+	// AMStartMs is the time from the ApplicationMaster's container to its first
+	// heartbeat: 3000, guessed from 7 s for a job with a map and a reduce of
+	// 1.4 s each.
 	AMStartMs int32
-	// LaunchMs is from when the ApplicationMaster binds a task to the start of
-	// the attempt; 100, measured: 180 to 230 with a heartbeat of 200, half of
-	// which is waiting for it.
+	// LaunchMs is the time from binding a task to the start of its attempt:
+	// 100. Measured were 180 to 230 with a heartbeat of 200, half of which is
+	// waiting for the heartbeat.
 	LaunchMs int32
-	// TaskStartMs is within the attempt, its JVM's start and end; 1000, guessed
-	// from attempts of 1.4 s that do next to nothing. It is slower on slow nodes,
-	// and shares cores where these are counted.
+	// TaskStartMs is the time to start and end an attempt's JVM, part of the
+	// attempt: 1000, guessed from attempts of 1.4 s that do almost nothing. It
+	// takes longer on slow nodes, and shares the cores where these are counted.
 	TaskStartMs int32
-	// CommitMs is at the end of an attempt that writes to HDFS; 50, guessed.
-	CommitMs int32
-	// FetchMs is for each map whose output a reduce fetches, besides the bytes;
-	// 2, guessed. Fetchers is how many it fetches at a time, 5 as Hadoop ships.
-	FetchMs, Fetchers int32
-	// FinishMs is from the end of the last task to the end of the job; 500,
+	// CommitMs is the time at the end of an attempt that writes to HDFS: 50,
 	// guessed.
+	CommitMs int32
+	// FetchMs is the time for each map whose output a reduce fetches, besides
+	// the transfer: 2, guessed. Fetchers is how many outputs it fetches at a
+	// time: 5, as shipped.
+	FetchMs, Fetchers int32
+	// FinishMs is the time from the end of the last task to the end of the job:
+	// 500, guessed.
 	FinishMs int32
-	// LabelMs is how long a decision takes to become a container under node
-	// labels: quantiles at even distances from the least to the longest. Measured
-	// with asynchronous scheduling: p50 22, p95 80, most 182.
+	// LabelMs is the time from a decision to its container under node labels,
+	// as quantiles at equal distances from the shortest to the longest.
+	// Measured with asynchronous scheduling: p50 22, p95 80, longest 182.
 	LabelMs []int32
-	// RampUp is the most of what a job may use that its reduces are asked to take
-	// while maps wait; 0.5 as Hadoop ships.
+	// RampUp is the largest share of what a job may use that its reduces may
+	// ask for while maps wait: 0.5, as shipped.
 	RampUp float64
-	// AMShare is the most of the cluster's memory that ApplicationMasters take,
-	// 0.1 as Hadoop ships; one may always.
+	// AMShare is the largest share of the cluster's memory that
+	// ApplicationMasters may take: 0.1, as shipped. One ApplicationMaster may
+	// always run.
 	AMShare float64
-	// NodeExpiryMs is from a node's loss until it is noticed; 600000 as Hadoop
-	// ships.
+	// NodeExpiryMs is the time from a node's loss until the ResourceManager
+	// notices it: 600000, as shipped.
 	NodeExpiryMs int32
 }
 
-// DefaultCosts are those of Hadoop as it ships, on machines as the lab's.
+// DefaultCosts returns the costs of Hadoop as shipped, on machines like the
+// lab's.
 func DefaultCosts() Costs {
 	return Costs{
 		NodeBeatMs: 1000, AMBeatMs: 1000, SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000,
@@ -60,6 +66,6 @@ func DefaultCosts() Costs {
 	}
 }
 
-// NoCosts are those of a cluster where nothing takes time but the tasks
-// themselves.
+// NoCosts returns the costs of a cluster where only the tasks themselves take
+// time.
 func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }

@@ -5,23 +5,23 @@ import (
 	"heddle/harness/state"
 )
 
-// grant is a container on its way to a task.
+// grant is a container that a job got and that has no task bound yet.
 type grant struct {
 	next     uint32
 	job      int32
 	held     state.ReservationID
 	expected state.TaskID
-	branch   state.Branch // of a map
+	branch   state.Branch // the rule by which the State expects the map to be bound
 	decision sched.Decision
-	id       int64 // of the decision
+	id       int64 // of the decision that asked for it
 	askedMs  int64
 }
 
-// queue is a list of grants, 0 none.
+// queue is a linked list of grants; index 0 ends it.
 type queue struct{ first, last uint32 }
 
-// nextBeat is the next heartbeat that can change something: of a node with room,
-// while anything waits.
+// nextBeat returns the next heartbeat that matters and its time: of a node with
+// room, while anything waits.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
@@ -30,13 +30,13 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 		o := s.Opportunities[s.opportunity]
 		return o.Node, max(o.AtMs, s.now)
 	}
-	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.copies) == 0 {
+	if len(s.view.WaitingJobs(state.Map)) == 0 && len(s.view.WaitingJobs(state.Reduce)) == 0 && len(s.queued) == 0 && len(s.wanted) == 0 {
 		return state.None, never
 	}
 	return s.beats.next(s.now)
 }
 
-// beat is node n's heartbeat.
+// beat handles a heartbeat of node n: the model decides what to start.
 func (s *Sim) beat(n state.NodeID) {
 	if s.Opportunities != nil {
 		s.opportunity++
@@ -48,7 +48,7 @@ func (s *Sim) beat(n state.NodeID) {
 	if s.nodes[n].lost {
 		return
 	}
-	free := s.view.HasRoom(n) && !s.nodes[n].busy // open for a label, it is none of others
+	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node that a label gives to one job is closed to others
 	if free && len(s.queued) > 0 {
 		s.placeMasters(n)
 		free = s.view.HasRoom(n)
@@ -57,14 +57,14 @@ func (s *Sim) beat(n state.NodeID) {
 		s.recordBeat(n)
 		s.observeTask(sched.NodeReported, 0, 0, n)
 		s.offers.Heartbeat(s.Model, s.view, n, s.carry)
-		if len(s.copies) > 0 {
-			s.placeCopies(n)
+		if len(s.wanted) > 0 {
+			s.placeSpeculative(n)
 		}
 	}
 	s.noteRoom(n)
 }
 
-// carryOut does what a model decided, and says whether it could.
+// carryOut carries out a decision. It reports whether that was possible.
 func (s *Sim) carryOut(d sched.Decision) bool {
 	if uint(d.Job) >= uint(len(s.slot)) || uint(d.Node) >= uint(len(s.nodes)) || s.nodes[d.Node].busy || s.view.Ended(d.Job) {
 		s.r.Decisions.Refused++
@@ -86,7 +86,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.moved = s.now
+	s.lastProgressMs = s.now
 	s.r.Decisions.Made++
 	i := s.newGrant()
 	s.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: s.r.Decisions.Made, askedMs: s.now}
@@ -101,7 +101,7 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	return true
 }
 
-// startAtOnce starts the task that a decision names.
+// startAtOnce starts the task named in a decision.
 func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	j := &s.jobs[slot]
 	t := d.Task
@@ -114,7 +114,7 @@ func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 		s.r.Decisions.Refused++
 		return false
 	}
-	s.moved = s.now
+	s.lastProgressMs = s.now
 	s.r.Decisions.Made++
 	s.r.Decisions.AsExpected++
 	s.recordIdeal(j, d, t)
@@ -132,14 +132,14 @@ func (s *Sim) newGrant() uint32 {
 	return uint32(len(s.grants) - 1)
 }
 
-// labelMs is how long a decision takes under labels: between two quantiles of
-// the measured ones.
+// labelMs returns the time from a decision to its container under labels, drawn
+// between two neighbouring measured quantiles.
 func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	q := s.Costs.LabelMs
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // of the distance between two
+	const parts = 1 << 10 // steps between two quantiles
 	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {
@@ -148,7 +148,8 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	return int64(q[i]) + (int64(q[i+1]-q[i])*part+parts/2)/parts
 }
 
-// granted is a container that labels brought; the node is free for the next.
+// granted handles a container that arrived through a label. The node is then
+// free for the next decision.
 func (s *Sim) granted(i uint32) {
 	g := &s.grants[i]
 	n := g.decision.Node
@@ -158,7 +159,7 @@ func (s *Sim) granted(i uint32) {
 	case s.view.Ended(g.decision.Job):
 		g.next, s.spareGrant = s.spareGrant, i
 		return
-	case !s.jobs[g.job].up: // its master was lost since
+	case !s.jobs[g.job].up: // its ApplicationMaster was lost meanwhile
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
 		s.noteRoom(n)
@@ -169,7 +170,7 @@ func (s *Sim) granted(i uint32) {
 	s.hear(g.job, i)
 }
 
-// dropGrants gives back a job's containers that nothing has been bound to.
+// dropGrants gives back a job's containers that have no task yet.
 func (s *Sim) dropGrants(j *job) {
 	for i := j.granted.first; i != 0; {
 		g := &s.grants[i]
@@ -182,7 +183,8 @@ func (s *Sim) dropGrants(j *job) {
 	j.granted = queue{}
 }
 
-// hear has the job's master find a container at its next heartbeat.
+// hear queues a container for the job's ApplicationMaster, which learns of it
+// at its next heartbeat.
 func (s *Sim) hear(slot int32, i uint32) {
 	j := &s.jobs[slot]
 	s.grants[i].next = 0
@@ -199,12 +201,15 @@ func (s *Sim) hear(slot int32, i uint32) {
 	s.callBeat(slot)
 }
 
-// bind gives the containers that a job's master has heard of their tasks.
+// bind gives tasks to the containers that a job's ApplicationMaster has just
+// learnt of.
 //
-// The State has bound each as it was decided, by the master's own order: a
-// re-run, else the lowest-numbered map of the host, of the rack, any. The master
-// goes through all containers by host first, then by rack, then the rest. That
-// comes to the same if they happen to stand in this order; else it is done anew.
+// The State has bound each container when it was decided, by the
+// ApplicationMaster's rules in order: a re-run, else the lowest-numbered map of
+// the host, of the rack, any. The ApplicationMaster instead goes through all
+// containers by host first, then by rack, then by the last rule. If the
+// containers happen to be in this order the result is the same; else bind binds
+// all anew.
 func (s *Sim) bind(slot int32) {
 	j := &s.jobs[slot]
 	first := j.granted.first
@@ -249,7 +254,8 @@ func (s *Sim) bind(slot int32) {
 	}
 }
 
-// rebind binds the containers of maps anew: by host, by rack, the rest.
+// rebind gives the containers of a job other maps: first the maps that name
+// their host, then those of the rack, then any.
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
 		if g := &s.grants[i]; g.decision.Kind == state.Map {

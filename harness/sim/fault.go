@@ -6,10 +6,12 @@ import (
 	"heddle/traces"
 )
 
-// maxFailures of one task fail its job, 4 as Hadoop ships.
+// maxFailures is how many failed attempts of one task fail the job: 4, as
+// shipped.
 const maxFailures = 4
 
-// fault has something go wrong.
+// fault makes something go wrong: a node is lost, comes back or slows down, or
+// attempts fail.
 func (s *Sim) fault(f *Fault) {
 	x := &s.nodes[f.Node]
 	switch f.What {
@@ -41,9 +43,9 @@ func (s *Sim) fault(f *Fault) {
 		if !x.lost {
 			return
 		}
-		if s.view.Up(f.Node) { // back before it was missed: its containers are gone all the same
+		if s.view.Up(f.Node) { // the node came back before its loss was noticed, but its containers are gone
 			s.expire(f.Node, x.gen)
-			s.bury(f.Node)
+			s.killLost(f.Node)
 		}
 		x.lost = false
 		s.state.NodeUp(f.Node)
@@ -54,31 +56,31 @@ func (s *Sim) fault(f *Fault) {
 	}
 }
 
-// runs says whether an attempt is one that has not ended.
+// runs reports whether an attempt has not ended.
 func (s *Sim) runs(id int32) bool { return s.attempts[id].job >= 0 }
 
-// freeze has nothing more come of what an attempt does.
+// freeze stops an attempt's flows and timers.
 func (s *Sim) freeze(id int32) {
 	a := &s.attempts[id]
 	for i, f := range a.flows {
-		if a.open>>i&1 != 0 {
+		if a.openFlows>>i&1 != 0 {
 			s.shared.Cancel(s.now, f)
 		}
 	}
-	a.open, a.pending = 0, 0
+	a.openFlows, a.pending = 0, 0
 	a.gen++
 	if s.now < a.startMs {
 		a.startMs = never // it will not be launched
 	}
-	if a.waits {
+	if a.waitsForMaps {
 		s.stopWaiting(id)
 	}
 }
 
-// stopWaiting takes a reduce out of those that wait for maps.
+// stopWaiting removes a reduce from those that wait for maps.
 func (s *Sim) stopWaiting(id int32) {
 	a := &s.attempts[id]
-	a.waits = false
+	a.waitsForMaps = false
 	j := &s.jobs[a.job]
 	for _, link := range [...]*int32{&j.waiting, &j.woken} {
 		for ; *link >= 0; link = &s.attempts[*link].next {
@@ -90,9 +92,10 @@ func (s *Sim) stopWaiting(id int32) {
 	}
 }
 
-// expire is when a node's loss is noticed: the maps whose output was there are
-// asked for again, where reduces still need it, and what ran there once the node
-// has been given up.
+// expire handles the moment when a node's loss is noticed. The maps whose
+// output was on the node are asked for again if reduces still need it. The
+// attempts on the node are asked for again once the NodeManager has been given
+// up, see cleanUp.
 func (s *Sim) expire(n state.NodeID, gen uint32) {
 	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
 		return
@@ -110,29 +113,30 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 		}
 	}
 	s.noteRoom(n)
-	s.after(askAgainMs, evRelease, uint32(n), 1)
+	s.after(askAgainMs, evCleanUp, uint32(n), 1)
 }
 
-// release is a master's next try, the times-th, to have a lost node's NodeManager
-// end what ran there. Once that answers, or is given up, the node's attempts count
-// as killed, and their tasks are asked for again.
+// cleanUp lets ApplicationMasters try, for the times-th time, to reach a lost
+// node's NodeManager and end what ran there. When the NodeManager answers, or
+// is given up, the node's attempts count as killed and their tasks are asked
+// for again.
 //
 // Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
 // yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,
-// where a node was back 15 s after its loss had been noticed, they were killed 7 s
-// later, and 22 s after the notice.
-func (s *Sim) release(n state.NodeID, times uint32) {
+// a node came back 15 s after its loss had been noticed, and its attempts were
+// killed 7 s after that.
+func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
-		s.after(askAgainMs, evRelease, uint32(n), times+1)
+		s.after(askAgainMs, evCleanUp, uint32(n), times+1)
 		return
 	}
-	s.bury(n)
+	s.killLost(n)
 }
 
 const askAgainMs, giveUpMs = 10_000, 180_000
 
-// bury has what ran on a node before it was lost end.
-func (s *Sim) bury(n state.NodeID) {
+// killLost ends all attempts that ran on a node before it was lost.
+func (s *Sim) killLost(n state.NodeID) {
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.node == n && a.dead && s.runs(int32(id)) {
 			s.stop(int32(id), traces.Killed, true)
@@ -140,7 +144,7 @@ func (s *Sim) bury(n state.NodeID) {
 	}
 }
 
-// loseMaps has maps that succeeded on a lost node run again.
+// loseMaps runs again the job's maps that succeeded on a lost node.
 func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	j := &s.jobs[slot]
 	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
@@ -164,14 +168,14 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	s.callBeat(slot)
 }
 
-// loseMaster has a job's ApplicationMaster start anew. What it had done it
-// reads from its history; what ran is asked for again.
+// loseMaster starts a job's ApplicationMaster anew. It recovers the finished
+// tasks from its history, and asks again for the tasks that ran.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = state.None, false
-	j.gen++ // its heartbeats and its end are of the past
+	j.gen++ // events of the lost ApplicationMaster no longer count
 	j.beatSet, j.ended = false, false
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.job == slot {
@@ -189,7 +193,8 @@ func (s *Sim) loseMaster(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// tried makes room to count a job's attempts: t has had one.
+// tried returns the count of attempts of task t, and makes the job's counts if
+// there are none yet.
 func (s *Sim) tried(j *job, t state.TaskID) *try {
 	if len(j.tries) == 0 {
 		j.tries = resized(j.tries, int(j.total[0]+j.total[1]))
@@ -214,8 +219,8 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	return true
 }
 
-// fail is an attempt's end without success; the task is tried again first of
-// all, or its job fails.
+// fail ends an attempt without success. Its task becomes a re-run, or the job
+// fails.
 func (s *Sim) fail(id int32) {
 	a := &s.attempts[id]
 	slot := a.job
@@ -237,13 +242,13 @@ func (s *Sim) fail(id int32) {
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
-	for n := range s.nodes { // the State gave back the room of all that ran
+	for n := range s.nodes { // the State has freed the room of all that ran
 		s.noteRoom(state.NodeID(n))
 	}
 }
 
-// stop ends an attempt that does nothing more and has not succeeded; with again,
-// its task is asked for again unless another attempt at it runs.
+// stop ends an attempt that has not succeeded. With again, its task is asked
+// for again unless another attempt at it runs.
 func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	a := &s.attempts[id]
 	slot, n, t := a.job, a.node, a.task
@@ -254,24 +259,24 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 		s.r.Attempts.Killed++
 	}
 	s.tried(j, t)
-	twin := a.twin
-	if twin >= 0 {
-		s.attempts[twin].twin = -1
+	other := a.other
+	if other >= 0 {
+		s.attempts[other].other = -1
 	}
-	if twin != -1 {
-		j.copies--
+	if other != -1 {
+		j.speculative--
 	}
-	copied, kind := a.copied, a.kind
+	speculative, kind := a.speculative, a.kind
 	s.close(id, how)
 	switch {
-	case copied:
+	case speculative:
 		s.state.Release(n, j.id, j.size[kind])
-	case twin >= 0: // the copy is now the task's attempt
-		b := &s.attempts[twin]
+	case other >= 0: // the speculative attempt becomes the task's attempt
+		b := &s.attempts[other]
 		s.state.Release(b.node, j.id, j.size[kind])
-		b.copied = false
+		b.speculative = false
 		if s.state.Retry(j.id, t, false) != nil || s.state.Start(j.id, t, b.node) != nil {
-			panic("sim: a copy cannot take its task's place")
+			panic("sim: a speculative attempt cannot take its task's place")
 		}
 	case again:
 		if err := s.state.Retry(j.id, t, how == traces.Failed); err != nil {
@@ -283,13 +288,14 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
 }
 
-// preempt ends the youngest of a job's reduces where a map of the job waits, none
-// runs, and the cluster has no room for it, or the map has waited for long. It
-// says whether maps wait like that: no reduce is to be asked for then.
+// preempt ends the job's youngest reduce where one of its maps waits, none
+// runs, and the cluster has no room for the map or the map has waited for long.
+// It returns true while maps are starved like this: no reduce is asked for
+// then.
 //
-// Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once where
-// the headroom holds no map, after 300 s where it does. The headroom is taken as
-// what is free on all nodes.
+// Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once if
+// the headroom cannot hold a map, after 300 s if it can. The headroom is taken
+// to be what is free on all nodes.
 func (s *Sim) preempt(slot int32) bool {
 	const m, r = state.Map, state.Reduce
 	j := &s.jobs[slot]
@@ -308,7 +314,7 @@ func (s *Sim) preempt(slot int32) bool {
 	}
 	youngest := int32(-1)
 	for id := range s.attempts {
-		if a := &s.attempts[id]; a.job == slot && a.kind == r && !a.copied && (youngest < 0 || a.startMs > s.attempts[youngest].startMs) {
+		if a := &s.attempts[id]; a.job == slot && a.kind == r && !a.speculative && (youngest < 0 || a.startMs > s.attempts[youngest].startMs) {
 			youngest = int32(id)
 		}
 	}

@@ -9,51 +9,51 @@ import (
 	"heddle/traces"
 )
 
-// job is one that has arrived and not ended, with its ApplicationMaster.
+// job is a job that has arrived and not ended, with its ApplicationMaster.
 type job struct {
 	id          state.JobID
 	gen         uint32
 	name        traces.JobID
-	hash        uint64 // of the name
+	hash        uint64 // hash of the job's name
 	work        [2][]Work
-	total, done [2]int32 // tasks by kind
-	slowStart   int32    // maps done before reduces are asked for
-	asked       int32    // reduces
-	askMs       []int64  // when they are asked for; nil: by slow start
+	total, done [2]int32 // number of tasks, in all and succeeded, by kind
+	slowStart   int32    // number of maps that must be done before reduces are asked for
+	asked       int32    // number of reduces asked for
+	askMs       []int64  // times at which reduces are asked for; nil: slow start decides
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // None: it takes no room
+	amNode      state.NodeID // node of the ApplicationMaster; None: it takes no room
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // since when maps wait and none runs, though reduces are asked for; 0: they do not
-	amUpMs      int64 // its heartbeats count from then
+	hungryMs    int64 // since when the job's maps are starved, see preempt; 0: they are not
+	amUpMs      int64 // time of its first heartbeat; the later ones follow at the interval
 	up, beatSet bool
 	ended       bool
-	replicas    *state.Hosts // where they are, if the State was told of the splits instead
-	granted     queue        // of grants, to be bound at the next heartbeat
-	waiting     int32        // list of attempts: reduces that wait for maps, -1 none
-	woken       int32        // the same: those that need not any more, and have not gone on
-	out         []int64      // bytes that maps have put out, by rack
+	replicas    *state.Hosts // nodes that store each map's input, if the State has the split hosts in their place
+	granted     queue        // containers to be bound at the next heartbeat
+	waiting     int32        // first in the list of reduces that wait for maps, -1 if none
+	woken       int32        // first in the list of reduces that have been woken and have not gone on yet, -1 if none
+	out         []int64      // by rack: bytes of map output
 	outBytes    int64
-	lately      [16]int32      // racks of maps that have ended, the last ones
-	tries       []try          // by task; empty: none was tried twice
-	ran         []success      // by map; empty where no node is ever lost
-	blocks      []traces.Block // that its maps read, where caches follow reads
-	took        [2]moments     // by kind, ms that attempts took, for speculation
-	copies      int32          // speculative ones under way
-	pasts       []Past         // of its attempts
+	lately      [16]int32      // racks of the maps that ended last
+	tries       []try          // by task; empty as long as no task had a second attempt
+	ran         []success      // by map; empty if no node is ever lost
+	blocks      []traces.Block // the blocks that its maps read, if caches follow reads
+	took        [2]moments     // by kind: ms that attempts took, for speculation
+	speculative int32          // number of speculative attempts that run
+	pasts       []Past         // the recorded ends of its attempts
 }
 
-// try counts a task's attempts.
+// try counts the attempts at a task: begun and failed.
 type try struct{ begun, failed uint8 }
 
-// success is where a map succeeded, node None if it has not.
+// success says where a map succeeded; node is None if it has not.
 type success struct {
 	node  state.NodeID
 	level state.Level
 }
 
-// fetchNext reads the next job of the source.
+// fetchNext reads the next job from the source and checks it.
 func (s *Sim) fetchNext() error {
 	before := s.coming.SubmitMs
 	if len(s.r.Jobs) == 0 {
@@ -67,30 +67,33 @@ func (s *Sim) fetchNext() error {
 	for k, list := range [2][]Work{j.MapWork, j.ReduceWork} {
 		n := [2]int32{j.Maps, j.Reduces}[k]
 		if n > 0 && (len(list) == 0 || len(list) > int(n)) {
-			return fmt.Errorf("job %q: work of %d tasks, for %d %ss", j.Name, len(list), n, state.Kind(k))
+			return fmt.Errorf("job %q: work is given for %d %ss: it must be for 1 to %d", j.Name, len(list), state.Kind(k), n)
 		}
 		for i := range list {
 			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
-				return fmt.Errorf("job %q: a %s with negative work %+v", j.Name, state.Kind(k), *w)
+				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
 			}
 		}
 	}
+	if j.SubmitMs < 0 {
+		return fmt.Errorf("job %q is submitted at %d ms: it must be 0 or more", j.Name, j.SubmitMs)
+	}
 	if j.SubmitMs < before {
-		return fmt.Errorf("job %q: submitted at %d ms, after one at %d ms", j.Name, j.SubmitMs, before)
+		return fmt.Errorf("job %q is submitted at %d ms, before the job in front of it at %d ms: sort jobs by time", j.Name, j.SubmitMs, before)
 	}
 	s.comes = j.SubmitMs
 	return nil
 }
 
-// maxTasks bounds the tasks of jobs that have not ended, and so memory: about 50
-// bytes each.
+// maxTasks limits the tasks of jobs that have not ended, and so the memory:
+// about 50 bytes a task.
 const maxTasks = 1 << 26
 
-// arrive submits the job that comes.
+// arrive submits the next job to the cluster.
 func (s *Sim) arrive() error {
 	x := &s.coming
 	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
-		return fmt.Errorf("job %q: with it %d tasks are of jobs that have not ended, over the limit of %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
+		return fmt.Errorf("submit job %q: with it, jobs that have not ended have %d tasks, and the limit is %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
 	}
 	id, replicas, err := s.submit(x)
 	if err != nil {
@@ -152,7 +155,7 @@ func (s *Sim) arrive() error {
 	return s.fetchNext()
 }
 
-// admit has a job's ApplicationMaster look for room.
+// admit queues a job's ApplicationMaster for room.
 func (s *Sim) admit(slot int32) {
 	j := &s.jobs[slot]
 	if j.amSize == (state.Resource{}) {
@@ -162,7 +165,7 @@ func (s *Sim) admit(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// placeMasters gives n's room to ApplicationMasters that wait, in order of
+// placeMasters gives n's room to waiting ApplicationMasters, in order of
 // submission.
 func (s *Sim) placeMasters(n state.NodeID) {
 	kept := s.queued[:0]
@@ -181,7 +184,8 @@ func (s *Sim) placeMasters(n state.NodeID) {
 	s.queued = kept
 }
 
-// amUp is the ApplicationMaster's first heartbeat: it asks for its maps.
+// amUp is the ApplicationMaster's first heartbeat, at which it asks for its
+// maps.
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
 	j.up, j.amUpMs = true, s.now
@@ -191,8 +195,8 @@ func (s *Sim) amUp(slot int32) {
 	s.endIfDone(slot)
 }
 
-// callBeat sees to it that the job's master has its next heartbeat, at which it
-// asks and hears of containers.
+// callBeat schedules the next heartbeat of the job's ApplicationMaster, at
+// which it asks for containers and learns of those it got.
 func (s *Sim) callBeat(slot int32) {
 	j := &s.jobs[slot]
 	if j.beatSet || !j.up {
@@ -203,12 +207,13 @@ func (s *Sim) callBeat(slot int32) {
 	if b := int64(s.Costs.AMBeatMs); b > 0 {
 		wait = b - (s.now-j.amUpMs)%b
 	}
-	s.looks++
+	s.idleEvents++
 	s.wheel.push(s.now+wait, tag(evAMBeat, j.gen), uint32(slot))
 }
 
-// amBeat is a heartbeat of the job's master. Those at which it has nothing to
-// ask or hear are left out; while its reduces and maps compete, it has.
+// amBeat is a heartbeat of the job's ApplicationMaster. Heartbeats at which it
+// has nothing to ask or learn are left out. It always has while its reduces and
+// maps compete.
 func (s *Sim) amBeat(slot int32) {
 	j := &s.jobs[slot]
 	j.beatSet = false
@@ -227,18 +232,20 @@ func (s *Sim) amBeat(slot int32) {
 		return
 	}
 	j.beatSet = true
-	s.looks++
+	s.idleEvents++
 	s.after(idleBeatMs, evAMBeat, uint32(slot), j.gen)
 }
 
-// idleBeatMs is how often a master without a heartbeat looks after its reduces.
+// idleBeatMs is how often an ApplicationMaster without heartbeats checks its
+// reduces.
 const idleBeatMs = 1000
 
-// rampUp asks for reduces: from the slow start on as many as leave the waiting
-// maps their part, all when no map waits.
+// rampUp asks for reduces once enough maps are done for the slow start. Reduces
+// must leave the waiting maps their share of the room; if no map waits, all
+// reduces are asked for.
 //
-// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. What a job may use is
-// taken as what it uses and what is free on all nodes.
+// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. The room of a job is
+// taken to be what it uses plus what is free on all nodes.
 func (s *Sim) rampUp(j *job) {
 	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {
@@ -277,7 +284,7 @@ func (s *Sim) rampUp(j *job) {
 	}
 }
 
-// freeMB is what no queue uses of the cluster's memory.
+// freeMB returns the cluster's memory that no queue uses.
 func (s *Sim) freeMB() int32 {
 	free := s.view.Total().MemoryMB
 	for q := range s.view.Queues() {
@@ -286,7 +293,8 @@ func (s *Sim) freeMB() int32 {
 	return max(0, free)
 }
 
-// endIfDone ends a job that has no task left, when its master has finished.
+// endIfDone ends a job that has no task left, once its ApplicationMaster has
+// finished.
 func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
 	if j.done == j.total && !j.ended && j.up {
@@ -295,7 +303,7 @@ func (s *Sim) endIfDone(slot int32) {
 	}
 }
 
-// endJob forgets a job.
+// endJob removes a job that has ended.
 func (s *Sim) endJob(slot int32) {
 	j := &s.jobs[slot]
 	s.dropGrants(j)

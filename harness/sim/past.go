@@ -8,28 +8,29 @@ import (
 	"heddle/traces"
 )
 
-// Past is what became of an attempt in the run that a job is from. An attempt at
-// the same task with the same number goes the same way here, unless its node is
-// lost before.
+// Past is what happened to an attempt in the recorded run that a job comes
+// from. The simulated attempt with the same task and number ends the same way,
+// unless its node is lost before.
 type Past struct {
 	Kind state.Kind
-	// Task counts within the job and kind; Number is the attempt's.
+	// Task counts within the job and kind. Number is the attempt's, from 0.
 	Task, Number int32
-	// Outcome Failed or Killed: it ends so Ms after its launch. Succeeded: it takes
-	// Ms where Work has FixedMs for the task's other attempts.
+	// Outcome Failed or Killed: the attempt ends so Ms after its launch.
+	// Succeeded: it takes Ms, while the task's other attempts take
+	// Work.FixedMs.
 	Outcome traces.Outcome
 	Ms      int32
-	// CopyMs, above 0, is when a speculative copy is asked for, from the attempt's
-	// launch on.
-	CopyMs int32
+	// SpeculateMs, above 0, is when a speculative attempt is asked for, counted from
+	// the launch.
+	SpeculateMs int32
 }
 
-// Compare orders pasts by kind, task and number.
+// Compare orders Pasts by kind, task and number.
 func (p Past) Compare(q Past) int {
 	return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Task, q.Task), cmp.Compare(p.Number, q.Number))
 }
 
-// past is an attempt's, nil: it has none.
+// past returns the attempt's Past, nil if it has none.
 func (s *Sim) past(a *attempt, j *job) *Past {
 	i := int32(a.task)
 	if a.kind == state.Reduce {
@@ -42,15 +43,16 @@ func (s *Sim) past(a *attempt, j *job) *Past {
 	return &j.pasts[at]
 }
 
-// endsAsBefore says whether an attempt's past ends it without success, which is
-// then to come, and has its copy asked for.
+// endsAsBefore reports whether the attempt's Past ends it without success. If
+// so, it schedules that end. It also schedules the request for a speculative
+// attempt.
 func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	p := s.past(a, j)
 	if p == nil {
 		return false
 	}
-	if p.CopyMs > 0 {
-		s.wheel.push(a.startMs+int64(p.CopyMs), tag(evCopy, a.gen), uint32(id))
+	if p.SpeculateMs > 0 {
+		s.wheel.push(a.startMs+int64(p.SpeculateMs), tag(evCopy, a.gen), uint32(id))
 	}
 	how := evFail
 	switch p.Outcome {
@@ -64,7 +66,7 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	return true
 }
 
-// fixedMs is what an attempt takes wherever it runs, 0: that depends.
+// fixedMs returns how long an attempt takes on any node, 0 if that depends.
 func (s *Sim) fixedMs(a *attempt, j *job, w *Work) int32 {
 	if len(j.pasts) > 0 && w.FixedMs > 0 {
 		if p := s.past(a, j); p != nil && p.Outcome == traces.Succeeded {

@@ -129,8 +129,8 @@ func drawPasts(t *rapid.T, tasks ...int32) []Past {
 			for number := range rapid.Int32Range(1, 3).Draw(t, "attempts") {
 				list = append(list, Past{
 					Kind: state.Kind(k), Task: task, Number: number, Ms: rapid.Int32Range(0, 20_000).Draw(t, "past ms"),
-					Outcome: rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Failed, traces.Killed}).Draw(t, "outcome"),
-					CopyMs:  rapid.SampledFrom([]int32{0, 0, 500, 5000}).Draw(t, "copy"),
+					Outcome:     rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Failed, traces.Killed}).Draw(t, "outcome"),
+					SpeculateMs: rapid.SampledFrom([]int32{0, 0, 500, 5000}).Draw(t, "copy"),
 				})
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"heddle/traces"
 )
 
-// What follows writes the run's trace, if there is to be one.
+// This file writes the run's trace, if Config.Record is set.
 
 func (s *Sim) observe(e sched.Event) {
 	if s.observer != nil {
@@ -14,8 +14,8 @@ func (s *Sim) observe(e sched.Event) {
 	}
 }
 
-// observeTask and observeDecision spare runs that nobody observes the making of
-// events.
+// observeTask and observeDecision make an event only if the model is an
+// Observer.
 func (s *Sim) observeTask(what sched.EventKind, id state.JobID, t state.TaskID, n state.NodeID) {
 	if s.observer != nil {
 		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})
@@ -150,10 +150,10 @@ func (s *Sim) attemptName(a *attempt) traces.Attempt {
 }
 
 func (s *Sim) recordAttempt(a *attempt) {
-	a.told = true
+	a.traced = true
 	s.Record(&traces.AttemptStarted{
 		T: s.at(), Attempt: s.attemptName(a), Node: s.nodeName(a.node), Rack: s.view.RackName(s.view.Rack(a.node)),
-		SplitLocality: a.split, ReplicaLocality: a.level, Speculative: a.copied,
+		SplitLocality: a.split, ReplicaLocality: a.level, Speculative: a.speculative,
 	})
 }
 
@@ -165,7 +165,7 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 		})
 		return
 	}
-	if !a.told {
+	if !a.traced {
 		s.recordAttempt(a)
 	}
 	j := &s.jobs[a.job]
@@ -188,8 +188,8 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 	}
 }
 
-// tellEnd is what those hear of an attempt that want no events.
-func (s *Sim) tellEnd(a *attempt, how traces.Outcome, launched bool) {
+// reportEnd passes an attempt's end to Config.Ended.
+func (s *Sim) reportEnd(a *attempt, how traces.Outcome, launched bool) {
 	j := &s.jobs[a.job]
 	w := s.workOf(j, a.kind, a.task)
 	e := AttemptEnd{

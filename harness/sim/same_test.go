@@ -161,7 +161,7 @@ func everyBeat(t *rapid.T, c *Config, r *Result) []Opportunity {
 	list := []Opportunity{}
 	for at := int64(0); at <= end; at += s.beats.interval {
 		for place, n := range s.beats.ring {
-			list = append(list, Opportunity{AtMs: at + int64(s.beats.phase[place]), Node: n})
+			list = append(list, Opportunity{AtMs: at + int64(s.beats.offset[place]), Node: n})
 		}
 	}
 	return list

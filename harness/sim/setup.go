@@ -12,19 +12,19 @@ import (
 	"heddle/traces"
 )
 
-// node is what the kernel needs of one.
+// node is a worker as the simulator sees it.
 type node struct {
-	hash  uint64 // of its name
-	slow  int64  // compute time per reference time, times 2^16
+	hash  uint64 // hash of the node's name
+	slow  int64  // compute time divided by the time at speed 1, times 2^16
 	rack  int32
-	cores bool // tasks share them
-	busy  bool // a decision on its way, under labels
-	lost  bool // whether or not that has been noticed
+	cores bool // tasks share the node's cores
+	busy  bool // under labels: a decision is on its way to it
+	lost  bool // the node is down, noticed or not
 	gen   uint32
 	done  int64 // attempts that succeeded, for speculation
 }
 
-// begin sets up a run.
+// begin checks the configuration and sets up a run.
 func (s *Sim) begin(c *Config, r *Result) error {
 	s.Config, s.r = *c, r
 	*r = Result{Jobs: r.Jobs[:0]}
@@ -46,7 +46,7 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.MinAllocation != (state.Resource{}) {
 		s.state.SetSmallest(s.MinAllocation)
 	}
-	s.now, s.live, s.tasks, s.running, s.opportunity, s.moved, s.looks = 0, 0, 0, 0, 0, 0, 0
+	s.now, s.live, s.tasks, s.running, s.opportunity, s.lastProgressMs, s.idleEvents = 0, 0, 0, 0, 0, 0, 0
 	s.streams.compute, s.streams.label = draw.Stream(s.Seed, "compute time"), draw.Stream(s.Seed, "label latency")
 	s.streams.read, s.streams.fetch = draw.Stream(s.Seed, "replica read"), draw.Stream(s.Seed, "rack fetched from")
 	s.streams.fail = draw.Stream(s.Seed, "attempt fails")
@@ -58,16 +58,16 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if err := s.addNodes(); err != nil {
 		return err
 	}
-	interval, pass := int64(s.Costs.NodeBeatMs), false
+	interval, async := int64(s.Costs.NodeBeatMs), false
 	if s.Costs.AsyncMs > 0 || interval == 0 {
-		interval, pass = max(1, int64(s.Costs.AsyncMs)), true
+		interval, async = max(1, int64(s.Costs.AsyncMs)), true
 	}
-	s.beats.reset(len(s.nodes), interval, pass, draw.Stream(s.Seed, "node heartbeat"))
+	s.beats.reset(len(s.nodes), interval, async, draw.Stream(s.Seed, "node heartbeat"))
 	for n := range s.nodes {
 		s.noteRoom(state.NodeID(n))
 	}
 	s.mastersMB = 0
-	s.failing, s.losesNodes, s.copies = 0, false, s.copies[:0]
+	s.failing, s.losesNodes, s.wanted = 0, false, s.wanted[:0]
 	for i := range s.Faults {
 		s.losesNodes = s.losesNodes || s.Faults[i].What == NodeDown
 		s.wheel.push(s.Faults[i].AtMs, tag(evFault, 0), uint32(i))
@@ -79,37 +79,62 @@ func (s *Sim) begin(c *Config, r *Result) error {
 func (s *Sim) check() error {
 	switch {
 	case s.Source == nil:
-		return errors.New("no source of jobs")
+		return errors.New("Config.Source is nil: there are no jobs")
 	case len(s.Cluster.Nodes) == 0:
-		return errors.New("a cluster without nodes")
+		return errors.New("the cluster has no nodes")
 	}
-	at := int64(0)
+	at, nodes := int64(0), len(s.Cluster.Nodes)
 	for i, f := range s.Faults {
-		if f.AtMs > maxAheadMs {
-			return fmt.Errorf("fault %d: at %d ms, later than %d", i, f.AtMs, int64(maxAheadMs))
-		}
-		if f.AtMs < at || f.What != AttemptsFail && (f.Node < 0 || int(f.Node) >= len(s.Cluster.Nodes)) {
-			return fmt.Errorf("fault %d: at %d ms, after one at %d, on node %d of %d", i, f.AtMs, at, f.Node, len(s.Cluster.Nodes))
+		switch {
+		case f.AtMs > maxAheadMs:
+			return fmt.Errorf("fault %d: its time, %d ms, is after the latest possible, %d ms", i, f.AtMs, int64(maxAheadMs))
+		case f.AtMs < 0:
+			return fmt.Errorf("fault %d: its time, %d ms, is negative", i, f.AtMs)
+		case f.AtMs < at:
+			return fmt.Errorf("fault %d: its time, %d ms, is before that of fault %d, %d ms", i, f.AtMs, i-1, at)
+		case f.What != AttemptsFail && (f.Node < 0 || int(f.Node) >= nodes):
+			return fmt.Errorf("fault %d: node %d: the cluster has nodes 0 to %d", i, f.Node, nodes-1)
 		}
 		at = f.AtMs
 	}
 	at = 0
 	for i, o := range s.Opportunities {
-		if o.AtMs < at || o.Node < 0 || int(o.Node) >= len(s.Cluster.Nodes) {
-			return fmt.Errorf("opportunity %d: at %d ms, after one at %d, on node %d of %d", i, o.AtMs, at, o.Node, len(s.Cluster.Nodes))
+		switch {
+		case o.AtMs < 0:
+			return fmt.Errorf("opportunity %d: its time, %d ms, is negative", i, o.AtMs)
+		case o.AtMs < at:
+			return fmt.Errorf("opportunity %d: its time, %d ms, is before that of opportunity %d, %d ms", i, o.AtMs, i-1, at)
+		case o.Node < 0 || int(o.Node) >= nodes:
+			return fmt.Errorf("opportunity %d: node %d: the cluster has nodes 0 to %d", i, o.Node, nodes-1)
 		}
 		at = o.AtMs
 	}
 	c := &s.Costs
-	for _, ms := range []int32{c.NodeBeatMs, c.AsyncMs, c.AMBeatMs, c.SubmitMs, c.AMStartMs, c.LaunchMs, c.TaskStartMs, c.CommitMs, c.FetchMs, c.FinishMs, c.NodeExpiryMs} {
-		if ms < 0 {
-			return fmt.Errorf("a cost of %d ms", ms)
+	for _, x := range []struct {
+		name string
+		ms   int32
+	}{
+		{"NodeBeatMs", c.NodeBeatMs},
+		{"AsyncMs", c.AsyncMs},
+		{"AMBeatMs", c.AMBeatMs},
+		{"SubmitMs", c.SubmitMs},
+		{"AMStartMs", c.AMStartMs},
+		{"LaunchMs", c.LaunchMs},
+		{"TaskStartMs", c.TaskStartMs},
+		{"CommitMs", c.CommitMs},
+		{"FetchMs", c.FetchMs},
+		{"FinishMs", c.FinishMs},
+		{"NodeExpiryMs", c.NodeExpiryMs},
+	} {
+		if x.ms < 0 {
+			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.ms)
 		}
 	}
 	return nil
 }
 
-// addNodes makes the nodes, and what they share if anything limits.
+// addNodes adds the nodes, and their disks, links and cores if any of these
+// limits.
 func (s *Sim) addNodes() error {
 	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
 	limited := s.Cluster.HostCores > 0
@@ -158,18 +183,19 @@ func (s *Sim) addNodes() error {
 	return nil
 }
 
-// setCores tells what tasks may compute on a node: a slow node's cores do less.
+// setCores sets how much tasks may compute on a node: a slow node's cores do
+// less.
 func (s *Sim) setCores(n state.NodeID) {
 	if x := &s.nodes[n]; x.cores {
 		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores
 		if cores == 0 {
-			cores = 1 << 12 // as many as there are attempts
+			cores = 1 << 12 // no limit: one for each possible attempt
 		}
 		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
 	}
 }
 
-// slowness is the inverse of a speed, times 2^16.
+// slowness returns 1/speed, times 2^16, the factor for compute times.
 func slowness(speed float64) int64 {
 	if !(speed > 0) {
 		return 1 << 16
@@ -177,10 +203,10 @@ func slowness(speed float64) int64 {
 	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
 }
 
-// on is how long something takes on a node that takes ms on the reference.
+// on returns how long something takes on this node, if it takes ms at speed 1.
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
-// noteRoom keeps the ring informed of whether a node's heartbeats matter.
+// noteRoom tells beats whether a node's heartbeats matter.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
 	s.beats.set(n, !x.lost && s.view.HasRoom(n) && !x.busy)

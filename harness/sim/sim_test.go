@@ -61,7 +61,7 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 func TestTooManyTasks(t *testing.T) {
 	huge := simpleJob("a", 0, maxTasks, 1, Work{FixedMs: 1})
 	_, err := Run(&Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{huge}}, Costs: NoCosts()})
-	if err == nil || !strings.Contains(err.Error(), "over the limit") {
+	if err == nil || !strings.Contains(err.Error(), "the limit is") {
 		t.Errorf("error %v, want one that says that there are too many tasks", err)
 	}
 }

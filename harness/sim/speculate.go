@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	scanMs      = 1000   // between looks for slow attempts, as Hadoop ships
-	copiedMs    = 15_000 // after one has been found
-	lateAgeMs   = 60_000 // LATE: before an attempt may be found slow
-	lateSlots   = 10     // LATE: percent of running attempts that may be copies
-	latePercent = 25     // LATE: percentile of rates, and of nodes
+	scanMs      = 1000   // from a scan for slow attempts to the next, as shipped
+	foundMs     = 15_000 // from a scan that found one to the next
+	lateAgeMs   = 60_000 // LATE: an attempt must have run so long before it counts as slow
+	lateSlots   = 10     // LATE: percent of running attempts that may be speculative
+	latePercent = 25     // LATE: percentile of progress rates, and of nodes
 )
 
-// wanted is a copy that waits for room.
+// wanted is a speculative attempt that waits for room.
 type wanted struct {
-	attempt int32 // the slow one
+	attempt int32 // index of the slow attempt that it runs beside
 	gen     uint32
 }
 
-// moments are of numbers that come one by one (Welford). Products are converted,
-// so that no machine adds to them before it rounds.
+// moments are the number, mean and sum of squared deviations of a series
+// (Welford's method). Products are converted so that no machine fuses them with
+// a sum.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {
@@ -35,9 +36,9 @@ func (m *moments) add(x float64) {
 
 func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 
-// progress is how much of its work an attempt has done: time, while what it
-// does has a known end; else two fifths for its input and the rest for what it
-// computes.
+// progress returns how much of its work an attempt has done, from 0 to 1. If
+// the end of its present phase is known, it goes by time. Else the input counts
+// two fifths and computing the rest.
 func (s *Sim) progress(a *attempt) float64 {
 	ran := float64(s.now - a.startMs)
 	if ran <= 0 {
@@ -49,8 +50,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	}
 	const input = 0.4
 	w := s.workOf(j, a.kind, a.task)
-	part := func(of int64) float64 { // of a flow's whole, that has gone by
-		if a.open&1 == 0 || of == 0 {
+	part := func(of int64) float64 { // the share of a flow that is done
+		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
 		return 1 - float64(s.shared.Left(s.now, a.flows[0]))/float64(of)
@@ -58,7 +59,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	switch {
 	case a.kind == state.Reduce && a.phase <= compute:
 		return input * float64(j.done[state.Map]) / float64(max(1, j.total[state.Map]))
-	case a.phase == compute: // it reads, and will compute then
+	case a.phase == compute: // the attempt still reads its input
 		return input * part(w.InputBytes)
 	case a.phase < compute:
 		return 0
@@ -70,7 +71,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	return 1
 }
 
-// speculate looks for slow attempts of a job, and comes again.
+// speculate scans a job for slow attempts, and schedules the next scan.
 func (s *Sim) speculate(slot int32) {
 	j := &s.jobs[slot]
 	if j.ended {
@@ -88,49 +89,52 @@ func (s *Sim) speculate(slot int32) {
 			id = s.slowHadoop(slot, k)
 		}
 		if id >= 0 {
-			s.askCopy(id)
+			s.askSpeculative(id)
 			if s.Speculation != LATE {
-				again = copiedMs
+				again = foundMs
 			}
 		}
 	}
 	s.scanIn(again, slot)
 }
 
-// askCopy has a copy of an attempt start where there is room.
-func (s *Sim) askCopy(id int32) {
+// askSpeculative queues a speculative attempt beside an attempt, to start where there
+// is room.
+func (s *Sim) askSpeculative(id int32) {
 	a := &s.attempts[id]
-	s.copies = append(s.copies, wanted{id, a.gen})
-	s.jobs[a.job].copies++
-	a.twin = asked
+	s.wanted = append(s.wanted, wanted{id, a.gen})
+	s.jobs[a.job].speculative++
+	a.other = asked
 }
 
 func (s *Sim) scanIn(ms int32, slot int32) {
-	s.looks++
+	s.idleEvents++
 	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
-// asked is the twin of an attempt whose copy waits for room.
+// asked is the value of attempt.other while its speculative attempt waits for
+// room.
 const asked = -2
 
-// slowHadoop is the attempt of which a copy would save most, -1 none.
+// slowHadoop returns the attempt for which a speculative one would save most,
+// -1 if none.
 //
-// Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. An
-// attempt's time is estimated from its progress, a copy's is the mean of those
-// that have ended; one task in twenty must have, and the attempt must have run
-// for longer than their mean and one deviation.
+// Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. The time
+// of an attempt is estimated from its progress; that of a speculative one is
+// the mean of those that have ended. One task in twenty must have ended, and
+// the attempt must have run longer than their mean plus one standard deviation.
 func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	took := &j.took[k]
 	running := s.view.Running(j.id, k)
-	if took.n == 0 || took.n < 0.05*float64(j.total[k]) || j.copies >= max(10, j.total[k]/100, running/10) {
+	if took.n == 0 || took.n < 0.05*float64(j.total[k]) || j.speculative >= max(10, j.total[k]/100, running/10) {
 		return -1
 	}
 	best, most := int32(-1), 0.0
 	for id := range s.attempts {
 		a := &s.attempts[id]
 		ran := float64(s.now - a.startMs)
-		if a.job != slot || a.kind != k || a.twin != -1 || ran < took.mean+took.deviation() {
+		if a.job != slot || a.kind != k || a.other != -1 || ran < took.mean+took.deviation() {
 			continue
 		}
 		p := s.progress(a)
@@ -144,15 +148,15 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// slowLATE is the attempt with the longest time left of those that progress more
-// slowly than three in four of the job's, -1 none.
+// slowLATE returns, among the attempts that progress more slowly than three in
+// four of the job's, the one with the longest time left; -1 if none.
 //
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
-// thresholds; from memory of it.
+// thresholds, quoted from memory.
 func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
-	if len(s.copies)+int(j.copies) >= max(1, s.running*lateSlots/100) {
+	if len(s.wanted)+int(j.speculative) >= max(1, s.running*lateSlots/100) {
 		return -1
 	}
 	rates := s.rates[:0]
@@ -171,7 +175,7 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	for id := range s.attempts {
 		a := &s.attempts[id]
 		ran := s.now - a.startMs
-		if a.job != slot || a.kind != k || a.twin != -1 || ran < lateAgeMs {
+		if a.job != slot || a.kind != k || a.other != -1 || ran < lateAgeMs {
 			continue
 		}
 		p := s.progress(a)
@@ -182,16 +186,16 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// placeCopies starts copies in n's room, in the order they were asked for, each
-// on another node than the slow attempt's.
-func (s *Sim) placeCopies(n state.NodeID) {
+// placeSpeculative starts waiting speculative attempts in n's room, in the order in
+// which they were asked for. None starts on the node of its slow attempt.
+func (s *Sim) placeSpeculative(n state.NodeID) {
 	if s.Speculation == LATE && s.slowNode(n) {
 		return
 	}
-	kept := s.copies[:0]
-	for _, x := range s.copies {
+	kept := s.wanted[:0]
+	for _, x := range s.wanted {
 		a := &s.attempts[x.attempt]
-		if a.gen != x.gen || a.twin != asked {
+		if a.gen != x.gen || a.other != asked {
 			continue
 		}
 		slot := a.job
@@ -205,15 +209,15 @@ func (s *Sim) placeCopies(n state.NodeID) {
 		s.state.Hold(n, j.id, j.size[kind])
 		id := s.launch(slot, kind, task, n)
 		b := &s.attempts[id]
-		b.copied, b.twin, b.rerun = true, x.attempt, false
-		s.attempts[x.attempt].twin = id
+		b.speculative, b.other, b.rerun = true, x.attempt, false
+		s.attempts[x.attempt].other = id
 		s.r.Attempts.Speculative++
 	}
-	s.copies = kept
+	s.wanted = kept
 }
 
-// slowNode says whether fewer attempts have succeeded on n than on three in four
-// of the nodes.
+// slowNode reports whether fewer attempts have succeeded on n than on three in
+// four of the nodes.
 func (s *Sim) slowNode(n state.NodeID) bool {
 	less := 0
 	for i := range s.nodes {
@@ -224,24 +228,24 @@ func (s *Sim) slowNode(n state.NodeID) bool {
 	return less*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
-// killTwin ends the other attempt at a task that has succeeded, and returns the
-// node where that was. The State knows the task where it was started first.
-func (s *Sim) killTwin(a *attempt) state.NodeID {
-	twin := a.twin
-	a.twin = -1
+// killOther ends the other attempt at a task that has succeeded. It returns the
+// node of the task's first attempt, which is the one that the State knows.
+func (s *Sim) killOther(a *attempt) state.NodeID {
+	other := a.other
+	a.other = -1
 	j := &s.jobs[a.job]
-	if j.copies--; twin == asked {
+	if j.speculative--; other == asked {
 		return a.node
 	}
-	b := &s.attempts[twin]
-	s.freeze(twin)
-	b.twin = -1
+	b := &s.attempts[other]
+	s.freeze(other)
+	b.other = -1
 	held := a
-	if b.copied {
+	if b.speculative {
 		held = b
 	}
 	s.state.Release(held.node, j.id, j.size[a.kind])
 	s.r.Attempts.Killed++
-	s.close(twin, traces.Killed)
+	s.close(other, traces.Killed)
 	return b.node
 }

@@ -9,18 +9,19 @@ import (
 	"heddle/traces"
 )
 
-// splits is scratch for jobs whose splits are rewritten.
+// splits is scratch memory for rewriting the splits of jobs.
 type splits struct {
 	spec  state.JobSpec
 	hosts state.Hosts
 	taken []bool
 }
 
-// submit gives the State a job, with the splits that its master will read.
+// submit submits a job to the State with the splits that its ApplicationMaster
+// will read.
 //
-// The cluster's own scheduler knows of nothing but these: under Native the State
-// is told that the replicas are where the splits say, and real is where they are
-// (nil: as the State says).
+// Hadoop's own scheduler knows only these splits. So under Native the State is
+// told that the replicas are where the splits say. real is where they really
+// are, nil if as the State says.
 func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	spec := &s.splits.spec
 	*spec = x.JobSpec
@@ -30,7 +31,7 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	planner, plans := s.Model.(sched.JobPlanner)
 	plans = plans && s.Splits == Planned
 	if !plans {
-		real = s.tellSplits(spec)
+		real = s.useSplitHosts(spec)
 	}
 	if id, err = s.state.Submit(spec); err != nil || !plans {
 		return id, real, err
@@ -44,13 +45,13 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	}
 	*spec = x.JobSpec
 	spec.SplitHosts = &s.splits.hosts
-	real = s.tellSplits(spec)
+	real = s.useSplitHosts(spec)
 	return id, real, s.state.Resplit(id, spec)
 }
 
-// tellSplits makes split hosts of their own the replicas under Native, and
-// returns what those were.
-func (s *Sim) tellSplits(spec *state.JobSpec) (real *state.Hosts) {
+// useSplitHosts makes the split hosts the replicas under Native. It returns the
+// real replicas, nil if the two are the same.
+func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 	if s.Actuator != Native || spec.SplitHosts == nil {
 		return nil
 	}
@@ -59,8 +60,8 @@ func (s *Sim) tellSplits(spec *state.JobSpec) (real *state.Hosts) {
 	return real
 }
 
-// cachedOnly is the nodes with a cached copy of each map's input, the replicas
-// where there is none.
+// cachedOnly returns the nodes with a cached copy of each map's input, or the
+// replicas of a map without one.
 func (s *Sim) cachedOnly(x *Job) *state.Hosts {
 	h := &s.splits.hosts
 	h.Reset()
@@ -74,18 +75,23 @@ func (s *Sim) cachedOnly(x *Job) *state.Hosts {
 	return h
 }
 
-// rewrite reorders what a job's maps read by a plan, and makes the hosts that it
-// names.
+// rewrite orders a job's maps as a plan says, and makes the planned host the
+// only split host of each.
 func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	p := &s.splits
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
-	var replicas, cached state.Hosts // x's own may be its source's
+	var replicas, cached state.Hosts // new ones, because those of x may be shared with its source
 	var works []Work
 	var blocks []traces.Block
 	for _, e := range plan {
-		if e.Split < 0 || int32(e.Split) >= x.Maps || p.taken[e.Split] || e.Node < 0 || int(e.Node) >= len(s.nodes) {
-			return fmt.Errorf("plan of job %q: split %d of %d twice or not there, or node %d of %d", x.Name, e.Split, x.Maps, e.Node, len(s.nodes))
+		switch {
+		case e.Split < 0 || int32(e.Split) >= x.Maps:
+			return fmt.Errorf("plan of job %q: split %d: the job has %d splits, numbered from 0", x.Name, e.Split, x.Maps)
+		case p.taken[e.Split]:
+			return fmt.Errorf("plan of job %q: split %d is in it twice", x.Name, e.Split)
+		case e.Node < 0 || int(e.Node) >= len(s.nodes):
+			return fmt.Errorf("plan of job %q: split %d on node %d: the cluster has %d nodes, numbered from 0", x.Name, e.Split, e.Node, len(s.nodes))
 		}
 		p.taken[e.Split] = true
 		p.hosts.Add(e.Node)
@@ -97,13 +103,13 @@ func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 		}
 	}
 	if len(plan) != int(x.Maps) {
-		return fmt.Errorf("plan of job %q: %d splits of %d", x.Name, len(plan), x.Maps)
+		return fmt.Errorf("plan of job %q: it has %d splits, but the job has %d", x.Name, len(plan), x.Maps)
 	}
 	x.Replicas, x.Cached, x.MapWork, x.Blocks = replicas, cached, works, blocks
 	return nil
 }
 
-// of is the nodes of map t.
+// of returns the nodes that h lists for map t.
 func of(h *state.Hosts, t int32) []state.NodeID {
 	if int(t) >= len(h.Ends) {
 		return nil
@@ -115,7 +121,7 @@ func of(h *state.Hosts, t int32) []state.NodeID {
 	return h.Nodes[start:h.Ends[t]]
 }
 
-// replicas are the nodes with map t's input on disk.
+// replicas returns the nodes that store map t's input on disk.
 func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
 	if j.replicas != nil {
 		return of(j.replicas, int32(t))
@@ -123,7 +129,7 @@ func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
 	return s.view.Replicas(j.id, t)
 }
 
-// level is how near n is to any of the hosts.
+// level returns how near n is to the nearest of hosts.
 func (s *Sim) level(hosts []state.NodeID, n state.NodeID) state.Level {
 	if slices.Contains(hosts, n) {
 		return state.LevelNode

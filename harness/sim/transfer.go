@@ -7,35 +7,38 @@ import (
 	"heddle/harness/state"
 )
 
-// fetch is what a reduce has fetched of the maps' output.
+// fetch counts the map output that a reduce has fetched.
 type fetch struct {
-	maps int32             // whose output it has, or is fetching
-	got  [exactRacks]int64 // bytes, by rack; where there are more racks: from its own, and from others
-	near int64             // where there are more racks: bytes of its own, also those fetched with the others
+	maps int32             // number of maps whose output it has or is fetching
+	got  [exactRacks]int64 // bytes from each rack; with more racks than exactRacks, from its own rack and from the others
+	near int64             // if there are more racks than exactRacks: bytes from its own rack, fetched alone or along
 }
 
-// exactRacks is up to how many racks a reduce fetches from each by itself. With
-// more, what its own rack has goes with the rest if it is at most one in lumped.
+// exactRacks is the largest number of racks from each of which a reduce has a
+// flow of its own. With more, the output of its own rack is fetched with the
+// rest if it is at most one part in lumped.
 const exactRacks, lumped = 4, 8
 
-// flow counts one that has started among what the attempt waits for.
+// flow adds a flow that has started to those that the attempt waits for.
 func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
 	if f == fluid.Ended {
 		return
 	}
 	i := s.flowTag(id, a) % maxFlows
 	a.flows[i] = f
-	a.open |= 1 << i
+	a.openFlows |= 1 << i
 	a.pending++
 }
 
-// flowTag is the tag of the next flow that an attempt starts.
+// flowTag returns the number by which the flow's end finds its way back to the
+// attempt.
 func (s *Sim) flowTag(id int32, a *attempt) uint32 {
-	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.open))
+	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.openFlows))
 }
 
-// read starts reading a map's input: the cached copy on the node, its replica,
-// one in the rack, or any; which of several is drawn.
+// read starts reading a map's input from the nearest copy: the cached copy on
+// the node, its replica, a replica in the rack, or any. Among several, one is
+// drawn.
 func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	if s.shared == nil || w.InputBytes == 0 {
 		return
@@ -44,7 +47,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	if a.level == state.LevelRack || a.level == state.LevelOff {
 		hosts := s.replicas(j, a.task)
 		if len(hosts) == 0 {
-			return // input without a place
+			return // the input has no location
 		}
 		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
@@ -58,8 +61,8 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == state.LevelCache, w.InputBytes, s.flowTag(id, a)))
 }
 
-// fetchMore starts fetching what maps have put out since, and says whether the
-// attempt goes on: not if it waits for maps.
+// fetchMore starts fetching the map output that is new. It returns false if the
+// reduce has to wait for maps.
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
 	maps := j.done[state.Map]
@@ -74,7 +77,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	}
 	f := &s.fetches[a.fetch]
 	all := maps == j.total[state.Map]
-	if f.maps < maps && (f.maps == 0 || j.round(f.maps) != j.round(maps)) && w.FixedMs == 0 {
+	if f.maps < maps && (f.maps == 0 || j.fetchStep(f.maps) != j.fetchStep(maps)) && w.FixedMs == 0 {
 		s.startFetch(id, a, j, f)
 		f.maps = maps
 		if a.pending > 0 {
@@ -82,7 +85,7 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 		}
 	}
 	if !all {
-		a.waits, a.next, j.waiting = true, j.waiting, id
+		a.waitsForMaps, a.next, j.waiting = true, j.waiting, id
 		return false
 	}
 	a.phase = compute
@@ -101,10 +104,10 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
-// round numbers the steps in which reduces fetch what maps put out while these
-// run: sixteenths of the maps, or where many reduces do it, until half of them are
-// done, then half of the rest, and so on to a sixteenth, which is the last.
-func (j *job) round(done int32) int32 {
+// fetchStep numbers the steps in which reduces fetch map output while maps run.
+// A step is a sixteenth of the maps. If many reduces fetch, the first step is
+// half of the maps, the next half of the rest, and so on down to a sixteenth.
+func (j *job) fetchStep(done int32) int32 {
 	const few, part = 16, 16
 	all := j.total[state.Map]
 	switch left := all - done; {
@@ -117,9 +120,10 @@ func (j *job) round(done int32) int32 {
 	}
 }
 
-// startFetch fetches a reduce's share of what the maps have put out beyond what
-// it has: by rack, or with many racks from its own, unless that is little, and
-// for all others from one where a map has ended lately, which is drawn.
+// startFetch starts fetching a reduce's share of the map output that it does
+// not have yet. With few racks, it fetches from each rack. With many, it
+// fetches from its own rack, unless that has little, and all the rest from one
+// drawn rack in which a map has ended lately.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if ms := int64(j.done[state.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
@@ -152,14 +156,14 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	get(1, all, j.lately[from])
 }
 
-// share is part i of n of bytes; the parts add up.
+// share returns part i of n of bytes. The parts add up to bytes.
 func share(bytes, i, n int64) int64 {
 	over := bytes % n
 	return bytes/n + over*(i+1)/n - over*i/n
 }
 
-// mapDone wakes the reduces that wait for maps, and lets the master ask for
-// more.
+// mapDone wakes the reduces that wait for maps, and lets the ApplicationMaster
+// ask for more.
 func (s *Sim) mapDone(slot int32) {
 	j := &s.jobs[slot]
 	done := j.done[state.Map]
@@ -170,13 +174,13 @@ func (s *Sim) mapDone(slot int32) {
 			s.callBeat(slot)
 		}
 	}
-	if j.waiting < 0 || j.round(done) == j.round(done-1) {
+	if j.waiting < 0 || j.fetchStep(done) == j.fetchStep(done-1) {
 		return
 	}
 	for j.woken, j.waiting = j.waiting, -1; j.woken >= 0; {
 		id := j.woken
 		a := &s.attempts[id]
-		j.woken, a.next, a.waits = a.next, -1, false
+		j.woken, a.next, a.waitsForMaps = a.next, -1, false
 		s.proceed(id)
 	}
 }

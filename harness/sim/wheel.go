@@ -5,45 +5,49 @@ import (
 	"slices"
 )
 
-// wheel holds what is to happen at times to come, in order of time and, within
-// a millisecond, of push. It is a timing wheel of three levels (Varghese, Lauck,
-// ToN 1997): lists for the milliseconds of the present window, one for each
-// window of this period and the next, one for each period after. Those of
-// windows and periods are chunks of memory that are only appended to, and a
-// window's events are sorted by counting when it begins: pushing and taking go
-// through memory in order, however many there are. What is more than 37 hours
-// ahead may come after what is pushed later for the same millisecond.
+// wheel holds future events, sorted by time and, within a millisecond, by the
+// order of push. It is a timing wheel of three levels (Varghese, Lauck, ToN
+// 1997). A window is 512 ms and a period 131 s. There is a list for each
+// millisecond of the present window, for each window of this and the next
+// period, and for each later period.
+//
+// The lists of windows and periods are chunks of memory that grow at the end
+// only, and a window is sorted by counting when it begins. So pushing and
+// taking go through memory in order. An event more than 37 hours ahead may come
+// after one that is pushed later for the same millisecond.
 type wheel struct {
 	now     int64
-	count   int // events in all
-	far     int // of them in periods
+	count   int // number of events in all
+	far     int // number of events in the lists of periods
 	windows [windowSlots]chunks
 	some    marks // windows that are not empty
 	periods [periodSlots]chunks
-	memory  []chunk // of windows and periods; 0 is none
-	spare   uint32  // list of chunks to be used again
+	memory  []chunk // the chunks of all lists of windows and periods; index 0 is none
+	spare   uint32  // list of chunks to be reused
 
-	// The present window: what came before it began, by millisecond, unless that is
-	// little, and what came since, in lists in reverse order of push.
+	// The present window. sorted has the events pushed before it began, by
+	// millisecond, unless they were few. late has those pushed since, in lists
+	// in reverse order.
 	sorted []event
-	first  [windowMs + 1]uint32 // of each millisecond, in sorted
-	taken  uint32               // of sorted
-	late   [windowMs]uint32     // lists in pool, 0 is empty
+	first  [windowMs + 1]uint32 // by millisecond: index in sorted
+	taken  uint32               // index in sorted of the next event to be taken
+	late   [windowMs]uint32     // by millisecond: lists in pool, 0 is empty
 	pool   []late
-	free   uint32 // list of those to be used again
-	due    marks  // milliseconds that are not empty
+	free   uint32 // list of elements of pool to be reused
+	due    marks  // the set of milliseconds that have events
 
 	batch []event
 }
 
-// event is what is to happen: kind, and the generation of what it is for.
+// event is a future event: its kind, its generation, and the job or attempt it
+// is for.
 type event struct {
-	at  uint32 // milliseconds, modulo 2^32: told apart by where it is
+	at  uint32 // milliseconds modulo 2^32; the list that it is in tells the rest
 	tag uint32
 	id  uint32
 }
 
-// chunks is events in order of push.
+// chunks is a list of events in order of push.
 type chunks struct {
 	first, last uint32
 	events      int
@@ -55,23 +59,24 @@ type chunk struct {
 	events [32]event
 }
 
-// late is an element of a list; index 0 is no element.
+// late is an event that was pushed after its window began, in a linked list.
+// Index 0 ends a list.
 type late struct {
 	event
 	next uint32
 }
 
 const (
-	windowBits  = 9 // 0.5 s
+	windowBits  = 9 // 2^9: a window is 512 ms
 	windowMs    = 1 << windowBits
-	periodBits  = 17 // 131 s
+	periodBits  = 17 // 2^17: a period is 131 s
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // 37 hours, more goes around
+	periodSlots = 1 << 10 // 37 hours; later events go round once more
 
-	worthSorting = 100 // events: fewer are put into lists as if they had come late
+	worthSorting = 100 // with fewer events, sorting is not worth while: they go to the lists of late events
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // an event's time is known modulo that and one
+	maxAheadMs = math.MaxUint32 // the longest time ahead: events are stored with their time modulo this plus 1
 )
 
 func (w *wheel) reset() {
@@ -86,7 +91,7 @@ func (w *wheel) reset() {
 	w.due.reset(windowMs)
 }
 
-// push adds an event at time t, which is not before now.
+// push adds an event at time t, which must not be before now.
 func (w *wheel) push(t int64, tag, id uint32) {
 	w.count++
 	w.put(t, event{uint32(t), tag, id})
@@ -130,7 +135,7 @@ func (w *wheel) add(to *chunks, e event) {
 	to.events++
 }
 
-// empty gives back the memory of a list that is no more.
+// empty gives back the memory of a list.
 func (w *wheel) empty(list chunks) {
 	if list.last != 0 {
 		w.memory[list.last].next, w.spare = w.spare, list.first
@@ -150,8 +155,8 @@ func (w *wheel) putLate(ms int32, e event) {
 	w.due.set(ms)
 }
 
-// next is the time of the next event, never if there is none. It may be less,
-// when events have to be sorted first.
+// next returns the time of the next event, never if there is none. It may be
+// too early, if events have to be sorted first.
 func (w *wheel) next() int64 {
 	ms := int32(w.now & (windowMs - 1))
 	if at := w.due.after(ms); at >= 0 {
@@ -176,7 +181,7 @@ func (w *wheel) next() int64 {
 	return min(t, (present+int64(at-slot))<<windowBits)
 }
 
-// advance moves now to t, which is at most next.
+// advance moves the present to t, which must not be after next.
 func (w *wheel) advance(t int64) {
 	before := w.now
 	w.now = t
@@ -189,8 +194,8 @@ func (w *wheel) advance(t int64) {
 	w.sort()
 }
 
-// beginPeriod spreads the events of the next period over its windows, or those
-// that have gone around over the periods.
+// beginPeriod spreads the events of the next period over its windows. Events
+// that have gone round are spread over the periods.
 func (w *wheel) beginPeriod() {
 	list := &w.periods[(w.now>>periodBits+1)&(periodSlots-1)]
 	from := *list
@@ -198,7 +203,7 @@ func (w *wheel) beginPeriod() {
 	w.far -= from.events
 	for i := from.first; i != 0; i = w.memory[i].next {
 		for k := range w.memory[i].used {
-			e := w.memory[i].events[k] // memory may move
+			e := w.memory[i].events[k] // copied, since memory may move
 			w.put(w.now+int64(e.at-uint32(w.now)), e)
 		}
 	}
@@ -232,7 +237,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // counts to starts, kept one ahead
+	for ms := range int32(windowMs) { // counts of events become starts of lists, one position ahead
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {
@@ -250,8 +255,8 @@ func (w *wheel) sort() {
 	w.empty(from)
 }
 
-// take is the events of now in order of push, good until the next take; those
-// pushed for now meanwhile are taken by the next one.
+// take returns the events of now in order of push, valid until the next take.
+// Events pushed for now meanwhile come with the next take.
 func (w *wheel) take() []event {
 	ms := int32(w.now & (windowMs - 1))
 	if !w.due.has(ms) {

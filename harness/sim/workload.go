@@ -5,109 +5,113 @@ import (
 	"heddle/traces"
 )
 
-// Machines is the machines. Nodes are numbered as they stand here.
+// Machines describes the cluster. Nodes are numbered in this order.
 type Machines struct {
 	Nodes []Node
 	Racks []Rack // those not named have unlimited uplinks
-	// WritesWait has what tasks write to HDFS wait for the disk of their node.
-	// Else page caches take all of it, as they do where jobs write less than
-	// memory holds.
+	// WritesWait makes tasks wait for their node's disk when they write to
+	// HDFS. Otherwise the page cache takes all writes, as it does where jobs
+	// write less than the memory holds.
 	WritesWait bool
-	// HostCores is how many cores all nodes share, on top of what each may use: a
-	// lab's are on one machine. 0: each has a machine of its own.
+	// HostCores is how many cores all nodes share, besides each node's own
+	// limit, as in a lab on one machine. 0: each node is a machine of its own.
 	HostCores float64
 }
 
-// Node is a worker: NodeManager and DataNode.
+// Node is a worker: a NodeManager and a DataNode.
 type Node struct {
 	Name     string
 	Rack     string
 	Capacity state.Resource
-	// Speed divides the compute time of tasks: 1 is the reference, 0 stands for
+	// Speed divides the compute time of tasks. The reference is 1, and 0 means
 	// 1.
 	Speed float64
-	// Cores is how many cores tasks compute on, shared evenly when more compute;
-	// 0: each has a core of its own.
+	// Cores is how many cores tasks compute on. They are shared evenly when
+	// more tasks compute. 0: each task has a core of its own.
 	Cores float64
-	// DiskBytesPerSec is shared by all that waits for the disk, LinkBytesPerSec is of each
-	// direction; 0 is no limit.
+	// DiskBytesPerSec is shared by reads and by writes that wait.
+	// LinkBytesPerSec is for each direction. 0 means no limit.
 	DiskBytesPerSec, LinkBytesPerSec int64
-	// MemoryBytesPerSec is for reads of cached copies, 0 no limit. CacheBytes is
-	// what Config.CacheReads has room for.
+	// MemoryBytesPerSec is for reads of cached copies; 0 means no limit.
+	// CacheBytes is the room for Config.CacheReads.
 	MemoryBytesPerSec, CacheBytes int64
 }
 
-// Rack is a switch with an uplink to the core, which does not limit.
+// Rack is a switch with an uplink to the core. The core itself does not limit.
 type Rack struct {
 	Name              string
-	UplinkBytesPerSec int64 // of each direction, 0 no limit
+	UplinkBytesPerSec int64 // of each direction; 0 means no limit
 }
 
 // Job is a MapReduce job that arrives.
 type Job struct {
 	state.JobSpec
-	// ID is the job's name in traces and digests; "" stands for Name.
+	// ID is the job's name in traces and digests; "" means Name.
 	ID traces.JobID
-	// SubmitMs is milliseconds since the run's start.
+	// SubmitMs is the time of arrival, in milliseconds since the run's start.
 	SubmitMs int64
-	// SlowStart is the share of maps that are done before reduces are asked for.
+	// SlowStart is the share of maps that must be done before reduces are asked
+	// for.
 	SlowStart float32
-	// ReduceAskMs are the times, in order, at which reduces are asked for, where a
-	// run tells; the last is that of all the rest. Nil: by SlowStart.
+	// ReduceAskMs are the times at which reduces are asked for, in order, if a
+	// recorded run tells them. The last one is for all remaining reduces. nil:
+	// by SlowStart.
 	ReduceAskMs []int64
-	// MapWork and ReduceWork are what tasks do. Where there are fewer entries
-	// than tasks, the last entries are those of the last tasks and the first that
-	// of all before: one entry means that all are alike.
+	// MapWork and ReduceWork say what the tasks do. With fewer entries than
+	// tasks, the last entries are for the last tasks and the first is for all
+	// before: one entry makes all alike.
 	MapWork, ReduceWork []Work
-	// AMSize is the ApplicationMaster's container; zero: it takes no room and
+	// AMSize is the ApplicationMaster's container. Zero: it takes no room and
 	// starts at once, as on a node of its own.
 	AMSize state.Resource
-	// AMStartMs and FinishMs, above 0, replace those of Costs.
+	// AMStartMs and FinishMs, if above 0, replace those in Costs.
 	AMStartMs, FinishMs int32
-	// Blocks is the block that each map reads, for Config.CacheReads; nil: nothing
-	// of this job is cached while it runs but what JobSpec.Cached says.
+	// Blocks is the block that each map reads, for Config.CacheReads. nil: only
+	// what JobSpec.Cached says is cached.
 	Blocks []traces.Block
-	// Workload is what the trace calls it, "" nothing.
+	// Workload is the workload's name in the trace; may be "".
 	Workload string
-	// Pasts are of attempts that did not just succeed, where a run tells: by kind,
-	// task and number.
+	// Pasts tell how attempts ended in a recorded run, for tasks with a failed
+	// attempt or with several attempts. They are sorted by kind, task and
+	// number.
 	Pasts []Past
 }
 
-// Work is what one task does.
+// Work is what one task reads, computes and writes.
 type Work struct {
-	// InputBytes a map reads. A reduce has 0: it fetches its share of what the
-	// maps put out.
+	// InputBytes is what a map reads. A reduce has 0: it fetches its share of
+	// the map output.
 	InputBytes int64
-	// OutputBytes a map puts out for all reduces together, or writes to HDFS if
-	// the job has no reduces; a reduce writes them to HDFS.
+	// OutputBytes is what a map puts out for all reduces together, or writes to
+	// HDFS if the job has no reduces. For a reduce it is what it writes to
+	// HDFS.
 	OutputBytes int64
-	// ComputeMs is besides launch, reading, shuffling and writing, on a node of
-	// speed 1. That of each attempt is drawn evenly from SpreadPercent below it to
-	// as much above.
+	// ComputeMs is the time besides launch, reading, shuffling and writing, on
+	// a node of speed 1. Each attempt's time is drawn evenly from SpreadPercent
+	// below to SpreadPercent above it.
 	ComputeMs     int32
 	SpreadPercent uint8
-	// FixedMs, above 0, is how long the attempt takes, wherever it runs, instead
-	// of all the rest. A reduce takes it from when the last map is done, if that
-	// is after its start and FromLastMap is set.
+	// FixedMs, above 0, is how long the attempt takes on any node, in place of
+	// all the rest. With FromLastMap, a reduce that started earlier takes it
+	// from the end of the last map.
 	FixedMs     int32
 	FromLastMap bool
 }
 
 // Source yields jobs in the order of their SubmitMs.
 type Source interface {
-	// Next fills j with the next job, false if there is none. It may use the
-	// slices that j has; the simulator copies what it keeps.
+	// Next puts the next job into j, and returns false if there is none. It may
+	// reuse the slices in j: the simulator copies what it keeps.
 	Next(j *Job) bool
 }
 
 // Jobs is a Source of jobs in memory.
 type Jobs struct {
-	List []Job // by SubmitMs
+	List []Job // sorted by SubmitMs
 	next int
 }
 
-// Next is the next of the list.
+// Next puts the next job of the list into j.
 func (s *Jobs) Next(j *Job) bool {
 	if s.next == len(s.List) {
 		return false
@@ -117,14 +121,14 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// work is the entry of task i of n.
+// work returns the entry of list that describes task i of n, see Job.MapWork.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }
 
-// SetListed gives j the tasks that the rules of a list make of x, all alike but
-// the last of a kind. Reduces take the rules' time for what they fetch, unless
-// there is a network that has it take its own.
+// SetListed gives j the tasks that rules make of the listed job x. All tasks of
+// a kind are alike, except the last. Reduces take the time that the rules give
+// for fetching, unless a simulated network makes them take their own.
 func (j *Job) SetListed(r *traces.ListRules, x *traces.JobListed, network bool) {
 	maps, reduces := r.Maps(x), r.Reduces(x)
 	j.Maps, j.Reduces = int32(maps), int32(reduces)

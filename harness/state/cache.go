@@ -1,22 +1,22 @@
 package state
 
-// cache is the cached copies of one job's input, which come and go while it
-// runs. A copy is in two chains: its map's, and its node's for as long as the
-// map may wait. Look-ups drop from a node's chain what no longer waits or is no
-// longer cached.
+// cache knows the cached copies of one job's input, which come and go while the
+// job runs. Each copy is in two linked lists: that of its map, and that of its
+// node as long as the map may wait. A look-up removes from a node's list the
+// copies that are gone and those whose map no longer waits.
 type cache struct {
 	pool   *pool[int32]
-	nodes  table // node -> first copy of its chain + 1, 0 none
-	used   int   // nodes in the table
+	nodes  table // node -> first copy of its list + 1, 0 for an empty list
+	used   int   // number of nodes in the table
 	tasks  []int32
 	copies []cachedCopy
-	spare  int32 // chain of dropped copies
+	spare  int32 // first of the linked list of unused copies
 }
 
 type cachedCopy struct {
-	task, node int32 // node None: no longer cached
-	ofNode     int32 // next of the node + 1, 0 the end, unlisted: in no chain
-	ofTask     int32 // next of the map, None the end
+	task, node int32 // node is None once the copy is gone
+	ofNode     int32 // next copy of the same node + 1, 0 at the end, unlisted in no list
+	ofTask     int32 // next copy of the same map, None at the end
 }
 
 const unlisted = -1
@@ -26,7 +26,8 @@ func (s *State) layCached(j *job, h *Hosts) {
 		return
 	}
 	c := s.newCache(j, min(h.count(), len(s.nodes)))
-	// Backwards, so that the lowest-numbered map is found first.
+	// Backwards, so that the lowest-numbered map comes first in its node's
+	// list.
 	for t := len(h.Ends) - 1; t >= 0; t-- {
 		start := int32(0)
 		if t > 0 {
@@ -41,7 +42,7 @@ func (s *State) layCached(j *job, h *Hosts) {
 }
 
 func (s *State) newCache(j *job, nodes int) *cache {
-	c := again(&s.caches)
+	c := reuse(&s.caches)
 	*c = cache{pool: &s.pool, tasks: s.pool.get(int(j.counts[Map].total)), copies: c.copies[:0], spare: None}
 	for t := range c.tasks {
 		c.tasks[t] = None
@@ -57,7 +58,7 @@ func (s *State) retire(c *cache) {
 	s.caches = append(s.caches, c)
 }
 
-// Cached says that node n has map t's input in its cache.
+// Cached says that node n now has map t's input in its cache.
 func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if j.ended || t < 0 || int32(t) >= j.counts[Map].total {
@@ -70,28 +71,28 @@ func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	if c.find(int32(t), int32(n)) != None {
 		return
 	}
-	if c.tasks[t] == None && isSet(j.open[Map].bits, int32(t)) {
+	if c.tasks[t] == None && isSet(j.waiting[Map].bits, int32(t)) {
 		j.cachedTasks++
 	}
 	c.add(int32(t), int32(n), len(s.nodes))
 	if s.near[nearCache].on {
 		s.near[nearCache].add(int32(n), id)
 	}
-	j.moves++
+	j.inputChanges++
 }
 
-// Uncached says that it no longer has.
+// Uncached says that node n no longer has map t's input in its cache.
 func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if c := j.cached; c != nil && t >= 0 && int(t) < len(c.tasks) && c.remove(int32(t), int32(n)) {
-		j.moves++
-		if c.tasks[t] == None && isSet(j.open[Map].bits, int32(t)) {
+		j.inputChanges++
+		if c.tasks[t] == None && isSet(j.waiting[Map].bits, int32(t)) {
 			j.cachedTasks--
 		}
 	}
 }
 
-// find is the copy of t on n, None if there is none.
+// find returns the copy of map t on node n, None if there is none.
 func (c *cache) find(t, n int32) int32 {
 	i := c.of(t)
 	for i != None && c.copies[i].node != n {
@@ -100,7 +101,7 @@ func (c *cache) find(t, n int32) int32 {
 	return i
 }
 
-// of is the first copy of t, None if there is none.
+// of returns the first copy of map t, None if there is none.
 func (c *cache) of(t int32) int32 {
 	if uint(t) >= uint(len(c.tasks)) {
 		return None
@@ -108,7 +109,8 @@ func (c *cache) of(t int32) int32 {
 	return c.tasks[t]
 }
 
-// add puts a copy into both chains; all is how many nodes there are.
+// add adds a copy of map t on node n to both lists. all is how many nodes the
+// cluster has.
 func (c *cache) add(t, n int32, all int) {
 	i := c.spare
 	if i == None {
@@ -127,7 +129,7 @@ func (c *cache) add(t, n int32, all int) {
 	c.list(i)
 }
 
-// grow doubles the table, up to a place for each of all nodes.
+// grow doubles the table, but not beyond one entry for each of all nodes.
 func (c *cache) grow(all int) {
 	old := c.nodes.slots
 	c.nodes.reset(c.pool.get(tableSize(min(2*c.used, all), all)), all)
@@ -139,7 +141,7 @@ func (c *cache) grow(all int) {
 	c.pool.put(old)
 }
 
-// list puts copy i first into its node's chain.
+// list puts copy i at the head of its node's list.
 func (c *cache) list(i int32) {
 	first := &c.nodes.slots[c.nodes.insert(c.copies[i].node)+1]
 	c.copies[i].ofNode, *first = *first, i+1
@@ -161,8 +163,9 @@ func (c *cache) remove(t, n int32) bool {
 
 func (c *cache) drop(i int32) { c.copies[i].ofTask, c.spare = c.spare, i }
 
-// first is a waiting map with a copy on n. Maps come in ascending order as
-// submitted; those cached later, or waiting again, come before.
+// first returns a waiting map with a copy on node n, None if there is none. It
+// takes the copies that came or waited again after submission first, then those
+// known at submission by ascending map number.
 func (c *cache) first(n int32, waiting []int32) TaskID {
 	at := c.nodes.find(n)
 	if at < 0 {
@@ -182,7 +185,8 @@ func (c *cache) first(n int32, waiting []int32) TaskID {
 	return None
 }
 
-// each yields the waiting maps with a copy on n, until told to stop.
+// each calls yield with the waiting maps that have a copy on node n, until
+// yield returns false.
 func (c *cache) each(n int32, waiting []int32, yield func(TaskID) bool) {
 	at := c.nodes.find(n)
 	if at < 0 {
@@ -197,8 +201,9 @@ func (c *cache) each(n int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// again lists the copies of t, which waits again.
-func (c *cache) again(t int32) {
+// relist puts the copies of map t, which waits again, back into their nodes'
+// lists.
+func (c *cache) relist(t int32) {
 	for i := c.tasks[t]; i != None; i = c.copies[i].ofTask {
 		if c.copies[i].ofNode == unlisted {
 			c.list(i)

@@ -2,13 +2,14 @@ package state
 
 import "math/bits"
 
-// index finds the waiting maps of one job by a key, a node or a rack: per key
-// the maps in ascending order, and a cursor behind which none waits. All lists
-// lie in one array; the last entry of each has its sign bit set. A cursor below
-// zero, ^i, says that the list that ends before i has been used up.
+// index finds the waiting maps of one job by a key, which is a node or a rack.
+// Each key has a list of maps in ascending order and a cursor; no map before
+// the cursor waits. All lists lie in one array, and the last entry of each list
+// has its sign bit set. A negative cursor, ^i, marks a list that ends before
+// entry i and in which no map waits any more.
 //
-// A start does not touch the index, the next look-up steps over the map: each
-// entry is stepped over once, unless its map waits again.
+// Starting a map does not touch the index: the next look-up moves the cursor
+// past it. So each entry is passed once, unless its map waits again.
 type index struct {
 	cursors table
 	tasks   []int32
@@ -19,7 +20,7 @@ const lastOfList = -1 << 31
 
 func taskOf(entry int32) int32 { return entry &^ lastOfList }
 
-// first is the lowest-numbered waiting map of key's list, None if there is
+// first returns the lowest-numbered waiting map in key's list, None if there is
 // none.
 func (x *index) first(key int32, waiting []int32) TaskID {
 	at := x.cursors.find(key)
@@ -45,7 +46,8 @@ func (x *index) first(key int32, waiting []int32) TaskID {
 	}
 }
 
-// each yields the waiting maps of key's list, ascending, until told to stop.
+// each calls yield with the waiting maps in key's list in ascending order,
+// until yield returns false.
 func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	at := x.cursors.find(key)
 	if at < 0 || x.cursors.slots[at+1] < 0 {
@@ -59,8 +61,8 @@ func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// rewind moves key's cursor back to t, which waits again. It walks back over
-// what was stepped over since.
+// rewind moves key's cursor back to map t, which waits again. It costs as many
+// steps as entries were passed since.
 func (x *index) rewind(key, t int32) {
 	at := x.cursors.find(key)
 	if at < 0 {
@@ -78,16 +80,17 @@ func (x *index) rewind(key, t int32) {
 	}
 }
 
-// build fills x: the keys of map i are keys[ends[i-1]:ends[i]]. The table is
-// sized and clear, tasks as long as keys; at is scratch of that length.
+// build fills the index: the keys of map i are keys[ends[i-1]:ends[i]]. The
+// caller gives it an empty table that is large enough, x.tasks of the length of
+// keys, and at, scratch memory of that length.
 func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	slots := x.cursors.slots
-	for i, key := range keys { // count
+	for i, key := range keys { // count the maps of each key
 		at[i] = x.cursors.insert(int32(key))
 		slots[at[i]+1]++
 	}
 	sum := int32(0)
-	for i := 0; i < len(slots); i += 2 { // counts to starts
+	for i := 0; i < len(slots); i += 2 { // counts become starts of lists
 		slots[i+1], sum = sum, sum+slots[i+1]
 	}
 	i := 0
@@ -99,7 +102,7 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		}
 	}
 	start := int32(0)
-	for i := 0; i < len(slots); i += 2 { // ends back to starts
+	for i := 0; i < len(slots); i += 2 { // the loop above has moved each start to the end of its list: move it back
 		if slots[i] != 0 {
 			end := slots[i+1]
 			x.tasks[end-1] |= lastOfList
@@ -109,15 +112,15 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	}
 }
 
-// table maps keys from 0 to one number each: pairs of (key+1, number), open
-// addressing, a power of two of them. Where it has a pair for every key there
-// is, a key's place is the key.
+// table maps keys from 0 up to one number each. It is a hash table with open
+// addressing: pairs of (key+1, number), a power of two of them. With room for a
+// pair of every possible key, the key itself is the position of its pair.
 type table struct {
 	slots []int32
-	shift uint8 // 0: the place is the key
+	shift uint8 // 0: the key is the position
 }
 
-// tableSize is the length of slots for up to n keys out of all.
+// tableSize returns how long slots must be for up to n of all possible keys.
 func tableSize(n, all int) int {
 	if n == 0 {
 		return 0
@@ -128,7 +131,8 @@ func tableSize(n, all int) int {
 	return 2 * min(ceilPower(n+n/3+1), ceilPower(all))
 }
 
-// reset takes slots, which are clear, for keys out of all.
+// reset makes t an empty table in slots, which must be zero. Keys are below
+// all.
 func (t *table) reset(slots []int32, all int) {
 	t.slots, t.shift = slots, 0
 	if pairs := len(slots) / 2; pairs < all {
@@ -136,11 +140,11 @@ func (t *table) reset(slots []int32, all int) {
 	}
 }
 
-// find is the position of key's pair in slots, -1 if it has none.
+// find returns the position of key's pair in slots, -1 if it has none.
 func (t *table) find(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	at := t.place(key)
-	if at > mask { // no pairs, or a key that came after them
+	if at > mask { // the table is empty, or the key is newer than the table
 		return -1
 	}
 	for ; ; at = (at + 2) & mask {
@@ -153,8 +157,8 @@ func (t *table) find(key int32) int32 {
 	}
 }
 
-// insert is find for a key that is given a pair, with number 0, where it has
-// none. There is one free.
+// insert returns the position of key's pair in slots. It adds a pair with
+// number 0 if the key has none; the table must have a free one.
 func (t *table) insert(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	for at := t.place(key); ; at = (at + 2) & mask {
@@ -182,8 +186,8 @@ func ceilPower(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// Sets of tasks are bits in words of 32, so that they can lie among a job's
-// other arrays.
+// A set of tasks is one bit for each task, in words of 32 bits: the sets share
+// one []int32 with a job's other arrays.
 
 func words(n int32) int { return int(n+31) / 32 }
 
@@ -193,8 +197,9 @@ func setBit(set []int32, t int32) { set[t>>5] |= 1 << (t & 31) }
 
 func clearBit(set []int32, t int32) { set[t>>5] &^= 1 << (t & 31) }
 
-// firstSet is the lowest member from word *from on, None if there is none;
-// *from moves up to its word.
+// firstSet returns the lowest member of the set at or after word *from, None if
+// there is none. It sets *from to that member's word, so that the next search
+// starts there.
 func firstSet(set []int32, from *int32) TaskID {
 	for w := *from; int(w) < len(set); w++ {
 		if set[w] != 0 {
@@ -206,7 +211,7 @@ func firstSet(set []int32, from *int32) TaskID {
 	return None
 }
 
-// lastSet is the highest member of a set that has one.
+// lastSet returns the highest member. The set must not be empty.
 func lastSet(set []int32) int32 {
 	w := len(set) - 1
 	for set[w] == 0 {
@@ -215,7 +220,7 @@ func lastSet(set []int32) int32 {
 	return int32(w<<5 + bits.Len32(uint32(set[w])) - 1)
 }
 
-// nthSet is the member with n members below it, None if there is none.
+// nthSet returns the member that has n members below it, None if there is none.
 func nthSet(set []int32, n int32) TaskID {
 	for w, word := range set {
 		in := int32(bits.OnesCount32(uint32(word)))

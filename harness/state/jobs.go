@@ -2,42 +2,44 @@ package state
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
 
-// JobSpec is a job as it is submitted. Submit copies what it keeps.
+// JobSpec describes a job at submission. Submit copies what it keeps.
 type JobSpec struct {
 	Name, User, Queue string
-	Priority          int32   // higher goes first
-	Weight            float64 // in fair shares; 0: 1
+	Priority          int32   // of the job; higher goes first
+	Weight            float64 // the job's weight in fair shares; 0 means 1
 	Maps, Reduces     int32
-	MapSize           Resource // of a container
+	MapSize           Resource // resources of one container
 	ReduceSize        Resource
-	// Replicas and Cached are the nodes that have map i's input, on disk and in
-	// the HDFS cache. Both may have fewer maps than the job: the rest have none.
+	// Replicas and Cached are the nodes that have each map's input, on disk and
+	// in the HDFS cache. They may list fewer maps than the job has: the rest
+	// have none.
 	Replicas, Cached Hosts
-	// SplitHosts are the nodes that the ApplicationMaster reads in map i's
-	// split; nil: the replicas.
+	// SplitHosts are the nodes that each map's split names, as the
+	// ApplicationMaster reads it. nil means the replicas.
 	SplitHosts *Hosts
 }
 
-// Hosts are nodes per map: those of map i are Nodes[Ends[i-1]:Ends[i]].
+// Hosts lists nodes for each map: those of map i are Nodes[Ends[i-1]:Ends[i]].
 type Hosts struct {
 	Nodes []NodeID
 	Ends  []int32
 }
 
-// Add adds the nodes of the next map.
+// Add appends the nodes of the next map.
 func (h *Hosts) Add(nodes ...NodeID) {
 	h.Nodes = append(h.Nodes, nodes...)
 	h.Ends = append(h.Ends, int32(len(h.Nodes)))
 }
 
-// Reset leaves no maps, and keeps the memory.
+// Reset removes all maps and keeps the memory.
 func (h *Hosts) Reset() { h.Nodes, h.Ends = h.Nodes[:0], h.Ends[:0] }
 
-// count is how many nodes there are for all maps.
+// count returns how many nodes all maps have together.
 func (h *Hosts) count() int {
 	if len(h.Ends) == 0 {
 		return 0
@@ -47,24 +49,24 @@ func (h *Hosts) count() int {
 
 func (h *Hosts) check(maps int32, nodes int) error {
 	if len(h.Ends) > int(maps) {
-		return fmt.Errorf("nodes for %d maps, of %d", len(h.Ends), maps)
+		return fmt.Errorf("nodes are listed for %d maps, but the job has %d", len(h.Ends), maps)
 	}
 	end := int32(0)
 	for i, e := range h.Ends {
 		if e < end || int(e) > len(h.Nodes) {
-			return fmt.Errorf("map %d: its nodes end at %d of %d, those of the map before at %d", i, e, len(h.Nodes), end)
+			return fmt.Errorf("map %d: its nodes end at index %d, which must be from %d (where those of the map before end) to %d (all that are listed)", i, e, end, len(h.Nodes))
 		}
 		end = e
 	}
 	for _, n := range h.Nodes {
 		if n < 0 || int(n) >= nodes {
-			return fmt.Errorf("node %d of %d", n, nodes)
+			return fmt.Errorf("node %d: the cluster has %d nodes, numbered from 0", n, nodes)
 		}
 	}
 	return nil
 }
 
-// job is what stays of a job when it has ended, and its arrays while it lives.
+// job is one job. The embedded arrays are emptied when the job ends.
 type job struct {
 	*arrays
 	ended     bool
@@ -72,45 +74,46 @@ type job struct {
 	queue     QueueID
 	user      UserID
 	weight    float64
-	size      [2]Resource // by kind
+	size      [2]Resource // of a container, by kind
 	held      Resource
 	counts    [2]counts
 	name      string
 	submitted int64
 
 	reservations int32
-	moves        int32 // see View.Moves
+	inputChanges int32 // see View.InputChanges
 }
 
 type arrays struct {
-	where       []int32 // by task, see tasks.go
-	waited      bool    // some task waits or did
-	open        [2]set  // by kind, the waiting tasks
+	where       []int32 // for each task, where it is, see tasks.go
+	waited      bool    // a task has waited at some time
+	waiting     [2]set  // by kind: the waiting tasks
 	rerun       []TaskID
-	late        []TaskID // maps that were killed, in that order: some wait again
-	data        located  // replicas
-	split       *located // what the ApplicationMaster reads: data, or its own
-	cached      *cache   // nil: nothing is
-	cachedTasks int32    // waiting maps with a cached copy
+	requeued    []TaskID // maps that were killed, in that order; some of them wait again
+	data        located  // the hosts that store each map's input
+	split       *located // the hosts in each split; &data if they are the replicas
+	cached      *cache   // nil if nothing is cached
+	cachedTasks int32    // number of waiting maps with a cached copy
 	unhosted    bool     // some map's split names no host
 
-	mem, splitMem []int32 // where the arrays above lie, but for the hosts
+	mem, splitMem []int32 // memory of the arrays above, except the hosts
 }
 
-// nothing is the arrays of a job that has ended.
+// nothing stands for the arrays of a job that has ended.
 var nothing = arrays{split: &located{}}
 
-// counts are tasks of one kind. Those not counted have not been asked for.
+// counts are numbers of tasks of one kind. asked counts all that were ever asked
+// for, done those that succeeded.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
 
-// set is tasks of one kind by index within it, with a cursor below which none
-// is a member.
+// set is the set of a job's tasks of one kind, one bit for each. from is a
+// cursor: no word of bits before it has a member.
 type set struct {
 	bits []int32
 	from int32
 }
 
-// located says which maps have which hosts, both ways.
+// located knows the hosts of each map, and the maps of each host and rack.
 type located struct {
 	hosts  []NodeID
 	ends   []int32
@@ -118,7 +121,7 @@ type located struct {
 	byRack index
 }
 
-// of is the hosts of map t, none where there is no such map any more.
+// of returns the hosts of map t, none if the job has ended.
 func (l *located) of(t TaskID) []NodeID {
 	if uint(t) >= uint(len(l.ends)) {
 		return nil
@@ -130,7 +133,7 @@ func (l *located) of(t TaskID) []NodeID {
 	return l.hosts[start:l.ends[t]]
 }
 
-// Submit adds a job. Its tasks wait when they have been asked for.
+// Submit adds a job. Its tasks wait only after Ask.
 func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	id := JobID(len(s.jobs))
 	if err := s.check(spec); err != nil {
@@ -155,20 +158,26 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	if j.priority != 0 {
 		s.prioritize()
 	}
-	s.lay(j, spec)
+	s.layOut(j, spec)
 	s.active = append(s.active, id)
 	return id, nil
 }
 
 func (s *State) check(spec *JobSpec) error {
-	if spec.Maps < 0 || spec.Reduces < 0 || int64(spec.Maps)+int64(spec.Reduces) > 1<<30 {
-		return fmt.Errorf("%d maps and %d reduces", spec.Maps, spec.Reduces)
+	if spec.Maps < 0 || spec.Reduces < 0 {
+		return fmt.Errorf("%d maps and %d reduces: neither may be negative", spec.Maps, spec.Reduces)
+	}
+	if n := int64(spec.Maps) + int64(spec.Reduces); n > 1<<30 {
+		return fmt.Errorf("%d tasks: at most %d are possible", n, 1<<30)
 	}
 	if spec.Weight < 0 || spec.Weight != spec.Weight {
-		return fmt.Errorf("weight %v", spec.Weight)
+		return fmt.Errorf("weight %v: it must be 0 or more", spec.Weight)
 	}
-	if r := (Resource{}); !spec.MapSize.Holds(r) || !spec.ReduceSize.Holds(r) {
-		return fmt.Errorf("a container of %v, %v", spec.MapSize, spec.ReduceSize)
+	if !spec.MapSize.Holds(Resource{}) {
+		return fmt.Errorf("a map container of %v: neither may be negative", spec.MapSize)
+	}
+	if !spec.ReduceSize.Holds(Resource{}) {
+		return fmt.Errorf("a reduce container of %v: neither may be negative", spec.ReduceSize)
 	}
 	for _, h := range []struct {
 		what string
@@ -184,27 +193,35 @@ func (s *State) check(spec *JobSpec) error {
 	return nil
 }
 
-// Resplit replaces what Submit was told of replicas, cached copies and split
-// hosts: of a job whose splits have been rewritten, before any of its tasks is
-// asked for.
+// Resplit replaces the replicas, cached copies and split hosts of a job whose
+// splits have been rewritten. It fails once a task has been asked for.
 func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	j := &s.jobs[id]
-	if j.ended || j.counts[Map].asked+j.counts[Reduce].asked > 0 || spec.Maps != j.counts[Map].total || spec.Reduces != j.counts[Reduce].total {
-		return fmt.Errorf("split job %q anew: it has ended, begun, or has other tasks", j.name)
+	maps, reduces := j.counts[Map], j.counts[Reduce]
+	var err error
+	switch {
+	case j.ended:
+		err = errors.New("the job has ended")
+	case maps.asked+reduces.asked > 0:
+		err = errors.New("its tasks have been asked for already")
+	case spec.Maps != maps.total || spec.Reduces != reduces.total:
+		err = fmt.Errorf("it has %d maps and %d reduces, not %d and %d", maps.total, reduces.total, spec.Maps, spec.Reduces)
+	default:
+		err = s.check(spec)
 	}
-	if err := s.check(spec); err != nil {
-		return fmt.Errorf("split job %q anew: %w", j.name, err)
+	if err != nil {
+		return fmt.Errorf("replace the splits of job %q: %w", j.name, err)
 	}
-	s.unlay(j)
-	s.lay(j, spec)
-	j.moves += max(1, spec.Maps)
+	s.freeArrays(j)
+	s.layOut(j, spec)
+	j.inputChanges += max(1, spec.Maps)
 	return nil
 }
 
-// lay makes a job's arrays: one piece of memory, and another one for split
-// hosts of their own.
-func (s *State) lay(j *job, spec *JobSpec) {
-	a := again(&s.arrays)
+// layOut makes a job's arrays. They lie in one piece of memory, and split hosts
+// that differ from the replicas in another.
+func (s *State) layOut(j *job, spec *JobSpec) {
+	a := reuse(&s.arrays)
 	maps, tasks := spec.Maps, int(spec.Maps+spec.Reduces)
 	own := tasks + words(maps) + words(spec.Reduces)
 	a.mem = s.layHosts(&a.data, &spec.Replicas, maps, own)
@@ -212,8 +229,8 @@ func (s *State) lay(j *job, spec *JobSpec) {
 	for t := range a.where {
 		a.where[t] = unasked
 	}
-	a.open[Map] = set{bits: a.mem[tasks:][:words(maps)]}
-	a.open[Reduce] = set{bits: a.mem[tasks+words(maps) : own]}
+	a.waiting[Map] = set{bits: a.mem[tasks:][:words(maps)]}
+	a.waiting[Reduce] = set{bits: a.mem[tasks+words(maps) : own]}
 	if a.split = &a.data; spec.SplitHosts != nil {
 		a.split = &located{}
 		a.splitMem = s.layHosts(a.split, spec.SplitHosts, maps, 0)
@@ -223,7 +240,7 @@ func (s *State) lay(j *job, spec *JobSpec) {
 	s.layCached(j, &spec.Cached)
 }
 
-// unhosted says whether some map has no host.
+// unhosted reports whether some map has no host.
 func (l *located) unhosted() bool {
 	before := int32(0)
 	for _, end := range l.ends {
@@ -235,8 +252,8 @@ func (l *located) unhosted() bool {
 	return false
 }
 
-// unlay gives them back.
-func (s *State) unlay(j *job) {
+// freeArrays returns the memory of a job's arrays to the pools.
+func (s *State) freeArrays(j *job) {
 	a := j.arrays
 	j.arrays = &nothing
 	s.reruns -= int32(len(a.rerun))
@@ -253,14 +270,15 @@ func (s *State) unlay(j *job) {
 	s.arrays = append(s.arrays, a)
 }
 
-// layHosts makes l's arrays after the first room numbers of a piece of memory.
-func (s *State) layHosts(l *located, h *Hosts, maps int32, room int) []int32 {
+// layHosts makes l's arrays from h in a new piece of memory, and returns the
+// piece. It leaves the first reserved numbers of the piece to the caller.
+func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32 {
 	rackEnds := sized(&s.work.rackEnds, int(maps))
 	racks := s.racksOf(h, rackEnds)
 	n, r := h.count(), len(racks)
 	nodeSlots, rackSlots := tableSize(n, len(s.nodes)), tableSize(r, len(s.names.racks))
-	mem := s.pool.get(room + int(maps) + n + r + nodeSlots + rackSlots)
-	rest := mem[room:]
+	mem := s.pool.get(reserved + int(maps) + n + r + nodeSlots + rackSlots)
+	rest := mem[reserved:]
 	cut := func(n int) []int32 {
 		piece := rest[:n:n]
 		rest = rest[n:]
@@ -283,7 +301,8 @@ func (s *State) layHosts(l *located, h *Hosts, maps int32, room int) []int32 {
 	return mem
 }
 
-// racksOf is the racks of each map's hosts, once each; ends as in Hosts.
+// racksOf returns the racks of each map's hosts, each rack once. It fills ends
+// as in Hosts.
 func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	racks := s.work.racks[:0]
 	start, i := int32(0), 0
@@ -303,15 +322,15 @@ func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	return racks
 }
 
-// EndJob says that a job has ended, however it did: what waited is dropped and
-// what still ran or was reserved is given back.
+// EndJob says that a job has ended, successfully or not. It drops the waiting
+// tasks and frees the room of running tasks and reservations.
 func (s *State) EndJob(id JobID) {
 	j := &s.jobs[id]
 	if j.ended {
 		return
 	}
 	for r := 0; j.reservations > 0; r++ {
-		if x := &s.held[r]; x.live && x.job == id {
+		if x := &s.reservations[r]; x.live && x.job == id {
 			s.Cancel(ReservationID(r))
 		}
 	}
@@ -326,7 +345,7 @@ func (s *State) EndJob(id JobID) {
 		j.counts[k].waiting, j.counts[k].running = 0, 0
 		s.listWaiting(id, Kind(k))
 	}
-	s.unlay(j)
+	s.freeArrays(j)
 	j.ended = true
 	if i, ok := slices.BinarySearch(s.active, id); ok {
 		s.active = slices.Delete(s.active, i, i+1)
@@ -344,29 +363,30 @@ func (s *State) SetPriority(id JobID, priority int32) {
 	if j.priority = priority; priority != 0 {
 		s.prioritize()
 	}
-	s.note(id)
+	s.noteChange(id)
 	for k := range s.waiting {
 		s.listWaiting(id, Kind(k))
 	}
 }
 
-// listWaiting has id among the jobs with waiting tasks if it has any.
+// listWaiting adds the job to the jobs with a waiting task of a kind, or
+// removes it, as its count says.
 func (s *State) listWaiting(id JobID, k Kind) {
 	i, in := s.find(k, id)
 	switch wants := s.jobs[id].counts[k].waiting > 0; {
 	case wants && !in:
-		s.note(id)
+		s.noteChange(id)
 		s.waiting[k] = slices.Insert(s.waiting[k], i, id)
 		if k == Map && s.jobs[id].unhosted {
 			s.unhosted++
 		}
 	case in && !wants:
-		s.note(id)
+		s.noteChange(id)
 		s.delist(k, i)
 	}
 }
 
-// delist takes the job at place i from those with waiting tasks.
+// delist removes the i-th of the jobs with a waiting task of a kind.
 func (s *State) delist(k Kind, i int) {
 	if k == Map && s.jobs[s.waiting[k][i]].unhosted {
 		s.unhosted--
@@ -374,14 +394,15 @@ func (s *State) delist(k Kind, i int) {
 	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 }
 
-// prioritize says that order of submission is no longer that of jobs.
+// prioritize notes that a job has a priority, so FIFO order is no longer the
+// order of submission.
 func (s *State) prioritize() {
 	s.prioritized = true
-	s.near = [places]near{}
+	s.near = [nearnesses]near{}
 }
 
-// find is a job's place among those with waiting tasks: by priority, then
-// submission.
+// find returns a job's position among the jobs with a waiting task of a kind,
+// in FIFO order, and whether it is there.
 func (s *State) find(k Kind, id JobID) (int, bool) {
 	return slices.BinarySearchFunc(s.waiting[k], id, func(a, b JobID) int {
 		if p := cmp.Compare(s.jobs[b].priority, s.jobs[a].priority); p != 0 {

@@ -2,35 +2,35 @@ package state
 
 import "slices"
 
-// NextMap is a waiting map of the job whose data is as near to node n as level
-// says, or nearer: LevelOff is any map. None if there is none. By node and rack
-// and for any it is the lowest-numbered one; by cache the lowest-numbered of
-// those that were cached at submission, after any that were cached or failed
-// since.
+// NextMap returns a waiting map of the job whose input is as near to node n as
+// level says, None if there is none. LevelRack includes node-local maps, and
+// LevelOff is any map. LevelNode, LevelRack and LevelOff give the
+// lowest-numbered such map. LevelCache gives first the maps that were cached or
+// waited again after submission, then the lowest-numbered one.
 func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
 		return None
 	}
-	open := &j.open[Map]
+	waiting := &j.waiting[Map]
 	switch level {
 	case LevelCache:
 		if j.cachedTasks == 0 {
 			return None
 		}
-		return j.cached.first(int32(n), open.bits)
+		return j.cached.first(int32(n), waiting.bits)
 	case LevelNode:
-		return j.data.byNode.first(int32(n), open.bits)
+		return j.data.byNode.first(int32(n), waiting.bits)
 	case LevelRack:
-		return j.data.byRack.first(v.s.racks[n], open.bits)
+		return j.data.byRack.first(v.s.racks[n], waiting.bits)
 	default:
-		return firstSet(open.bits, &open.from)
+		return firstSet(waiting.bits, &waiting.from)
 	}
 }
 
-// Nearest is a waiting map of the job with its data as near to node n as any,
-// looked for at the levels from one to another; None if there is none. The level
-// is how near it was found.
+// Nearest returns the waiting map of the job whose input is nearest to node n,
+// and its level. It tries the levels from from to to, and returns None if there
+// is no such map.
 func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	for level := from; level <= to; level++ {
 		if t := v.NextMap(id, n, level); t != None {
@@ -40,14 +40,14 @@ func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	return None, to
 }
 
-// EachMap yields the waiting maps that NextMap chooses from, in its order,
-// until told to stop.
+// EachMap calls yield with the waiting maps that NextMap chooses from, in its
+// order, until yield returns false.
 func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
 		return
 	}
-	bits := j.open[Map].bits
+	bits := j.waiting[Map].bits
 	switch level {
 	case LevelCache:
 		if j.cached != nil {
@@ -66,8 +66,8 @@ func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool)
 	}
 }
 
-// NextRerun is the waiting map that failed first, None if there is none. NextMap
-// finds it too, as it finds others.
+// NextRerun returns the re-run that failed first, None if no re-run waits.
+// NextMap returns re-runs too, without preferring them.
 func (v *View) NextRerun(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	for _, t := range j.rerun {
@@ -78,26 +78,27 @@ func (v *View) NextRerun(id JobID) TaskID {
 	return None
 }
 
-// NextReduce is the lowest-numbered waiting reduce, None if there is none.
+// NextReduce returns the lowest-numbered waiting reduce, None if there is none.
 func (v *View) NextReduce(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	if j.counts[Reduce].waiting == 0 {
 		return None
 	}
-	open := &j.open[Reduce]
-	return j.task(Reduce, int32(firstSet(open.bits, &open.from)))
+	waiting := &j.waiting[Reduce]
+	return j.task(Reduce, int32(firstSet(waiting.bits, &waiting.from)))
 }
 
-// NthWaiting is the waiting task of a kind with n waiting ones below it.
+// NthWaiting returns the waiting task of a kind that has n waiting tasks below
+// it, None if there is none.
 func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	j := &v.s.jobs[id]
 	if n < 0 || n >= j.counts[k].waiting {
 		return None
 	}
-	return j.task(k, int32(nthSet(j.open[k].bits, n)))
+	return j.task(k, int32(nthSet(j.waiting[k].bits, n)))
 }
 
-// Level is how near node n is to the data of map t.
+// Level returns how near node n is to the input of map t, caches included.
 func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	j := &v.s.jobs[id]
 	if j.cached != nil && j.cached.find(int32(t), int32(n)) != None {
@@ -106,7 +107,7 @@ func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(&j.data, t, n)
 }
 
-// Levels is Level and SplitLevel.
+// Levels returns both Level and SplitLevel.
 func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
 	j := &v.s.jobs[id]
 	data = v.s.level(&j.data, t, n)
@@ -119,8 +120,9 @@ func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
 	return data, split
 }
 
-// SplitLevel is how near node n is to map t as the ApplicationMaster counts:
-// LevelNode, LevelRack or LevelOff.
+// SplitLevel returns how near node n is to map t by the hosts in its split,
+// which are all that the ApplicationMaster knows: LevelNode, LevelRack or
+// LevelOff.
 func (v *View) SplitLevel(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(v.s.jobs[id].split, t, n)
 }
@@ -138,13 +140,14 @@ func (s *State) level(l *located, t TaskID, n NodeID) Level {
 	return level
 }
 
-// Replicas is the nodes with map t's input on disk.
+// Replicas returns the nodes that store map t's input on disk.
 func (v *View) Replicas(id JobID, t TaskID) []NodeID { return v.s.jobs[id].data.of(t) }
 
-// SplitHosts is the nodes that the ApplicationMaster reads in map t's split.
+// SplitHosts returns the nodes that map t's split names, as the
+// ApplicationMaster reads it.
 func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].split.of(t) }
 
-// CachedOn appends the nodes with map t's input in their cache.
+// CachedOn appends the nodes that have map t's input in their cache.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	if c := v.s.jobs[id].cached; c != nil {
 		for i := c.of(int32(t)); i != None; i = c.copies[i].ofTask {
@@ -154,9 +157,8 @@ func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	return to
 }
 
-// Locations is how many hosts and racks the splits of a job name, of all its
-// maps together: in how many places its ApplicationMaster asks for containers
-// at first.
+// Locations returns how many different hosts and racks the splits of a job
+// name. The ApplicationMaster first asks for containers at that many places.
 func (v *View) Locations(id JobID) int32 {
 	l := v.s.jobs[id].split
 	return l.byNode.lists + l.byRack.lists
@@ -165,24 +167,25 @@ func (v *View) Locations(id JobID) int32 {
 // Branch is the rule by which an ApplicationMaster binds a map to a container.
 type Branch uint8
 
-// Branches in the order they are tried.
+// The ApplicationMaster tries the branches in this order.
 const (
-	BindNone  Branch = iota // nothing waits: the container goes back
-	BindRerun               // the map that failed first, wherever it is
-	BindNode                // the lowest-numbered whose split names the host
-	BindRack                // … a host of the rack
-	BindAny                 // … at all
+	BindNone  Branch = iota // no map waits: the container goes back
+	BindRerun               // the re-run that failed first, wherever it is
+	BindNode                // the lowest-numbered map whose split names the host
+	BindRack                // the lowest-numbered map whose split names a host of the rack
+	BindAny                 // the lowest-numbered map
 )
 
 func (b Branch) String() string {
 	return [...]string{"none", "rerun", "node", "rack", "any"}[b]
 }
 
-// WouldBind is the map that MapReduce's ApplicationMaster would start in a
-// container of the job on node n, and by which rule. It goes by what the AM
-// knows, split hosts, and leaves out what other decisions on their way take.
-// A map that was killed, not failed, and waits again comes after the others of
-// its branch: the AM queues it anew.
+// WouldBind returns the map that MapReduce's ApplicationMaster would start in a
+// container of the job on node n, and the rule that selects it. The
+// ApplicationMaster looks at the hosts in the splits, not at replicas and
+// caches. A map of a reservation counts as started. A requeued map comes after
+// the other maps of its branch, because the ApplicationMaster puts it at the
+// end of its list.
 func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -191,44 +194,45 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	if t := v.NextRerun(id); t != None {
 		return t, BindRerun
 	}
-	if len(j.late) > 0 {
-		return v.wouldBindLate(j, n)
+	if len(j.requeued) > 0 {
+		return v.wouldBindRequeued(j, n)
 	}
-	open, seen := &j.open[Map], j.split
-	if t := seen.byNode.first(int32(n), open.bits); t != None {
+	waiting, seen := &j.waiting[Map], j.split
+	if t := seen.byNode.first(int32(n), waiting.bits); t != None {
 		return t, BindNode
 	}
-	if t := seen.byRack.first(v.s.racks[n], open.bits); t != None {
+	if t := seen.byRack.first(v.s.racks[n], waiting.bits); t != None {
 		return t, BindRack
 	}
-	return firstSet(open.bits, &open.from), BindAny
+	return firstSet(waiting.bits, &waiting.from), BindAny
 }
 
-// wouldBindLate is WouldBind of a job of which maps were killed: branch by
-// branch the lowest-numbered that never was, else the one killed first.
-func (v *View) wouldBindLate(j *job, n NodeID) (TaskID, Branch) {
-	bits := j.open[Map].bits
+// wouldBindRequeued is WouldBind for a job with requeued maps. Each branch
+// gives the lowest-numbered map that was never requeued, else the one requeued
+// first.
+func (v *View) wouldBindRequeued(j *job, n NodeID) (TaskID, Branch) {
+	bits := j.waiting[Map].bits
 	found := None
 	fresh := func(t TaskID) bool {
-		if slices.Contains(j.late, t) {
+		if slices.Contains(j.requeued, t) {
 			return true
 		}
 		found = int(t)
 		return false
 	}
-	lateAt := func(level Level) {
-		for _, t := range j.late {
+	requeuedAt := func(level Level) {
+		for _, t := range j.requeued {
 			if found == None && isSet(bits, int32(t)) && v.s.level(j.split, t, n) <= level {
 				found = int(t)
 			}
 		}
 	}
 	j.split.byNode.each(int32(n), bits, fresh)
-	if lateAt(LevelNode); found != None {
+	if requeuedAt(LevelNode); found != None {
 		return TaskID(found), BindNode
 	}
 	j.split.byRack.each(v.s.racks[n], bits, fresh)
-	if lateAt(LevelRack); found != None {
+	if requeuedAt(LevelRack); found != None {
 		return TaskID(found), BindRack
 	}
 	for t := range j.counts[Map].total {
@@ -236,6 +240,6 @@ func (v *View) wouldBindLate(j *job, n NodeID) (TaskID, Branch) {
 			break
 		}
 	}
-	lateAt(LevelOff)
+	requeuedAt(LevelOff)
 	return TaskID(found), BindAny
 }

@@ -34,8 +34,8 @@ func TestMoves(t *testing.T) {
 		if err := c.do(); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.View().Moves(id); got != c.want {
-			t.Errorf("%s: %d moves, want %d", c.what, got, c.want)
+		if got := s.View().InputChanges(id); got != c.want {
+			t.Errorf("%s: %d input changes, want %d", c.what, got, c.want)
 		}
 	}
 }

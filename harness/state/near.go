@@ -2,28 +2,29 @@ package state
 
 import "slices"
 
-// near lists, for each place, the jobs with waiting maps there: what models ask
-// who go by the maps of all jobs. It is kept from the first time that anyone
-// asks; a job that has none waiting any more stays until it is come across.
+// near lists, for each node or rack, the jobs that have waiting maps there. It
+// serves models that choose among the maps of all jobs, and is maintained from
+// the first look-up on. A job whose maps there have all started stays listed
+// until a look-up meets it.
 type near struct {
 	on    bool
-	lists [][]JobID // by node, or by rack
+	lists [][]JobID // the jobs of each node, or of each rack for nearRack
 }
 
-// place is what jobs are listed by.
-type place int
+// nearness says which nodes or racks a job is listed under.
+type nearness int
 
 const (
-	nearCache place = iota // nodes that have it in their cache
-	nearDisk               // nodes that have it on disk
-	nearRack               // racks of those
-	nearSplit              // nodes that splits name
-	places
+	nearCache nearness = iota // the nodes that cache its maps' input
+	nearDisk                  // the nodes that store its maps' input
+	nearRack                  // the racks of these nodes
+	nearSplit                 // the nodes that its splits name
+	nearnesses
 )
 
-// EachJob yields the jobs with waiting maps that NextMap finds for node n at a
-// level, in the order of WaitingJobs, until told to stop. Meanwhile nothing may
-// change, and no other EachJob or EachNamed run.
+// EachJob calls yield with the jobs that have a waiting map for NextMap at node
+// n and level, in FIFO order, until yield returns false. yield must neither
+// change the State nor call EachJob or EachNamed.
 func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 	switch level {
 	case LevelCache:
@@ -41,26 +42,26 @@ func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 	}
 }
 
-// EachNamed yields the jobs with a waiting map whose split names node n, in the
-// order of WaitingJobs, until told to stop.
+// EachNamed calls yield with the jobs that have a waiting map whose split names
+// node n, in FIFO order, until yield returns false.
 func (v *View) EachNamed(n NodeID, yield func(JobID) bool) { v.s.eachNear(nearSplit, int32(n), yield) }
 
-// AnyRerun says whether maps that failed before wait, or are on their way.
+// AnyRerun reports whether a re-run waits or is reserved.
 func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
 
-// AnyUnhosted says whether a job with a waiting map has one whose split names no
-// host.
+// AnyUnhosted reports whether some job with a waiting map has a split that
+// names no host.
 func (v *View) AnyUnhosted() bool { return v.s.unhosted > 0 }
 
-// Place is how many jobs with waiting tasks of a kind come before id in the
-// order of WaitingJobs.
+// Place returns a job's position, from 0, among the jobs with waiting tasks of
+// a kind, in FIFO order.
 func (v *View) Place(id JobID, k Kind) int {
 	i, _ := v.s.find(k, id)
 	return i
 }
 
-func (s *State) eachNear(kind place, key int32, yield func(JobID) bool) {
-	if s.prioritized { // lists are in order of submission
+func (s *State) eachNear(kind nearness, key int32, yield func(JobID) bool) {
+	if s.prioritized { // the lists are in order of submission, which is then not FIFO order
 		for _, id := range s.waiting[Map] {
 			if s.jobs[id].waitsAt(kind, key) && !yield(id) {
 				return
@@ -97,12 +98,12 @@ func (s *State) eachNear(kind place, key int32, yield func(JobID) bool) {
 	x.lists[key] = list[:kept]
 }
 
-// waitsAt says whether one of the job's waiting maps is there.
-func (j *job) waitsAt(kind place, key int32) bool {
+// waitsAt reports whether the job has a waiting map at a node or rack.
+func (j *job) waitsAt(kind nearness, key int32) bool {
 	if j.counts[Map].waiting == 0 {
 		return false
 	}
-	waiting := j.open[Map].bits
+	waiting := j.waiting[Map].bits
 	switch kind {
 	case nearCache:
 		return j.cachedTasks > 0 && j.cached.first(key, waiting) != None
@@ -114,8 +115,9 @@ func (j *job) waitsAt(kind place, key int32) bool {
 	return j.split.byNode.first(key, waiting) != None
 }
 
-// enlist adds a job wherever it has maps, waiting or not.
-func (s *State) enlist(kind place, id JobID) {
+// enlist adds a job to the lists of all nodes or racks near its maps, waiting
+// or not.
+func (s *State) enlist(kind nearness, id JobID) {
 	j := &s.jobs[id]
 	var keys *table
 	switch kind {
@@ -138,19 +140,21 @@ func (s *State) enlist(kind place, id JobID) {
 	}
 }
 
-// enlistAll is enlist for all kinds that anyone asks for: its maps begin to wait.
+// enlistAll adds a job, whose maps begin to wait, to all lists that are
+// maintained.
 func (s *State) enlistAll(id JobID) {
-	for kind := range places {
+	for kind := range nearnesses {
 		if s.near[kind].on {
 			s.enlist(kind, id)
 		}
 	}
 }
 
-// enlistTask adds a job where t is, which waits again.
+// enlistTask adds a job to the lists of the nodes and racks near map t, which
+// waits again.
 func (s *State) enlistTask(id JobID, t TaskID) {
 	j := &s.jobs[id]
-	for kind := range places {
+	for kind := range nearnesses {
 		x := &s.near[kind]
 		if !x.on {
 			continue

@@ -4,16 +4,16 @@ import "fmt"
 
 type node struct {
 	capacity Resource
-	free     Resource // after running tasks, reservations and what is held
+	free     Resource // not taken by running tasks, reservations or held room
 	up       bool
 	label    string
 }
 
-// AddNode adds a node that is up, with capacity for the containers that this
-// State knows of.
+// AddNode adds a node that is up. capacity is for the containers that this
+// State knows of. It fails if the name is taken.
 func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	if _, ok := s.names.node[name]; ok {
-		return None, fmt.Errorf("add node %q: it is there already", name)
+		return None, fmt.Errorf("add node %q: a node of this name exists already", name)
 	}
 	n := NodeID(intern(s.names.node, &s.names.nodes, name))
 	s.nodes = append(s.nodes, node{capacity: capacity, free: capacity, up: true})
@@ -27,7 +27,7 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	return n, nil
 }
 
-// NodeDown says that a node was lost or taken out. What ran there still counts
+// NodeDown says that a node was lost or decommissioned. Its tasks still count
 // as running until Finish, Retry or EndJob says otherwise.
 func (s *State) NodeDown(n NodeID) {
 	if x := &s.nodes[n]; x.up {
@@ -38,7 +38,7 @@ func (s *State) NodeDown(n NodeID) {
 	}
 }
 
-// NodeUp says that a node came back.
+// NodeUp says that a lost node came back.
 func (s *State) NodeUp(n NodeID) {
 	if x := &s.nodes[n]; !x.up {
 		x.up = true
@@ -48,8 +48,8 @@ func (s *State) NodeUp(n NodeID) {
 	}
 }
 
-// SetCapacity changes what a node has for the containers that this State knows
-// of: its own size less what others use there.
+// SetCapacity changes a node's capacity for the containers that this State
+// knows of: the node's own size minus what others use there.
 func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	x := &s.nodes[n]
 	change := capacity.Sub(x.capacity)
@@ -61,13 +61,12 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.noteRoom(n)
 }
 
-// SetLabel says which node label a node carries; empty is the default
-// partition.
+// SetLabel sets a node's YARN node label; empty means the default partition.
 func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 
-// Hold takes room for a container that is no task's first attempt: an
-// ApplicationMaster, a speculative copy. It counts as used by job, which may
-// be None.
+// Hold takes room for a container that is no task's first attempt, such as an
+// ApplicationMaster or a speculative attempt. job is charged for it and may be
+// None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.take(n, r)
@@ -78,7 +77,7 @@ func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	s.takeFor(job, n, r)
 }
 
-// Release gives back what Hold took.
+// Release frees room that Hold took.
 func (s *State) Release(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.give(n, r)
@@ -91,14 +90,14 @@ func (s *State) Release(n NodeID, job JobID, r Resource) {
 
 func (s *State) takeFor(id JobID, n NodeID, r Resource) {
 	s.take(n, r)
-	s.note(id)
+	s.noteChange(id)
 	q := &s.queues[s.jobs[id].queue]
 	*q = q.Add(r)
 }
 
 func (s *State) giveFor(id JobID, n NodeID, r Resource) {
 	s.give(n, r)
-	s.note(id)
+	s.noteChange(id)
 	q := &s.queues[s.jobs[id].queue]
 	*q = q.Sub(r)
 }

@@ -2,17 +2,18 @@ package state
 
 import "math/bits"
 
-// pool hands out pieces of memory and takes them back. Sizes are rounded up to
-// eight steps a doubling, so that pieces fit other jobs too and at most an
-// eighth is unused.
+// pool lends pieces of memory and takes them back. It rounds lengths up, in
+// eight steps for each doubling, so that a piece fits other jobs too and at
+// most an eighth of it is unused.
 type pool[T ~int32] struct {
 	free [8 * 32][][]T
 }
 
-// get is a cleared piece of length n.
+// get returns a piece of length n, all zero.
 func (p *pool[T]) get(n int) []T {
 	class, size := sizeClass(n)
-	// A piece of the next classes will do: at most half as large again.
+	// A piece of the next three larger classes will do: it is at most half as
+	// large again.
 	for c := class; c < min(class+4, len(p.free)); c++ {
 		if k := len(p.free[c]); k > 0 {
 			piece := p.free[c][k-1][:n]
@@ -32,18 +33,19 @@ func (p *pool[T]) put(piece []T) {
 	p.free[class] = append(p.free[class], piece[:0])
 }
 
-// sizeClass is the class of pieces that hold n, and their size.
+// sizeClass returns the class of pieces that can hold n, and their length.
 func sizeClass(n int) (class, size int) {
 	if n <= 64 {
 		return 0, 64
 	}
-	top := bits.Len(uint(n-1)) - 4 // keeps the four highest bits
-	steps := (n-1)>>top + 1        // 9 to 16
+	top := bits.Len(uint(n-1)) - 4 // leave the four highest bits of n-1
+	steps := (n-1)>>top + 1        // a number from 9 to 16
 	return top*8 + steps - 24, steps << top
 }
 
-// again takes one of those that are to be used again, or makes one.
-func again[T any](spare *[]*T) *T {
+// reuse returns a spare value, or a new one if there is none. The caller clears
+// it.
+func reuse[T any](spare *[]*T) *T {
 	last := len(*spare) - 1
 	if last < 0 {
 		return new(T)
@@ -53,12 +55,13 @@ func again[T any](spare *[]*T) *T {
 	return x
 }
 
-// scratch holds arrays that a submission needs for its own length only.
+// scratch holds the arrays that are needed only while a job is submitted.
 type scratch struct {
 	racks, rackEnds, at []int32
 }
 
-// sized is a slice of length n, of s's memory where that is enough.
+// sized returns a slice of length n in s's memory, which grows if it is too
+// small. The content is arbitrary.
 func sized(s *[]int32, n int) []int32 {
 	if cap(*s) < n {
 		*s = make([]int32, n+n/2)

@@ -2,27 +2,31 @@ package state
 
 import "fmt"
 
-// ReservationID names a decision on its way. Numbers are used again.
+// ReservationID numbers reservations. A number is reused when its reservation
+// has ended.
 type ReservationID int32
 
-// reservation is a decision that has been made and neither seen to happen nor
-// given up: its room is taken and its task does not wait.
+// reservation is a decision that has neither been confirmed nor cancelled. Its
+// room is taken and its task does not wait.
 type reservation struct {
 	live  bool
 	rerun bool
 	kind  Kind
 	job   JobID
-	task  TaskID // None if others took all that waited
+	task  TaskID // None if every task of the job has started elsewhere
 	node  NodeID
 }
 
-// Reserve records that a container of the job has been decided for node n. Task
-// None stands for the one that would start there: the map that WouldBind says,
-// or the lowest-numbered reduce. It is refused, with the reason, if the node
-// cannot hold it or nothing waits.
+// Reserve records the decision to give the job a container on node n. Task None
+// stands for the one that would start there: the map that WouldBind returns, or
+// the lowest-numbered reduce. Reserve fails if the task does not wait or the
+// node cannot hold the container.
 func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, error) {
-	if uint(id) >= uint(len(s.jobs)) || uint(n) >= uint(len(s.nodes)) {
-		return None, fmt.Errorf("reserve: job %d of %d, node %d of %d", id, len(s.jobs), n, len(s.nodes))
+	if uint(id) >= uint(len(s.jobs)) {
+		return None, fmt.Errorf("reserve for job %d: %d jobs have been submitted, numbered from 0", id, len(s.jobs))
+	}
+	if uint(n) >= uint(len(s.nodes)) {
+		return None, fmt.Errorf("reserve on node %d: the cluster has %d nodes, numbered from 0", n, len(s.nodes))
 	}
 	j := &s.jobs[id]
 	if t == None {
@@ -35,7 +39,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	case t == None:
 		why = fmt.Sprintf("no %v waits", k)
 	case uint(t) >= uint(len(j.where)):
-		why = fmt.Sprintf("there is no task %d", t)
+		why = fmt.Sprintf("the job has no task %d", t)
 	case j.kind(t) != k:
 		why = fmt.Sprintf("task %d is a %v", t, j.kind(t))
 	case j.where[t] != waitingTask && j.where[t] != rerunTask:
@@ -43,7 +47,7 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	case !x.up:
 		why = "the node is down"
 	case !x.free.Holds(j.size[k]):
-		why = fmt.Sprintf("the node has %v free, the container takes %v", x.free, j.size[k])
+		why = fmt.Sprintf("the node has %v free, but the container takes %v", x.free, j.size[k])
 	}
 	if why != "" {
 		return None, fmt.Errorf("reserve a %v of job %q on %s: %s", k, j.name, s.names.nodes[n], why)
@@ -52,23 +56,24 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	if last := len(s.spare) - 1; last >= 0 {
 		r, s.spare = s.spare[last], s.spare[:last]
 	} else {
-		r = ReservationID(len(s.held))
-		s.held = append(s.held, reservation{})
+		r = ReservationID(len(s.reservations))
+		s.reservations = append(s.reservations, reservation{})
 	}
-	s.held[r] = reservation{live: true, kind: k, job: id, node: n}
+	s.reservations[r] = reservation{live: true, kind: k, job: id, node: n}
 	j.reservations++
 	s.assign(r, t)
 	s.takeFor(id, n, j.size[k])
 	return r, nil
 }
 
-// Confirm says that the container of a reservation runs task t, which may be
-// another than expected, or None if it ended without having run one.
+// Confirm says that the container of reservation r runs task t. The task may
+// differ from the reserved one. None means that the container ended without a
+// task.
 func (s *State) Confirm(r ReservationID, t TaskID) error {
-	if uint(r) >= uint(len(s.held)) || !s.held[r].live {
-		return fmt.Errorf("confirm: no reservation %d", r)
+	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
+		return fmt.Errorf("confirm reservation %d: there is none, or it has ended", r)
 	}
-	x := s.held[r]
+	x := s.reservations[r]
 	j := &s.jobs[x.job]
 	if t == None || t != x.task {
 		s.Cancel(r)
@@ -87,12 +92,13 @@ func (s *State) Confirm(r ReservationID, t TaskID) error {
 	return nil
 }
 
-// Cancel says that nothing came of a reservation: its task waits again.
+// Cancel says that nothing came of reservation r: its room is free and its task
+// waits again.
 func (s *State) Cancel(r ReservationID) {
-	if uint(r) >= uint(len(s.held)) || !s.held[r].live {
+	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return
 	}
-	x := s.held[r]
+	x := s.reservations[r]
 	j := &s.jobs[x.job]
 	s.giveFor(x.job, x.node, j.size[x.kind])
 	if x.task == None {
@@ -109,18 +115,19 @@ func (s *State) Cancel(r ReservationID) {
 	s.free(r)
 }
 
-// Reservation is what r stands for; task may be None. False if r does not.
+// Reservation returns what r reserves; the task may be None. It returns false
+// if r has ended.
 func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n NodeID, ok bool) {
-	if uint(r) >= uint(len(s.held)) || !s.held[r].live {
+	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return None, Map, None, None, false
 	}
-	x := &s.held[r]
+	x := &s.reservations[r]
 	return x.job, x.kind, x.task, x.node, true
 }
 
 // assign moves t from the waiting tasks to reservation r.
 func (s *State) assign(r ReservationID, t TaskID) {
-	x := &s.held[r]
+	x := &s.reservations[r]
 	j := &s.jobs[x.job]
 	x.task, x.rerun = t, j.where[t] == rerunTask
 	s.unwait(j, t)
@@ -131,10 +138,10 @@ func (s *State) assign(r ReservationID, t TaskID) {
 	}
 }
 
-// replace gives reservation r, whose task has started elsewhere, the one that
-// it would start now.
+// replace gives reservation r another task, because its own has started
+// elsewhere: the task that would start on its node now.
 func (s *State) replace(r ReservationID) {
-	x := &s.held[r]
+	x := &s.reservations[r]
 	j := &s.jobs[x.job]
 	if x.rerun {
 		s.forgetRerun(j, x.task)
@@ -148,7 +155,8 @@ func (s *State) replace(r ReservationID) {
 	}
 }
 
-// expected is the task that a container of the job would start on n.
+// expected returns the task that a new container of the job would start on n,
+// None if none waits.
 func (s *State) expected(id JobID, k Kind, n NodeID) TaskID {
 	if k == Reduce {
 		return s.view.NextReduce(id)
@@ -158,7 +166,7 @@ func (s *State) expected(id JobID, k Kind, n NodeID) TaskID {
 }
 
 func (s *State) free(r ReservationID) {
-	s.held[r].live = false
-	s.jobs[s.held[r].job].reservations--
+	s.reservations[r].live = false
+	s.jobs[s.reservations[r].job].reservations--
 	s.spare = append(s.spare, r)
 }

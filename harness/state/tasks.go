@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// job.where says per task what becomes of it: the node it runs on, or one of
-// these, or reservedBase-r while it is in reservation r.
+// job.where has one number for each task: the node it runs on, or one of the
+// values below. While the task is in reservation r the number is
+// reservedBase-r.
 const (
 	waitingTask  = -1
-	rerunTask    = -2 // waits, and goes before others without regard to locality
+	rerunTask    = -2 // waits as a re-run: bound before other maps and without regard to locality
 	unasked      = -3
 	doneTask     = -4
 	reservedBase = -5
 )
 
-// Ask says that the ApplicationMaster has asked for containers for the first n
-// tasks of a kind, in all.
+// Ask says that the ApplicationMaster now asks for containers for the first n
+// tasks of a kind. n counts from the job's start.
 func (s *State) Ask(id JobID, k Kind, n int32) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -24,43 +25,44 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	if j.ended || n <= c.asked {
 		return
 	}
-	// Cursors have only moved if something waited before.
-	moved := j.waited
+	// No cursor has moved past a task as long as nothing has waited, so the
+	// first request needs no rewinding.
+	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {
 		t := j.task(k, i)
-		if j.where[t] != unasked { // it was seen to run before
+		if j.where[t] != unasked { // it started before it was asked for
 			continue
 		}
-		if moved {
+		if cursorsMoved {
 			s.wait(id, t, waitingTask)
 			continue
 		}
 		j.where[t] = waitingTask
-		setBit(j.open[k].bits, i)
+		setBit(j.waiting[k].bits, i)
 		c.waiting++
 		if k == Map && j.cached != nil && j.cached.tasks[t] != None {
 			j.cachedTasks++
 		}
 	}
 	c.asked = n
-	if k == Map && !moved {
+	if k == Map && !cursorsMoved {
 		s.enlistAll(id)
 	}
-	s.note(id)
+	s.noteChange(id)
 	s.listWaiting(id, k)
 }
 
-// Unask says that the ApplicationMaster takes back what it asked for: the
-// highest-numbered waiting task of a kind. What it has asked for then is
-// returned, as for Ask; false if none waits.
+// Unask says that the ApplicationMaster takes back its request for the
+// highest-numbered waiting task of a kind. It returns how many tasks are then
+// asked for, as in Ask, and false if no task waits.
 func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
 	if j.ended || c.waiting == 0 {
 		return c.asked, false
 	}
-	i := lastSet(j.open[k].bits)
+	i := lastSet(j.waiting[k].bits)
 	t := j.task(k, i)
 	if j.where[t] == rerunTask {
 		s.forgetRerun(j, t)
@@ -68,15 +70,15 @@ func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	s.unwait(j, t)
 	j.where[t] = unasked
 	c.asked = min(c.asked, i)
-	s.note(id)
+	s.noteChange(id)
 	if c.waiting == 0 {
 		s.listWaiting(id, k)
 	}
 	return c.asked, true
 }
 
-// Start says that task t has started on n, decided or not. It is an error if
-// the task runs already or has ended.
+// Start says that task t has started on n, whether it was decided or not. It
+// fails if the task already runs or has ended.
 func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	j, err := s.known(id, t, n)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	c := &j.counts[k]
 	switch w := j.where[t]; {
 	case w >= 0 || w == doneTask:
-		return fmt.Errorf("start task %d of job %q on %s: it %s", t, j.name, s.names.nodes[n], s.taskState(w))
+		return fmt.Errorf("start task %d of job %q on %s: the task %s", t, j.name, s.names.nodes[n], s.taskState(w))
 	case w <= reservedBase:
 		j.where[t] = int32(n)
 		s.replace(ReservationID(reservedBase - w))
@@ -106,7 +108,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	return nil
 }
 
-// Finish says that a running task has ended well.
+// Finish says that a running task has succeeded.
 func (s *State) Finish(id JobID, t TaskID) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -114,7 +116,7 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	}
 	n := j.where[t]
 	if n < 0 {
-		return fmt.Errorf("finish task %d of job %q: it %s", t, j.name, s.taskState(n))
+		return fmt.Errorf("finish task %d of job %q: the task %s", t, j.name, s.taskState(n))
 	}
 	k := j.kind(t)
 	j.where[t] = doneTask
@@ -124,9 +126,10 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	return nil
 }
 
-// Retry says that a task which runs or has ended is asked for again: as a
-// re-run after a failure, which the ApplicationMaster serves before all others
-// and without regard to locality, or as it was asked for at first.
+// Retry says that the ApplicationMaster asks again for a task that runs or has
+// ended. With rerun, a map becomes a re-run: the ApplicationMaster binds it
+// before all others and without regard to locality. Without, it waits as at
+// first.
 func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -140,9 +143,9 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 		s.giveFor(id, NodeID(w), j.size[k])
 	case w == doneTask:
 		j.counts[k].done--
-		s.note(id)
+		s.noteChange(id)
 	default:
-		return fmt.Errorf("retry task %d of job %q: it %s", t, j.name, s.taskState(w))
+		return fmt.Errorf("retry task %d of job %q: the task %s", t, j.name, s.taskState(w))
 	}
 	if rerun && k == Map {
 		s.wait(id, t, rerunTask)
@@ -150,7 +153,7 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 		s.reruns++
 	} else {
 		if k == Map {
-			j.late = append(slices.DeleteFunc(j.late, func(x TaskID) bool { return x == t }), t)
+			j.requeued = append(slices.DeleteFunc(j.requeued, func(x TaskID) bool { return x == t }), t)
 		}
 		s.wait(id, t, waitingTask)
 	}
@@ -158,7 +161,8 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	return nil
 }
 
-// wait adds t to the waiting tasks; the caller lists the job.
+// wait adds t to the waiting tasks, as waitingTask or rerunTask. The caller
+// then calls listWaiting.
 func (s *State) wait(id JobID, t TaskID, as int32) {
 	j := &s.jobs[id]
 	k := j.kind(t)
@@ -168,9 +172,9 @@ func (s *State) wait(id JobID, t TaskID, as int32) {
 	if k == Reduce {
 		i -= j.counts[Map].total
 	}
-	open := &j.open[k]
-	setBit(open.bits, i)
-	open.from = min(open.from, i>>5)
+	waiting := &j.waiting[k]
+	setBit(waiting.bits, i)
+	waiting.from = min(waiting.from, i>>5)
 	if k == Reduce {
 		return
 	}
@@ -180,21 +184,21 @@ func (s *State) wait(id JobID, t TaskID, as int32) {
 	}
 	if j.cached != nil && j.cached.tasks[t] != None {
 		j.cachedTasks++
-		j.cached.again(i)
+		j.cached.relist(i)
 	}
 	s.enlistTask(id, t)
 }
 
-// unwait takes t from the waiting tasks; the caller lists the job, and sets
-// where it is.
+// unwait takes t from the waiting tasks. The caller then sets job.where and
+// calls listWaiting.
 func (s *State) unwait(j *job, t TaskID) {
 	k := j.kind(t)
 	j.counts[k].waiting--
 	if k == Reduce {
-		clearBit(j.open[k].bits, int32(t)-j.counts[Map].total)
+		clearBit(j.waiting[k].bits, int32(t)-j.counts[Map].total)
 		return
 	}
-	clearBit(j.open[k].bits, int32(t))
+	clearBit(j.waiting[k].bits, int32(t))
 	if j.cached != nil && j.cached.tasks[t] != None {
 		j.cachedTasks--
 	}
@@ -214,7 +218,7 @@ func (j *job) kind(t TaskID) Kind {
 	return Reduce
 }
 
-// task is the task with index i within its kind.
+// task returns the task of a kind with number i in it.
 func (j *job) task(k Kind, i int32) TaskID {
 	if k == Reduce {
 		i += j.counts[Map].total
@@ -229,20 +233,21 @@ func (s *State) forgetRerun(j *job, t TaskID) {
 	}
 }
 
-// known is the job, if it is there, has t and there is a node n.
+// known returns the job, or an error if there is no such job, task t of it or
+// node n.
 func (s *State) known(id JobID, t TaskID, n NodeID) (*job, error) {
 	if uint(id) >= uint(len(s.jobs)) {
-		return nil, fmt.Errorf("job %d: there are %d", id, len(s.jobs))
+		return nil, fmt.Errorf("job %d: %d jobs have been submitted, numbered from 0", id, len(s.jobs))
 	}
 	j := &s.jobs[id]
 	if uint(t) >= uint(len(j.where)) {
 		if j.ended {
 			return nil, fmt.Errorf("job %q has ended", j.name)
 		}
-		return nil, fmt.Errorf("task %d of job %q: it has %d", t, j.name, len(j.where))
+		return nil, fmt.Errorf("task %d of job %q: the job has %d tasks, numbered from 0", t, j.name, len(j.where))
 	}
 	if uint(n) >= uint(len(s.nodes)) {
-		return nil, fmt.Errorf("node %d: there are %d", n, len(s.nodes))
+		return nil, fmt.Errorf("node %d: the cluster has %d nodes, numbered from 0", n, len(s.nodes))
 	}
 	return j, nil
 }
@@ -256,7 +261,7 @@ func (s *State) taskState(where int32) string {
 	case where == unasked:
 		return "is not asked for"
 	case where <= reservedBase:
-		return "is reserved for " + s.names.nodes[s.held[reservedBase-where].node]
+		return "is reserved for " + s.names.nodes[s.reservations[reservedBase-where].node]
 	}
 	return "waits"
 }

@@ -2,53 +2,57 @@ package state
 
 import "math/bits"
 
-// View is a cluster as scheduler models see it: the present, and only to read.
-// Decisions on their way count as carried out: their room is not free and their
-// tasks do not wait. Slices that it returns are the State's own: good until the
-// next event, and not to be changed. Ids must be ones that it gave.
+// View is the read-only picture of a cluster that scheduler models get. It
+// counts a decision on its way as carried out: its room is taken and its task
+// does not wait. The slices that it returns belong to the State: do not change
+// them, and do not use them after the next event. Pass only ids that the View
+// has returned.
 type View struct{ s *State }
 
-// Now is nanoseconds since the run's start.
+// Now returns the time in nanoseconds since the run's start.
 func (v *View) Now() int64 { return v.s.now }
 
-// Nodes is how many nodes there are, lost ones included: ids are below it.
+// Nodes returns how many nodes there are, lost ones included. Node ids are
+// below it.
 func (v *View) Nodes() int { return len(v.s.nodes) }
 
-// NodesUp is how many of them are up.
+// NodesUp returns how many nodes are up.
 func (v *View) NodesUp() int { return int(v.s.up) }
 
-// Total is what all nodes that are up have together.
+// Total returns the memory and cores of all nodes that are up.
 func (v *View) Total() Resource { return v.s.total }
 
-// Racks is how many racks there are.
+// Racks returns how many racks there are. Rack ids are below it.
 func (v *View) Racks() int { return len(v.s.names.racks) }
 
-// Up says whether a node is there.
+// Up reports whether a node is up.
 func (v *View) Up(n NodeID) bool { return v.s.nodes[n].up }
 
-// Rack is a node's rack.
+// Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
-// Label is a node's label, empty in the default partition.
+// Label returns a node's YARN node label; empty means the default partition.
 func (v *View) Label(n NodeID) string { return v.s.nodes[n].label }
 
-// Capacity is what a node has in all, Free what of it is not taken.
+// Capacity returns what a node has for containers, taken or not.
 func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 
-// Free is what of a node's capacity is not taken; it may be negative.
+// Free returns the part of a node's capacity that nothing takes. It is negative
+// on a node that shrank below what runs on it.
 func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 
-// Fits says whether a node is up and can hold one more container of the job.
+// Fits reports whether a node is up and has room for one more container of the
+// job.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 	x := &v.s.nodes[n]
 	return x.up && x.free.Holds(v.s.jobs[id].size[k])
 }
 
-// HasRoom says whether a node is up and can hold the smallest container.
+// HasRoom reports whether a node is up and has room for the smallest container.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
-// WithRoom appends the nodes that have room: first, if it has, then the others
-// by number.
+// WithRoom appends the nodes that have room: first, if it has any, then the
+// others by ascending id.
 func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	if first != None && v.HasRoom(first) {
 		to = append(to, first)
@@ -63,26 +67,27 @@ func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	return to
 }
 
-// LateBinding says whether the task of a decision is the ApplicationMaster's
-// choice, the one that WouldBind says, whatever the decision names.
+// LateBinding reports whether the ApplicationMaster chooses the task of each
+// container. If so, it starts the task that WouldBind returns, whatever the
+// decision names.
 func (v *View) LateBinding() bool { return v.s.lateBinding }
 
-// NodeName is a node's name.
+// NodeName returns a node's name.
 func (v *View) NodeName(n NodeID) string { return v.s.names.nodes[n] }
 
-// RackName is a rack's name.
+// RackName returns a rack's name.
 func (v *View) RackName(r RackID) string { return v.s.names.racks[r] }
 
-// JobName is a job's name.
+// JobName returns a job's name.
 func (v *View) JobName(id JobID) string { return v.s.jobs[id].name }
 
-// QueueName is a queue's name.
+// QueueName returns a queue's name.
 func (v *View) QueueName(q QueueID) string { return v.s.names.queues[q] }
 
-// UserName is a user's name.
+// UserName returns a user's name.
 func (v *View) UserName(u UserID) string { return v.s.names.users[u] }
 
-// NodeNamed is the node with a name, None if there is none.
+// NodeNamed returns the node with a name, None if there is none.
 func (v *View) NodeNamed(name string) NodeID {
 	if n, ok := v.s.names.node[name]; ok {
 		return NodeID(n)
@@ -90,26 +95,26 @@ func (v *View) NodeNamed(name string) NodeID {
 	return None
 }
 
-// Queues is how many queues there are.
+// Queues returns how many queues there are. Queue ids are below it.
 func (v *View) Queues() int { return len(v.s.names.queues) }
 
-// QueueUsed is what the jobs of a queue take, with what is on its way to them.
+// QueueUsed returns what the jobs of a queue take, reservations included.
 func (v *View) QueueUsed(q QueueID) Resource { return v.s.queues[q] }
 
-// Jobs is how many jobs have been submitted: ids are below it.
+// Jobs returns how many jobs have been submitted. Job ids are below it.
 func (v *View) Jobs() int { return len(v.s.jobs) }
 
-// Active is the jobs that have not ended, in order of submission.
+// Active returns the jobs that have not ended, in order of submission.
 func (v *View) Active() []JobID { return v.s.active }
 
-// WaitingJobs is the jobs with a waiting task of a kind: by priority, the
-// highest first, then in order of submission.
+// WaitingJobs returns the jobs with a waiting task of a kind, by descending
+// priority, then in order of submission: the FIFO order.
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
-// Changes appends the jobs of which since the given count of changes what they
-// take, their priority, or which of their tasks wait has changed, some more than
-// once, and returns the count now: models that have looked at all jobs need not
-// look at the others again. False: too many to tell, look at all.
+// Changes appends the jobs that changed after version since: their resources,
+// priority or waiting tasks. A job may appear more than once. It returns the
+// current version, and false if more has changed than it remembers: then look
+// at all jobs.
 func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
 	s := v.s
 	if s.changed-since > uint64(len(s.changes)) {
@@ -121,59 +126,64 @@ func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok b
 	return to, since, true
 }
 
-// Queue is a job's queue.
+// Queue returns a job's queue.
 func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
 
-// User is who submitted a job.
+// User returns the user who submitted a job.
 func (v *View) User(id JobID) UserID { return v.s.jobs[id].user }
 
-// Priority is a job's priority; higher goes first.
+// Priority returns a job's priority; higher goes first.
 func (v *View) Priority(id JobID) int32 { return v.s.jobs[id].priority }
 
-// Weight is a job's weight in fair shares, above 0.
+// Weight returns a job's weight in fair shares, above 0.
 func (v *View) Weight(id JobID) float64 { return v.s.jobs[id].weight }
 
-// Submitted is when a job was submitted.
+// Submitted returns when a job was submitted, in nanoseconds since the run's
+// start.
 func (v *View) Submitted(id JobID) int64 { return v.s.jobs[id].submitted }
 
-// Ended says whether a job has ended.
+// Ended reports whether a job has ended.
 func (v *View) Ended(id JobID) bool { return v.s.jobs[id].ended }
 
-// ContainerSize is what a container of the job takes.
+// ContainerSize returns the resources of one map or reduce container of the
+// job.
 func (v *View) ContainerSize(id JobID, k Kind) Resource { return v.s.jobs[id].size[k] }
 
-// Used is what a job takes, with what is on its way to it.
+// Used returns what a job takes: running containers, reservations and held
+// room.
 func (v *View) Used(id JobID) Resource {
 	j := &v.s.jobs[id]
 	return j.held.Add(j.size[Map].Times(j.counts[Map].running + j.counts[Map].reserved)).
 		Add(j.size[Reduce].Times(j.counts[Reduce].running + j.counts[Reduce].reserved))
 }
 
-// Tasks is how many tasks of a kind a job has.
+// Tasks returns how many tasks of a kind a job has.
 func (v *View) Tasks(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].total }
 
-// Waiting is how many of them wait: asked for and not decided.
+// Waiting returns how many tasks of a kind wait: asked for and not decided.
 func (v *View) Waiting(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].waiting }
 
-// Running is how many run or have been decided.
+// Running returns how many tasks of a kind run or are reserved.
 func (v *View) Running(id JobID, k Kind) int32 {
 	c := &v.s.jobs[id].counts[k]
 	return c.running + c.reserved
 }
 
-// Done is how many have ended well.
+// Done returns how many tasks of a kind have succeeded.
 func (v *View) Done(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].done }
 
-// WaitingCached is how many of a job's waiting maps have a cached copy
-// somewhere.
+// WaitingCached returns how many of a job's waiting maps have a cached copy on
+// some node.
 func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
 
-// Moves is how many cached copies of a job's input have come or gone since it
-// was submitted; splits that were rewritten count as one for each map. Models
-// that learnt where the input is see by it that they are out of date.
-func (v *View) Moves(id JobID) int32 { return v.s.jobs[id].moves }
+// InputChanges returns how many cached copies of a job's input have come or
+// gone since it was submitted. Rewriting the job's splits counts one for each
+// map. A model that has learnt where the input is compares this count to see
+// whether it is out of date.
+func (v *View) InputChanges(id JobID) int32 { return v.s.jobs[id].inputChanges }
 
-// Index is a task's kind and its number within it, as Hadoop counts.
+// Index returns a task's kind and its number within that kind, as Hadoop counts
+// it.
 func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	j := &v.s.jobs[id]
 	if k := j.kind(t); k == Reduce {
@@ -182,16 +192,17 @@ func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	return Map, int32(t)
 }
 
-// Task is what Index takes apart.
+// Task returns the task of a kind with number i in it. It is the inverse of
+// Index.
 func (v *View) Task(id JobID, k Kind, i int32) TaskID { return v.s.jobs[id].task(k, i) }
 
-// IsWaiting says whether a task waits.
+// IsWaiting reports whether a task waits.
 func (v *View) IsWaiting(id JobID, t TaskID) bool {
 	j := &v.s.jobs[id]
 	return !j.ended && (j.where[t] == waitingTask || j.where[t] == rerunTask)
 }
 
-// RunsOn is the node that a task runs on, None if it does not.
+// RunsOn returns the node that a task runs on, None if it does not run.
 func (v *View) RunsOn(id JobID, t TaskID) NodeID {
 	if j := &v.s.jobs[id]; !j.ended && j.where[t] >= 0 {
 		return NodeID(j.where[t])

@@ -9,22 +9,23 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Comparison is by how much b differs from a, with the p-value of their not
-// differing at all. P is NaN where nothing can be said. Interval and p-value
-// belong together: P is below 1-Level where the interval leaves no difference
-// out.
+// Comparison says by how much b differs from a, with an interval and a p-value
+// for the hypothesis that they do not differ. P is NaN if nothing can be said.
+// The two belong together: P is below 1-Level exactly when the interval
+// excludes no difference.
 type Comparison struct {
 	Estimate
 	P float64
 }
 
-// MinRanks is how many pairs a test by ranks needs to be able to reach 1-Level:
-// below, only the normal distribution speaks for an interval of differences.
+// MinRanks is how many pairs a rank test needs before its p-value can fall
+// below 1-Level. With fewer pairs, the interval of a difference rests on the
+// assumption of a normal distribution alone.
 const MinRanks = 6
 
-// PairedDifference is the mean of b[i]-a[i], with the interval and p-value of
-// the paired t-test. Pairs share what a repeat has in common (seed, time of
-// day, state of the machine), which then drops out.
+// PairedDifference returns the mean of b[i]-a[i], with the interval and p-value
+// of the paired t-test. What the two values of a pair share (seed, time of day,
+// state of the machine) cancels.
 func PairedDifference(a, b []float64) Comparison {
 	if c, ok := usablePairs(a, b); !ok {
 		return c
@@ -36,9 +37,9 @@ func PairedDifference(a, b []float64) Comparison {
 	return fromZero(d)
 }
 
-// PairedRatio is the geometric mean of b[i]/a[i], with the interval and p-value
-// of the paired t-test of their logarithms: what a change does to a time or a
-// size, whatever its magnitude. All values have to be above zero.
+// PairedRatio returns the geometric mean of b[i]/a[i], with the interval and
+// p-value of the paired t-test of the logarithms. Use it for times and sizes,
+// where a change acts as a factor. All values must be above zero.
 func PairedRatio(a, b []float64) Comparison {
 	if c, ok := usablePairs(a, b); !ok {
 		return c
@@ -53,7 +54,7 @@ func PairedRatio(a, b []float64) Comparison {
 	return exponential(fromZero(d))
 }
 
-// Difference is the mean of b less that of a, for samples that are not paired,
+// Difference returns the mean of b minus the mean of a, for unpaired samples,
 // with the interval and p-value of Welch's t-test.
 func Difference(a, b []float64) Comparison {
 	for _, xs := range [][]float64{a, b} {
@@ -63,12 +64,13 @@ func Difference(a, b []float64) Comparison {
 	}
 	difference, se, freedom := welch(a, b)
 	n := len(a) + len(b)
-	// Of all ways to deal the measurements out, two part them so.
+	// If the samples do not overlap, only two of all ways to divide the
+	// measurements are as clear.
 	return withError(difference, se, freedom, n, 2/mathx.Choose(n, len(a)))
 }
 
-// welch is the difference of two means, its standard error and the error's
-// degrees of freedom.
+// welch returns the difference of two means, its standard error and the degrees
+// of freedom of this error.
 func welch(a, b []float64) (difference, se, freedom float64) {
 	meanA, varA := moments(a)
 	meanB, varB := moments(b)
@@ -78,8 +80,8 @@ func welch(a, b []float64) (difference, se, freedom float64) {
 	return meanB - meanA, math.Sqrt(seA + seB), freedom
 }
 
-// Ratio is the geometric mean of b over that of a, for samples that are not
-// paired, by [Difference] of logarithms.
+// Ratio returns the geometric mean of b over that of a, for unpaired samples.
+// It is the [Difference] of the logarithms.
 func Ratio(a, b []float64) Comparison {
 	logs := func(xs []float64) []float64 {
 		l := make([]float64, len(xs))
@@ -96,7 +98,7 @@ func Ratio(a, b []float64) Comparison {
 	return exponential(Difference(logs(a), logs(b)))
 }
 
-// fromZero tests a mean against zero.
+// fromZero tests whether the mean of d is zero.
 func fromZero(d []float64) Comparison {
 	e := Mean(d)
 	if len(d) < 2 {
@@ -104,7 +106,8 @@ func fromZero(d []float64) Comparison {
 		return Comparison{e, math.NaN()}
 	}
 	_, variance := moments(d)
-	// Of all assignments of signs, two have only one of them.
+	// If all differences have the same sign, only two of all assignments of
+	// signs are as clear.
 	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1), len(d), math.Ldexp(1, 1-len(d)))
 	if len(d) < MinRanks {
 		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))
@@ -112,10 +115,10 @@ func fromZero(d []float64) Comparison {
 	return c
 }
 
-// withError is a difference by its standard error and degrees of freedom.
-// Measurements that are all equal have no error; what then speaks for a
-// difference is their number alone, by which one as clear has the probability
-// byChance.
+// withError returns the comparison for a difference with its standard error and
+// degrees of freedom. If all measurements are equal, the error is zero and only
+// their number n is evidence: byChance is the probability that so clear a
+// difference arises by chance.
 func withError(difference, se, freedom float64, n int, byChance float64) Comparison {
 	c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference, N: n}, 1}
 	switch {
@@ -132,11 +135,11 @@ func withError(difference, se, freedom float64, n int, byChance float64) Compari
 	return c
 }
 
-// exponential takes a comparison of logarithms back.
+// exponential converts a comparison of logarithms back.
 func exponential(c Comparison) Comparison {
 	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
 	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // no bound, as everywhere
+		c.Lo = math.Inf(-1) // the lower end has no bound
 	}
 	return c
 }
@@ -165,18 +168,18 @@ func notPositive(n int) Comparison {
 	return c
 }
 
-// Test is the outcome of a test by ranks.
+// Test is the result of a rank test.
 type Test struct {
-	// Statistic is U of a (MannWhitney) or the sum of the ranks of pairs in
-	// which b is larger (Wilcoxon).
+	// Statistic is U of a (MannWhitney), or the sum of the ranks of the pairs
+	// in which b is larger (Wilcoxon).
 	Statistic float64
-	// P is two-sided; NaN where nothing can be said.
+	// P is two-sided; NaN if nothing can be said.
 	P        float64
 	Warnings []string
 }
 
-// MannWhitney tests whether a and b, which are not paired, come from the same
-// distribution. It is exact for samples of up to 50, with ties up to 25.
+// MannWhitney tests whether the unpaired samples a and b come from the same
+// distribution. It is exact for samples of up to 50 values, with ties up to 25.
 func MannWhitney(a, b []float64) Test {
 	for _, xs := range [][]float64{a, b} {
 		if e, ok := usable(xs, 1); !ok {
@@ -195,8 +198,9 @@ func MannWhitney(a, b []float64) Test {
 	return t
 }
 
-// CliffsDelta is how much more often a value of b is above one of a than below:
-// 1 where all are, -1 where none is, 0 for no tendency. NaN for empty samples.
+// CliffsDelta returns the share of pairs (x of a, y of b) with y > x minus the
+// share with y < x: 1 if all values of b are larger, -1 if all are smaller, 0
+// for no tendency. NaN for empty samples.
 func CliffsDelta(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(a))
 	sum := 0
@@ -208,7 +212,7 @@ func CliffsDelta(a, b []float64) float64 {
 	return float64(sum) / (float64(len(a)) * float64(len(b)))
 }
 
-// upperBound is how many of sorted are at most x.
+// upperBound returns how many values of sorted are at most x.
 func upperBound(sorted []float64, x float64) int {
 	i, _ := slices.BinarySearchFunc(sorted, x, func(y, x float64) int {
 		if y <= x {
@@ -219,9 +223,9 @@ func upperBound(sorted []float64, x float64) int {
 	return i
 }
 
-// Holm raises p-values so that, of all that belong to the tests given, one
-// below alpha is wrong with a probability of at most alpha in all, not in each.
-// A NaN stays one and does not count.
+// Holm adjusts the p-values of several tests. If all adjusted values below
+// alpha count as findings, the probability that any of them is false is at most
+// alpha. NaN values stay NaN and do not count as tests.
 func Holm(ps []float64) []float64 {
 	order := make([]int, 0, len(ps))
 	for i, p := range ps {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// KolmogorovSmirnov is the largest vertical distance between the distribution
-// functions of a and b: 0 for the same, 1 for samples that do not overlap. NaN
-// for samples that are empty or hold what is not finite.
+// KolmogorovSmirnov returns the largest vertical distance between the
+// distribution functions of a and b: 0 for equal samples, 1 for samples that do
+// not overlap. NaN if a sample is empty or has a value that is not finite.
 func KolmogorovSmirnov(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -20,9 +20,9 @@ func KolmogorovSmirnov(a, b []float64) float64 {
 	return distance
 }
 
-// Wasserstein is the area between the distribution functions of a and b, in
-// their unit: how far, on average, the values of one would have to be moved to
-// make them those of the other. NaN as for [KolmogorovSmirnov].
+// Wasserstein returns the area between the distribution functions of a and b,
+// in their unit: the mean distance by which values of one would have to move to
+// become those of the other. NaN as for [KolmogorovSmirnov].
 func Wasserstein(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -40,8 +40,8 @@ func haveDistance(a, b []float64) bool {
 	return okA && okB
 }
 
-// gaps yields the distance between the two distribution functions from each
-// value on, and how far it is to the next value.
+// gaps yields, for each value, the distance between the two distribution
+// functions from there on, and the distance to the next value.
 func gaps(a, b []float64) iter.Seq2[float64, float64] {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return func(yield func(gap, width float64) bool) {

@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// exactPairs is up to how many pairs Wilcoxon counts all signs; beyond it the
-// normal distribution is as good.
+// exactPairs is the largest number of pairs for which Wilcoxon is exact. With
+// more, the normal distribution is as good.
 const exactPairs = 100
 
-// Wilcoxon is the signed-rank test of whether pairs differ, for differences
-// that are symmetric about their centre. Pairs that do not differ are left out;
-// ties get the mean of their ranks, and the p-value is exact all the same: the
-// share of all assignments of signs that are as far from even.
+// Wilcoxon is the signed-rank test of whether the pairs differ. It assumes that
+// the differences are symmetric about their centre. Pairs with equal values are
+// left out, and ties get the mean of their ranks. The p-value is exact even
+// then: it is the share of all assignments of signs with a rank sum at least as
+// far from the middle.
 func Wilcoxon(a, b []float64) Test {
 	if c, ok := usablePairs(a, b); !ok {
 		return Test{math.NaN(), math.NaN(), c.Warnings}
@@ -29,7 +30,7 @@ func Wilcoxon(a, b []float64) Test {
 		return Test{0, 1, []string{"no pair differs"}}
 	}
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
-	// Twice the rank, so that a mean of two ranks is whole.
+	// Ranks are doubled, so that the mean of two ranks is whole.
 	double := make([]int, len(d))
 	plus := 0
 	for i := 0; i < len(d); {
@@ -52,8 +53,8 @@ func Wilcoxon(a, b []float64) Test {
 	return t
 }
 
-// signsP is the share of assignments of signs to ranks whose positive sum is as
-// far from the middle as plus is.
+// signsP returns the share of assignments of signs to ranks whose positive sum
+// is at least as far from the middle as plus.
 func signsP(ranks []int, plus int) float64 {
 	sum, squares := 0, 0.0
 	for _, r := range ranks {
@@ -62,7 +63,8 @@ func signsP(ranks []int, plus int) float64 {
 	}
 	low := min(plus, sum-plus)
 	if len(ranks) > exactPairs {
-		// With continuity correction: the step of doubled ranks is 2.
+		// With continuity correction: doubled ranks change the sum in steps of
+		// 2.
 		z := (float64(sum)/2 - float64(low) - 1) / (math.Sqrt(squares) / 2)
 		return min(1, 2*normalCDF(-z))
 	}
@@ -86,27 +88,27 @@ func signsP(ranks []int, plus int) float64 {
 	return min(1, 2*p)
 }
 
-// Drift is whether a sample rises or falls in the order in which it was
+// Drift says whether a sample rises or falls in the order in which it was
 // measured.
 type Drift struct {
-	// P is the two-sided p-value of the Mann-Kendall test, NaN below 4
+	// P is the two-sided p-value of the Mann-Kendall test. It is NaN below 4
 	// measurements, which cannot show a drift.
 	P float64
-	// Change is by how much the sample changed from its first to its last
-	// measurement, by the median of slopes (Theil and Sen), as a share of the
-	// median.
+	// Change is how much the sample changed from the first to the last
+	// measurement, as a share of the median. It uses the median of slopes
+	// (Theil and Sen).
 	Change   float64
 	Warnings []string
 }
 
-// DriftOf looks for a drift in xs, in order of measurement.
+// DriftOf tests xs for a drift. xs must be in the order of measurement.
 func DriftOf(xs []float64) Drift {
 	if e, ok := usable(xs, 4); !ok {
 		return Drift{math.NaN(), math.NaN(), e.Warnings}
 	}
 	n := len(xs)
 	var slopes []float64
-	up := 0 // rising pairs less falling ones
+	up := 0 // rising pairs minus falling ones
 	for i := range xs {
 		for j := i + 1; j < n; j++ {
 			up += cmp.Compare(xs[j], xs[i])
@@ -119,8 +121,8 @@ func DriftOf(xs []float64) Drift {
 	}
 }
 
-// kendallP is how often a random order has as many more rising than falling
-// pairs, or falling than rising, as xs, which has up.
+// kendallP returns the p-value of the Mann-Kendall test of xs, in which up is
+// the number of rising pairs minus that of falling ones.
 func kendallP(xs []float64, up int) float64 {
 	n := len(xs)
 	sorted := slices.Sorted(slices.Values(xs))
@@ -138,7 +140,8 @@ func kendallP(xs []float64, up int) float64 {
 		}
 		return min(1, 2*normalCDF(-(math.Abs(float64(up))-1)/math.Sqrt(variance)))
 	}
-	// share[k] is the share of orders of the first values with k falling pairs.
+	// share[k] is the share of the orders of the first values that have k
+	// falling pairs.
 	pairs := n * (n - 1) / 2
 	falling := (pairs - int(math.Abs(float64(up)))) / 2
 	share := make([]float64, pairs+1)
@@ -159,16 +162,16 @@ func kendallP(xs []float64, up int) float64 {
 	return min(1, 2*p)
 }
 
-// warmDeviations is how many standard errors the mean of a warm-up lies off the
-// rest's. With it, 3 % of samples without a warm-up seem to have one at 10
-// measurements, 1 % at 20.
+// warmDeviations is the smallest distance, in standard errors, between the mean
+// of a warm-up and that of the rest. With it, 3 % of samples of 10 measurements
+// without a warm-up appear to have one, and 1 % of 20.
 const warmDeviations = 4
 
-// WarmUp is how many of the first measurements of xs are better left out, by
-// White's marginal standard error rule (MSER): the number that leaves the rest
-// with the smallest squared error of its mean, if they are also clearly off it.
-// 0 where there is no warm-up, where more than half would go (it is a drift
-// then), and for fewer than 10 measurements, which are too few to tell.
+// WarmUp returns how many of the first measurements to leave out, by White's
+// marginal standard error rule (MSER): the number that gives the rest the
+// smallest squared error of its mean, provided that the first ones differ
+// clearly from the rest. It returns 0 if there is no warm-up, if more than half
+// would go (then it is a drift), and for fewer than 10 measurements.
 func WarmUp(xs []float64) int {
 	if _, ok := usable(xs, 10); !ok {
 		return 0

@@ -1,13 +1,15 @@
-// Package stats says how sure a figure from repeated measurements is: a
-// sample's centre with its 95 % interval, differences between two samples,
-// paired or not, distances between distributions, drift.
+// Package stats says how certain a figure from repeated measurements is. It
+// gives the centre of a sample with a 95 % interval, differences between two
+// samples, paired or unpaired, distances between distributions, and drift.
 //
-// Every answer carries warnings as values. Too few measurements give an answer
-// without bounds that says so, never a panic and never a number that looks
-// surer than it is. The package is pure: what is random takes the caller's
-// stream, and the order of a sample matters only to [DriftOf] and [WarmUp].
+// Every answer carries its warnings as values. Too few measurements give an
+// answer without bounds and a warning. They never cause a panic, nor a number
+// that looks more certain than it is. The package is pure: random parts use the
+// caller's stream. The order of a sample matters only to [DriftOf] and
+// [WarmUp].
 //
-// Left out: plots, regression, analysis of variance, streaming estimates.
+// It leaves out plots, regression, analysis of variance and streaming
+// estimates.
 package stats
 
 import (
@@ -20,27 +22,28 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Level is the confidence level of every interval, and 1-Level what a p-value
-// is held against.
+// Level is the confidence level of every interval. A difference is significant
+// if its p-value is below 1-Level.
 const Level = 0.95
 
-// MinMedian is how many measurements the interval of a median needs at [Level]:
-// with fewer, not even the whole range of the sample holds the median so often.
+// MinMedian is how many measurements an interval of the median needs at
+// [Level]. With fewer, even the whole range of the sample contains the median
+// less often.
 const MinMedian = 6
 
 // Estimate is a figure with its interval at [Level].
 type Estimate struct {
-	// Value is NaN where the sample does not allow one.
+	// Value is NaN if the sample does not allow one.
 	Value float64
-	// Lo and Hi are infinite where the sample sets no bound.
+	// Lo and Hi are infinite if the sample sets no bound.
 	Lo, Hi float64
-	// N is how many measurements it rests on.
+	// N is the number of measurements.
 	N int
-	// Warnings say what stands between the figure and belief in it.
+	// Warnings say why the figure may be less certain than it looks.
 	Warnings []string
 }
 
-// Bounded says whether the interval says anything.
+// Bounded reports whether the interval has both bounds.
 func (e Estimate) Bounded() bool {
 	return !math.IsInf(e.Lo, 0) && !math.IsInf(e.Hi, 0) && !math.IsNaN(e.Value)
 }
@@ -49,19 +52,19 @@ func (e *Estimate) warnf(format string, args ...any) {
 	e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 }
 
-// unbounded is an estimate that is only a value, or not even that.
+// unbounded returns an estimate without interval. value may be NaN.
 func unbounded(value float64, n int) Estimate {
 	return Estimate{Value: value, Lo: math.Inf(-1), Hi: math.Inf(1), N: n}
 }
 
-// Median is the median of xs with the interval between two order statistics,
-// the shortest, which holds for any distribution. It is bounded from
-// [MinMedian] on.
+// Median returns the median of xs. Its interval is the shortest one between two
+// order statistics, which holds for any distribution. It is bounded from
+// [MinMedian] measurements on.
 func Median(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
 	}
-	// Sorts what it is given.
+	// NewSample sorts its argument.
 	s := benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	m := benchmath.AssumeNothing.Summary(s, Level)
 	e := Estimate{Value: m.Center, Lo: m.Lo, Hi: m.Hi, N: len(xs)}
@@ -72,9 +75,9 @@ func Median(xs []float64) Estimate {
 	return e
 }
 
-// Mean is the mean of xs with Student's interval, which is for measurements
-// that are about normally distributed, such as times. For rates see [MeanShare].
-// It is bounded from two on.
+// Mean returns the mean of xs with Student's interval, which suits measurements
+// with a nearly normal distribution, such as times. For rates see [MeanShare].
+// It is bounded from two measurements on.
 func Mean(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
@@ -90,9 +93,9 @@ func Mean(xs []float64) Estimate {
 	return e
 }
 
-// Quantile is the value below which the share q of xs lies, interpolated
-// between neighbours (Hyndman and Fan's type 7, as R and NumPy do by default).
-// NaN for an empty sample or a q outside of 0 to 1.
+// Quantile returns the value below which the share q of xs lies, interpolated
+// between neighbours (Hyndman and Fan's type 7, the default of R and NumPy).
+// NaN for an empty sample or a q outside 0 to 1.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 || !(q >= 0 && q <= 1) {
 		return math.NaN()
@@ -109,15 +112,15 @@ func quantileOfSorted(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Spread is the sample standard deviation of xs over its mean: how much
-// repeats of the same thing differ. NaN where there are fewer than two.
+// Spread returns the sample standard deviation of xs divided by its mean: how
+// much repeats differ. NaN for fewer than two values.
 func Spread(xs []float64) float64 {
 	mean, variance := moments(xs)
 	return math.Sqrt(variance) / math.Abs(mean)
 }
 
-// usable says whether xs holds enough finite numbers; else the estimate that
-// says what is wrong.
+// usable reports whether xs has enough finite numbers. If not, it returns the
+// estimate that says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {
@@ -136,8 +139,9 @@ func usable(xs []float64, least int) (Estimate, bool) {
 	return e, odd == 0
 }
 
-// moments are the mean and the variance by n-1, NaN for n < 2. Sums go from the
-// smallest on, so that the order of a sample does not show.
+// moments returns the mean and the variance (by n-1), NaN for n < 2. It adds
+// from the smallest value on, so that the order of the sample does not change
+// the result.
 func moments(xs []float64) (mean, variance float64) {
 	sorted := slices.SortedFunc(slices.Values(xs), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	for _, x := range sorted {
@@ -148,7 +152,7 @@ func moments(xs []float64) (mean, variance float64) {
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	if slices.Min(xs) == slices.Max(xs) { // what rounding makes of them is no spread
+	if slices.Min(xs) == slices.Max(xs) { // the difference would be rounding only
 		return xs[0], 0
 	}
 	for _, x := range sorted {
@@ -157,12 +161,13 @@ func moments(xs []float64) (mean, variance float64) {
 	return mean, variance / (n - 1)
 }
 
-// tQuantile is the factor of a two-sided interval by Student's distribution.
+// tQuantile returns the factor of a two-sided interval at [Level] by Student's
+// distribution.
 func tQuantile(freedom float64) float64 {
 	return stats.InvCDF(stats.TDist{V: freedom})((1 + Level) / 2)
 }
 
-// tTwoSided is the p-value of t.
+// tTwoSided returns the two-sided p-value of t.
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }

@@ -13,13 +13,14 @@ import (
 	"heddle/hibench"
 )
 
-// hiBench is wordcount, sort or terasort.
+// hiBench is one of HiBench's wordcount, sort and terasort.
 type hiBench struct{ config.Workload }
 
-// On runs the jobs as HiBench does, with a checkout of it or without.
+// On returns the workload on a cluster, run as HiBench does, with or without a
+// checkout of HiBench.
 func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
 
-// Twin is as many copies of the job as run at once, over the same input.
+// Twin returns as many equal jobs as run at the same time, over the same input.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -46,7 +47,7 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	if cache.Fraction > 0 {
 		chosen := ChooseFiles(lengths, cache.Fraction, cache.Seed)
 		if len(chosen) == 0 {
-			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is nearest to no file at all; ask for more, or have the input written by more maps", cache.Fraction, len(lengths), w.Label)
+			return nil, fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", cache.Fraction, len(lengths), w.Label)
 		}
 		for _, i := range chosen {
 			t.Files[i].Cached = true
@@ -55,11 +56,11 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	return t, nil
 }
 
-// hadoopSlowStart is the share of maps that are done before reduces are asked
-// for, as Hadoop ships.
+// hadoopSlowStart is the share of maps done before reduces are asked for, as
+// Hadoop ships.
 const hadoopSlowStart = 0.05
 
-// set takes one Hadoop property of a job's.
+// set applies one Hadoop property to a job.
 func (j *Job) set(name, value string) error {
 	var err error
 	whole := func() int64 {
@@ -71,7 +72,7 @@ func (j *Job) set(name, value string) error {
 	case "mapreduce.job.reduce.slowstart.completedmaps":
 		j.SlowStart, err = strconv.ParseFloat(value, 64)
 		if err == nil && !(j.SlowStart >= 0 && j.SlowStart <= 1) {
-			err = fmt.Errorf("want 0 to 1")
+			err = fmt.Errorf("it must be from 0 to 1")
 		}
 	case "mapreduce.map.memory.mb":
 		j.MapMemoryBytes = whole() << 20
@@ -86,7 +87,7 @@ func (j *Job) set(name, value string) error {
 	case "mapreduce.job.priority":
 		j.Priority = int32(whole())
 	default:
-		return fmt.Errorf("setting %s: a simulation knows nothing of it; it knows %s", name, strings.Join(simulatedSettings, ", "))
+		return fmt.Errorf("setting %s has no effect in a simulation; those that have are %s", name, strings.Join(simulatedSettings, ", "))
 	}
 	if err != nil {
 		return fmt.Errorf("setting %s: %q: %w", name, value, err)
@@ -94,7 +95,7 @@ func (j *Job) set(name, value string) error {
 	return nil
 }
 
-// simulatedSettings are those that set takes.
+// simulatedSettings are the Hadoop properties that a simulation honours.
 var simulatedSettings = []string{
 	"mapreduce.job.priority", "mapreduce.job.queuename", "mapreduce.job.reduce.slowstart.completedmaps",
 	"mapreduce.map.cpu.vcores", "mapreduce.map.memory.mb", "mapreduce.reduce.cpu.vcores", "mapreduce.reduce.memory.mb",

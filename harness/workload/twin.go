@@ -13,16 +13,16 @@ import (
 	"heddle/traces"
 )
 
-// Twin is what a workload is in virtual time: its jobs, and the files they read.
+// Twin is a workload in virtual time: its jobs and the files they read.
 type Twin struct {
-	Workload string // the name that a calibration knows its costs by
+	Workload string // name under which a calibration knows the workload's costs
 	Jobs     []Job
 	Files    []File // in the order of their splits
 	// Costs are typical ones, for simulations without a calibration.
 	Costs replay.Workload
 }
 
-// Job is one YARN job of a workload. It reads all the workload's files.
+// Job is one YARN job of a workload. It reads all files of the workload.
 type Job struct {
 	Name                              string
 	Queue                             string
@@ -33,28 +33,29 @@ type Job struct {
 	MapVCores, ReduceVCores           int32
 }
 
-// File is a file of the input. Cached says that its blocks are in the HDFS cache.
+// File is an input file. Cached says that its blocks are in the HDFS cache.
 type File struct {
 	Path   string
 	Bytes  int64
 	Cached bool
 }
 
-// Conf is what a cluster's configuration says where a workload does not.
+// Conf is the cluster's configuration for what a workload does not set.
 type Conf struct {
 	BlockBytes  int64
 	Replication int
-	TaskBytes   int64 // the memory of a task's container
-	// CachedReplicas is how many copies of each block of cached files are cached.
+	TaskBytes   int64 // memory of a task's container
+	// CachedReplicas is how many cached copies each block of a cached file has.
 	CachedReplicas int
 }
 
-// Events are the workload's, of a trace for replays with modelled durations: it is
-// submitted at once, at time 0, and no task has run yet. Blocks are placed on the
-// workers of c by the rules of the NameNode. The files' writers are spread evenly over
-// the workers, as YARN spreads maps without input; the seed draws their order.
+// Events returns the workload as trace events, for replays with modelled
+// durations: it is submitted at time 0 and no task has run. The blocks are
+// placed on the workers of c by the NameNode's rules. The files' writers are
+// spread evenly over the workers, as YARN spreads maps without input; the seed
+// draws their order.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
-	splits, err := t.lay(c, d, seed)
+	splits, err := t.place(c, d, seed)
 	if err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", t.Workload, err)
 	}
@@ -83,18 +84,19 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 	return events, nil
 }
 
-// split is a map's piece of a file, one block.
+// split is the block of a file that one map reads.
 type split struct {
 	path          string
 	offset, bytes int64
 	block         traces.Block
 	hosts         []traces.Node
-	replicas      []traces.Event // where the block is
+	replicas      []traces.Event // nodes that store the block
 }
 
-// lay places the files' blocks on the workers of c. As MapReduce does, the last
-// block of a file is read with the one before if it is less than a tenth of it.
-func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
+// place puts the files' blocks on the workers of c. As in MapReduce, the last
+// block of a file is read with the one before if it is shorter than a tenth of
+// it.
+func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
 		if n.Worker {
@@ -104,8 +106,10 @@ func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error)
 	switch {
 	case len(workers) == 0:
 		return nil, fmt.Errorf("the cluster %s has no workers", strconv.Quote(c.Name))
-	case d.BlockBytes <= 0 || d.Replication <= 0:
-		return nil, fmt.Errorf("blocks of %d bytes with %d replicas: want a block size and replicas", d.BlockBytes, d.Replication)
+	case d.BlockBytes <= 0:
+		return nil, fmt.Errorf("block size %d: it must be above 0", d.BlockBytes)
+	case d.Replication <= 0:
+		return nil, fmt.Errorf("replication %d: it must be above 0", d.Replication)
 	}
 	racks, sizes := make([]string, len(workers)), make([]int64, len(workers))
 	for i, n := range workers {
@@ -146,7 +150,7 @@ func (t *Twin) lay(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error)
 	return splits, nil
 }
 
-// of are the nodes of block b.
+// of returns the nodes of block b.
 func of(h *state.Hosts, b int) []state.NodeID {
 	if b >= len(h.Ends) {
 		return nil
@@ -158,11 +162,12 @@ func of(h *state.Hosts, b int) []state.NodeID {
 	return h.Nodes[start:h.Ends[b]]
 }
 
-// Cluster is the header of a simulated cluster's traces.
+// Cluster returns the trace header and the configuration of a simulated
+// cluster.
 func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	m := c.Machines
 	if m == nil {
-		return traces.Header{}, Conf{}, fmt.Errorf("simulate cluster %s: its file does not say what it is made of; add machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
+		return traces.Header{}, Conf{}, fmt.Errorf("simulate cluster %s: its file has no machines; add, for example, machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
 	}
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)

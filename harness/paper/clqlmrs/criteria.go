@@ -8,11 +8,13 @@ import (
 	"heddle/harness/stats"
 )
 
-// margin is how many points a rate may fall and still count as not below.
+// margin is how many percentage points a rate may fall and still count as not
+// lower.
 const margin = 1
 
-// criteria are the paper's claims. Intervals do not cross where that of the mean
-// difference of pairs, which share a seed, leaves out zero.
+// criteria returns the paper's claims as rules. The paper says that intervals
+// do not cross; here the interval of the mean difference of pairs, which share
+// a seed, must exclude zero.
 func criteria() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -143,7 +145,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 { // in points
+	rise := func(i int) []float64 { // rise returns the differences in percentage points
 		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]
@@ -159,7 +161,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // than FIFO's
+	larger := true // the share is larger than under FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {
@@ -179,8 +181,8 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	return j, nil
 }
 
-// judgePatience takes waiting from jobs too small to fill the cluster, whose maps
-// last as long wherever they run: what they take longer is waiting.
+// judgePatience measures waiting with jobs too small to fill the cluster, whose
+// maps take equally long anywhere. Any additional time is waiting.
 func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	columns, settings := byCache()
 	g, err := newGrid(b, []scheduler{acl2, acl5}, columns, settings)
@@ -254,7 +256,7 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 	return j, nil
 }
 
-// byApplicationText is what CLQLMRS saves against FIFO, application by
+// byApplicationText says how much time CLQLMRS saves against FIFO, for each
 // application.
 func byApplicationText(g *grid) string {
 	var all []string

@@ -23,7 +23,8 @@ func figures() []paper.Part {
 	}
 }
 
-// The settings of each figure.
+// Each function below returns the settings of one figure, and the names of its
+// columns.
 
 var cacheSizes = []float64{2, 4, 6, 8}
 
@@ -38,7 +39,7 @@ func byCache() (columns []string, settings []testbed) {
 
 var blockSizes = []int64{64, 128, 256}
 
-// byBlock is the same input in blocks of other sizes.
+// byBlock returns settings with the same input in blocks of different sizes.
 func byBlock() (columns []string, settings []testbed) {
 	for _, mib := range blockSizes {
 		x := standard
@@ -52,7 +53,7 @@ func byMaps(counts ...int) (columns []string, settings []testbed) {
 	for _, n := range counts {
 		x := standard
 		x.maps = n
-		// The cache holds the same share of a smaller input.
+		// The input is smaller, and the cache holds the same share of it.
 		x.cacheGiB = standard.cacheGiB * float64(n) / float64(standard.maps)
 		columns, settings = append(columns, fmt.Sprintf("%d maps", n)), append(settings, x)
 	}
@@ -68,7 +69,7 @@ func byApplication() (columns []string, settings []testbed) {
 	return columns, settings
 }
 
-// grid is a figure of models by settings.
+// grid is the data of a figure: models by settings.
 type grid struct {
 	schedulers []scheduler
 	columns    []string
@@ -87,7 +88,7 @@ func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings 
 	return &grid{schedulers, columns, settings, trials}, err
 }
 
-// at are the trials of a scheduler in a setting, one a seed.
+// at returns the trials of a scheduler in a setting, one for each seed.
 func (g *grid) at(scheduler, setting int) []paper.Simulation {
 	return g.trials[scheduler*len(g.settings)+setting]
 }
@@ -100,17 +101,18 @@ func (g *grid) seconds(scheduler, setting int) []float64 {
 	return paper.Each(g.at(scheduler, setting), paper.Seconds)
 }
 
-// rates are those over all settings together, one a seed.
+// rates returns a rate over all settings together, one for each seed.
 func (g *grid) rates(scheduler int, of paper.Rate) []stats.Share {
 	return together(g.trials[scheduler*len(g.settings):][:len(g.settings)], of)
 }
 
-// meanSeconds are the mean times over all settings, one a seed.
+// meanSeconds returns the mean time over all settings, one for each seed.
 func (g *grid) meanSeconds(scheduler int) []float64 {
 	return meanSeconds(g.trials[scheduler*len(g.settings):][:len(g.settings)])
 }
 
-// rateFigure has a row a scheduler and below them what is cached, as measured.
+// rateFigure returns a figure with one row for each scheduler, and below them
+// the share that is cached.
 func (g *grid) rateFigure(x string, of paper.Rate) *paper.Figure {
 	f := &paper.Figure{X: x, Unit: "%", Columns: g.columns}
 	g.rateRows(f, "", of)
@@ -147,7 +149,7 @@ func (g *grid) cachedRow(f *paper.Figure) {
 	f.Rows = append(f.Rows, row)
 }
 
-// cachedNote says what is cached in all trials of a figure without a row for it.
+// cachedNote says how much is cached, for a figure without a row for it.
 func cachedNote(trials ...[]paper.Simulation) string {
 	var all stats.Share
 	for _, s := range together(trials, paper.CachedShare) {
@@ -156,7 +158,8 @@ func cachedNote(trials ...[]paper.Simulation) string {
 	return fmt.Sprintf("Measured: %.1f %% of the maps' blocks are cached somewhere.", all.Percent())
 }
 
-// given is a share that the set-up fixes. It has an interval only if seeds differ.
+// given returns a share that the set-up fixes. It has an interval only if it
+// differs between seeds.
 func given(runs []stats.Share) paper.Value {
 	e := stats.MeanShare(runs)
 	same := func(s stats.Share) bool { return s.Percent() == runs[0].Percent() }
@@ -166,27 +169,27 @@ func given(runs []stats.Share) paper.Value {
 	return paper.ValueOf(e)
 }
 
-// gain is by how many percent b takes less time than a.
+// gain returns by how many percent b takes less time than a.
 func gain(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
 	return r
 }
 
-// longer is by how many percent b takes more time than a.
+// longer returns by how many percent b takes more time than a.
 func longer(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1)
 	return r
 }
 
-// more is by how many points b is above a.
+// more returns by how many percentage points b is above a.
 func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
-// times is b over a.
+// times returns the ratio of the mean shares, b over a.
 func times(a, b []stats.Share) stats.Estimate {
 	e := paper.RatioOfMeans(percents(a), percents(b))
-	e.Lo = max(0, e.Lo) // neither is negative
+	e.Lo = max(0, e.Lo) // a ratio of shares is not negative
 	return e
 }
 

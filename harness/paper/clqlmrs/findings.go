@@ -21,8 +21,8 @@ func findings() []paper.Part {
 	}
 }
 
-// environments are the paper's own with three replicas and with one, and one of
-// more than one slot a node.
+// The environments are the paper's with three replicas, the same with one
+// replica, and one with more than one slot on each node.
 var (
 	environments = []environment{
 		{nodes: 8, slots: 1, maps: 8, replication: 3, cachedPct: 50},
@@ -36,13 +36,13 @@ func (x environment) title() string {
 	return fmt.Sprintf("%dx%d, %d maps, r %d", x.nodes, x.slots, x.maps, x.replication)
 }
 
-// layouts is how many an environment has for each seed.
+// layouts is how many layouts of an environment are simulated for each seed.
 const layouts = 4
 
-// lessons are trials by scheduler, then environment, then layout.
-type lessons [][]paper.Simulation
+// environmentTrials are trials by scheduler, then environment, then layout.
+type environmentTrials [][]paper.Simulation
 
-func learnt(b *paper.Bench) (lessons, error) {
+func learnt(b *paper.Bench) (environmentTrials, error) {
 	var cases []paper.Case
 	for _, s := range learners {
 		for _, x := range environments {
@@ -54,20 +54,20 @@ func learnt(b *paper.Bench) (lessons, error) {
 	return b.Trials(cases...)
 }
 
-// in are the trials of a scheduler in an environment, by layout.
-func (l lessons) in(scheduler, environment int) [][]paper.Simulation {
+// in returns the trials of a scheduler in an environment, by layout.
+func (l environmentTrials) in(scheduler, environment int) [][]paper.Simulation {
 	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
 
-func (l lessons) rate(scheduler, environment int, of paper.Rate) []stats.Share {
+func (l environmentTrials) rate(scheduler, environment int, of paper.Rate) []stats.Share {
 	return together(l.in(scheduler, environment), of)
 }
 
-func (l lessons) seconds(scheduler, environment int) []float64 {
+func (l environmentTrials) seconds(scheduler, environment int) []float64 {
 	return meanSeconds(l.in(scheduler, environment))
 }
 
-// together is the rate over several settings for each seed.
+// together returns a rate over several settings, one for each seed.
 func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	sum := make([]stats.Share, len(settings[0]))
 	for _, trials := range settings {
@@ -78,7 +78,7 @@ func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	return sum
 }
 
-// meanSeconds is the mean time over several settings for each seed.
+// meanSeconds returns the mean time over several settings, one for each seed.
 func meanSeconds(settings [][]paper.Simulation) []float64 {
 	sum := make([]float64, len(settings[0]))
 	for _, trials := range settings {
@@ -109,12 +109,13 @@ func learning(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// rateOf is a rate of trials, with its interval.
+// rateOf returns a rate of trials, with its interval.
 func rateOf(trials []paper.Simulation, of paper.Rate) paper.Value {
 	return paper.ValueOf(stats.MeanShare(paper.Each(trials, of)))
 }
 
-// training is what becomes of the learner's rates the longer it is trained.
+// training returns a figure of how the learner's rates depend on the length of
+// its training.
 func training(b *paper.Bench) (*paper.Figure, error) {
 	f := &paper.Figure{X: "episodes", Columns: []string{"cache %", "local %", "time s", "longer than matching %"}}
 	episodes := []string{"200", "1000", "5000", "20000", "46030"}
@@ -191,7 +192,7 @@ func overACL(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// carried are ways to carry decisions out.
+// carried returns the ways of carrying out decisions, with their names.
 func carried() (names []string, cases []paper.Case) {
 	with := func(a sim.Actuator, s sim.Splits) testbed {
 		x := standard

@@ -7,7 +7,7 @@ import (
 	"heddle/harness/stats"
 )
 
-// ownRules are claims of ours, each with what judges it.
+// ownRules returns our own findings, each with the function that judges it.
 func ownRules() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -53,13 +53,14 @@ func ownRules() []paper.Rule {
 	}
 }
 
-// Indexes of learners.
+// Indexes in learners.
 const (
 	iFIFO, iACL, iLearner, iCumulative, iQ, iMatching, iPatient = 0, 1, 2, 3, 4, 7, 8
 )
 
-// withLearnt judges by the trials of all learners in all environments.
-func withLearnt(judge func(t lessons) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
+// withLearnt returns a judging function that passes judge the trials of all
+// learners in all environments.
+func withLearnt(judge func(t environmentTrials) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
 	return func(b *paper.Bench) (paper.Judgement, error) {
 		t, err := learnt(b)
 		if err != nil {
@@ -69,12 +70,13 @@ func withLearnt(judge func(t lessons) paper.Judgement) func(*paper.Bench) (paper
 	}
 }
 
-// toMatching is a scheduler's rate in an environment, in times of matching's.
-func (l lessons) toMatching(scheduler, environment int, of paper.Rate) stats.Estimate {
+// toMatching returns a scheduler's rate in an environment, divided by that of
+// matching.
+func (l environmentTrials) toMatching(scheduler, environment int, of paper.Rate) stats.Estimate {
 	return times(l.rate(iMatching, environment, of), l.rate(scheduler, environment, of))
 }
 
-func nearlyMatches(t lessons) paper.Judgement {
+func nearlyMatches(t environmentTrials) paper.Judgement {
 	j := paper.Judgement{Ours: stats.Estimate{Value: 1e9}, Verdict: paper.Holds}
 	local := stats.Estimate{Value: 1e9}
 	for k := range environments {
@@ -92,7 +94,7 @@ func nearlyMatches(t lessons) paper.Judgement {
 	return j
 }
 
-func cumulativeFails(t lessons) paper.Judgement {
+func cumulativeFails(t environmentTrials) paper.Judgement {
 	j := paper.Judgement{Ours: t.toMatching(iCumulative, 2, paper.CacheRate), Verdict: paper.Fails}
 	lost := more(t.rate(iCumulative, 2, paper.CacheRate), t.rate(iLearner, 2, paper.CacheRate))
 	switch {
@@ -105,7 +107,7 @@ func cumulativeFails(t lessons) paper.Judgement {
 	return j
 }
 
-func updatesAgree(t lessons) paper.Judgement {
+func updatesAgree(t environmentTrials) paper.Judgement {
 	j := paper.Judgement{Verdict: paper.Holds}
 	for k := range environments {
 		e := more(t.rate(iLearner, k, paper.CacheRate), t.rate(iQ, k, paper.CacheRate))
@@ -120,7 +122,7 @@ func updatesAgree(t lessons) paper.Judgement {
 	return j
 }
 
-func patienceHitsMore(t lessons) paper.Judgement {
+func patienceHitsMore(t environmentTrials) paper.Judgement {
 	e := more(t.rate(iLearner, 0, paper.CacheRate), t.rate(iPatient, 0, paper.CacheRate))
 	wait := longer(t.seconds(iLearner, 0), t.seconds(iPatient, 0))
 	j := paper.Judgement{Ours: e, Verdict: paper.Fails}

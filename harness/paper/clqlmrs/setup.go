@@ -12,42 +12,43 @@ import (
 	"heddle/harness/state"
 )
 
-// testbed is the paper's cluster with jobs of one application, or of all five at
-// once. The zero values of what it leaves open are filled in by standard.
+// testbed is the paper's cluster with jobs of one application, or of all five
+// at once. standard gives values for what the paper does not specify.
 type testbed struct {
-	app         string // "" all five at once
+	app         string // name of the application; "": all five at once
 	maps        int
 	blockMiB    int64
-	cacheGiB    float64 // of all nodes together
-	containerGB float64 // of RAM that a container stands for: half is the system's and the cache's
+	cacheGiB    float64 // cache of all nodes together
+	containerGB float64 // RAM for each container: half of the RAM is for the system and the cache
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
-	computePct  int32   // of the applications' compute times
+	computePct  int32   // percentage of the applications' compute times
 	slowStart   float32 // share of maps done before reduces start
 	actuator    sim.Actuator
 	splits      sim.Splits
 }
 
-// standard is the set-up of all figures but for what they vary.
+// standard is the set-up that all figures start from.
 var standard = testbed{
 	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
 	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
 }
 
-// ramGB is of DataNodes 1 to 6, cores of each.
+// ramGB is the RAM of DataNodes 1 to 6. cores is the number of cores of each.
 var ramGB = []float64{4, 6, 8, 4, 6, 8}
 
 const cores, replication, reduces = 4, 3, 8
 
-// application is what a job does to each byte. None of it is in the paper. The
-// ratios follow from the jobs: words of a small vocabulary combine to next to
-// nothing, sorting keeps all, Hive's queries keep some columns and rows.
+// application is what a job does to each byte. The paper gives none of these
+// numbers. The ratios follow from the jobs: words of a small vocabulary combine
+// to almost nothing, sorting keeps everything, and Hive's queries keep some
+// columns and rows.
 type application struct {
 	name, title      string
-	mapOut           float64 // bytes to reduces, of each read
-	mapMs, reduceMs  float64 // of compute a MiB read, fetched
-	reduceOutPerByte float64 // written, of each fetched
+	mapOut           float64 // bytes to reduces for each byte read
+	mapMs, reduceMs  float64 // ms of computing for each MiB read, fetched
+	reduceOutPerByte float64 // bytes written for each byte fetched
 }
 
 var applications = []application{
@@ -60,7 +61,7 @@ var applications = []application{
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
-// nodes are n in two racks, odd and even ones.
+// nodes returns n nodes, the odd ones in one rack and the even ones in another.
 func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	list, racks := make([]sim.Node, n), make([]state.RackID, n)
 	for i := range list {
@@ -71,8 +72,9 @@ func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	return list, place.New(racks)
 }
 
-// cachedMaps is how many maps of a job, one of so many at once, have their block
-// cached: what the job's part of the cache holds, to the nearest whole block.
+// cachedMaps returns how many maps of a job have their block cached, if jobs
+// run at once and share the cache evenly: what the job's part holds, to the
+// nearest whole block.
 func (x testbed) cachedMaps(job, jobs int) int {
 	upTo := func(n int) int { return int(math.Round(x.cacheBlocks() * float64(n) / float64(jobs))) }
 	return min(x.maps, upTo(job+1)-upTo(job))
@@ -80,12 +82,13 @@ func (x testbed) cachedMaps(job, jobs int) int {
 
 func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64(x.blockMiB<<20) }
 
-// cacheBytes are the nodes' caches: whole blocks, as many on each as can be, and
-// what is left over on the nodes with the most memory; and on each so many more.
+// cacheBytes returns the nodes' cache sizes: the same number of whole blocks on
+// each, the remaining ones on the nodes with the most memory, plus more blocks
+// on each.
 func (x testbed) cacheBytes(more int) []int64 {
 	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
 	for i, gb := range ramGB {
-		rank := 0 // nodes with more memory, or as much and before it
+		rank := 0 // number of nodes before it in the order of memory
 		for k, other := range ramGB {
 			if other > gb || other == gb && k < i {
 				rank++
@@ -100,8 +103,8 @@ func (x testbed) cacheBytes(more int) []int64 {
 	return bytes
 }
 
-// Config is the testbed with its blocks placed by HDFS's rules, and as many maps'
-// blocks cached as cachedMaps says, spread over each input.
+// Config places the blocks by HDFS's rules. Of each input, as many maps as
+// cachedMaps says have their block cached, spread over the input.
 func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = x.beatMs
@@ -125,12 +128,12 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	}
 	var jobs []sim.Job
 	for i, a := range apps {
-		// The same blocks for each application: what has been learnt for one
+		// Applications use the same blocks, so that what is learnt for one
 		// serves all.
 		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
 	}
-	// Where the replicas leave a node's cache empty and others full, caches are a
-	// block larger, until all blocks that are to be cached are.
+	// Replicas can leave one node's cache empty while others are full. Caches
+	// then grow by a block, until all blocks that are to be cached fit.
 	for more := 0; !x.fill(place.NewCache(x.cacheBytes(more)), jobs, seed); more++ {
 	}
 	return c, jobs, nil
@@ -138,7 +141,7 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 
 func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
 
-// fill caches the jobs' inputs. It is false if the cache has no room for all.
+// fill caches the jobs' inputs. It returns false if they do not fit.
 func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
 	for i := range jobs {
 		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
@@ -166,16 +169,17 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	return j
 }
 
-// environment is the one that the paper trains in, or one like it: nodes with
-// free slots, blocks at random, tasks that all take as long, and nothing else.
+// environment is a cluster like the one that the paper trains in: nodes with
+// free slots, blocks at random, and tasks of equal length, without anything
+// else.
 type environment struct {
 	nodes, slots, maps, replication int
 	cachedPct                       int
-	layout                          int // a number: others place blocks otherwise
+	layout                          int // number of the layout: each places the blocks differently
 }
 
-// Config is the environment with blocks on nodes at random, and a share of them
-// cached on one of those.
+// Config places the blocks on nodes at random. A share of them is cached, each
+// on one of its nodes.
 func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = standard.beatMs
@@ -197,7 +201,7 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	return c, []sim.Job{j}, nil
 }
 
-// scheduler is a model as the paper calls it.
+// scheduler is a model under the name that the paper uses.
 type scheduler struct {
 	label, model string
 	params       sched.Params
@@ -218,7 +222,7 @@ var (
 	patient  = scheduler{"ACL, C = D = 2000", "acl", sched.Params{"c": "2000", "d": "2000"}}
 )
 
-// four are those of all figures but the fifth.
+// four are the schedulers in all figures except the fifth.
 var four = []scheduler{fifo, delay, acl, learner}
 
 func (s scheduler) in(x paper.Setting) paper.Case {

@@ -7,26 +7,26 @@ import (
 	"heddle/harness/state"
 )
 
-// Class is how near a node is to a map's data, as the paper counts. It is the
-// learner's state, too: the class of the assignment before.
+// Class is how near a node is to a map's input block, as the paper classifies
+// it. It is also the learner's state: the class of the previous assignment.
 type Class uint8
 
 // Classes, nearest first.
 const (
 	CacheLocal     Class = iota // CL: the node caches the block
-	DataLocal                   // DL: it stores it
-	CacheRackLocal              // CRL: a node of its rack caches it
-	DataRackLocal               // DRL: a node of its rack stores it
-	NoLocality                  // NO: none of these; the state at the start
+	DataLocal                   // DL: the node stores the block
+	CacheRackLocal              // CRL: a node of its rack caches the block
+	DataRackLocal               // DRL: a node of its rack stores the block
+	NoLocality                  // NO: none of these; also the state at the start
 	classes        = iota
 )
 
 func (c Class) String() string { return [...]string{"CL", "DL", "CRL", "DRL", "NO"}[c] }
 
-// weights are what an assignment of a class is worth.
+// weights are the reward of an assignment, by class.
 var weights = [classes]float64{1, 0.5, -0.25, -0.5, -1}
 
-// ClassOf is the class of map t on node n.
+// ClassOf returns the class of map t on node n.
 func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Class {
 	level := v.Level(id, t, n)
 	switch level {
@@ -35,7 +35,7 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	case state.LevelNode:
 		return DataLocal
 	}
-	var some [8]state.NodeID // blocks are rarely cached in more places
+	var some [8]state.NodeID // a block is rarely cached on more nodes
 	for _, holder := range v.CachedOn(id, t, some[:0]) {
 		if v.Rack(holder) == v.Rack(n) {
 			return CacheRackLocal
@@ -52,11 +52,11 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 type Layout struct {
 	Maps, Nodes int
 	slots       []int32
-	class       []Class // of map i on node k: i·Nodes + k
+	class       []Class // of map i on node k: index i·Nodes + k
 }
 
-// NewLayout is the layout of a job's maps as v shows it. A node that is up has
-// at least one slot; free or not makes no difference.
+// NewLayout returns the layout of a job's maps in v. A node that is up has at
+// least one slot. Whether its room is free at present does not matter.
 func NewLayout(v *state.View, id state.JobID) *Layout {
 	l := &Layout{Maps: int(v.Tasks(id, state.Map)), Nodes: v.Nodes()}
 	l.slots = make([]int32, l.Nodes)
@@ -82,11 +82,11 @@ func room(has, takes int32) int32 {
 	return has / takes
 }
 
-// Class is the class of map i on node k.
+// Class returns the class of map i on node k.
 func (l *Layout) Class(i, k int) Class { return l.class[i*l.Nodes+k] }
 
-// Slots is how many maps node k can run at a time: 0 if it was down, or there
-// was no such node.
+// Slots returns how many maps node k can run at a time: 0 if the node was down
+// or did not exist.
 func (l *Layout) Slots(k int) int {
 	if k >= len(l.slots) {
 		return 0
@@ -94,8 +94,8 @@ func (l *Layout) Slots(k int) int {
 	return int(l.slots[k])
 }
 
-// Wave is how many maps start before no slot is free or no map is left: the
-// length of an episode.
+// Wave returns the length of an episode of one wave: how many maps start before
+// no slot is free or no map is left.
 func (l *Layout) Wave() int {
 	sum := 0
 	for _, slots := range l.slots {
@@ -104,7 +104,8 @@ func (l *Layout) Wave() int {
 	return min(sum, l.Maps)
 }
 
-// Digest is equal for layouts that training cannot tell apart.
+// Digest returns a hash that is equal for layouts between which training sees
+// no difference.
 func (l *Layout) Digest() uint64 {
 	h := fnv.New64a()
 	bytes := binary.LittleEndian.AppendUint64(nil, uint64(l.Maps))
@@ -119,7 +120,8 @@ func (l *Layout) Digest() uint64 {
 	return h.Sum64()
 }
 
-// uniform says that all pairs are of one class: there is nothing to learn.
+// uniform reports whether all pairs of map and node have the same class, so
+// that there is nothing to learn.
 func (l *Layout) uniform() bool {
 	for _, c := range l.class {
 		if c != l.class[0] {

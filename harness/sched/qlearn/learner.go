@@ -5,17 +5,17 @@ import "math/rand/v2"
 // action is to start map i on node k.
 type action struct{ i, k int32 }
 
-// learner is the table while it is learnt, and the episode that is under way.
+// learner is a table in training, with the present episode.
 type learner struct {
 	*Table
 	rng      *rand.Rand
 	epsilon  float64
 	learning bool
 
-	// Maps that have not been started and nodes with a free slot come first in
-	// their lists, in an order that changes all the time.
+	// The maps that have not started and the nodes with a free slot, each at
+	// the front of its list. Their order changes all the time.
 	maps, nodes shuffled
-	free        []int32 // slots, by node
+	free        []int32 // number of free slots, by node
 	counts      [classes]int
 	started     int
 
@@ -45,8 +45,8 @@ func newLearner(t *Table, rng *rand.Rand) *learner {
 	return l
 }
 
-// episode assigns maps to slots, as choose says, until choose ends it, and learns
-// from each assignment. It returns the sum of rewards.
+// episode assigns maps to slots until choose returns false, and learns from
+// each assignment. choose gets the state. episode returns the sum of rewards.
 func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 	l.maps.reset()
 	l.counts, l.started = [classes]int{}, 0
@@ -64,7 +64,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 		target := reward
 		b, more := choose(next)
 		if more {
-			after := b // SARSA: what will really be done
+			after := b // SARSA learns from the action that is really next
 			if l.rule.QLearning {
 				after, _ = l.greedy(next)
 			}
@@ -76,8 +76,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 	return sum
 }
 
-// take carries out an action and returns the class of the assignment, which is
-// the state after it.
+// take carries out an action and returns its class, which is the next state.
 func (l *learner) take(a action) Class {
 	l.maps.remove(a.i)
 	if l.free[a.k]--; l.free[a.k] == 0 {
@@ -89,16 +88,16 @@ func (l *learner) take(a action) Class {
 	return c
 }
 
-// learn moves the value of a in s towards the target.
+// learn moves the value of action a in state s towards the target.
 func (l *learner) learn(s Class, a action, target float64) {
 	q := l.value(s, a)
 	*q += float64(l.rule.Alpha * (target - *q))
 	if !l.rule.ByClass {
-		l.best[s].moved(a, *q)
+		l.best[s].changed(a, *q)
 	}
 }
 
-// freeSlots is the beginning of a wave.
+// freeSlots makes all slots free, at the start of a wave.
 func (l *learner) freeSlots() {
 	copy(l.free, l.layout.slots)
 	l.nodes.reset()
@@ -107,8 +106,8 @@ func (l *learner) freeSlots() {
 	}
 }
 
-// epsilonGreedy is any valid action with probability epsilon, else the best.
-// False: no map is left, or no slot is free.
+// epsilonGreedy returns a random valid action with probability epsilon, else
+// the best one. It returns false if no map is left or no slot is free.
 func (l *learner) epsilonGreedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
@@ -119,8 +118,8 @@ func (l *learner) epsilonGreedy(s Class) (action, bool) {
 	return l.greedy(s)
 }
 
-// more says whether an action is left. When no slot is free, the next wave
-// begins, unless an episode is one wave.
+// more reports whether a valid action is left. If no slot is free, it begins
+// the next wave, unless an episode is one wave.
 func (l *learner) more() bool {
 	if l.nodes.n == 0 && !l.rule.OneWave {
 		l.freeSlots()
@@ -128,13 +127,13 @@ func (l *learner) more() bool {
 	return l.maps.n > 0 && l.nodes.n > 0
 }
 
-// greedy is the valid action with the highest value in s.
+// greedy returns the valid action with the highest value in state s.
 func (l *learner) greedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // values of classes change under the ranking
+	if !b.made || l.rule.ByClass && l.learning { // the values of classes change while the ranking is in use
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
@@ -158,8 +157,8 @@ func (l *learner) greedy(s Class) (action, bool) {
 	}
 }
 
-// bestOf is the best of map i's actions, at least: of all nodes with slots,
-// free or not.
+// bestOf returns an upper bound for map i: its best action over all nodes with
+// slots, free or not.
 func (l *learner) bestOf(s Class, i int32) row {
 	if l.rule.ByClass {
 		return l.scan(s, i, l.nodes.list[:l.nodes.n])
@@ -181,26 +180,27 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 	return best
 }
 
-// ranking finds the best action of a state without looking at all. The heap has
-// a row for each map that had not started when it was made, ordered by what the
-// best action of that map was then: never less than it is now, as nodes fill
-// and no value changes while its map can still be started.
+// ranking finds the best action of a state without looking at all actions. Its
+// heap has a row for each map that had not started when the heap was made. A
+// row is ordered by the value that the map's best action had then. That is
+// never less than now: nodes only fill up, and no value changes while its map
+// can still start.
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // by map, of all nodes; k none: not known
+	rows []row // by map: its best action over all nodes; k is none if not computed
 }
 
 const none = -1
 
-// row is the best action of a map and its value.
+// row is the best action of one map, and its value.
 type row struct {
 	q    float64
 	i, k int32
 }
 
-// moved notes that the value of a has become q.
-func (b *ranking) moved(a action, q float64) {
+// changed notes that the value of action a is now q.
+func (b *ranking) changed(a action, q float64) {
 	switch r := &b.rows[a.i]; {
 	case r.k == none:
 	case q >= r.q:
@@ -228,7 +228,7 @@ func (b *ranking) sink(at int) {
 	b.heap[at] = x
 }
 
-// shuffled is a set of numbers with its first n the ones that are in.
+// shuffled is a set of numbers. The first n entries of list are its members.
 type shuffled struct {
 	list, place []int32
 	n           int

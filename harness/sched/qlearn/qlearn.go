@@ -1,45 +1,53 @@
-// Package qlearn is the learner of the CLQLMRS scheduler: an environment of
-// maps, nodes and slots, SARSA in it, and the table that comes of it.
+// Package qlearn is the learner of the CLQLMRS scheduler: a training
+// environment of maps, nodes and slots, the SARSA algorithm that learns in it,
+// and the resulting table.
 //
 // It follows Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", Journal of Cloud
-// Computing 11:45 (2022): sections on the environment and both algorithms. The
-// scheduler model around it, with where it differs from the paper, is in
-// package sched; nothing here knows of heartbeats or decisions.
+// Computing 11:45 (2022): the sections on the environment and on both
+// algorithms. The scheduler model is in package sched, with the list of
+// differences from the paper. This package knows nothing of heartbeats and
+// decisions.
+//
+// Words:
+//
+//	assignment  the start of one map on one node, in training
+//	episode     one pass over all maps of a layout, or over one wave of them
+//	wave        the assignments until no slot is free; then all are free again
 package qlearn
 
 import "math/rand/v2"
 
-// Rule is how a table is learnt.
+// Rule says how a table is learnt.
 type Rule struct {
 	Alpha, Gamma float64 // learning rate, discount
-	// Epsilon is the share of random actions at first; it is multiplied by Decay
-	// after every DecayEvery episodes.
+	// Epsilon is the share of random actions at first. It is multiplied by
+	// Decay after every DecayEvery episodes.
 	Epsilon, Decay float64
 	DecayEvery     int
-	// Training ends with the first of these: so many episodes, epsilon that low,
-	// so many assignments in all episodes together.
+	// Training ends with the first of these: this many episodes, epsilon this
+	// low, this many assignments in all episodes together.
 	Episodes   int
 	MinEpsilon float64
 	Steps      int
 	OneWave    bool // an episode ends when no slot is free, not only when no map is left
-	Cumulative bool // reward: times how often the episode has reached the class, not once
-	QLearning  bool // update: with the best next action, not the one taken
-	ByClass    bool // an action is a class, not a map and a node: 5 x 5 values
+	Cumulative bool // a reward counts as often as the episode has reached its class, not once
+	QLearning  bool // update with the best next action, not with the one taken
+	ByClass    bool // an action is a class, not a map and a node: the table has 5 x 5 values
 }
 
-// Episode is what one pass of training came to.
+// Episode is the result of one episode of training.
 type Episode struct {
 	Number    int     // from 1
-	Epsilon   float64 // during it
+	Epsilon   float64 // during the episode
 	Return    float64 // sum of rewards
-	LocalRate float64 // share of assignments that were cache- or data-local
-	CacheRate float64 // … cache-local
+	LocalRate float64 // share of assignments of class CL or DL
+	CacheRate float64 // share of assignments of class CL
 }
 
-// Train learns a table for a layout, the same for the same seed. after is
-// told of every episode and ends training by returning false. Where all pairs
-// are of one class there is nothing to learn and no episode.
+// Train learns a table for a layout; the same seed gives the same table. It
+// calls after with each episode and stops if after returns false. If all pairs
+// are of one class there is nothing to learn, and Train runs no episode.
 func Train(layout *Layout, rule Rule, seed uint64, after func(Episode) bool) *Table {
 	t := NewTable(layout, rule)
 	if layout.Wave() == 0 || layout.uniform() {
@@ -50,10 +58,11 @@ func Train(layout *Layout, rule Rule, seed uint64, after func(Episode) bool) *Ta
 	return t
 }
 
-// TrainClasses learns the table of classes, which any job can use, in the
-// paper's own environment: 8 maps, 8 nodes with a slot each, odd ones in one
-// rack and even ones in the other. The paper draws one layout at random; this
-// draws another after every 1,000 episodes, lest a class be missing.
+// TrainClasses learns the table of classes, which serves any job. It uses the
+// paper's environment: 8 maps and 8 nodes with one slot each, odd nodes in one
+// rack and even ones in the other. The paper draws one layout at random.
+// TrainClasses draws a new one every 1,000 episodes, so that every class
+// occurs.
 func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	const each = 1000
 	rule.ByClass = true
@@ -71,7 +80,8 @@ func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	return t
 }
 
-// train carries out episodes from one number to another; false: that is enough.
+// train runs the episodes numbered from from to to. It returns false if after
+// ended the training.
 func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	l.learning = true
 	for number := from; number <= to; number++ {
@@ -86,7 +96,7 @@ func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	return true
 }
 
-// EpisodesFor is how many episodes training for a layout has.
+// EpisodesFor returns how many episodes the training for a layout has at most.
 func (r *Rule) EpisodesFor(l *Layout) int {
 	number, epsilon := 0, r.Epsilon
 	for steps := 0; number < r.Episodes && steps < r.Steps && (epsilon > r.MinEpsilon || epsilon == r.Epsilon); {
@@ -97,7 +107,7 @@ func (r *Rule) EpisodesFor(l *Layout) int {
 	return number
 }
 
-// length is how many assignments an episode has.
+// length returns how many assignments an episode has.
 func (r *Rule) length(l *Layout) int {
 	if r.OneWave {
 		return l.Wave()
@@ -105,7 +115,8 @@ func (r *Rule) length(l *Layout) int {
 	return l.Maps
 }
 
-// epsilonAfter is epsilon after an episode with a number.
+// epsilonAfter returns the epsilon of the episode after the one with this
+// number.
 func (r *Rule) epsilonAfter(number int, epsilon float64) float64 {
 	if number%r.DecayEvery == 0 {
 		return epsilon * r.Decay
@@ -113,9 +124,9 @@ func (r *Rule) epsilonAfter(number int, epsilon float64) float64 {
 	return epsilon
 }
 
-// Random is a layout drawn at random, for training and tests: nodes in two
-// racks by turns, blocks with so many replicas on different nodes, a share of
-// them cached by one of those.
+// Random draws a layout, for training and tests. Nodes alternate between two
+// racks. Each block has replicas on different nodes; a share of the blocks is
+// cached by one of those.
 func Random(rng *rand.Rand, maps, nodes, slots, replicas int, cached float64) *Layout {
 	l := &Layout{Maps: maps, Nodes: nodes, slots: make([]int32, nodes), class: make([]Class, maps*nodes)}
 	for k := range l.slots {

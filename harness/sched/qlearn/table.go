@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// Table is the value of every action in every state, zero at first.
+// Table holds the value of every action in every state, zero at first.
 type Table struct {
 	rule   Rule
 	layout *Layout
 	width  int
-	q      []float64 // of action x in state s: s·width + x
+	q      []float64 // value of action x in state s at index s·width + x
 }
 
-// NewTable is a table that has not learnt anything.
+// NewTable returns a table with all values zero.
 func NewTable(layout *Layout, rule Rule) *Table {
 	width := layout.Maps * layout.Nodes
 	if rule.ByClass {
@@ -23,10 +23,10 @@ func NewTable(layout *Layout, rule Rule) *Table {
 	return &Table{rule: rule, layout: layout, width: width, q: make([]float64, classes*width)}
 }
 
-// Layout is what the table was trained for.
+// Layout returns the layout that the table was trained for.
 func (t *Table) Layout() *Layout { return t.layout }
 
-// value is where the table has an action.
+// value returns the place of an action's value in state s.
 func (t *Table) value(s Class, a action) *float64 {
 	x := int(a.i)*t.layout.Nodes + int(a.k)
 	if t.rule.ByClass {
@@ -35,21 +35,22 @@ func (t *Table) value(s Class, a action) *float64 {
 	return &t.q[int(s)*t.width+x]
 }
 
-// Value is what it is worth, in state s, to start map i on node k.
+// Value returns the value of starting map i on node k in state s.
 func (t *Table) Value(s Class, i, k int) float64 { return *t.value(s, action{int32(i), int32(k)}) }
 
-// ClassValue is what an action of class c is worth in state s, in a table of
-// classes.
+// ClassValue returns the value of an action of class c in state s. The table
+// must be one of classes.
 func (t *Table) ClassValue(s, c Class) float64 { return t.q[int(s)*t.width+int(c)] }
 
-// Pair is a map and the node that it is to start on.
+// Pair is a map and the node on which it is to start.
 type Pair struct{ Map, Node int }
 
-// Rollout is the greedy policy for all maps, in the order of assignment: when
-// no slot is free, all are again. It is empty if no node has a slot.
+// Rollout returns the greedy policy: a node for each map, in the order of
+// assignment. When no slot is free, all become free again. It is empty if no
+// node has a slot.
 func (t *Table) Rollout() []Pair { return t.RolloutFor(t.layout) }
 
-// RolloutFor is Rollout for another layout, by a table of classes.
+// RolloutFor is Rollout for another layout. The table must be one of classes.
 func (t *Table) RolloutFor(layout *Layout) []Pair {
 	on := *t
 	on.layout = layout
@@ -69,7 +70,7 @@ func (t *Table) RolloutFor(layout *Layout) []Pair {
 	return pairs
 }
 
-// Append appends the values, and what they belong to, to b.
+// Append appends the table to b in the form that Read reads.
 func (t *Table) Append(b []byte) []byte {
 	for _, x := range t.header() {
 		b = binary.LittleEndian.AppendUint64(b, x)
@@ -80,8 +81,8 @@ func (t *Table) Append(b []byte) []byte {
 	return b
 }
 
-// header is what a table belongs to: maps, nodes and digest of its layout, or
-// nothing.
+// header returns what identifies the layout: maps, nodes and digest, or zeroes
+// for a table of classes.
 func (t *Table) header() [3]uint64 {
 	if t.rule.ByClass {
 		return [3]uint64{}
@@ -89,12 +90,13 @@ func (t *Table) header() [3]uint64 {
 	return [3]uint64{uint64(t.layout.Maps), uint64(t.layout.Nodes), t.layout.Digest()}
 }
 
-// Read is the table that Append wrote. One of another job or layout is refused.
+// Read returns the table that Append wrote. It fails if the bytes are of
+// another layout.
 func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	t := NewTable(layout, rule)
 	want := t.header()
 	if len(b) < 8*len(want) {
-		return nil, fmt.Errorf("%d bytes are no table", len(b))
+		return nil, fmt.Errorf("%d bytes are too few for a table", len(b))
 	}
 	var has [len(want)]uint64
 	for i := range has {
@@ -106,12 +108,12 @@ func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	case has[2] != want[2]:
 		return nil, fmt.Errorf("the table is for another layout of %d maps on %d nodes: blocks, cached copies, racks or slots differ", has[0], has[1])
 	case len(b) != 8*len(t.q):
-		return nil, fmt.Errorf("the table has %d bytes, not %d", len(b), 8*len(t.q))
+		return nil, fmt.Errorf("the table has %d bytes of values, and its layout needs %d", len(b), 8*len(t.q))
 	}
 	for x := range t.q {
 		t.q[x] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*x:]))
 		if math.IsNaN(t.q[x]) || math.IsInf(t.q[x], 0) {
-			return nil, fmt.Errorf("the table has %v as a value", t.q[x])
+			return nil, fmt.Errorf("value %d of the table is %v, not a finite number", x, t.q[x])
 		}
 	}
 	return t, nil

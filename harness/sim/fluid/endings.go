@@ -2,13 +2,14 @@ package fluid
 
 import "math/bits"
 
-// endings has resources wake at times to come, of which it reaches slots
-// milliseconds ahead: who would wake later wakes at its end and is put back.
+// endings is a timing wheel that wakes resources at future times. Each of its
+// slots is a millisecond. A resource that would wake beyond the last slot wakes
+// there and is put back.
 type endings struct {
-	next  int64 // the first time at which something wakes, or Never
-	base  int64 // nothing wakes before
+	next  int64 // the earliest time at which something wakes, or Never
+	base  int64 // nothing wakes before it
 	heads [slots]uint32
-	some  [slots / 64]uint64 // which heads are not 0
+	some  [slots / 64]uint64 // one bit for each slot: set if its list is not empty
 	any   [slots / 4096]uint64
 	nodes []wake
 	spare uint32
@@ -16,7 +17,7 @@ type endings struct {
 
 const slots = 1 << 14
 
-// wake is an element of a slot's list. Index 0 is no element.
+// wake is an element of a slot's linked list. Index 0 ends a list.
 type wake struct{ resource, next uint32 }
 
 func (w *endings) reset() {
@@ -27,11 +28,11 @@ func (w *endings) reset() {
 	w.nodes, w.spare = append(w.nodes[:0], wake{}), 0
 }
 
-// at says that it is now.
+// at sets the present time.
 func (w *endings) at(now int64) { w.base = min(now, w.next) }
 
-// push has a resource wake at t or, where that is out of reach, earlier; it
-// returns when.
+// push makes a resource wake at t, or earlier if t is out of reach. It returns
+// the time.
 func (w *endings) push(t int64, resource uint32) int64 {
 	t = min(t, w.base+slots-1)
 	i := w.spare
@@ -50,7 +51,7 @@ func (w *endings) push(t int64, resource uint32) int64 {
 	return t
 }
 
-// take empties the slot of the next time and returns its list.
+// take empties the slot of the earliest time and returns its list.
 func (w *endings) take() uint32 {
 	w.base = w.next
 	slot := w.next & (slots - 1)
@@ -63,14 +64,15 @@ func (w *endings) take() uint32 {
 	return list
 }
 
-// free gives back an element and returns what it held.
+// free returns an element's content and makes the element available for reuse.
 func (w *endings) free(i uint32) (resource, next uint32) {
 	n := w.nodes[i]
 	w.nodes[i].next, w.spare = w.spare, i
 	return n.resource, n.next
 }
 
-// after is the time of the first slot with a list, from base's on and around.
+// after returns the time of the first slot that has a list, starting at slot
+// and going round.
 func (w *endings) after(slot int64) int64 {
 	word := slot >> 6
 	if m := w.some[word] >> (slot & 63); m != 0 {
@@ -83,8 +85,8 @@ func (w *endings) after(slot int64) int64 {
 	return w.base + (found-slot)&(slots-1)
 }
 
-// wordAfter is the first word of some with a bit after the one given, around to
-// itself; -1 if there is none.
+// wordAfter returns the index of the next word of some that is not 0, starting
+// after word, going round, and ending with word itself; -1 if all are 0.
 func (w *endings) wordAfter(word int64) int64 {
 	word = (word + 1) % (slots / 64)
 	i := word >> 6

@@ -1,7 +1,8 @@
 package fluid
 
-// heap is the flows bound to a resource, the first to end at its root: a 4-ary
-// heap by key, then flow. Keys wrap, so they are compared by difference.
+// heap holds the flows bound to a resource, the first to end at its root. It is
+// a 4-ary heap by key, then flow. Keys wrap, so they are compared by
+// difference.
 type heap []entry
 
 type entry struct {
@@ -24,7 +25,7 @@ func (r *resource) push(flows []flow, id uint32, key int64) {
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }
 
-// remove takes out entry i.
+// remove removes entry i of the resource's heap.
 func (r *resource) remove(flows []flow, i int) {
 	h := r.bound
 	last := len(h) - 1
@@ -41,7 +42,7 @@ func (r *resource) remove(flows []flow, i int) {
 	h.down(flows, i, e)
 }
 
-// up puts e at i or above.
+// up puts e at position i or above.
 func (h heap) up(flows []flow, i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -56,7 +57,7 @@ func (h heap) up(flows []flow, i int, e entry) {
 	flows[e.flow].at = int32(i)
 }
 
-// down puts e at i or below.
+// down puts e at position i or below.
 func (h heap) down(flows []flow, i int, e entry) {
 	for {
 		first := 4*i + 1

@@ -1,8 +1,8 @@
 package fluid
 
-// What follows is for flows that pass more than one resource.
+// This file is about flows that pass more than one resource.
 
-// enter starts a flow with so much work left by weight.
+// enter starts a flow. left is its work divided by its weight.
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
@@ -22,8 +22,8 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 	}
 }
 
-// leave takes a flow off all that it passes. The share of the resource it is
-// bound to is left to the caller if that ends it.
+// leave removes a flow from all resources that it passes. If byOwn, its bound
+// resource has ended it, and the caller renews the share there.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {
@@ -62,8 +62,8 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 	}
 }
 
-// tightest is the resource that limits a flow most, and what it gets there by
-// weight.
+// tightest returns the resource that limits a flow most, as an index in its
+// path, and the rate by weight that the flow gets there.
 func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	free, weight := unlimited, int64(1)
 	w := int64(f.weight)
@@ -87,8 +87,8 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	return bound, max(1, free/weight)
 }
 
-// bind binds a flow, by now to nothing or another resource, to the one it passes
-// as number bound, and counts it with rate on the others.
+// bind binds an unbound flow to the resource with index bound in its path, and
+// adds it with rate to the load of the others.
 func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	w := int64(f.weight)
 	if f.bound < f.passes {
@@ -123,13 +123,13 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	f.bound, f.rate = bound, rate
 }
 
-// settle renews a resource's share if its load has changed by much of what the
-// flows bound to it get.
+// settle computes a resource's share again if its load has changed by much,
+// compared with what the bound flows get.
 func (s *System) settle(id uint32, now int64) {
 	r := &s.all[id]
 	if r.weight == 0 {
 		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // nothing is bound here, nor should be
+			r.share, r.settled = max(1, free), r.load // the others take all of it: no flow should be bound here
 			return
 		}
 	}
@@ -141,10 +141,10 @@ func (s *System) settle(id uint32, now int64) {
 	}
 }
 
-// mark has the flows of a resource looked at again.
+// mark queues a resource for a look at its flows.
 func (s *System) mark(id uint32) {
 	r := &s.all[id]
-	r.told = r.share
+	r.seenShare = r.share
 	r.cursor = int32(len(r.flows))
 	r.fastest = 0
 	if !r.due {
@@ -153,7 +153,8 @@ func (s *System) mark(id uint32) {
 	}
 }
 
-// look looks at most flows again, or at four times as many that need nothing.
+// look looks again at no more than most flows. Four flows that need no change
+// count as one.
 func (s *System) look(now int64, most int) {
 	for left := 4 * most; left > 0; left-- {
 		if s.due.n == 0 {
@@ -174,19 +175,19 @@ func (s *System) look(now int64, most int) {
 			r.fastest = max(r.fastest, f.rate)
 			continue
 		}
-		left -= 3 // it costs as much as four that pass by
+		left -= 3 // a flow that is bound anew costs as much as four that are not
 		s.review(i, now)
 	}
 }
 
-// review binds a flow anew if need be.
+// review binds a flow anew if another resource now limits it more.
 func (s *System) review(id uint32, now int64) {
 	f := &s.flows[id]
 	own := &s.all[f.path[f.bound]]
 	own.advance(now)
 	left := own.bound[f.at].key - own.clock
 	if left <= 0 {
-		return // ends now
+		return // it has no work left and ends now
 	}
 	bound, rate := s.tightest(f)
 	change := max(rate-f.rate, f.rate-rate)
@@ -205,7 +206,8 @@ func (s *System) review(id uint32, now int64) {
 	s.bind(f, id, bound, rate, now, left)
 }
 
-// reload counts a flow with another rate on the resources it is not bound to.
+// reload sets the rate that a flow adds to the load of the resources it is not
+// bound to.
 func (s *System) reload(f *flow, rate, now int64) {
 	change := (rate - f.rate) * int64(f.weight)
 	f.rate = rate
@@ -220,9 +222,9 @@ func (s *System) reload(f *flow, rate, now int64) {
 	}
 }
 
-// queue is a ring of resources, first in first out.
+// queue is a first-in-first-out queue of resources, in a ring.
 type queue struct {
-	ring    []uint32 // as many as a power of two
+	ring    []uint32 // its length is a power of two
 	head, n uint32
 }
 

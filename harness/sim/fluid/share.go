@@ -8,14 +8,14 @@ import (
 
 const (
 	point     = 12             // binary digits after the point of works and rates
-	unlimited = int64(1) << 42 // 1 TB/s, in work a millisecond
+	unlimited = int64(1) << 42 // rate of 1 TB/s, as work a millisecond
 	maxWork   = int64(1) << 46 // of a flow, in bytes
-	looks     = 8              // at flows, that a start or an end pays for
-	few       = 8              // flows that a resource has memory for when it gets the first
-	eighth    = 3              // as a shift: changes below it are not worth a look
+	looks     = 8              // how many flows due for a look each start or end looks at
+	few       = 8              // a resource's first piece of memory is for this many flows
+	eighth    = 3              // a share must change by 1 >> eighth of itself before its flows are looked at
 )
 
-// fixed is a rate per second as work a millisecond.
+// fixed converts a rate per second to work a millisecond.
 func fixed(perSecond int64) int64 {
 	if perSecond <= 0 || perSecond >= unlimited>>point*1000 {
 		return unlimited
@@ -25,49 +25,50 @@ func fixed(perSecond int64) int64 {
 	return max(1, int64(rate))
 }
 
-// resource is laid out by who looks at it, in lines of a cache: those who pass,
-// those who pass others too, those who are bound to it.
+// resource is a disk, link, memory, uplink or set of cores. Its fields are
+// ordered by who reads them, so that each reader touches few cache lines: flows
+// that pass it, flows that pass others too, flows bound to it.
 type resource struct {
-	limit   int64 // work a millisecond
-	most    int64 // the same, for a flow of weight 1
+	limit   int64 // its rate, as work a millisecond
+	most    int64 // the limit for one flow of weight 1
 	load    int64 // rate of the flows that pass it and are bound elsewhere
-	share   int64 // what a flow of weight 1 that is bound to it gets a millisecond
-	fastest int64 // at least the rate of the fastest that is bound elsewhere
-	settled int64 // the load, when the share was last computed
-	weight  int32 // of the flows bound to it
-	others  int32 // weight of those bound elsewhere
-	here    int32 // how many of flows are bound to it
-	cursor  int32 // of a look at all of flows
+	share   int64 // work a millisecond for a bound flow of weight 1
+	fastest int64 // at least the rate of the fastest flow bound elsewhere
+	settled int64 // the load when the share was last computed
+	weight  int32 // total weight of the flows bound to it
+	others  int32 // total weight of the flows that pass it and are bound elsewhere
+	here    int32 // how many of its flows are bound to it
+	cursor  int32 // index in flows at which the next look begins
 
-	flows []uint32 // that pass others too
-	told  int64    // the share, when they were last looked at
-	due   bool     // to be looked at
-	_     [31]byte
+	flows     []uint32 // the flows on it that pass other resources too
+	seenShare int64    // the share when the flows were last looked at
+	due       bool     // the resource is queued for a look
+	_         [31]byte
 
 	clock int64 // work that a bound flow of weight 1 has got, as of at
 	at    int64
-	wake  int64 // when the wheel has it, at the latest when its next flow ends
+	wake  int64 // when the wheel wakes it; never later than its next flow ends
 	bound heap
 	_     [16]byte
 }
 
 type flow struct {
-	rate      int64 // by weight, as counted in the load of the others
+	rate      int64 // rate of the flow for each unit of weight, as its other resources count it
 	tag       uint32
 	seq       uint32
 	weight    int32
-	at        int32 // in the heap of the resource that it is bound to
-	passes    uint8 // resources
-	bound     uint8 // to which of them
+	at        int32 // index in the heap of the resource that it is bound to
+	passes    uint8 // number of resources on the path
+	bound     uint8 // index in the path of the resource it is bound to
 	done      bool
 	cancelled bool
 	path      [maxPath]uint32
-	among     [maxPath]int32 // by resource passed, its place among the flows there
+	among     [maxPath]int32 // by index in the path: the flow's position in that resource's flows
 }
 
 const maxPath = 6
 
-// flow is a new flow with no path.
+// flow returns a new flow with an empty path.
 func (s *System) flow(tag uint32, weight int32) (*flow, uint32) {
 	var id uint32
 	if k := len(s.spare); k > 0 {
@@ -117,8 +118,8 @@ func (r *resource) advance(now int64) {
 	r.at = now
 }
 
-// renew computes the share of a resource whose clock is at now, and sees to it
-// that the wheel has its next end.
+// renew computes the share of a resource whose clock is at now. It makes the
+// wheel wake the resource when its next flow ends.
 func (s *System) renew(id uint32, now int64) {
 	r := &s.all[id]
 	free, weight := r.limit-r.load, int64(max(1, r.weight))
@@ -133,14 +134,14 @@ func (s *System) renew(id uint32, now int64) {
 	s.await(id, now)
 	if len(r.flows) > 0 {
 		r.settled = r.load
-		changed := r.share - r.told
-		if (r.here > 0 && max(changed, -changed) > r.told>>eighth) || r.share+r.share>>eighth < r.fastest {
+		changed := r.share - r.seenShare
+		if (r.here > 0 && max(changed, -changed) > r.seenShare>>eighth) || r.share+r.share>>eighth < r.fastest {
 			s.mark(id)
 		}
 	}
 }
 
-// await has the wheel wake a resource when its next flow ends.
+// await makes the wheel wake a resource when its next flow ends.
 func (s *System) await(id uint32, now int64) {
 	r := &s.all[id]
 	if len(r.bound) == 0 {
@@ -155,7 +156,7 @@ func (s *System) await(id uint32, now int64) {
 	}
 }
 
-// collect gathers the flows that end at t, the wheel's next time.
+// collect gathers the flows that end at t, the wheel's earliest time.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
 	for n := s.wheel.take(); n != 0; {
@@ -175,7 +176,8 @@ func (s *System) collect(t int64) {
 // ended is a flow that has ended.
 type ended struct{ seq, flow uint32 }
 
-// sortEnded orders them as they started. There are a few, as a rule.
+// sortEnded sorts the ended flows in the order of their starts. Usually there
+// are few.
 func (s *System) sortEnded() {
 	if len(s.ended) > 64 {
 		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(int32(a.seq-b.seq), 0) })
@@ -189,7 +191,7 @@ func (s *System) sortEnded() {
 	}
 }
 
-// end ends the flows whose work a resource has done by now.
+// end ends the flows whose work the resource has completed by now.
 func (s *System) end(id uint32, now int64) {
 	r := &s.all[id]
 	r.advance(now)
@@ -209,6 +211,6 @@ func (s *System) end(id uint32, now int64) {
 	if len(s.ended) > before {
 		s.renew(id, now)
 	} else {
-		s.await(id, now) // woken early: the share had fallen
+		s.await(id, now) // the wheel woke it too early, because its share had fallen
 	}
 }

@@ -9,41 +9,41 @@ import (
 	"heddle/harness/state"
 )
 
-// Cache is the memory that DataNodes have for cached copies, as directives fill
-// it. For a cache that follows what is read see LRU.
+// Cache is the memory that DataNodes have for cached copies, filled by cache
+// directives. For a cache that follows reads, see LRU.
 type Cache struct {
-	size []int64 // by node
+	size []int64 // size of the cache in bytes, by node
 	room []int64
 }
 
-// NewCache is an empty cache of so many bytes on each node.
+// NewCache returns an empty cache with the given bytes on each node.
 func NewCache(size []int64) *Cache {
 	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
 
-// Room is how many bytes a node has left.
+// Room returns how many bytes a node has left.
 func (c *Cache) Room(n state.NodeID) int64 { return c.room[n] }
 
 // Free gives back the room of one copy.
 func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
 
-// Directive is how much of a file HDFS is told to cache.
+// Directive says how much of a file HDFS is told to cache.
 type Directive struct {
 	Blocks int // how many of its blocks
-	Copies int // of each
+	Copies int // cached copies of each block
 }
 
-// File adds to cached the nodes that cache each block of a file, and returns how
-// many blocks are cached. A copy is on a node that has a replica and room. Block i
-// of the file is block i of replicas, and blockBytes long.
+// File adds to cached the nodes that cache each block of a file, and returns
+// how many blocks are cached. A copy can only be on a node that has a replica
+// and room. Block i of the file is block i of replicas, blockBytes long.
 //
-// The blocks are spread over the file as evenly as can be, from a place that the
-// key draws; where there is room for all, those of a smaller directive are among
-// those of a larger one. A block without a replica on a node with room is passed
-// over for the next, so fewer blocks than told are cached only if no other has
-// one. Which of the replicas is drawn in proportion to the free shares of the
-// nodes' caches, as the NameNode does it (CacheReplicationMonitor of Hadoop 3.4),
-// which knows them later than here.
+// The cached blocks are spread evenly over the file, from a place that the key
+// draws. If there is room for all, the blocks of a smaller directive are also
+// in a larger one. A block whose replicas are all on full nodes is replaced by
+// the next one. So fewer blocks than told are cached only if no other block has
+// a node with room. Among the replicas, one is drawn in proportion to the free
+// share of the nodes' caches, as in the NameNode (CacheReplicationMonitor of
+// Hadoop 3.4). The NameNode learns these shares later than this model does.
 func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, blockBytes int64, d Directive) int {
 	order := make([]int, len(replicas.Ends))
 	for b := range order {
@@ -71,14 +71,15 @@ func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, b
 	return blocks
 }
 
-// spread is number b of a sequence in [0, 1) of which any stretch is spread
-// evenly: the multiples of the golden ratio, modulo 1, from a drawn one on.
+// spread returns number b of a sequence in [0, 1) that is evenly spread however
+// long it is: the multiples of the golden ratio modulo 1, from a drawn start.
 func spread(key draw.Key, b int) float64 {
-	const ratio = 0x9e3779b97f4a7c15 // of 2^64
+	const ratio = 0x9e3779b97f4a7c15 // golden ratio less 1, times 2^64
 	return draw.Key(uint64(key) + uint64(b)*ratio).Fraction()
 }
 
-// block appends to to the nodes, of those with replicas, that cache a block.
+// block appends to to the nodes, chosen among those with replicas, that cache a
+// block.
 func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {
@@ -103,8 +104,8 @@ func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, 
 	return to
 }
 
-// chance is in proportion to the free share of a node's cache; 0 if it has the
-// block already or no room for it.
+// chance returns a number in proportion to the free share of a node's cache, 0
+// if the node caches the block already or has no room.
 func (c *Cache) chance(have []state.NodeID, n state.NodeID, bytes int64) uint64 {
 	room, size := c.room[n], c.size[n]
 	if room < bytes || size <= 0 {

@@ -5,23 +5,23 @@ import (
 	"heddle/harness/state"
 )
 
-// LRU is a cache on each node that follows what is read: a block that a node
-// reads from its disk stays in its memory until others, read since, need the
-// room. HDFS has none, but the page cache acts so, and schedulers that predict
-// caches (LARD, CATS) assume one.
+// LRU is a cache on each node that follows reads: a block that a node reads
+// from its disk stays in memory until blocks read later need the room. HDFS has
+// no such cache, but the page cache works like this, and schedulers that
+// predict caches (LARD, CATS) assume one.
 //
-// What the papers say of other rules (ACL's block goodness, CAVA's admission by
-// affinity) is not enough to carry them out; whoever has such a rule can leave
-// out the Reads that it would not admit.
+// The papers do not describe other rules (ACL's block goodness, CAVA's
+// admission by affinity) well enough to implement them. Who has such a rule
+// leaves out the Reads that it would not admit.
 type LRU struct {
-	size  []int64 // by node
+	size  []int64 // bytes, by node
 	room  []int64
-	newer []uint32 // by node, its block read last; index 0 is none
-	older []uint32 // and the one read longest ago
+	newer []uint32 // by node: its block read last; index 0 is none
+	older []uint32 // by node: its block read longest ago
 	all   []copied
 	spare uint32
 	used  int
-	table []uint32 // by hash, what has it, then what comes after in the table
+	table []uint32 // hash table: copies by node and block
 }
 
 type copied struct {
@@ -31,7 +31,7 @@ type copied struct {
 	newer, older uint32
 }
 
-// NewLRU is an empty cache of so many bytes on each node.
+// NewLRU returns an empty cache with the given bytes on each node.
 func NewLRU(size []int64) *LRU {
 	l := &LRU{
 		size: append([]int64(nil), size...), room: make([]int64, len(size)),
@@ -42,7 +42,7 @@ func NewLRU(size []int64) *LRU {
 	return l
 }
 
-// Reset drops all copies.
+// Reset drops all copies from all nodes.
 func (l *LRU) Reset() {
 	copy(l.room, l.size)
 	clear(l.newer)
@@ -51,12 +51,12 @@ func (l *LRU) Reset() {
 	l.all, l.spare, l.used = append(l.all[:0], copied{}), 0, 0
 }
 
-// Has says whether a node has a block in memory.
+// Has reports whether a node has a block in memory.
 func (l *LRU) Has(n state.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
 
-// Read says that node n, which has a replica of it, has read a block. It says
-// whether the block was in memory, and appends to evicted the blocks that had to
-// go for it. A block larger than the cache leaves it as it is.
+// Read says that node n, which has a replica, has read a block. It returns
+// whether the block was in memory, and appends to evicted the blocks that had
+// to leave for it. A block larger than the whole cache is not kept.
 func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
 	if i := l.table[l.find(n, block)]; i != 0 {
 		l.unlink(i)
@@ -88,7 +88,7 @@ func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) 
 	return false, evicted
 }
 
-// Lose drops all copies of a node, and appends their blocks to lost.
+// Lose drops all copies of a node and appends their blocks to lost.
 func (l *LRU) Lose(n state.NodeID, lost []uint64) []uint64 {
 	for l.older[n] != 0 {
 		lost = append(lost, l.all[l.older[n]].block)
@@ -106,7 +106,7 @@ func (l *LRU) drop(i uint32) {
 	l.used--
 }
 
-// link puts a copy first among its node's.
+// link makes a copy the most recent of its node.
 func (l *LRU) link(i uint32) {
 	x := &l.all[i]
 	x.newer, x.older = 0, l.newer[x.node]
@@ -132,13 +132,15 @@ func (l *LRU) unlink(i uint32) {
 	}
 }
 
-// The table has open addresses, one after the other, at most half of them used.
+// The table uses open addressing with linear probing. At most half of it is
+// used.
 
 func (l *LRU) home(n state.NodeID, block uint64) int {
 	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
 }
 
-// find is where a block of a node is in the table, or where it would be put.
+// find returns where a node's copy of a block is in the table, or where to put
+// it.
 func (l *LRU) find(n state.NodeID, block uint64) int {
 	at := l.home(n, block)
 	for l.table[at] != 0 {
@@ -150,7 +152,8 @@ func (l *LRU) find(n state.NodeID, block uint64) int {
 	return at
 }
 
-// remove empties a place, and moves up what would no longer be found.
+// remove empties a position and moves up the entries that could no longer be
+// found.
 func (l *LRU) remove(at int) {
 	mask := len(l.table) - 1
 	for next := (at + 1) & mask; l.table[next] != 0; next = (next + 1) & mask {

@@ -1,9 +1,9 @@
-// Package place puts HDFS blocks on nodes: replicas by the rules of the
-// NameNode's default policy, and cached copies among them.
+// Package place chooses nodes for HDFS blocks: replicas by the rules of the
+// NameNode's default policy, and cached copies among the replicas.
 //
-// It knows no time and no bytes on disks. Left out of the rules: full, busy and
-// decommissioning nodes, storage types, and clients that have a rack but no
-// DataNode.
+// It knows no time and no disk space. Of the policy's rules it leaves out full,
+// busy and decommissioning nodes, storage types, and clients that have a rack
+// but no DataNode.
 package place
 
 import (
@@ -13,12 +13,12 @@ import (
 	"heddle/harness/state"
 )
 
-// Topology is which node is in which rack.
+// Topology says which node is in which rack.
 type Topology struct {
-	nodes []state.NodeID // rack by rack
-	where []where        // by node
-	first []int32        // by rack, its first index in nodes; then their number
-	racks int            // that have a node
+	nodes []state.NodeID // all nodes, sorted by rack
+	where []where        // rack and index of each node
+	first []int32        // by rack: its first index in nodes; then the number of nodes
+	racks int            // number of racks that have a node
 }
 
 // where is a node's rack and its index in nodes.
@@ -27,7 +27,7 @@ type where struct {
 	at   int32
 }
 
-// InRacks is the topology of nodes whose racks have these names.
+// InRacks returns the topology of nodes whose racks have these names.
 func InRacks(names []string) *Topology {
 	ids := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(names))
@@ -40,7 +40,7 @@ func InRacks(names []string) *Topology {
 	return New(rackOf)
 }
 
-// Shuffled are the nodes below n in an order that the key draws.
+// Shuffled returns the nodes from 0 to n-1 in an order that the key draws.
 func Shuffled(key draw.Key, n int) []state.NodeID {
 	order := make([]state.NodeID, n)
 	for i := range order {
@@ -50,7 +50,7 @@ func Shuffled(key draw.Key, n int) []state.NodeID {
 	return order
 }
 
-// New is the topology of nodes whose racks are given.
+// New returns the topology of nodes in the given racks.
 func New(rackOf []state.RackID) *Topology {
 	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
 	last := state.RackID(-1)
@@ -75,9 +75,9 @@ func New(rackOf []state.RackID) *Topology {
 	return t
 }
 
-// File adds to h the replicas of a file's blocks. The key names the file, so
-// block i is where it is whatever else is placed; a longer file begins like a
-// shorter one. The writer is a node, or None for a client outside the cluster.
+// File adds to h the replicas of a file's blocks. The key stands for the file:
+// the place of block i does not depend on other files, nor on the length of
+// this one. The writer is a node, or None for a client outside the cluster.
 func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.NodeID, replication int) {
 	h.Nodes = slices.Grow(h.Nodes, blocks*replication)
 	h.Ends = slices.Grow(h.Ends, blocks)
@@ -87,14 +87,15 @@ func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.N
 	}
 }
 
-// Block appends the nodes of one block to to, in the order HDFS chooses them.
+// Block appends the nodes of one block, in the order in which HDFS chooses
+// them.
 //
-// The first is the writer, or any node. The second is in another rack. The
-// third is in the rack of the second. More are anywhere, and no rack gets more
-// than (replication-1)/racks + 2, one less if that were all. Where a rule finds
-// no node, the next best holds: the rack of the first, then any rack. There are
-// fewer replicas than asked for only where the cluster, or the bound on a rack,
-// has no room for more.
+// The first is the writer, or any node if that is None. The second is in
+// another rack. The third is in the rack of the second. The others are
+// anywhere. No rack gets more than (replication-1)/racks + 2, or one less if
+// that would be all. If a rule finds no node, the next best holds: the rack of
+// the first, then any rack. There are fewer replicas than asked for only if the
+// cluster, or the limit for a rack, has no room for more.
 //
 // Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
 // getMaxNodesPerRack.
@@ -114,7 +115,7 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	begin := len(to) - 1
 	second := t.outside(t.where[first].rack, key.At(1))
 	if second == state.None {
-		return t.anywhere(to, begin, key, replication) // one rack
+		return t.anywhere(to, begin, key, replication) // all nodes are in one rack
 	}
 	to = append(to, second)
 	if replication == 2 {
@@ -131,7 +132,7 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	return to
 }
 
-// outside is a node in another rack, None if there is none.
+// outside returns a random node of another rack, None if there is none.
 func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	from, to := t.first[rack], t.first[rack+1]
 	others := len(t.nodes) - int(to-from)
@@ -145,7 +146,7 @@ func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// beside is another node of n's rack, None if there is none.
+// beside returns a random other node of n's rack, None if there is none.
 func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	own := t.where[n]
 	from, to := t.first[own.rack], t.first[own.rack+1]
@@ -159,7 +160,8 @@ func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// anywhere fills up to replication nodes from to[begin], within the bound.
+// anywhere adds random nodes until to has replication nodes from index begin
+// on, within the limit for a rack.
 func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replication int) []state.NodeID {
 	bound := t.perRack(replication)
 	for r := len(to) - begin; r < replication; r++ {
@@ -171,7 +173,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 				break
 			}
 		}
-		if n == state.None { // few are allowed: go through all from one on
+		if n == state.None { // few nodes are left: go through all, from a drawn one on
 			start := from.Below(len(t.nodes))
 			for i := range t.nodes {
 				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
@@ -190,7 +192,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 
 const tries = 16
 
-// perRack is how many replicas of a block a rack may have.
+// perRack returns how many replicas of a block a rack may have.
 func (t *Topology) perRack(replication int) int {
 	if t.racks <= 1 {
 		return replication
