@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"heddle/traces"
 	"heddle/traces/format"
 	"heddle/traces/internal/jsonstream"
@@ -264,28 +262,19 @@ func (r *reader) locations(to *locationList) error {
 
 func (r *reader) usage(to *usage) error {
 	*to = noUsage
-	return r.object()
+	return r.in.ByFields()
 }
 
 func (r *reader) task(to *task) error {
 	hosts, attempts := to.Hosts[:0], to.Attempts[:0]
 	*to = noTask
 	to.Hosts, to.Attempts = hosts, attempts
-	return r.object()
+	return r.in.ByFields()
 }
 
 func (r *reader) attempt(to *attempt) error {
 	*to = noAttempt
-	return r.object()
-}
-
-// object has an object read field by field. Another value is stepped over.
-func (r *reader) object() error {
-	ok, err := r.in.Is(jsontext.KindBeginObject, "an object")
-	if ok {
-		return jsonstream.ErrByFields
-	}
-	return err
+	return r.in.ByFields()
 }
 
 func (r *reader) tasks(to *taskList) error {
@@ -293,7 +282,7 @@ func (r *reader) tasks(to *taskList) error {
 		if len(*to) == maxListed {
 			return errors.Join(r.in.Mend(manyTasks, r.job.ID), r.in.Skip())
 		}
-		return r.in.Into(another((*[]task)(to)))
+		return r.in.Into(jsonstream.Another((*[]task)(to)))
 	})
 }
 
@@ -302,16 +291,8 @@ func (r *reader) attempts(to *attemptList) error {
 		if r.tries++; r.tries > maxTries {
 			return errors.Join(r.in.Mend(manyTries, r.job.ID), r.in.Skip())
 		}
-		return r.in.Into(another((*[]attempt)(to)))
+		return r.in.Into(jsonstream.Another((*[]attempt)(to)))
 	})
-}
-
-// another is one more element of a list. It may hold what an earlier job left
-// there, so that lists within it are used again.
-func another[T any](list *[]T) *T {
-	n := len(*list)
-	*list = slices.Grow(*list, 1)[:n+1]
-	return &(*list)[n]
 }
 
 // others reads set-up and clean-up tasks for the racks of their hosts.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"heddle/traces"
 	"heddle/traces/format"
 	"heddle/traces/internal/invent"
@@ -59,12 +57,15 @@ func newReader(im *format.Import) *reader { return &reader{Import: im} }
 func (r *reader) Read(in io.Reader) error {
 	r.in = jsonstream.New(in, r.Log,
 		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
+		jsonstream.Member(func(to *task) error { *to = noTask; return r.in.ByFields() }),
 		jsonstream.Member(limited[millis](r, maxMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
 		jsonstream.Member(limited[cores](r, maxVCores)), jsonstream.Member(limited[count](r, 1<<62)),
 	)
 	for {
 		err := r.in.Next(func() any {
+			tasks := r.job.Tasks[:0]
 			r.job = noJob
+			r.job.Tasks = tasks
 			return &r.job
 		})
 		if errors.Is(err, io.EOF) {
@@ -95,15 +96,7 @@ func limited[T ~int64](r *reader, most T) func(*T) error {
 }
 
 func (r *reader) tasks(to *taskList) error {
-	return r.in.List(func() error {
-		t := noTask
-		ok, err := r.in.Is(jsontext.KindBeginObject, "an object")
-		if ok {
-			err = r.in.Into(&t)
-		}
-		*to = append(*to, t)
-		return err
-	})
+	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
 }
 
 // object takes in the object at hand.

@@ -68,14 +68,11 @@ func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
 	return r
 }
 
-// Member reads values of type T. ErrByFields from it leaves the value, an
-// object, to be read field by field.
+// Member reads values of type T, by the function or, where that says so, by its
+// fields.
 func Member[T any](read func(*T) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
 }
-
-// ErrByFields is for Member.
-var ErrByFields = errors.ErrUnsupported
 
 // Mend notes a defect of the object at hand.
 func (r *Reader) Mend(kind mend.Kind, about string) error { return r.mendAt(r.begin, kind, about) }
@@ -229,6 +226,24 @@ func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) e
 	}
 	_, err = r.decode.ReadToken()
 	return err
+}
+
+// ByFields is what a Member returns for an object that is to be read field by
+// field. Another value is stepped over.
+func (r *Reader) ByFields() error {
+	ok, err := r.Is(jsontext.KindBeginObject, "an object")
+	if ok {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// Another is one more element of a list. It may hold what an earlier object left
+// there, so that lists within it are used again.
+func Another[T any](list *[]T) *T {
+	n := len(*list)
+	*list = slices.Grow(*list, 1)[:n+1]
+	return &(*list)[n]
 }
 
 // Into reads the value at hand into v.

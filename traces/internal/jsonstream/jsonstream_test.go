@@ -45,12 +45,7 @@ func readAll(in io.Reader, log *mend.Log) (all []object, err error) {
 				return err
 			})
 		}),
-		Member(func(*object) error {
-			if ok, err := r.Is('{', "an object"); !ok {
-				return err
-			}
-			return ErrByFields
-		}),
+		Member(func(*object) error { return r.ByFields() }),
 	)
 	for {
 		var o object
