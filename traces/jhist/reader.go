@@ -56,8 +56,10 @@ func (r *reader) Read(in io.Reader) error {
 		kind  mend.Kind
 		about string
 	}{
-		{stats.Unreadable, badEvents, stats.FirstUnreadable}, {stats.OddTimes, impossibleTime, stats.FirstOdd},
-		{stats.OddCounts, oddCount, stats.FirstOdd}, {stats.OddTotals, oddTotal, stats.FirstOdd},
+		{stats.Unreadable, badEvents, stats.FirstUnreadable},
+		{stats.OddTimes, impossibleTime, stats.FirstOdd},
+		{stats.OddCounts, oddCount, stats.FirstOdd},
+		{stats.OddTotals, oddTotal, stats.FirstOdd},
 	} {
 		for range m.times {
 			err = errors.Join(err, r.Log.Add(m.kind, "an event", m.about))

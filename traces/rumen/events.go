@@ -288,10 +288,15 @@ func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64
 		records, written = &a.ReduceInputRecords, &a.ReduceOutputRecords
 	}
 	pairs := [][2]*int64{
-		{(*int64)(&a.HDFSBytesRead), &c.HDFSReadBytes}, {(*int64)(&a.HDFSBytesWritten), &c.HDFSWrittenBytes},
-		{(*int64)(&a.FileBytesRead), &c.FileReadBytes}, {(*int64)(&a.FileBytesWritten), &c.FileWrittenBytes},
-		{(*int64)(&a.ReduceShuffleBytes), &c.ShuffleBytes}, {(*int64)(&a.MapOutputBytes), &c.MapOutputBytes},
-		{(*int64)(records), &c.InputRecords}, {(*int64)(written), &c.OutputRecords}, {(*int64)(&a.SpilledRecords), &c.SpilledRecords},
+		{(*int64)(&a.HDFSBytesRead), &c.HDFSReadBytes},
+		{(*int64)(&a.HDFSBytesWritten), &c.HDFSWrittenBytes},
+		{(*int64)(&a.FileBytesRead), &c.FileReadBytes},
+		{(*int64)(&a.FileBytesWritten), &c.FileWrittenBytes},
+		{(*int64)(&a.ReduceShuffleBytes), &c.ShuffleBytes},
+		{(*int64)(&a.MapOutputBytes), &c.MapOutputBytes},
+		{(*int64)(records), &c.InputRecords},
+		{(*int64)(written), &c.OutputRecords},
+		{(*int64)(&a.SpilledRecords), &c.SpilledRecords},
 	}
 	if a.Usage != nil {
 		pairs = append(pairs, [2]*int64{(*int64)(&a.Usage.CPUMs), &c.CPUMs}, [2]*int64{(*int64)(&a.Usage.PhysicalBytes), &c.PhysicalBytes})

@@ -174,7 +174,7 @@ func (r *Reader) resync() {
 		more := make([]byte, 1<<15)
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
-		if err != nil && bytes.Index(ahead, []byte("\n{")) < 0 {
+		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
 			r.restart(offset+int64(len(ahead)), nil) // the decoder meets the error again
 			return
 		}
