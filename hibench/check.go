@@ -16,39 +16,39 @@ import (
 	"sync"
 )
 
-// ErrInvalidOutput is what Check returns, wrapped, for a wrong output. Other
-// errors mean that it could not be checked.
+// ErrInvalidOutput is wrapped in Check's error for a wrong output. Other errors
+// mean that the output could not be checked.
 var ErrInvalidOutput = errors.New("invalid output")
 
-// Counters are counters of the run's job, which the caller has from YARN.
+// Counters are counters of the run's job, which the caller gets from YARN.
 type Counters struct {
-	MapInputRecords     int64 // MAP_INPUT_RECORDS
-	MapOutputRecords    int64 // MAP_OUTPUT_RECORDS
-	ReduceOutputRecords int64 // REDUCE_OUTPUT_RECORDS
+	MapInputRecords     int64 // value of Hadoop's counter MAP_INPUT_RECORDS
+	MapOutputRecords    int64 // value of Hadoop's counter MAP_OUTPUT_RECORDS
+	ReduceOutputRecords int64 // value of Hadoop's counter REDUCE_OUTPUT_RECORDS
 }
 
-// Check says what was found right about an output.
+// Check says what of an output was found to be right.
 type Check struct {
-	Records  int64    // in the output; 0 if not counted
-	Bytes    int64    // of the output's files
+	Records  int64    // number of output records; 0 if not counted
+	Bytes    int64    // length of the output files in bytes
 	Compared []string // what was compared, in words
 }
 
-// readLimitBytes is the most input that Check reads by itself, at some
-// 100 MB/s; larger ones are checked by counters.
+// readLimitBytes is the largest input that Check reads itself, at some 100
+// MB/s. For larger ones it compares counters.
 const readLimitBytes = 1 << 30
 
-// Check compares the output of the run with that tag with its input.
+// Check compares the output of the run with the given tag with its input.
 //
-//   - terasort: the rows ascend from the first file to the last and are those
-//     of the input.
-//   - sort: keys ascend in every file and the records are those of the input.
-//   - wordcount: every word has the count that it has in the input.
+//   - terasort: the rows ascend from the first file to the last, and are the
+//     input's.
+//   - sort: keys ascend in each file, and the records are the input's.
+//   - wordcount: each word has the same count as in the input.
 //
-// Inputs over 1 GiB are not read. Then a TeraValidate job, tagged tag +
-// "-check", finds the rows of terasort in order; sort and wordcount need the
-// counters, by which the number of records in and out, or the sum of all
-// counts, is compared. Counters that are given are always compared; nil is none.
+// Inputs over 1 GiB are not read. For terasort, a TeraValidate job with tag +
+// "-check" then checks the order of the rows. For sort and wordcount, Check
+// needs the counters c, and compares the numbers of records in and out, or the
+// sum of all counts. If c is not nil, the counters are always compared.
 func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, error) {
 	var k Check
 	if err := checkTag(tag); err != nil {
@@ -67,7 +67,7 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	}
 	read := inputBytes <= readLimitBytes
 	if !read && c == nil && r.spec.Workload != "terasort" {
-		return k, fmt.Errorf("hibench: check %s: %d bytes are too many to read (limit %d): give the job's counters", r.spec, inputBytes, readLimitBytes)
+		return k, fmt.Errorf("hibench: check %s: %d bytes are too many to read (limit %d): pass the job's counters", r.spec, inputBytes, readLimitBytes)
 	}
 	switch r.spec.Workload {
 	case "terasort":
@@ -83,7 +83,7 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	return k, nil
 }
 
-// compare notes a comparison and fails if the two differ.
+// compare fails if got and want differ, and otherwise adds what to Compared.
 func (k *Check) compare(what string, got, want any) error {
 	if got != want {
 		return fmt.Errorf("%w: %s: %v, want %v", ErrInvalidOutput, what, got, want)
@@ -112,8 +112,8 @@ func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputB
 	return k.compare("checksum of rows in output and input", got, want)
 }
 
-// teraValidate has the cluster check the order of the rows. TeraValidate
-// writes one line with a checksum, and one a fault.
+// teraValidate lets the cluster check the order of the rows. TeraValidate
+// writes one line with a checksum, and one line per fault.
 func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 	dir := r.checkPath(tag)
 	if err := r.removeAll(dir); err != nil {
@@ -137,15 +137,15 @@ func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 	return err
 }
 
-// rowSum sums up rows, whatever their order, as TeraValidate does: by their
-// CRC-32.
+// rowSum is a sum over rows in any order. Like TeraValidate, it adds up the
+// rows' CRC-32.
 type rowSum struct {
 	rows int64
-	sum  uint64 // of fewer than 2^32 rows
+	sum  uint64 // sum of CRC-32s, which does not overflow below 2^32 rows
 }
 
-// sumRows reads a folder of rows; sorted ones must have ascending keys from
-// the first file to the last.
+// sumRows sums up the rows in a folder. With sorted, keys must ascend from the
+// first file to the last.
 func (r *Runner) sumRows(ctx context.Context, dir string, sorted bool) (rowSum, error) {
 	const keyBytes = 10
 	var sum rowSum
@@ -192,21 +192,22 @@ func (r *Runner) checkSort(ctx context.Context, k *Check, output string, c *Coun
 	return k.compare("records of output and input", got, want)
 }
 
-// recordSum sums up records, whatever their order.
+// recordSum is a sum over records in any order.
 type recordSum struct {
 	records, bytes int64
 	hash           uint64
 }
 
-// sumRecords reads a folder of SequenceFiles of Text and Text; sorted ones
-// must have ascending keys in each file.
+// sumRecords sums up the records in a folder of SequenceFiles with Text keys
+// and values. With sorted, keys must ascend in each file.
 func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recordSum, error) {
 	var sum recordSum
 	hash := fnv.New64a()
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
 		var last []byte
 		return eachRecord(f, "Text", func(key, value []byte) error {
-			// The length is kept apart from the bytes, or "a"+"bc" were "ab"+"c".
+			// Hash the key's length first, so that "a"+"bc" and "ab"+"c"
+			// differ.
 			hash.Reset()
 			fmt.Fprintf(hash, "%d ", len(key))
 			hash.Write(key)
@@ -233,10 +234,10 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 	err := r.eachFile(ctx, output, func(f io.Reader) error {
 		return eachRecord(f, "IntWritable", func(word, count []byte) error {
 			if len(count) != 4 {
-				return fmt.Errorf("count of %d bytes", len(count))
+				return fmt.Errorf("a count has %d bytes; want 4", len(count))
 			}
 			if _, twice := got[string(word)]; twice {
-				return fmt.Errorf("%w: word %.40q is there twice", ErrInvalidOutput, word)
+				return fmt.Errorf("%w: word %.40q occurs twice", ErrInvalidOutput, word)
 			}
 			n := int64(int32(binary.BigEndian.Uint32(count)))
 			got[string(word)] = n
@@ -282,18 +283,18 @@ func (r *Runner) countWords(ctx context.Context, dir string) (map[string]int64, 
 	return counts, err
 }
 
-// isTokenizerBlank is what Java's StringTokenizer parts words by.
+// isTokenizerBlank reports whether Java's StringTokenizer splits words at r.
 func isTokenizerBlank(r rune) bool { return strings.ContainsRune(" \t\n\r\f", r) }
 
-// Sums keeps what checks have read from inputs, so that the trials of a run
-// read each input once: a lab's slow disks take longer to read it than the
-// job took.
+// Sums keeps the results of reading inputs, so that the trials of a run read
+// each input once. On a lab's slow disks, reading it takes longer than the job.
 type Sums struct {
 	mu   sync.Mutex
-	kept map[string]any // by what the input's files are
+	kept map[string]any // sums of each input, by folder, names, lengths and times of its files
 }
 
-// ofInput is what read finds in the input, or has found in the same files.
+// ofInput returns what read finds in the input. It takes the result from Sums
+// if the files are the same.
 func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	var none T
 	dir, s := r.inputPath(), r.env.Sums
@@ -324,7 +325,7 @@ func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	return found, nil
 }
 
-// eachFile opens the data files of a folder in turn.
+// eachFile calls do with each data file of a folder.
 func (r *Runner) eachFile(ctx context.Context, dir string, do func(io.Reader) error) error {
 	files, err := dataFiles(r.env.FS, dir)
 	if err != nil {
@@ -345,7 +346,7 @@ func (r *Runner) eachFile(ctx context.Context, dir string, do func(io.Reader) er
 	return nil
 }
 
-// ctxReader stops reading when its context ends.
+// ctxReader fails when its context has ended.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -358,8 +359,9 @@ func (c *ctxReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// eachRecord reads a SequenceFile with keys of class Text and values of a
-// class of org.apache.hadoop.io; texts come without their length.
+// eachRecord calls do with each record of a SequenceFile with Text keys.
+// valueClass is a class of org.apache.hadoop.io. Texts are passed without their
+// length.
 func eachRecord(f io.Reader, valueClass string, do func(key, value []byte) error) error {
 	s, err := newSeqReader(f)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		{"count wrong", "wordcount", words, []string{counts("a", 3, "b", 3, "c", 1)}, nil, 0, `word "b": 3, want 2`},
 		{"word missing", "wordcount", words, []string{counts("a", 3, "b", 2)}, nil, 0, `word "c": 0, want 1`},
 		{"word too many", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1, "d", 1)}, nil, 0, "counts of all words"},
-		{"word twice", "wordcount", words, []string{counts("a", 3, "b", 2), counts("b", 2, "c", 1)}, nil, 0, `word "b" is there twice`},
+		{"word twice", "wordcount", words, []string{counts("a", 3, "b", 2), counts("b", 2, "c", 1)}, nil, 0, `word "b" occurs twice`},
 
 		{"sorted", "sort", pairs, []string{texts("a", "4", "a", "2", "c", "3"), texts("b", "1")}, nil, 4, ""},
 		{"not sorted", "sort", pairs, []string{texts("b", "1", "a", "2", "a", "4", "c", "3")}, nil, 0, `key "a" after "b"`},
@@ -169,7 +169,7 @@ func TestCheckCannotSay(t *testing.T) {
 	if err := os.Truncate(in, readLimitBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	check(nil, "give the job's counters")
+	check(nil, "pass the job's counters")
 	check(&Counters{MapInputRecords: 5, ReduceOutputRecords: 5}, "")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

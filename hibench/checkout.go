@@ -11,27 +11,26 @@ import (
 	"strings"
 )
 
-// A checkout stays as it is. Each step gets a folder that looks like one: the
-// scripts are links, the three Python programs among them are replaced, and
-// reports land beside it. Its configuration is the checkout's own conf files
-// and one more, which is read after them.
+// HiBench's checkout is never changed. Each step gets a folder that looks like
+// a checkout: its scripts are links, and two Python programs are replaced.
+// Reports are written beside it. Its configuration is the checkout's own conf
+// files and one more, which is read last.
 
-// replaced are the files of bin/functions that a link farm has of its own.
-// monitor.py must print the id of a process that can be killed; HiBench's own
-// would open connections to all workers.
+// monitorScript replaces HiBench's monitor.py, which would connect to all
+// workers. It must print the id of a process that the scripts can kill.
 const monitorScript = "#!/bin/sh\nsleep 86400 >/dev/null 2>&1 </dev/null &\necho $!\n"
 
-// debianPackage says where the programs come from that the scripts need.
+// debianPackage is the Debian package of each program that the scripts need.
 var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils"}
 
-// HiBench's scripts do not quote.
+// plainPath matches paths that HiBench's scripts can use, as they do not quote.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 
-// plainValue is what a value in a conf file of ours may be: one line, and nothing
-// that HiBench, Python or a shell would take for more than text.
+// plainValue matches values for our conf file: one line, without characters
+// that mean something to HiBench, Python or a shell.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
 
-// script returns the path of a step's script below HiBench's root.
+// script returns the path of a step's script in the checkout.
 func (r *Runner) script(s step) string {
 	name := filepath.Join("hadoop", "run.sh")
 	if s == stepPrepare {
@@ -44,11 +43,12 @@ func (r *Runner) workloadConf() string {
 	return filepath.Join("conf", "workloads", "micro", r.spec.Workload+".conf")
 }
 
-// checkCheckout looks for everything that a run with the checkout needs.
+// checkCheckout checks that everything is there that a run with the checkout
+// needs.
 func (r *Runner) checkCheckout() error {
 	for _, p := range []string{r.env.Checkout, r.env.RunDir, r.env.HadoopHome, r.env.DataDir} {
 		if !plainPath.MatchString(p) {
-			return fmt.Errorf("hibench: path %q: HiBench's scripts cannot take blanks and special characters", p)
+			return fmt.Errorf("hibench: path %q: HiBench's scripts do not support blanks and special characters; want letters, digits and _./:@%%+,=~-", p)
 		}
 	}
 	for _, name := range []string{
@@ -56,7 +56,7 @@ func (r *Runner) checkCheckout() error {
 		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh",
 	} {
 		if _, err := os.Stat(filepath.Join(r.env.Checkout, name)); err != nil {
-			return fmt.Errorf("hibench: %s is no HiBench checkout: %w", r.env.Checkout, err)
+			return fmt.Errorf("hibench: checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
 		}
 	}
 	searchPath := ""
@@ -73,7 +73,8 @@ func (r *Runner) checkCheckout() error {
 	return nil
 }
 
-// hibenchCommand makes the client run a step's script in a farm of its own.
+// hibenchCommand sets up the client to run a step's script in its own link
+// farm.
 func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
@@ -114,8 +115,9 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	return nil
 }
 
-// linkFarm makes a folder with the part of the checkout that a step uses. The
-// script's folders are real ones, since it finds its functions by going up.
+// linkFarm makes a folder with links to the part of the checkout that a step
+// uses. The script's folders are real ones, since it looks for its functions in
+// its parent folders.
 func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
 	if err := folder.RemoveAll(farm); err != nil {
 		return err
@@ -144,8 +146,8 @@ func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
 	return folder.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o700)
 }
 
-// writeConf makes HiBench's configuration folder: links to the checkout's
-// files, and what this run wants in a file whose name comes last.
+// writeConf makes HiBench's configuration folder. It has links to the
+// checkout's files, and this run's settings in a file that HiBench reads last.
 func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) error {
 	if err := folder.RemoveAll(confDir); err != nil {
 		return err
@@ -176,7 +178,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
-		{"hibench.hdfs.master", ""}, // paths without a scheme: the file system is the configuration's
+		{"hibench.hdfs.master", ""}, // no host: paths without a scheme mean the default file system
 		{"hibench.hdfs.data.dir", r.dataDir()},
 		{"hibench.report.dir", filepath.Join(tagDir, "report")},
 		{"hibench.hadoop.home", r.env.HadoopHome},
@@ -184,13 +186,13 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.hadoop.configure.dir", hadoopConf},
 		{"hibench.hadoop.release", "apache"},
 		{"hibench.hadoop.examples.jar", r.jar},
-		{"hibench.hadoop.examples.test.jar", "/none"}, // not used, but must not be empty
+		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench does not use this path here, but it must not be empty
 		{"hibench.sleep.job.jar", "/none"},
 		{"hibench.masters.hostnames", master},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
 	} {
 		if !plainValue.MatchString(p.Value) {
-			return fmt.Errorf("%s: HiBench cannot take the value %q: want letters, digits and _./:@%%+,=~-", p.Name, p.Value)
+			return fmt.Errorf("%s: value %q: HiBench supports letters, digits, blanks and _./:@%%+,=~- only", p.Name, p.Value)
 		}
 		fmt.Fprintf(&b, "%-36s %s\n", p.Name, p.Value)
 	}

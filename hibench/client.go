@@ -14,40 +14,40 @@ import (
 	"time"
 )
 
-// client is one process that submits work to the cluster: the hadoop command
-// or a script of HiBench. It gets a process group of its own, so that all of
-// it can be stopped, and only the environment that is given.
+// client is a process that submits jobs: the hadoop command or a script of
+// HiBench. It has its own process group, so that all of it can be stopped, and
+// gets only the environment variables that are passed to it.
 type client struct {
 	argv []string
-	vars []string // KEY=VALUE
-	dir  string   // working folder
-	log  string   // file that gets stdout and stderr: logName in dir
-	tag  string   // of its jobs
+	vars []string // the client's whole environment, KEY=VALUE
+	dir  string   // the client's working folder
+	log  string   // the file with the client's output: logName in dir
+	tag  string   // the YARN tag of the client's jobs
 
-	folder *os.Root // dir, to write in
+	folder *os.Root // the folder dir, opened for writing
 
-	grace time.Duration // between SIGTERM and SIGKILL
+	grace time.Duration // the time between SIGTERM and SIGKILL
 
 	start, end time.Time
-	code       int // exit status; -1: none
+	code       int // exit status of the client; -1 if there is none
 }
 
-// ClientError says how a client ended that did not do its work.
+// ClientError means that a client failed or was stopped.
 type ClientError struct {
-	Command string   // the program and its step, without arguments
-	Code    int      // exit status; -1: it was stopped by a signal
-	Tag     string   // of the jobs it may have submitted
-	Log     string   // file with its output
-	Tail    []string // last lines of the output, stack frames left out
-	Cause   error    // why it was stopped (context.Canceled and so on); nil: it ended by itself
+	Command string   // the program that ran and its step, without arguments
+	Code    int      // exit status of the client; -1 if a signal ended it
+	Tag     string   // the YARN tag of jobs that the client may have submitted
+	Log     string   // the path of the file with the client's output
+	Tail    []string // the last lines of the client's output, without stack frames
+	Cause   error    // why the client was stopped, such as context.Canceled; nil if it ended by itself
 }
 
 func (e *ClientError) Error() string {
 	var b strings.Builder
 	if e.Cause != nil {
-		fmt.Fprintf(&b, "%s was stopped: %v; its application may go on: kill those with tag %s", e.Command, e.Cause, e.Tag)
+		fmt.Fprintf(&b, "%s was stopped: %v; its application may still run: kill applications with tag %s", e.Command, e.Cause, e.Tag)
 	} else if e.Code < 0 {
-		fmt.Fprintf(&b, "%s was killed; its application may go on: kill those with tag %s", e.Command, e.Tag)
+		fmt.Fprintf(&b, "%s was killed; its application may still run: kill applications with tag %s", e.Command, e.Tag)
 	} else {
 		fmt.Fprintf(&b, "%s ended with status %d", e.Command, e.Code)
 	}
@@ -60,8 +60,8 @@ func (e *ClientError) Error() string {
 
 func (e *ClientError) Unwrap() error { return e.Cause }
 
-// ClientVars picks from an environment what a Hadoop client needs: a client
-// gets no variable that it has no use for, so none with a secret in it.
+// ClientVars returns the variables of an environment that a Hadoop client
+// needs. It leaves out all others, and so any secrets in them.
 func ClientVars(environ []string) []string {
 	var vars []string
 	for _, v := range environ {
@@ -75,14 +75,14 @@ func ClientVars(environ []string) []string {
 	return vars
 }
 
-// logName is the file of a client's output.
+// logName is the name of the file with a client's output.
 const logName = "client.log"
 
-// stopGrace is enough for a client's JVM to remove its temporary files.
+// stopGrace is enough time for a client's JVM to remove its temporary files.
 const stopGrace = 5 * time.Second
 
-// run starts the client and waits for its end; when ctx ends first, it stops
-// the client. No process of its group is left in either case.
+// run starts the client and waits until it ends. If ctx ends first, it stops
+// the client. It leaves no process of the client's group.
 func (c *client) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: not started: %w", c.name(), context.Cause(ctx))
@@ -110,7 +110,7 @@ func (c *client) run(ctx context.Context) error {
 		err = awaitStop(done, cmd.Process.Pid, c.grace)
 	}
 	c.end = time.Now()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a script left behind
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill processes that a script left running
 	if cmd.ProcessState != nil {
 		c.code = cmd.ProcessState.ExitCode()
 	}
@@ -124,8 +124,8 @@ func (c *client) run(ctx context.Context) error {
 	return &ClientError{Command: c.name(), Code: c.code, Tag: c.tag, Log: c.log, Tail: lastLines(c.log, 12), Cause: cause}
 }
 
-// awaitStop waits until a terminated process group is empty, and kills it if
-// that takes too long.
+// awaitStop waits until all processes of a group have ended. After the grace
+// period it kills the rest.
 func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
 	timeout := time.NewTimer(grace)
 	defer timeout.Stop()
@@ -150,7 +150,8 @@ func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
 	}
 }
 
-// name says what runs in few words: "hadoop jar wordcount", "run.sh".
+// name returns a short name of the command, such as "hadoop jar wordcount" or
+// "run.sh".
 func (c *client) name() string {
 	words := []string{filepath.Base(c.argv[0])}
 	if i := slices.Index(c.argv, "jar"); i > 0 && i+2 < len(c.argv) {
@@ -159,7 +160,8 @@ func (c *client) name() string {
 	return strings.Join(words, " ")
 }
 
-// lastLines returns the last n lines of a log that tell something.
+// lastLines returns the last n lines of a log, without empty lines and stack
+// frames.
 func lastLines(name string, n int) []string {
 	f, err := os.Open(name)
 	if err != nil {

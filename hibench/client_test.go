@@ -66,7 +66,7 @@ func TestClientStops(t *testing.T) {
 			if !errors.As(err, &ce) || !errors.Is(err, reason) || ce.Code != -1 || len(ce.Tail) != 1 || ce.Tail[0] != "last words" {
 				t.Errorf("error %#v; want a ClientError because of %q", err, reason)
 			}
-			if !strings.Contains(err.Error(), "kill those with tag t1") {
+			if !strings.Contains(err.Error(), "kill applications with tag t1") {
 				t.Errorf("error %q does not name the tag", err)
 			}
 		})
@@ -113,7 +113,7 @@ func TestClientError(t *testing.T) {
 	c := shell(t, `seq 1 50; printf 'Caused by: full\n\tat org.Frame\n\t... 3 more\n\n' >&2; kill -9 $$`)
 	err := c.run(context.Background())
 	var ce *ClientError
-	if !errors.As(err, &ce) || ce.Code != -1 || !strings.Contains(err.Error(), "sh was killed; its application may go on") {
+	if !errors.As(err, &ce) || ce.Code != -1 || !strings.Contains(err.Error(), "sh was killed; its application may still run") {
 		t.Fatalf("error %v; want one that it was killed", err)
 	}
 	if n := len(ce.Tail); n != 12 || ce.Tail[n-1] != "Caused by: full" || ce.Tail[n-2] != "50" {

@@ -145,7 +145,7 @@ func TestClusterStop(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "kill those with tag "+tag+"-prep") {
+	if err := <-ended; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "kill applications with tag "+tag+"-prep") {
 		t.Errorf("error %v; want context.Canceled and the tag", err)
 	}
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

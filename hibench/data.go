@@ -18,25 +18,25 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// FileSystem is what the package needs of HDFS; HDFS makes one of a client.
-// Errors about missing files are fs.ErrNotExist.
+// FileSystem is the part of HDFS that the package needs; HDFS makes one from a
+// client. For missing files it returns fs.ErrNotExist.
 type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	WriteFile(ctx context.Context, name string, content []byte) error // the file must not exist
+	WriteFile(ctx context.Context, name string, content []byte) error // writes a file, which must not exist yet
 	RemoveAll(name string) error
 }
 
-// HDFS gives a client the shape of a FileSystem.
+// HDFS turns a client into a FileSystem.
 func HDFS(c *hdfs.Client) FileSystem { return hdfsClient{c} }
 
 type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
 
-// WriteFile waits, as Hadoop's own client does, for the NameNode to hear of
-// the last block: until then it answers that the file cannot be closed yet.
+// WriteFile writes a file. Like Hadoop's own client, it closes the file again
+// and again until the NameNode knows the last block.
 func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
 	f, err := c.Client.Create(name)
 	if err != nil {
@@ -57,26 +57,26 @@ func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) 
 	return err
 }
 
-// marker is the file beside an input that says what the input is.
+// marker is the content of a file beside an input. It describes the input.
 type marker struct {
 	Format    int       `json:"format"`
 	Workload  string    `json:"workload"`
 	Profile   string    `json:"profile,omitempty"`
-	SizeBytes int64     `json:"sizeBytes"` // as asked for
+	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
 	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // those that shape the data
+	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings that change the input data
 
-	// What was found after it had been made.
+	// What was found in HDFS after the input was made.
 	Bytes     int64  `json:"bytes"`
 	Files     int    `json:"files"`
 	Tag       string `json:"tag"`
-	Generator string `json:"generator"` // the examples jar
+	Generator string `json:"generator"` // the name of the examples jar that made the input
 }
 
 const markerFormat = 1
 
-// parameters is the marker of the input that the spec asks for, as far as
-// that is known before it is made.
+// parameters returns the marker for the spec's input, without the fields that
+// are known only after it was made.
 func (s Spec) parameters() marker {
 	return marker{
 		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
@@ -84,8 +84,8 @@ func (s Spec) parameters() marker {
 	}
 }
 
-// existingData returns the input if it is there as the spec wants it, which
-// its marker and its length must both say; else a Data that is not Reused.
+// existingData returns the input if it exists and both its marker and its
+// length match the spec. Otherwise the Data is not Reused.
 func (r *Runner) existingData() (Data, error) {
 	m, err := readMarker(r.env.FS, r.markerPath())
 	if err != nil {
@@ -104,13 +104,14 @@ func (r *Runner) existingData() (Data, error) {
 	return Data{Tag: m.Tag, Path: r.inputPath(), Bytes: bytes, Files: files, Reused: same}, nil
 }
 
-// markData measures the input just made and writes its marker.
+// markData measures an input that was just made, and writes its marker.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	bytes, files, err := folderSize(r.env.FS, r.inputPath())
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
-	// Writers stop after the record that reaches the size, so less is an error.
+	// Writers stop after the record that reaches the size, so fewer bytes are
+	// an error.
 	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
 			r.spec, r.inputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
@@ -127,7 +128,8 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
 }
 
-// readMarker returns an empty marker if there is none, or a cut-off one.
+// readMarker reads a marker. It returns an empty one if there is none or if it
+// was cut off.
 func readMarker(fsys FileSystem, name string) (marker, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,8 +150,8 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 	return m, nil
 }
 
-// folderSize returns length and number of the data files in a folder. Files
-// that Hadoop takes for hidden (_SUCCESS) are not counted.
+// folderSize returns length and number of the data files in a folder. It does
+// not count files that Hadoop hides, such as _SUCCESS.
 func folderSize(fsys FileSystem, dir string) (bytes int64, files int, err error) {
 	list, err := dataFiles(fsys, dir)
 	for _, info := range list {

@@ -1,14 +1,21 @@
 // Package hibench prepares, runs and checks the HiBench workloads wordcount,
-// sort and terasort on a Hadoop cluster, in two ways that give the same jobs:
-// with the examples jar of the cluster's own Hadoop (the default), or through
-// the scripts of a real HiBench checkout, unbuilt and unedited.
+// sort and terasort on a Hadoop cluster. It can do so in two ways that run the
+// same jobs: with the examples jar of the cluster's Hadoop (the default), or
+// through the scripts of a HiBench checkout, which need not be built.
 //
-// Every job carries a tag. The package knows no YARN: it hands back the tag,
-// and whoever wants the jobs, their times and their success asks YARN for the
-// applications under it. It does not kill applications either: a client that
-// is stopped leaves its application running, and the caller kills by tag.
+// Every job has a YARN tag. The package does not use YARN itself: it returns
+// the tag, and the caller asks YARN for the tag's applications, their times and
+// their success. It does not kill applications either. A client that is stopped
+// leaves its application running, and the caller kills it by its tag.
 //
-// Left out: HiBench's other workloads, its monitor and its charts.
+// HiBench's other workloads, its monitor and its charts are not supported.
+//
+// Words:
+//
+//   - client: the process that submits a job and waits for it
+//   - step: one thing that a workload runs: prepare, run or check
+//   - link farm: a folder of links that looks like a HiBench checkout
+//   - marker: a file beside an input that describes it
 package hibench
 
 import (
@@ -25,56 +32,56 @@ import (
 	"time"
 )
 
-// Env is the place where workloads run.
+// Env says where workloads run.
 type Env struct {
-	HadoopHome string     // folder with bin/hadoop and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar
-	ConfDir    string     // the cluster's client configuration (core-site.xml and so on)
-	User       string     // user of the jobs, for clusters without Kerberos; empty: whoever the client runs as
-	Vars       []string   // the client's whole environment, KEY=VALUE; nil: ClientVars(os.Environ())
+	HadoopHome string     // the folder with bin/hadoop and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar
+	ConfDir    string     // the folder with the cluster's client configuration (core-site.xml and so on)
+	User       string     // the jobs' user, for clusters without Kerberos; empty means the client's user
+	Vars       []string   // the client's whole environment, KEY=VALUE; nil means ClientVars(os.Environ())
 	FS         FileSystem // the cluster's HDFS
-	DataDir    string     // absolute folder in HDFS; everything the package writes there is below it
-	RunDir     string     // local folder for logs, configuration and reports, one folder a tag
+	DataDir    string     // the absolute folder in HDFS for everything that the package writes there
+	RunDir     string     // the local folder for logs, configuration and reports, with one folder per tag
 
-	Sums *Sums // what checks know of inputs; nil: every check reads the whole input
+	Sums *Sums // known results of reading inputs; nil means that every check reads the whole input
 
-	Checkout string   // root of a HiBench checkout; empty: the jobs are started without HiBench
-	Master   string   // host name of the master, as HiBench reports want it; empty: "localhost"
-	Workers  []string // host names of the workers; HiBench divides its throughput per node by their number
+	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
+	Master   string   // the master's host name in HiBench's reports; empty means "localhost"
+	Workers  []string // the workers' host names; HiBench divides its throughput by their number
 }
 
-// Runner is one workload on one cluster. It may be used for many runs, also at
-// the same time, as long as their tags differ.
+// Runner runs one workload on one cluster. It may be used for many runs, even
+// at the same time if their tags differ.
 type Runner struct {
 	env  Env
 	spec Spec
 	w    workload
-	jar  string // the examples jar
+	jar  string // path of Hadoop's examples jar
 }
 
-// Data says what a workload reads.
+// Data describes the input of a workload.
 type Data struct {
-	Tag    string // tag of the jobs that made it, perhaps in an earlier run
-	Path   string // folder in HDFS
-	Bytes  int64  // length of its files
+	Tag    string // the tag of the jobs that made it, perhaps in an earlier run
+	Path   string // the input's folder in HDFS
+	Bytes  int64  // the length of the input's files in bytes
 	Files  int
-	Reused bool // it was there already
+	Reused bool // whether the input existed already
 }
 
-// Result is what the client of one run saw. Start and End are its wall clock,
-// start-up of the JVM included: the job's own times are YARN's.
+// Result is what the client of one run reported. Start and End are by its wall
+// clock and include the start of its JVM. YARN has the job's own times.
 type Result struct {
 	Tag        string
 	Start, End time.Time
-	InputPath  string // folder in HDFS
-	OutputPath string // folder in HDFS
+	InputPath  string // the input's folder in HDFS
+	OutputPath string // the output's folder in HDFS
 	InputBytes int64
 	Report     *Report // HiBench's report line; nil without a checkout
-	Log        string  // file with the client's output
-	ExitCode   int     // -1: it was stopped by a signal
+	Log        string  // the file with the client's output
+	ExitCode   int     // the client's exit status; -1 if a signal ended it
 }
 
-// New checks env and spec and looks for the programs that they need. It starts
-// nothing and does not touch HDFS.
+// New checks env and spec, and finds the programs that they need. It starts
+// nothing and does not access HDFS.
 func New(env Env, spec Spec) (*Runner, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -101,7 +108,7 @@ func New(env Env, spec Spec) (*Runner, error) {
 	}
 	for _, host := range append([]string{env.Master}, env.Workers...) {
 		if host != "" && !hostName.MatchString(host) {
-			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, no dot or dash first", host)
+			return nil, fmt.Errorf("hibench: host name %q: want letters, digits and ._:-, first no dot or dash", host)
 		}
 	}
 	jar, err := findHadoop(env.HadoopHome)
@@ -120,9 +127,9 @@ func New(env Env, spec Spec) (*Runner, error) {
 	return r, nil
 }
 
-// Prepare makes the workload's input, or finds that the same input is there
-// already. Its jobs carry tag + "-prep". The same data must not be prepared
-// twice at the same time.
+// Prepare makes the workload's input, unless the same input exists already. Its
+// jobs have the tag + "-prep". The same input must not be prepared twice at the
+// same time.
 func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if err := checkTag(tag); err != nil {
 		return Data{}, err
@@ -130,7 +137,7 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if d, err := r.existingData(); err != nil || d.Reused {
 		return d, err
 	}
-	// Without its marker a half-made input is never taken for a whole one.
+	// an unfinished input has no marker, so it is never used
 	if err := r.removeAll(r.markerPath(), r.inputPath()); err != nil {
 		return Data{}, err
 	}
@@ -141,10 +148,10 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	return r.markData(ctx, tag)
 }
 
-// Run runs the workload once; its job carries the tag, and settings besides
-// those of the Spec. An output of an earlier run under the same tag is removed
-// first. The Result is filled as far as the run came, also with an error.
-// Give ctx a deadline: a job that finds no room on the cluster waits for ever.
+// Run runs the workload once. Its job has the tag, and settings in addition to
+// the Spec's. The output of an earlier run with the same tag is removed first.
+// After an error the Result has what is known so far. ctx should have a
+// deadline: a job that gets no containers waits for ever.
 func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Result, error) {
 	res := Result{Tag: tag, InputPath: r.inputPath(), OutputPath: r.outputPath(tag), ExitCode: -1}
 	if err := checkTag(tag); err != nil {
@@ -173,7 +180,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	return res, nil
 }
 
-// Clean removes the output of the run with that tag from HDFS.
+// Clean removes the output of the run with the given tag from HDFS.
 func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
@@ -181,12 +188,12 @@ func (r *Runner) Clean(tag string) error {
 	return r.removeAll(r.outputPath(tag), r.checkPath(tag))
 }
 
-// Remove removes the workload's input and all outputs from HDFS.
+// Remove removes the workload's input and all its outputs from HDFS.
 func (r *Runner) Remove() error {
 	return r.removeAll(r.markerPath(), r.workDir())
 }
 
-// step is one of the things that a workload starts on the cluster.
+// step is one of the things that a workload runs on the cluster.
 type step int
 
 const (
@@ -195,11 +202,11 @@ const (
 	stepCheck
 )
 
-// compressOutput is off in HiBench, whatever the cluster's own default is.
+// compressOutput is set to false in HiBench, whatever the cluster's default.
 const compressOutput = "mapreduce.output.fileoutputformat.compress"
 
-// start runs the client of one step to its end, with a configuration folder
-// of its own that adds the tag and the settings to the cluster's.
+// start runs the client of one step to its end. The client gets its own
+// configuration folder, which adds the tag and the settings to the cluster's.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
 	folder, err := r.openTagDir(tag)
 	if err != nil {
@@ -224,7 +231,7 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 	return c, c.run(ctx)
 }
 
-// jobArgs is what follows the jar on the command line.
+// jobArgs returns the arguments after the jar on the command line.
 func (r *Runner) jobArgs(s step, tag, output string) []string {
 	switch s {
 	case stepPrepare:
@@ -236,9 +243,10 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	}
 }
 
-// The folders. What shapes the data is in their name, so that workloads of
-// two sizes, or with two block sizes, do not take turns at destroying each
-// other's input; below it the names are HiBench's.
+// dataDir and the next functions return the workload's folders. The folder's
+// name contains what changes the data, so that workloads with another size or
+// block size do not overwrite each other's input. The names below it are
+// HiBench's.
 
 func (r *Runner) dataDir() string    { return path.Join(r.env.DataDir, r.spec.dataName()) }
 func (r *Runner) workDir() string    { return path.Join(r.dataDir(), r.w.folder) }
@@ -249,9 +257,9 @@ func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
 func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
 
-// openTagDir makes a tag's folder. It is written through the os.Root, so that a
-// link in it leads nowhere else; and nobody else may read it, since settings
-// may hold passwords.
+// openTagDir makes and opens a tag's folder. Writing through the os.Root keeps
+// links from leading elsewhere. Only the owner can read the folder, since
+// settings may contain passwords.
 func (r *Runner) openTagDir(tag string) (*os.Root, error) {
 	if err := os.MkdirAll(r.env.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("hibench: %w", err)
@@ -280,22 +288,23 @@ func (r *Runner) removeAll(names ...string) error {
 	return nil
 }
 
-// hostName is a name or an address. Names of workers come from the cluster and
-// end up in HiBench's shell variables; one that begins with a dash would be an
-// option of whatever takes it as an argument.
+// hostName matches host names and addresses. Workers' names come from the
+// cluster and get into HiBench's shell variables. One that starts with a dash
+// could be taken for an option.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
-// YARN keeps tags in lower case and at most 100 long; ours gets a suffix.
+// tagPattern matches tags. YARN stores tags in lower case with at most 100
+// characters, and a suffix is added to ours.
 var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,79}$`)
 
 func checkTag(tag string) error {
 	if !tagPattern.MatchString(tag) {
-		return fmt.Errorf("hibench: tag %q: want 1 to 80 of a-z, 0-9, '.', '_', '-', a letter or digit first", tag)
+		return fmt.Errorf("hibench: tag %q: want 1 to 80 of a-z, 0-9, '.', '_', '-', first a letter or digit", tag)
 	}
 	return nil
 }
 
-// findHadoop returns the examples jar of the distribution in home.
+// findHadoop returns the path of the examples jar in a Hadoop folder.
 func findHadoop(home string) (string, error) {
 	if info, err := os.Stat(filepath.Join(home, "bin", "hadoop")); err != nil {
 		return "", fmt.Errorf("hibench: hadoop home: %w", err)
@@ -308,7 +317,7 @@ func findHadoop(home string) (string, error) {
 		return "", fmt.Errorf("hibench: hadoop home %s: %w", home, err)
 	}
 	if len(jars) != 1 {
-		return "", fmt.Errorf("hibench: hadoop home: want one examples jar, %d files match %s", len(jars), pattern)
+		return "", fmt.Errorf("hibench: hadoop home: %d files match %s; want one", len(jars), pattern)
 	}
 	return jars[0], nil
 }

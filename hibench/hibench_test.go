@@ -238,12 +238,12 @@ func TestTags(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	spec := Spec{Workload: "sort", Profile: "tiny"}
 	for want, change := range map[string]func(*Env, *fakeHadoop){
-		"want an absolute folder in HDFS":      func(e *Env, _ *fakeHadoop) { e.DataDir = "/." },
-		"configuration of the cluster":         func(e *Env, _ *fakeHadoop) { e.ConfDir = e.RunDir },
-		"no such file or directory":            func(e *Env, _ *fakeHadoop) { e.HadoopHome = e.RunDir },
-		"is not executable":                    func(e *Env, _ *fakeHadoop) { os.Chmod(filepath.Join(e.HadoopHome, "bin", "hadoop"), 0o644) },
-		"want one examples jar, 0 files match": func(e *Env, _ *fakeHadoop) { os.RemoveAll(filepath.Join(e.HadoopHome, "share")) },
-		"is no HiBench checkout":               func(e *Env, _ *fakeHadoop) { e.Checkout = e.RunDir },
+		"want an absolute folder in HDFS": func(e *Env, _ *fakeHadoop) { e.DataDir = "/." },
+		"configuration of the cluster":    func(e *Env, _ *fakeHadoop) { e.ConfDir = e.RunDir },
+		"no such file or directory":       func(e *Env, _ *fakeHadoop) { e.HadoopHome = e.RunDir },
+		"is not executable":               func(e *Env, _ *fakeHadoop) { os.Chmod(filepath.Join(e.HadoopHome, "bin", "hadoop"), 0o644) },
+		"hadoop home: 0 files match":      func(e *Env, _ *fakeHadoop) { os.RemoveAll(filepath.Join(e.HadoopHome, "share")) },
+		"is no HiBench checkout":          func(e *Env, _ *fakeHadoop) { e.Checkout = e.RunDir },
 	} {
 		h := newFakeHadoop(t)
 		env := h.env(t)

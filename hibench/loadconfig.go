@@ -13,33 +13,33 @@ import (
 )
 
 // HiBench's scripts get their variables from bin/functions/load_config.py,
-// which needs Python 2. This file does the same work: it reads conf files,
-// resolves references between properties, and writes a file of shell
-// variables. Left out: the probes for what is always given here (Hadoop
-// release, jars, host names), for Spark, and for the Java options of DFSIO;
-// and the two files for Spark.
+// which needs Python 2. This file does the same: it reads conf files, resolves
+// references between properties, and writes a file of shell variables. It does
+// not guess values that are always given here (Hadoop release, jars, host
+// names), and supports neither Spark nor the Java options of DFSIO.
 
-// confLoader is the state of one load.
+// confLoader holds variables and properties while one configuration is loaded.
 type confLoader struct {
-	vars       map[string]string // environment
-	mandatory  map[string]string // shell variable -> property
+	vars       map[string]string // environment variables by name
+	mandatory  map[string]string // HiBench property by shell variable, for variables that must be set
 	optional   map[string]string
 	properties map[string]string
-	source     map[string]string // property -> file, for messages
+	source     map[string]string // the file that set each property, by property, for messages
 }
 
-// confRequest says what to load: the arguments of load_config.py.
+// confRequest says which configuration to load, as the arguments of
+// load_config.py do.
 type confRequest struct {
-	home         string    // HiBench's root, a link farm or a checkout
-	confDir      string    // its *.conf are read in the order of their names, a later line wins
-	workloadConf string    // read after those
-	folder       string    // of the script that asks: .../wordcount/prepare
-	patch        []Setting // win over all files
-	vars         []string  // environment, KEY=VALUE
+	home         string    // HiBench's folder: a link farm or the checkout itself
+	confDir      string    // folder of HiBench's *.conf files, read by name; later lines win
+	workloadConf string    // the conf file of the workload, which is read after the others
+	folder       string    // folder of the script that asks: .../wordcount/prepare
+	patch        []Setting // settings of this run, which win over all files
+	vars         []string  // the environment of the script, KEY=VALUE
 }
 
-// loadConf returns the shell variables for one script, and the name of the
-// file in which the script expects them.
+// loadConf returns the shell variables for a script, and the file in which the
+// script expects them.
 func loadConf(req confRequest) (vars map[string]string, file string, err error) {
 	l := confLoader{vars: map[string]string{}, properties: map[string]string{}, source: map[string]string{}}
 	for _, v := range req.vars {
@@ -76,8 +76,8 @@ func loadConf(req confRequest) (vars map[string]string, file string, err error) 
 
 var mappingLine = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"([^"]*)"`)
 
-// parseMapping reads HiBench's two tables of shell variables, Python calls of
-// dict() with one argument a line.
+// parseMapping parses HiBench's two tables of shell variables, which are Python
+// calls of dict() with one argument per line.
 func parseMapping(text string) (mandatory, optional map[string]string, err error) {
 	mandatory, optional = map[string]string{}, map[string]string{}
 	var table map[string]string
@@ -96,7 +96,7 @@ func parseMapping(text string) (mandatory, optional map[string]string, err error
 		}
 	}
 	if len(mandatory) == 0 || len(optional) == 0 {
-		return nil, nil, errors.New("HiBench's hibench_prop_env_mapping.py has not the two tables of commit 53ac935: use that commit")
+		return nil, nil, errors.New("HiBench's hibench_prop_env_mapping.py lacks the two tables of commit 53ac935: use that commit")
 	}
 	return mandatory, optional, nil
 }
@@ -105,7 +105,7 @@ func (l *confLoader) set(name, value, source string) {
 	l.properties[name], l.source[name] = strings.TrimSpace(value), source
 }
 
-// parse reads lines of a property and its value, parted by white space.
+// parse parses lines of a property and its value, separated by white space.
 func (l *confLoader) parse(text, file string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -120,7 +120,8 @@ func (l *confLoader) parse(text, file string) {
 	}
 }
 
-// takeEnvironment gives properties without a value that of their variable.
+// takeEnvironment sets properties that have no value from their environment
+// variables.
 func (l *confLoader) takeEnvironment() {
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
 		for name, property := range table {
@@ -133,8 +134,8 @@ func (l *confLoader) takeEnvironment() {
 	}
 }
 
-// resolveAll resolves what the files alone can, adds what depends on the
-// place, and resolves the rest.
+// resolveAll first resolves references within the files. Then it adds
+// properties that depend on this machine, and resolves the rest.
 func (l *confLoader) resolveAll(home string) error {
 	if err := l.resolve(false); err != nil {
 		return err
@@ -169,20 +170,21 @@ func (l *confLoader) resolveAll(home string) error {
 	return nil
 }
 
-// reference is ${name}, with nothing in it that would be another reference.
+// reference matches ${name} without another reference inside.
 var reference = regexp.MustCompile(`\$\{\s*[^\s^$}]+\s*\}`)
 
-// Limits of resolve: HiBench's own files need 4 rounds and 200 bytes.
+// Limits of resolve. HiBench's own files need 4 rounds and 200 bytes.
 const (
 	maxRounds     = 50
 	maxValueBytes = 8 << 10
 )
 
-// unset marks a value that has a reference ${name:_}, which removes it.
+// unset replaces a reference ${name:_}; it removes the property that contains
+// it.
 const unset = "\x00unset\x00"
 
-// resolve replaces references until none is left to replace. Only at last are
-// those without a value replaced as well, by their default or by nothing.
+// resolve replaces references until no more can be replaced. If last is true,
+// it replaces references without a value too, by their default or by nothing.
 func (l *confLoader) resolve(last bool) error {
 	for range maxRounds {
 		changed := false
@@ -216,10 +218,10 @@ func (l *confLoader) resolve(last bool) error {
 		}
 		return nil
 	}
-	return errors.New("HiBench's configuration: references go round in a circle")
+	return errors.New("HiBench's configuration: properties refer to each other in a circle")
 }
 
-// replace resolves the references in a text once.
+// replace replaces the references in a text once.
 func (l *confLoader) replace(text string, last bool) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		name := strings.TrimSpace(ref[2 : len(ref)-1])
@@ -244,14 +246,14 @@ func (l *confLoader) replace(text string, last bool) string {
 	})
 }
 
-// shellVars gives the variables their values.
+// shellVars returns the values of the shell variables.
 func (l *confLoader) shellVars(req confRequest) (map[string]string, string, error) {
 	vars := map[string]string{}
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
 		for name, property := range table {
 			value := l.properties[property]
 			if strings.Contains(value, "${") {
-				return nil, "", fmt.Errorf("%s: %s: value %q has a reference to nothing", l.source[property], property, value)
+				return nil, "", fmt.Errorf("%s: %s: value %q has a reference that cannot be resolved", l.source[property], property, value)
 			}
 			var err error
 			if vars[name], err = literal(value); err != nil {
@@ -269,10 +271,10 @@ func (l *confLoader) shellVars(req confRequest) (map[string]string, string, erro
 	return vars, file, nil
 }
 
-// literal is the text that a value stands for once a shell has read it.
-// HiBench's loader hands values to the shell as they are, so one may stand in
-// quotes, as the report's column formats do. A value that the shell would have to
-// evaluate is an error.
+// literal returns the text that a shell makes of a value. HiBench's loader
+// passes values to the shell as they are, so a value may be in quotes, such as
+// the report's column formats. A value that the shell would have to evaluate is
+// an error.
 func literal(value string) (string, error) {
 	text, quotes := value, byte(0)
 	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
@@ -280,12 +282,12 @@ func literal(value string) (string, error) {
 	}
 	special := map[byte]string{0: "'\"`$\\", '"': "\"`$", '\'': "'"}[quotes]
 	if strings.ContainsAny(text, special) || quotes == '"' && strings.Contains(text, `\\`) {
-		return "", fmt.Errorf("value %q is not plain text: write out what a shell would make of it", value)
+		return "", fmt.Errorf("value %q is not plain text: write the result of the shell expression instead", value)
 	}
 	return text, nil
 }
 
-// writeShellVars writes a file of variables that the scripts read as shell.
+// writeShellVars writes the file of variables that the scripts read.
 func writeShellVars(folder *os.Root, name string, vars map[string]string) error {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -301,10 +303,10 @@ func writeShellVars(folder *os.Root, name string, vars map[string]string) error 
 	return folder.WriteFile(name, []byte(b.String()), 0o600)
 }
 
-// quote makes one word of a shell from a text without NUL.
+// quote returns a text as one shell word. The text must not contain NUL.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// findJava looks where HiBench looks.
+// findJava finds java as HiBench does: in JAVA_HOME or on the PATH.
 func findJava(vars map[string]string) (string, error) {
 	if home := vars["JAVA_HOME"]; home != "" {
 		return filepath.Join(home, "bin", "java"), nil
@@ -312,7 +314,7 @@ func findJava(vars map[string]string) (string, error) {
 	return findProgram("java", vars["PATH"])
 }
 
-// findProgram returns the path of a program as a client with that PATH finds it.
+// findProgram returns the path of a program on the given PATH.
 func findProgram(name, searchPath string) (string, error) {
 	for _, dir := range filepath.SplitList(searchPath) {
 		file := filepath.Join(dir, name)

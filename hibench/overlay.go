@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// siteFiles are the files whose properties a MapReduce client reads. Which of
-// them is read last depends on the order in which its classes are loaded, and
-// the last one wins, Hadoop's own defaults in between: a setting goes into all.
+// siteFiles are the files whose properties a MapReduce client reads. A later
+// file overrides an earlier one, and their order depends on which classes are
+// loaded first. So each setting is written to all of them.
 var siteFiles = []string{"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"}
 
-// writeOverlay makes a configuration folder dir in folder that has everything of
-// base and then the settings. It works through any program that takes a
-// configuration folder, and leaves no setting in a process list. The files of
-// base are included, not copied: a run folder gets none of their secrets.
+// writeOverlay makes a configuration folder dir inside folder, with everything
+// in base and with the settings. Any program that accepts a configuration
+// folder can use it, and settings do not appear in a process list. The files of
+// base are included by reference and not copied, so that their secrets do not
+// get into a run folder.
 func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 	if err := folder.RemoveAll(dir); err != nil {
 		return err
@@ -54,8 +55,9 @@ func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 	return nil
 }
 
-// checkFinal says if a setting would be ignored because a file of the cluster
-// marks it as final. What only Hadoop can read is left to Hadoop.
+// checkFinal returns an error if a file of the cluster marks one of the
+// settings as final, so that the setting would be ignored. It skips files that
+// it cannot parse.
 func checkFinal(file string, settings []Setting) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -75,13 +77,14 @@ func checkFinal(file string, settings []Setting) error {
 		name, value := strings.TrimSpace(p.Name), strings.TrimSpace(p.Value)
 		differs := func(s Setting) bool { return s.Name == name && s.Value != value }
 		if strings.TrimSpace(p.Final) == "true" && slices.ContainsFunc(settings, differs) {
-			return fmt.Errorf("%s marks %s as final (%s): it cannot be set for a run", file, name, value)
+			return fmt.Errorf("%s marks %s as final with value %s: a run cannot set it", file, name, value)
 		}
 	}
 	return nil
 }
 
-// siteXML is a Hadoop configuration file: another one, then the settings.
+// siteXML returns a Hadoop configuration file that includes another one and
+// then has the settings.
 func siteXML(include string, settings []Setting) []byte {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n")
@@ -97,6 +100,6 @@ func siteXML(include string, settings []Setting) []byte {
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder's writes cannot fail
 	return b.String()
 }

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Report is one line of a hibench.report. It is kept beside a run's results
-// and is never their source: a line is no proof that a job succeeded, and its
+// Report is a line of hibench.report. It is kept beside a run's results, but no
+// result is taken from it: it does not prove that a job succeeded, and its
 // duration is the client's wall clock.
 type Report struct {
-	Line            string    // as it was written
-	Type            string    // such as HadoopWordcount
-	End             time.Time // when the line was written: whole seconds, local time
+	Line            string    // the line of the report as written
+	Type            string    // HiBench's name of the workload, such as HadoopWordcount
+	End             time.Time // when the line of the report was written: whole seconds, local time
 	InputBytes      int64
-	Duration        time.Duration // to the millisecond
-	BytesPerSec     int64         // InputBytes / Duration, whole
-	NodeBytesPerSec int64         // BytesPerSec / number of workers
+	Duration        time.Duration // duration of the run, in milliseconds
+	BytesPerSec     int64         // throughput: InputBytes / Duration, as a whole number
+	NodeBytesPerSec int64         // throughput per node: BytesPerSec / number of workers
 }
 
-// ParseReportLine reads one line of a hibench.report. Columns are padded with
-// blanks and may be wider than the format says, so blanks part them.
+// ParseReportLine parses a line of hibench.report. Columns are padded with
+// blanks and may be wider than the format says, so it splits at blanks.
 func ParseReportLine(line string) (Report, error) {
 	f := strings.Fields(line)
 	if len(f) != 7 {
@@ -36,18 +36,18 @@ func ParseReportLine(line string) (Report, error) {
 	}
 	seconds, err := strconv.ParseFloat(f[4], 64)
 	if err != nil || !(seconds >= 0 && seconds < 1e9) {
-		return Report{}, fmt.Errorf("hibench: report line %q: duration %q is no number of seconds", line, f[4])
+		return Report{}, fmt.Errorf("hibench: report line %q: duration %q: want a number of seconds", line, f[4])
 	}
 	r.Duration = time.Duration(math.Round(seconds*1000)) * time.Millisecond
 	for i, n := range map[int]*int64{3: &r.InputBytes, 5: &r.BytesPerSec, 6: &r.NodeBytesPerSec} {
 		if *n, err = strconv.ParseInt(f[i], 10, 64); err != nil || *n < 0 {
-			return Report{}, fmt.Errorf("hibench: report line %q: column %d, %q, is no whole number", line, i+1, f[i])
+			return Report{}, fmt.Errorf("hibench: report line %q: column %d: %q: want a whole number, 0 or more", line, i+1, f[i])
 		}
 	}
 	return r, nil
 }
 
-// readReport returns the last line of a report file.
+// readReport parses the last line of a report file.
 func readReport(name string) (*Report, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // seqReader reads the records of an uncompressed Hadoop SequenceFile, version
-// 6, which is what the workloads read and write.
+// 6. The workloads read and write such files.
 type seqReader struct {
 	r                    *bufio.Reader
 	keyClass, valueClass string
@@ -18,13 +18,13 @@ type seqReader struct {
 	record               []byte
 }
 
-// A record of RandomTextWriter has 1.3 KB; the rest only guards the memory.
+// Limits that protect memory. A record of RandomTextWriter has 1.3 KB.
 const (
 	maxRecordBytes = 16 << 20
 	maxStringBytes = 64 << 10
 )
 
-const syncEscape = -1 // in place of a record's length: a sync marker follows
+const syncEscape = -1 // syncEscape replaces a record's length when a sync marker follows
 
 func newSeqReader(r io.Reader) (*seqReader, error) {
 	s := &seqReader{r: bufio.NewReaderSize(r, 256<<10)}
@@ -40,7 +40,7 @@ func (s *seqReader) readHeader() error {
 		return err
 	}
 	if string(magic[:]) != "SEQ\x06" {
-		return fmt.Errorf("starts with %q, not with SEQ and version 6", magic[:])
+		return fmt.Errorf("starts with %q; want SEQ and version 6", magic[:])
 	}
 	var err error
 	if s.keyClass, err = s.readString(); err != nil {
@@ -49,12 +49,12 @@ func (s *seqReader) readHeader() error {
 	if s.valueClass, err = s.readString(); err != nil {
 		return err
 	}
-	var compression [2]byte // of records, of blocks
+	var compression [2]byte // flags: whether records are compressed, whether blocks are
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}
 	if compression != [2]byte{} {
-		return errors.New("it is compressed, which cannot be read here: leave mapreduce.output.fileoutputformat.compress off")
+		return errors.New("it is compressed, which is not supported: set mapreduce.output.fileoutputformat.compress to false")
 	}
 	var pairs int32
 	if err := binary.Read(s.r, binary.BigEndian, &pairs); err != nil {
@@ -69,12 +69,12 @@ func (s *seqReader) readHeader() error {
 	return err
 }
 
-// next returns the serialized key and value of the next record, valid until
-// the call after, or io.EOF.
+// next returns the serialized key and value of the next record, or io.EOF. They
+// are valid until the next call.
 func (s *seqReader) next() (key, value []byte, err error) {
 	length, err := s.readInt()
 	if err != nil {
-		return nil, nil, err // io.EOF between records is the end
+		return nil, nil, err // io.EOF here, between two records, is the end of the file
 	}
 	if length == syncEscape {
 		var sync [16]byte
@@ -93,7 +93,7 @@ func (s *seqReader) next() (key, value []byte, err error) {
 		return nil, nil, whole(err)
 	}
 	if length < 0 || length > maxRecordBytes || keyLength < 0 || keyLength > length {
-		return nil, nil, fmt.Errorf("SequenceFile: record of %d bytes with a key of %d", length, keyLength)
+		return nil, nil, fmt.Errorf("SequenceFile: a record of %d bytes with a key of %d bytes", length, keyLength)
 	}
 	if int(length) > cap(s.record) {
 		s.record = make([]byte, length)
@@ -117,7 +117,7 @@ func (s *seqReader) readString() (string, error) {
 		return "", err
 	}
 	if n < 0 || n > maxStringBytes {
-		return "", fmt.Errorf("string of %d bytes", n)
+		return "", fmt.Errorf("a string has %d bytes; want 0 to 65536", n)
 	}
 	b := make([]byte, n)
 	_, err = io.ReadFull(s.r, b)
@@ -132,13 +132,14 @@ func text(b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("text: %w", whole(err))
 	}
 	if n != int64(r.Len()) {
-		return nil, fmt.Errorf("text: says %d bytes, has %d", n, r.Len())
+		return nil, fmt.Errorf("text: its length is given as %d bytes, but it has %d", n, r.Len())
 	}
 	return b[len(b)-r.Len():], nil
 }
 
-// readVLong reads Hadoop's variable-length integer: one byte from -112 to 127
-// is the value; less tells the number of bytes that follow, and the sign.
+// readVLong reads Hadoop's variable-length integer. A first byte from -112 to
+// 127 is the value itself. A lower one gives the number of bytes that follow,
+// and the sign.
 func readVLong(r io.ByteReader) (int64, error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -166,7 +167,7 @@ func readVLong(r io.ByteReader) (int64, error) {
 	return v, nil
 }
 
-// whole says that an end inside something that should be whole is no clean end.
+// whole turns an end of file in the middle of a value into io.ErrUnexpectedEOF.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -13,12 +13,12 @@ import (
 
 // Spec says what to run: a workload, its size and its parallelism.
 type Spec struct {
-	Workload  string    // wordcount, sort or terasort
-	Profile   string    // a size of HiBench's, tiny to bigdata; empty: SizeBytes
-	SizeBytes int64     // a size of one's own; 0: Profile. terasort rounds it down to rows of 100 bytes
-	Maps      int       // NUM_MAPS of HiBench: tasks that write the input; 0: 8, as HiBench
-	Reduces   int       // NUM_REDS of HiBench; 0: 8, as HiBench
-	Settings  []Setting // properties of all its jobs. They end up in files and in YARN: no secrets
+	Workload  string    // name of the workload: wordcount, sort or terasort
+	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
+	SizeBytes int64     // the size in bytes; 0 means Profile. terasort rounds it down to rows of 100 bytes
+	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
+	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
+	Settings  []Setting // Hadoop properties of all its jobs, written to files and sent to YARN: no secrets
 }
 
 // Setting is one Hadoop property.
@@ -27,7 +27,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Settings turns a map of properties into settings in the order of their names.
+// Settings turns a map of properties into a list sorted by name.
 func Settings(properties map[string]string) []Setting {
 	var s []Setting
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -36,7 +36,7 @@ func Settings(properties map[string]string) []Setting {
 	return s
 }
 
-// Workloads returns the names of the known workloads, in order.
+// Workloads returns the sorted names of the known workloads.
 func Workloads() []string { return slices.Sorted(maps.Keys(workloads)) }
 
 // Profiles returns HiBench's size profiles, smallest first.
@@ -49,12 +49,12 @@ const (
 	terasortRowBytes   = 100
 )
 
-// workload is what HiBench's conf file says about one workload.
+// workload has what HiBench's conf file says about one workload.
 type workload struct {
-	folder    string  // name below the data folder, and in the report: Hadoop<folder>
-	sizes     []int64 // DATASIZE a profile, in the order of Profiles
-	unitBytes int64   // bytes that DATASIZE counts in
-	shape     Shape   // its ratios and times
+	folder    string  // the workload's folder name below the data folder; in reports, Hadoop<folder>
+	sizes     []int64 // HiBench's DATASIZE for each profile, in the order of Profiles
+	unitBytes int64   // the number of bytes in one unit of DATASIZE
+	shape     Shape   // ratios and times of the workload's job
 }
 
 var workloads = map[string]workload{
@@ -63,7 +63,8 @@ var workloads = map[string]workload{
 	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, terasortShape},
 }
 
-// prepareArgs is what HiBench's prepare.sh puts behind the examples jar.
+// prepareArgs returns the arguments after the examples jar, as in HiBench's
+// prepare.sh.
 func (s Spec) prepareArgs(input string) []string {
 	if s.Workload == "terasort" {
 		return slices.Concat([]string{"teragen"}, s.parallelismArgs(), []string{decimal(s.dataSize()), input})
@@ -74,7 +75,8 @@ func (s Spec) prepareArgs(input string) []string {
 		s.parallelismArgs(), []string{input})
 }
 
-// runArgs is what HiBench's hadoop/run.sh puts behind the examples jar.
+// runArgs returns the arguments after the examples jar, as in HiBench's
+// hadoop/run.sh.
 func (s Spec) runArgs(input, output string) []string {
 	reduces := strconv.Itoa(s.Reduces)
 	switch s.Workload {
@@ -96,7 +98,8 @@ func (s Spec) parallelismArgs() []string {
 	return defines("mapreduce.job.maps", strconv.Itoa(s.Maps), "mapreduce.job.reduces", strconv.Itoa(s.Reduces))
 }
 
-// defines writes names and values, in turn, as the options of a Hadoop tool.
+// defines turns names and values, which alternate, into -D options of a Hadoop
+// tool.
 func defines(nameValue ...string) []string {
 	var args []string
 	for i := 0; i < len(nameValue); i += 2 {
@@ -107,7 +110,8 @@ func defines(nameValue ...string) []string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Validate says whether the spec can be run, and what would be right if not.
+// Validate returns an error if the spec cannot be run. The error says what is
+// allowed.
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
 	if !ok {
@@ -115,23 +119,23 @@ func (s Spec) Validate() error {
 	}
 	switch {
 	case s.Profile != "" && s.SizeBytes != 0:
-		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes): give one", s.Workload, s.Profile, s.SizeBytes)
+		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes); want one of them", s.Workload, s.Profile, s.SizeBytes)
 	case s.Profile == "" && s.SizeBytes == 0:
-		return fmt.Errorf("hibench: %s: no size: give a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
+		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
 	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
 		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
 	case s.Maps < 0 || s.Reduces < 0:
-		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more (0: %d)", s.Workload, s.Maps, s.Reduces, defaultParallelism)
+		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more, or 0 for %d", s.Workload, s.Maps, s.Reduces, defaultParallelism)
 	}
-	// Less than a unit a map would make RandomTextWriter divide by zero.
+	// RandomTextWriter divides by zero if a map has less than one unit.
 	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
 	return s.checkSettings(s.Settings)
 }
 
-// reserved are the properties that a workload or a run sets itself, and what
-// to say instead.
+// reserved are the properties that a workload or a run sets itself, and what to
+// do instead.
 var reserved = map[string]string{
 	"mapreduce.job.tags":                     "the tag of a run is an argument of Run",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
@@ -147,17 +151,18 @@ var reserved = map[string]string{
 func (s Spec) checkSettings(settings []Setting) error {
 	for _, p := range settings {
 		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
-			return fmt.Errorf("hibench: %s: setting %q: not a property name", s.Workload, p.Name)
+			return fmt.Errorf("hibench: %s: setting %q: want a property name, without blanks and =", s.Workload, p.Name)
 		}
-		// XML has no way to write other control characters.
+		// A value may not have other control characters, which XML cannot
+		// represent.
 		notXML := func(r rune) bool {
 			return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
 		}
 		if strings.ContainsFunc(p.Value, notXML) {
-			return fmt.Errorf("hibench: %s: setting %s: value %q cannot be written into a Hadoop configuration: it is no plain text", s.Workload, p.Name, p.Value)
+			return fmt.Errorf("hibench: %s: setting %s: value %q: want plain text without control characters, as XML allows no others", s.Workload, p.Name, p.Value)
 		}
 		if instead, ok := reserved[p.Name]; ok {
-			return fmt.Errorf("hibench: %s: setting %s cannot be given: %s", s.Workload, p.Name, instead)
+			return fmt.Errorf("hibench: %s: setting %s is not allowed: %s", s.Workload, p.Name, instead)
 		}
 	}
 	return nil
@@ -173,7 +178,7 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// dataSize is HiBench's DATASIZE: bytes, or rows of terasort.
+// dataSize returns HiBench's DATASIZE: bytes, or rows for terasort.
 func (s Spec) dataSize() int64 {
 	w := workloads[s.Workload]
 	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
@@ -192,7 +197,8 @@ func (s Spec) String() string {
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }
 
-// dataName names the folder of all data of this shape.
+// dataName returns the name of the folder for all data of the spec's size, maps
+// and shaping settings.
 func (s Spec) dataName() string {
 	size := s.Profile
 	if size == "" {
@@ -209,8 +215,8 @@ func (s Spec) dataName() string {
 	return name
 }
 
-// shapingSettings are the settings that change what the input looks like on
-// disk, sorted by name; the last of two equal names counts.
+// shapingSettings returns the settings that change the input's bytes or files,
+// sorted by name. If a name occurs twice, the last value counts.
 func (s Spec) shapingSettings() []Setting {
 	shaping := map[string]string{}
 	for _, p := range s.Settings {

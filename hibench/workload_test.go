@@ -20,8 +20,8 @@ func TestSpecValidate(t *testing.T) {
 		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
 		"unknown workload":  {Spec{Workload: "grep", Profile: "tiny"}, `unknown workload "grep": want sort, terasort, wordcount`},
 		"unknown profile":   {Spec{Workload: "sort", Profile: "medium"}, `unknown profile "medium": want tiny, small, large, huge, gigantic, bigdata`},
-		"no size":           {Spec{Workload: "sort"}, "give a profile (tiny, "},
-		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "give one"},
+		"no size":           {Spec{Workload: "sort"}, "want a profile (tiny, "},
+		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "want one of them"},
 		"negative size":     {Spec{Workload: "sort", SizeBytes: -5}, "-5 bytes are too few"},
 		"too few rows":      {Spec{Workload: "terasort", SizeBytes: 799}, "700 bytes are too few for 8 maps: want at least 800"},
 		"too many maps":     {Spec{Workload: "sort", Profile: "tiny", Maps: 32_001}, "too few for 32001 maps"},
@@ -29,10 +29,10 @@ func TestSpecValidate(t *testing.T) {
 		"negative reduces":  {Spec{Workload: "sort", Profile: "tiny", Reduces: -1}, "-1 reduces"},
 		"tag as setting":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"mapreduce.job.tags", "x"}}}, "tag of a run"},
 		"maps as setting":   {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"mapreduce.job.maps", "4"}}}, "set the number of maps"},
-		"no name":           {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"", "4"}}}, "not a property name"},
-		"name with =":       {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a=b", "4"}}}, "not a property name"},
-		"name over 2 lines": {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a\nb", "4"}}}, "not a property name"},
-		"value not text":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a", "\x01"}}}, "cannot be written into a Hadoop configuration"},
+		"no name":           {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"", "4"}}}, "want a property name"},
+		"name with =":       {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a=b", "4"}}}, "want a property name"},
+		"name over 2 lines": {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a\nb", "4"}}}, "want a property name"},
+		"value not text":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a", "\x01"}}}, "want plain text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.spec.Validate()
@@ -121,7 +121,7 @@ func TestOverlayRefusesFinalProperties(t *testing.T) {
 	base := t.TempDir()
 	write(t, filepath.Join(base, "yarn-site.xml"), "<configuration><property><name> a </name><value>1</value><final>true</final></property></configuration>", 0o644)
 	write(t, filepath.Join(base, "core-site.xml"), "not for us", 0o644)
-	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final (1)"} {
+	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final with value 1"} {
 		err := writeOverlay(openRoot(t, t.TempDir()), "conf", base, []Setting{{"b", "0"}, {"a", value}})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("a=%s: %v; want %q", value, err, want)

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// AM is the ApplicationMaster of one running MapReduce job, asked through the
-// ResourceManager's proxy. When it is gone for good, calls fail with
-// ErrJobEnded; while it is not up, or between two attempts of it, with
-// ErrNoMaster.
+// AM is a client of the ApplicationMaster of one running MapReduce job, through
+// the ResourceManager's proxy. Calls fail with ErrJobEnded when the job has
+// ended. They fail with ErrNoMaster while the ApplicationMaster is not up:
+// before its start, or between two attempts of it.
 type AM struct{ *JobReader }
 
-// AM returns the master of an application, "application_1_0002"; it connects
-// with the first call.
+// AM returns a client for an application, such as "application_1_0002". It
+// connects at the first call.
 func (rm *RM) AM(appID string) *AM {
 	job := "job_" + strings.TrimPrefix(appID, "application_")
 	return &AM{&JobReader{
@@ -25,8 +25,8 @@ func (rm *RM) AM(appID string) *AM {
 	}}
 }
 
-// KillAttempt kills one running attempt. It does not count as a failure: the
-// task is asked for again.
+// KillAttempt kills a running task attempt. This does not count as a failure;
+// the job runs the task again.
 func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 	path, err := attemptPath(attemptID)
 	if err != nil {
@@ -43,13 +43,15 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 	return err
 }
 
-// byProxy says that the proxy has answered by itself: with a redirect, or a page.
+// byProxy reports whether the answer is from the proxy itself: a redirect, or a
+// web page.
 func (a answer) byProxy() bool { return a.status >= 300 || isHTML(a.body) }
 
-// gone explains a redirect of the proxy: to the history server's pages once
-// the job ended, or to the ResourceManager's own page of an application whose
-// master is not up yet, or never was. From when a master unregisters until it has
-// ended, the proxy follows that redirect itself and hands on the page.
+// gone explains an answer from the proxy itself. If the job has ended, the
+// proxy redirects to the history server. If the ApplicationMaster is not up
+// yet, or never was, it redirects to the ResourceManager's page of the
+// application. Between the ApplicationMaster's unregistering and its end, the
+// proxy sends that page instead of a redirect.
 func (rm *RM) gone(ctx context.Context, appID string, r request, a answer) error {
 	ended := strings.Contains(a.location, "/jobhistory/")
 	if a.status < 300 {
@@ -65,7 +67,7 @@ func (rm *RM) gone(ctx context.Context, appID string, r request, a answer) error
 			return err
 		}
 		if !app.Ended() {
-			cause := errors.New("application is " + app.State + ", its ApplicationMaster is not up")
+			cause := errors.New("application is " + app.State + ", and its ApplicationMaster is not up")
 			return rm.c.errorOf(a.base, r, a.status, withKind(cause, ErrNoMaster), "try again later")
 		}
 	}

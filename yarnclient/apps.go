@@ -10,73 +10,73 @@ import (
 	"strings"
 )
 
-// App is an application as the ResourceManager knows it. A caller without the
-// right to view it gets the first few fields only.
+// App is an application as the ResourceManager describes it. A user without the
+// right to view it gets only the first few fields.
 type App struct {
 	ID            string  `wire:"id" form:"application"`
 	User          string  `wire:"user" form:"user"`
 	Name          string  `wire:"name"`
 	Queue         string  `wire:"queue"`
-	State         string  `wire:"state"`       // NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
-	FinalStatus   string  `wire:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	State         string  `wire:"state"`       // application state: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus   string  `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
 	Type          string  `wire:"applicationType"`
-	Tags          string  `wire:"applicationTags"` // comma-separated, lower case
+	Tags          string  `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
 	Priority      int     `wire:"priority"`
-	ClusterID     int64   `wire:"clusterId"` // the epoch it was submitted in
+	ClusterID     int64   `wire:"clusterId"` // value of ClusterInfo.ID when the application was submitted
 	Diagnostics   string  `wire:"diagnostics"`
 	TrackingURL   string  `wire:"trackingUrl"`
-	TrackingUI    string  `wire:"trackingUI"` // UNASSIGNED, ApplicationMaster, History
+	TrackingUI    string  `wire:"trackingUI"` // what TrackingURL leads to: UNASSIGNED, ApplicationMaster, History
 	AMHost        string  `wire:"amHostHttpAddress"`
 	AMNode        string  `wire:"masterNodeId"`
 	AMLabel       string  `wire:"amNodeLabelExpression"`
 	Label         string  `wire:"appNodeLabelExpression"`
 	AMLogs        string  `wire:"amContainerLogs"`
-	StartedMs     int64   `wire:"startedTime"` // submitted
-	LaunchedMs    int64   `wire:"launchTime"`  // first ApplicationMaster launched
+	StartedMs     int64   `wire:"startedTime"` // when the application was submitted
+	LaunchedMs    int64   `wire:"launchTime"`  // when the first ApplicationMaster was launched
 	FinishedMs    int64   `wire:"finishedTime"`
 	ElapsedMs     int64   `wire:"elapsedTime"`
 	ProgressPct   float64 `wire:"progress"`
-	AllocatedMB   int64   `wire:"allocatedMB"` // -1 when ended
+	AllocatedMB   int64   `wire:"allocatedMB"` // memory of its containers; -1 after its end
 	VCores        int     `wire:"allocatedVCores"`
 	Containers    int     `wire:"runningContainers"`
 	MemoryMBSec   int64   `wire:"memorySeconds"`
 	VCoreSec      int64   `wire:"vcoreSeconds"`
 	PreemptedAMs  int     `wire:"numAMContainerPreempted"`
 	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
-	// Requests is the live table of what the application waits for.
+	// Requests are the containers that the application waits for now.
 	Requests []ResourceRequest `wire:"resourceRequests"`
-	// Usage is by partition.
+	// Usage is what the application uses in each partition.
 	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
-// Ended says whether the application is in a final state.
+// Ended reports whether the application is in a final state.
 func (a *App) Ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }
 
-// Request priorities of the MapReduce ApplicationMaster, which tell the role of
-// a request or container.
+// Priorities of requests and containers of a MapReduce job. They tell what a
+// container is for.
 const (
 	PriorityAM        = 0
-	PriorityFailedMap = 5 // a map that runs again after a failure; asked without hosts
+	PriorityFailedMap = 5 // a map that runs again after a failure; requested on any host
 	PriorityReduce    = 10
 	PriorityMap       = 20
 )
 
-// ResourceRequest is one row of an application's pending table: so many
-// containers on a host, in a rack, or anywhere ("*"). The rows overlap; the
-// "*" row of a priority has the total.
+// ResourceRequest is a row of an application's table of requests: a number of
+// containers on a host, in a rack, or anywhere ("*"). The same container may
+// count in several rows; the "*" row of a priority has the total.
 type ResourceRequest struct {
 	Priority   int      `wire:"priority"`
-	Name       string   `wire:"resourceName"` // host, "/rack" or "*"
+	Name       string   `wire:"resourceName"` // where containers are requested: a host, "/rack" or "*"
 	Containers int      `wire:"numContainers"`
 	Capability Resource `wire:"capability"`
 	Relax      bool     `wire:"relaxLocality"`
 	Label      string   `wire:"nodeLabelExpression"`
 }
 
-// PartitionUsage is what is used and waited for in one partition; "" is the
-// default one.
+// PartitionUsage is what is used and requested in one partition; "" is the
+// default partition.
 type PartitionUsage struct {
 	Partition string   `wire:"partitionName"`
 	Used      Resource `wire:"used"`
@@ -86,20 +86,21 @@ type PartitionUsage struct {
 	AMLimit   Resource `wire:"amLimit"`
 }
 
-// AppFilter selects applications; zero fields do not select.
+// AppFilter selects applications. Fields that are zero set no condition.
 type AppFilter struct {
-	States      []string // YARN states, such as RUNNING
+	States      []string // allowed states of the application, such as RUNNING
 	FinalStatus string
 	User        string
-	Queue       string // Hadoop applies it to unfinished applications only
+	Queue       string // queue, which Hadoop checks for unfinished applications only
 	Types       []string
-	Tags        []string // any of them
+	Tags        []string // tags of which the application needs one
 	Name        string
 	Limit       int
-	// Windows in Unix milliseconds, both ends included.
+	// Time windows in which the application was started or finished, in Unix
+	// ms, both ends included.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
-	// Without leaves parts out of the answers, which makes them much smaller:
+	// Without removes parts from the answer, which makes it much smaller:
 	// "resourceRequests", "timeouts", "appNodeLabelExpression",
 	// "amNodeLabelExpression", "resourceInfo".
 	Without []string
@@ -145,55 +146,57 @@ func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
 	return apps, err
 }
 
-// App returns one application, its pending requests included.
+// App returns an application, with its requests.
 func (rm *RM) App(ctx context.Context, id string) (App, error) {
 	var a App
 	err := rm.c.get(ctx, request{path: appPath(id)}, &a, "app")
 	return a, err
 }
 
-// AppState returns the state inside the ResourceManager, which has more steps
-// than App.State (FINAL_SAVING, KILLING, FINISHING).
+// AppState returns the ResourceManager's internal state of an application. It
+// has more values than App.State: FINAL_SAVING, KILLING, FINISHING.
 func (rm *RM) AppState(ctx context.Context, id string) (string, error) {
 	v, err := rm.attribute(ctx, id, "state", nil)
 	return v.State, err
 }
 
-// KillApp asks for the end of an application. It returns when that is
-// accepted; the application may go on for a moment. To kill an ended one does
-// nothing.
+// KillApp kills an application. It returns when the ResourceManager has
+// accepted the request; the application may run a moment longer. For an ended
+// application it does nothing.
 func (rm *RM) KillApp(ctx context.Context, id string) error {
 	_, err := rm.attribute(ctx, id, "state", "KILLED")
 	return err
 }
 
-// AppPriority returns an application's priority; more is more urgent.
+// AppPriority returns an application's priority. A higher number is more
+// urgent.
 func (rm *RM) AppPriority(ctx context.Context, id string) (int, error) {
 	v, err := rm.attribute(ctx, id, "priority", nil)
 	return v.Priority, err
 }
 
-// SetAppPriority changes a priority and returns the one in effect, which
-// yarn.cluster.max-application-priority (default 0) caps.
+// SetAppPriority changes a priority and returns the new one, which is at most
+// yarn.cluster.max-application-priority (default 0).
 func (rm *RM) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
 	v, err := rm.attribute(ctx, id, "priority", priority)
 	return v.Priority, err
 }
 
-// AppQueue returns the queue an application is in.
+// AppQueue returns the queue of an application.
 func (rm *RM) AppQueue(ctx context.Context, id string) (string, error) {
 	v, err := rm.attribute(ctx, id, "queue", nil)
 	return v.Queue, err
 }
 
-// SetAppQueue moves an application to another leaf queue, which must have
-// access to every label the application ever asked for.
+// SetAppQueue moves an application to another leaf queue. That queue must have
+// access to every label that the application has ever requested.
 func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
 	_, err := rm.attribute(ctx, id, "queue", queue)
 	return err
 }
 
-// attributes holds the answer to a read or a change of one of them.
+// attributes has the one attribute that a request reads or changes: an
+// application's state, queue or priority.
 type attributes struct {
 	State    string `wire:"state"`
 	Queue    string `wire:"queue"`

@@ -1,17 +1,18 @@
-// Package yarnclient speaks the REST interfaces of Hadoop's YARN and
+// Package yarnclient is a client of the REST interfaces of Hadoop's YARN and
 // MapReduce: ResourceManager, NodeManager, MapReduce ApplicationMaster and
-// JobHistory server, versions 3.3 to 3.5. Results are plain Go values in
-// Hadoop's own terms: times are Unix milliseconds and end in Ms, 0 for not
-// yet; memory is in MiB and ends in MB, as Hadoop writes it; lists may be nil.
+// JobHistory server, versions 3.3 to 3.5. Results are plain Go values with
+// Hadoop's names. Times are Unix milliseconds and end in Ms; 0 means not yet.
+// Memory is in MiB and ends in MB, as in Hadoop. Lists may be nil.
 //
-// Calls end with their context or after [Options].Timeout. Reads are tried
-// again after a failure that may pass; writes never, except at another address
-// when the first certainly did not carry them out. Errors say which call
-// failed, why and what to do next; see [RequestError].
+// A call ends with its context or after [Options].Timeout. Reads are repeated
+// after a temporary failure. Writes are never repeated, except at another
+// address if the first certainly did not carry them out. Errors say which call
+// failed, why, and what to do next; see [RequestError].
 //
-// It does not submit applications, keeps no state of the cluster, and has no
-// opinion on what should run where. Package yarntest has a ResourceManager to
-// test against.
+// The package does not submit applications, stores no state of the cluster and
+// decides nothing. Package yarntest has a ResourceManager for tests.
+//
+// Words: master stands for a job's ApplicationMaster.
 package yarnclient
 
 import (
@@ -32,49 +33,49 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// Options say how to reach a daemon. The zero value of each field but
-// Addresses is usable.
+// Options say how to reach a daemon. All fields but Addresses may be zero.
 type Options struct {
-	// Addresses are web addresses, "http://host:8088" or "host:8088"; several
-	// for ResourceManagers in high availability.
+	// Addresses are web addresses, "http://host:8088" or "host:8088".
+	// ResourceManagers in high availability have several.
 	Addresses []string
-	// User is sent as user.name, which is what simple authentication trusts.
-	// Empty: whoever the cluster takes anonymous callers for.
+	// User is sent as user.name, which simple authentication trusts. Empty
+	// means the cluster's user for anonymous calls.
 	User string
-	// Timeout bounds one HTTP exchange; 0 means 10 s.
+	// Timeout limits one HTTP request with its answer; 0 means 10 s.
 	Timeout time.Duration
-	// Retries is how often a failed read is tried again; 0 means 2, negative
-	// none.
+	// Retries is how often a failed read is repeated; 0 means 2, a negative
+	// number means never.
 	Retries int
-	// DialContext opens connections, for a caller that maps the cluster's node
-	// names to addresses. Nil: the system's resolver. Not used with Transport.
+	// DialContext opens connections, for callers that map node names to
+	// addresses themselves. nil means a plain dialer. It is ignored if
+	// Transport is set.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS is for https addresses; nil trusts the system's certificates. Not
-	// used with Transport.
+	// TLS is for https addresses; nil means the system's certificates. It is
+	// ignored if Transport is set.
 	TLS *tls.Config
-	// Transport carries the exchanges instead of our own; Kerberos plugs in
-	// here, and tests do.
+	// Transport replaces the HTTP transport, for Kerberos or for tests.
 	Transport http.RoundTripper
 }
 
-// maxBodyBytes bounds an answer, unpacked: the task list of 100,000 tasks is
-// some 40 MB. It bounds the lists decoded from one too, which of real answers
-// are smaller than the text: "{}" may become an element of hundreds of bytes.
-// smallBytes bounds one that says what a daemon is, which is asked first: what is
-// no daemon of Hadoop may send without end.
+// maxBodyBytes limits the length of an answer, uncompressed: the list of
+// 100,000 tasks takes some 40 MB. It also limits the memory of the lists
+// decoded from an answer. Lists of real answers take less than the text, but
+// "{}" may become an element of hundreds of bytes.
+//
+// smallBytes limits answers about the daemon itself. They are requested first,
+// and an address that is no Hadoop daemon may send bytes without end.
 const (
 	maxBodyBytes = 256 << 20
 	smallBytes   = 1 << 20
 )
 
-// client is one daemon, or several that stand in for each other, and how to
-// talk to it.
+// client is the HTTP client of a daemon, or of several in high availability.
 type client struct {
-	service   string // "ResourceManager", for messages
+	service   string // the daemon's name in messages, such as "ResourceManager"
 	addresses []string
-	current   *atomic.Pointer[string] // the address in use; nil in it: not found yet
+	current   *atomic.Pointer[string] // the daemon's address in use; the pointer holds nil if it is not known yet
 	rest      *resty.Client
-	user      string // user.name=..., escaped, or empty
+	user      string // the URL parameter user.name=..., escaped, or empty
 	timeout   time.Duration
 	retries   int
 }
@@ -101,8 +102,8 @@ func newClient(service string, o Options) (*client, error) {
 	if transport == nil {
 		transport = newTransport(o, c.timeout)
 	}
-	// A client of our own: resty's has a cookie jar, and Hadoop's cookie wins
-	// over a later user.name. Redirects are answers to judge, not to follow.
+	// resty's own HTTP client would not do: it keeps cookies, and Hadoop's
+	// cookie overrides a later user.name. Redirects are returned, not followed.
 	c.rest = resty.NewWithClient(&http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -110,17 +111,19 @@ func newClient(service string, o Options) (*client, error) {
 	return c, nil
 }
 
-// newTransport keeps enough idle connections for parallel pollers. It uses no
-// HTTP proxy: what is measured is the cluster.
+// newTransport keeps enough idle connections for parallel polling. It uses no
+// HTTP proxy, which would distort measurements of the cluster.
 func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	dial := o.DialContext
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
 	return &http.Transport{
-		// Shorter than the exchange's bound, and than most callers' own, so that a
-		// dead host is told from a slow answer: only then may a write go to another
-		// address. The first packet that is lost is sent again after a second.
+		// The time limit for connecting is shorter than that for the whole
+		// request, and than most callers' own, to tell a dead host from a slow
+		// answer. Only after a failed connection may a write go to another
+		// address. TCP repeats a lost first packet after a second, so 1.5 s
+		// allow for one.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, min(1500*time.Millisecond, timeout/2))
 			defer cancel()
@@ -136,7 +139,7 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 
 func parseAddresses(service string, addresses []string) ([]string, error) {
 	if len(addresses) == 0 {
-		return nil, fmt.Errorf("yarn: no address of a %s; name one as http://host:port", service)
+		return nil, fmt.Errorf("yarn: no address of the %s; want one such as http://host:port", service)
 	}
 	var out []string
 	for _, a := range addresses {
@@ -147,37 +150,37 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			var parse *url.Error // its text would repeat a password in the address
+			var parse *url.Error // the error's text repeats the address, which may have a password
 			if errors.As(err, &parse) {
 				err = parse.Err
 			}
-			return nil, fmt.Errorf("yarn: address of the %s: %w; write http://host:port", service, err)
+			return nil, fmt.Errorf("yarn: address of the %s: %w; want http://host:port", service, err)
 		case u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-			return nil, fmt.Errorf("yarn: address %q of the %s: write http://host:port", u.Redacted(), service)
+			return nil, fmt.Errorf("yarn: address %q of the %s: want http://host:port", u.Redacted(), service)
 		case u.User != nil || u.RawQuery != "":
-			return nil, fmt.Errorf("yarn: address %q of the %s: user and query do not belong there; write http://host:port", u.Scheme+"://"+u.Host, service)
+			return nil, fmt.Errorf("yarn: address %q of the %s: want http://host:port without user and query", u.Scheme+"://"+u.Host, service)
 		}
 		out = append(out, u.Scheme+"://"+u.Host+strings.TrimRight(u.EscapedPath(), "/"))
 	}
 	return out, nil
 }
 
-// Bodies we send and answers we ask for.
+// Content types of the requests' bodies and of answers.
 const (
 	asJSON = "application/json"
 	asXML  = "application/xml"
 )
 
-// request is one call, relative to an address.
+// request is an HTTP call, without the address of a daemon.
 type request struct {
-	method   string // empty: GET
-	path     string // escaped, with a leading slash
+	method   string // HTTP method; empty means GET
+	path     string // URL path, escaped, with a slash first
 	query    url.Values
-	accept   string // asJSON unless set
+	accept   string // accepted content type; empty means asJSON
 	body     string
-	bodyType string // asJSON or asXML where there is a body
-	limit    int    // bytes of the answer; maxBodyBytes unless set
-	proxied  bool   // through the ResourceManager's proxy: a redirect is an answer
+	bodyType string // content type of the body, asJSON or asXML; empty if there is no body
+	limit    int    // the longest answer in bytes; 0 means maxBodyBytes
+	proxied  bool   // whether the call goes through the ResourceManager's proxy, whose redirects are answers
 }
 
 func (r *request) verb() string {
@@ -187,15 +190,16 @@ func (r *request) verb() string {
 	return r.method
 }
 
-// answer is what came back with a status below 400.
+// answer is an answer with a status below 400.
 type answer struct {
-	base     string // the address that answered
+	base     string // the address of the daemon that answered
 	status   int
-	location string // of a redirect
+	location string // the target URL of a redirect
 	body     []byte
 }
 
-// get reads r and decodes the answer into v; see decode for path.
+// get makes a call and decodes the answer into v. path leads to the value in
+// the answer; see decode.
 func (c *client) get(ctx context.Context, r request, v any, path ...string) error {
 	a, err := c.do(ctx, r)
 	if err != nil {
@@ -204,7 +208,7 @@ func (c *client) get(ctx context.Context, r request, v any, path ...string) erro
 	return c.understood(r, a, v, path...)
 }
 
-// do carries out r, a read again after a failure that may pass.
+// do makes a call. A read is repeated after a temporary failure.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
 	for attempt := 0; ; attempt++ {
 		a, err := c.send(ctx, r)
@@ -217,14 +221,15 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-// mayPass says whether a read that failed with err is worth another try.
+// mayPass reports whether err is temporary, so that a read can be repeated.
 func mayPass(err error) bool {
 	var e *RequestError
 	cutOff := errors.As(err, &e) && e.Status == http.StatusOK && errors.Is(err, io.ErrUnexpectedEOF)
 	return cutOff || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStandby)
 }
 
-// backoff doubles from 100 ms to 2 s, of which up to a half is chance.
+// backoff returns a random time below a limit that doubles from 100 ms to 2 s,
+// and above half of it.
 func backoff(attempt int) time.Duration {
 	d := min(100*time.Millisecond<<min(attempt, 10), 2*time.Second)
 	return d - rand.N(d/2)
@@ -241,8 +246,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// exchange sends r to base once and returns what came back, redirects
-// included; every other failure is a *RequestError.
+// exchange sends r to base once and returns the answer, which may be a
+// redirect. Any failure is a *RequestError.
 func (c *client) exchange(ctx context.Context, base string, r request) (answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
@@ -264,9 +269,9 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
-	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own page, until it learns
+	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own error page, while it does not know that the ApplicationMaster is gone
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
-		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be started anew")
+		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
 	if a.status >= 400 {
 		next, cause := refusal(a.status, a.body, c.service)
@@ -275,10 +280,10 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
-// failed explains an exchange that brought no whole answer.
+// failed returns the error for a request without a complete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // its text repeats the URL, user.name included
+	var urlErr *url.Error // the error's text repeats the URL with user.name
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
@@ -288,7 +293,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Status = resp.StatusCode()
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // the caller's reason, or our timeout
+		err = context.Cause(ctx) // why ctx ended: the caller's reason, or our timeout
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
@@ -299,11 +304,11 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		strings.Contains(text, "does not look like a TLS"):
 		e.Err, e.Next = withKind(err, ErrNotRest), notRestAdvice(c.service)
 	case e.Status != 0 && ctx.Err() == nil:
-		e.Err, e.Next = withKind(fmt.Errorf("answer cut off: %w", err), ErrBadAnswer), "try again; the daemon's log may tell why"
+		e.Err, e.Next = withKind(fmt.Errorf("answer cut off: %w", err), ErrBadAnswer), "try again; the daemon's log may say why"
 	default:
 		e.Err, e.Next = withKind(err, ErrUnreachable), "is the "+c.service+" running, and the address right?"
 		if r.method != "" && !e.Unsent {
-			e.Next = "the change may have been made all the same: read back before trying again"
+			e.Next = "the change may have been made: check that before trying again"
 		}
 	}
 	return e
@@ -332,7 +337,7 @@ func (c *client) url(base string, r request) string {
 	return base + r.path + "?" + query
 }
 
-// understood decodes an answer; what it asked for is part of the error.
+// understood decodes an answer into v. Its errors name the call.
 func (c *client) understood(r request, a answer, v any, path ...string) error {
 	if isHTML(a.body) {
 		cause := fmt.Errorf("not a REST answer but %q", firstWords(a.body))
@@ -340,19 +345,19 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	}
 	if err := decode(a.body, v, path...); err != nil {
 		text := firstWords(a.body[:min(len(a.body), 200)])
-		if strings.Contains(text, "no active RM") { // a standby says so with status 200 in the end
+		if strings.Contains(text, "no active RM") { // a standby ResourceManager may say so with status 200
 			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
 		}
-		cause := fmt.Errorf("answer not understood: %w (it begins %q)", err, text)
+		cause := fmt.Errorf("invalid answer: %w (it starts with %q)", err, text)
 		return c.errorOf(a.base, r, a.status, withKind(cause, ErrBadAnswer), notRestAdvice(c.service))
 	}
 	return nil
 }
 
-// close drops idle connections.
+// close closes idle connections.
 func (c *client) close() { c.rest.GetClient().CloseIdleConnections() }
 
-// silent drops resty's own log lines, which repeat our errors.
+// silent drops resty's log lines, which repeat our errors.
 type silent struct{}
 
 func (silent) Errorf(string, ...any) {}

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// AppAttempt is one run of an application's master.
+// AppAttempt is one attempt of an application, with its ApplicationMaster.
 type AppAttempt struct {
 	Number           int    `wire:"id"`
 	ID               string `wire:"appAttemptId" form:"appAttempt"`
-	State            string `wire:"appAttemptState"` // Hadoop 3.4
+	State            string `wire:"appAttemptState"` // state of the attempt, since Hadoop 3.4
 	ContainerID      string `wire:"containerId" form:"container"`
 	NodeID           string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
 	LogsURL          string `wire:"logsLink"`
-	BlacklistedNodes string `wire:"blacklistedNodes"` // comma-separated hosts, by the application
+	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts that the application excludes, comma-separated
 	StartedMs        int64  `wire:"startTime"`
 	FinishedMs       int64  `wire:"finishedTime"`
 }
@@ -29,24 +29,24 @@ func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) 
 	return list, err
 }
 
-// Container is a live container of an application.
+// Container is a running container of an application.
 type Container struct {
 	ID              string `wire:"containerId" form:"container"`
 	NodeID          string `wire:"assignedNodeId" form:"node"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	Priority        int    `wire:"priority"` // of the request it answers; see PriorityMap
+	Priority        int    `wire:"priority"` // the priority of the request for this container; see PriorityMap
 	AllocatedMB     int64  `wire:"allocatedMB"`
 	VCores          int    `wire:"allocatedVCores"`
-	State           string `wire:"containerState"` // RUNNING, COMPLETE
+	State           string `wire:"containerState"` // state of the container: RUNNING, COMPLETE
 	ExitStatus      int    `wire:"containerExitStatus"`
 	Diagnostics     string `wire:"diagnosticsInfo"`
 	LogURL          string `wire:"logUrl"`
-	StartedMs       int64  `wire:"startedTime"` // allocated
+	StartedMs       int64  `wire:"startedTime"` // when the container was allocated
 	FinishedMs      int64  `wire:"finishedTime"`
 }
 
-// Containers lists the live containers of an attempt, the master's included, in
-// no particular order; ended ones are gone from it.
+// Containers lists the running containers of an attempt in no particular order,
+// including the ApplicationMaster's.
 func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, error) {
 	appID, err := appOfAttempt(attemptID)
 	if err != nil {
@@ -58,14 +58,15 @@ func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, er
 	return list, err
 }
 
-// Signals for a container.
+// Signals to containers.
 const (
 	SignalThreadDump = "OUTPUT_THREAD_DUMP"
 	SignalGraceful   = "GRACEFUL_SHUTDOWN"
 	SignalForceful   = "FORCEFUL_SHUTDOWN"
 )
 
-// SignalContainer sends a signal, delivered with the node's next heartbeat.
+// SignalContainer sends a signal to a container, which gets it with its node's
+// next heartbeat.
 func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, bodyType: asJSON,
@@ -78,7 +79,7 @@ func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) e
 func appOfAttempt(attemptID string) (string, error) {
 	parts := strings.Split(attemptID, "_")
 	if len(parts) != 4 || parts[0] != "appattempt" {
-		return "", fmt.Errorf("yarn: %q is no application attempt; it should read appattempt_<cluster>_<number>_<attempt>", attemptID)
+		return "", fmt.Errorf("yarn: %q: want an application attempt, appattempt_<cluster>_<number>_<attempt>", attemptID)
 	}
 	return "application_" + parts[1] + "_" + parts[2], nil
 }

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Counter is one counter. Of a job it has all three sums; of a task or attempt
-// only Total.
+// Counter is one counter. A job's counter has all three sums, a task's or
+// attempt's only Total.
 type Counter struct {
-	Group  string // full name: "org.apache.hadoop.mapreduce.TaskCounter"
+	Group  string // the group's full name: "org.apache.hadoop.mapreduce.TaskCounter"
 	Name   string
 	Total  int64
 	Map    int64
 	Reduce int64
 }
 
-// Counters are in the order that Hadoop gives them.
+// Counters are a list of counters in Hadoop's order.
 type Counters []Counter
 
-// Get returns a counter by the group's full or simple name
-// ("FileSystemCounter", "HDFS_BYTES_READ"). Hadoop leaves out counters that
-// nothing was added to.
+// Get returns a counter by the full or simple name of its group and by its own
+// name, such as "FileSystemCounter" and "HDFS_BYTES_READ". Hadoop leaves out
+// counters that were never increased.
 func (cs Counters) Get(group, name string) (Counter, bool) {
 	for _, c := range cs {
 		if c.Name == name && (c.Group == group || strings.HasSuffix(c.Group, "."+group) || strings.HasSuffix(c.Group, "$"+group)) {
@@ -54,7 +54,7 @@ func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Co
 		Name     string `wire:"counterGroupName"`
 		Counters []struct {
 			Name   string `wire:"name"`
-			Value  int64  `wire:"value"` // of a task or attempt
+			Value  int64  `wire:"value"` // the value of a task's or attempt's counter
 			Total  int64  `wire:"totalCounterValue"`
 			Map    int64  `wire:"mapCounterValue"`
 			Reduce int64  `wire:"reduceCounterValue"`

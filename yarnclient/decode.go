@@ -13,17 +13,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decode fills v, a pointer to a struct or slice of plain Go values, from one
-// answer. Hadoop writes the same thing in several dialects: with or without
-// the root name, scalars bare or quoted, a list of one as the bare element, an
-// empty list as {}, null, "" or nothing, one JSON key several times, and XML.
-// What the target type says settles all of them.
+// decode fills v, a pointer to a struct or slice of plain Go values, from an
+// answer. Hadoop writes the same data in several ways: with or without the root
+// name, scalars with or without quotes, a list of one element without brackets,
+// an empty list as {}, null, "" or not at all, a JSON key several times, and as
+// XML. decode accepts them all, since the target type says what is meant.
 //
-// path leads to the value, {"nodes", "node"}; its first name, the root, may be
-// missing from the answer. Struct fields are matched by their wire tag, where
-// "a>b" means b inside a; a form tag names the form (see forms) that a text must
-// have. Names that nobody asked for are skipped; an answer
-// that has names but none of the expected ones is an error.
+// path is the list of names that lead to the value, such as {"nodes", "node"}.
+// The first one, the root, may be missing in the answer. Struct fields have
+// wire tags with their name in the answer; "a>b" means b inside a. A form tag
+// names the form that a text must have; see forms. Unknown names are skipped.
+// An answer whose names are all unknown is an error.
 func decode(body []byte, v any, path ...string) error {
 	if isXML(body) {
 		var err error
@@ -64,17 +64,17 @@ func (s scanner) root(v reflect.Value, path []string) error {
 		return s.SkipValue()
 	})
 	if err == nil && names > 0 && !known {
-		return fmt.Errorf("no %q in it", strings.Join(path, "."))
+		return fmt.Errorf("it has no %q", strings.Join(path, "."))
 	}
 	return err
 }
 
-// walk descends to the names of path and decodes what is there into v.
+// walk follows the names of path and decodes the value there into v.
 func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.PeekKind() == '[' { // a wrapper that became a list
+	if s.PeekKind() == '[' { // some answers have a list in place of an outer object
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.PeekKind() != '{' {
@@ -112,7 +112,7 @@ func (s scanner) structure(v reflect.Value) error {
 		n := 0
 		return s.array(func() error {
 			if n++; n > 1 {
-				return s.errorf("several %s where one belongs", v.Type().Name())
+				return s.errorf("several values of %s; want one", v.Type().Name())
 			}
 			return s.structure(v)
 		})
@@ -120,7 +120,8 @@ func (s scanner) structure(v reflect.Value) error {
 	return s.empty("object")
 }
 
-// fields stores one JSON value in every field that wants a part of it.
+// fields stores the next JSON value, or parts of it, in all struct fields that
+// want them.
 func (s scanner) fields(v reflect.Value, fields []field) error {
 	var value jsontext.Value // for fields that want parts of the same
 	if len(fields) > 1 {
@@ -139,7 +140,7 @@ func (s scanner) fields(v reflect.Value, fields []field) error {
 			return err
 		}
 		if f.form != "" && to.String() != "" && !forms[f.form].MatchString(to.String()) {
-			return s.errorf("%.80q has not the form of %s", to.String(), f.form)
+			return s.errorf("%.80q: want the form of an id or name of kind %s", to.String(), f.form)
 		}
 	}
 	return nil
@@ -157,13 +158,13 @@ func (s scanner) list(v reflect.Value) error {
 	})
 }
 
-// element appends the value at hand to v, unless it stands for nothing.
+// element decodes the next value and appends it to v, unless it is empty.
 func (s scanner) element(v reflect.Value) error {
 	if s.nothing() {
 		return s.SkipValue()
 	}
 	if *s.listBytes += int(v.Type().Elem().Size()); *s.listBytes > maxBodyBytes {
-		return s.errorf("lists are limited to %d MiB; ask for less", maxBodyBytes>>20)
+		return s.errorf("its lists take more than %d MiB of memory; request less", maxBodyBytes>>20)
 	}
 	v.Grow(1)
 	v.SetLen(v.Len() + 1)
@@ -172,8 +173,8 @@ func (s scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing is true for a value that stands for none: null, an empty object, or a
-// text of nothing but space, as indented XML has it.
+// nothing reports whether the next value is empty: null, {} or a string of
+// spaces, which indented XML gives.
 func (s scanner) nothing() bool {
 	rest := s.rest()
 	switch {
@@ -185,7 +186,7 @@ func (s scanner) nothing() bool {
 	return false
 }
 
-// blank is true for a text of nothing but space.
+// blank reports whether a quoted string has only spaces.
 func blank(text []byte) bool {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -221,7 +222,7 @@ func (s scanner) scalar(v reflect.Value) error {
 		n := 0
 		return s.array(func() error {
 			if n++; n > 1 {
-				return s.errorf("several values where one belongs")
+				return s.errorf("several values; want one")
 			}
 			if s.PeekKind() == '[' {
 				return s.errorf("a list in a list")
@@ -243,8 +244,8 @@ func (s scanner) scalar(v reflect.Value) error {
 	return s.set(v, text)
 }
 
-// set parses a scalar. A number that Hadoop could not compute (NaN, Infinity)
-// becomes 0, as an empty one does.
+// set parses a scalar into v. NaN and Infinity, which Hadoop writes for what it
+// cannot compute, become 0, and so does an empty text.
 func (s scanner) set(v reflect.Value, text []byte) error {
 	if v.Kind() == reflect.String {
 		v.SetString(string(text))
@@ -285,7 +286,7 @@ func (s scanner) set(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// field is a struct field that a JSON name leads to, over further names.
+// field is a struct field, found by a JSON name and further names inside it.
 type field struct {
 	index []int
 	rest  []string

@@ -80,7 +80,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"root":{"flag":"perhaps"}}`:             "bool expected",
 		`{"root":{"ratio":"much"}}`:               "number expected",
 		`{"root":{"inner":"text"}}`:               "object expected",
-		`{"root":{"inner":[{"n":1},{"n":2}]}}`:    "several inner",
+		`{"root":{"inner":[{"n":1},{"n":2}]}}`:    "several values of inner",
 		`{"root":{"text":["a","b"]}}`:             "several values",
 		`{"root":{"names":[["a"]]}}`:              "list in a list",
 		`{"root":{}} and more`:                    "text after the end",

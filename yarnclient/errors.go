@@ -7,40 +7,43 @@ import (
 	"strings"
 )
 
-// What went wrong with a call, for errors.Is. Every failed call returns a
-// *RequestError that wraps one or two of these; refusals that Hadoop explained
-// also hold a *RemoteError, for errors.As.
+// Errors that callers distinguish with errors.Is. Every failed call returns a
+// *RequestError that wraps one or two of them. If Hadoop explained a refusal,
+// it also wraps a *RemoteError, for errors.As.
 var (
-	// ErrUnreachable: no answer. If the connection was not made at all, the
-	// call was not carried out; otherwise a write may have been.
+	// ErrUnreachable means that there was no answer. If no connection was made,
+	// the call was not carried out; otherwise a write may have been.
 	ErrUnreachable = errors.New("not reachable")
-	// ErrUnauthorized: 401 or 403.
+	// ErrUnauthorized means status 401 or 403.
 	ErrUnauthorized = errors.New("not allowed")
-	// ErrNotFound: 404; the application, job, node or endpoint is not there.
+	// ErrNotFound means status 404: the application, job, node or endpoint does
+	// not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrStandby: none of the addresses is the active ResourceManager.
+	// ErrStandby means that no address has the active ResourceManager.
 	ErrStandby = errors.New("no active ResourceManager")
-	// ErrUnavailable: 502, 503 or 504 without an explanation; try later.
+	// ErrUnavailable means status 502, 503 or 504 without an explanation. Try
+	// again later.
 	ErrUnavailable = errors.New("not available now")
-	// ErrNotRest: what answered does not speak this REST interface.
+	// ErrNotRest means that another service than this REST interface answered.
 	ErrNotRest = errors.New("not Hadoop's REST interface")
-	// ErrBadAnswer: an answer that cannot be understood, cut off or too long.
-	ErrBadAnswer = errors.New("answer not understood")
-	// ErrJobEnded: the ApplicationMaster is gone for good; ask the history
-	// server.
+	// ErrBadAnswer means that the answer is invalid, cut off or too long.
+	ErrBadAnswer = errors.New("invalid answer")
+	// ErrJobEnded means that the job's ApplicationMaster has ended. The history
+	// server has the job now.
 	ErrJobEnded = errors.New("job has ended")
-	// ErrNoMaster: the application has no running ApplicationMaster (yet).
+	// ErrNoMaster means that the application has no running ApplicationMaster
+	// now.
 	ErrNoMaster = errors.New("no ApplicationMaster running")
 )
 
 // RequestError says which call failed, why, and what to do next.
 type RequestError struct {
 	Method string
-	URL    string // without user, password and token
-	Status int    // HTTP status, 0 without an answer
-	Err    error  // the cause; wraps the sentinels above
-	Next   string // what to do next; may be empty
-	Unsent bool   // no connection was made: certainly not carried out
+	URL    string // the URL without user, password and token
+	Status int    // the HTTP status, 0 without an answer
+	Err    error  // the cause of the failure; it wraps the errors above
+	Next   string // advice what to do next; may be empty
+	Unsent bool   // whether no connection was made, so that the call was not carried out
 }
 
 func (e *RequestError) Error() string {
@@ -60,7 +63,7 @@ func (e *RequestError) Unwrap() error { return e.Err }
 // RemoteError is Hadoop's own explanation of a refusal.
 type RemoteError struct {
 	Status    int
-	Exception string `wire:"exception"` // simple class name; empty when Hadoop sent plain text
+	Exception string `wire:"exception"` // the exception's simple class name; empty if Hadoop sent plain text
 	JavaClass string `wire:"javaClassName"`
 	Message   string `wire:"message"`
 }
@@ -80,7 +83,7 @@ func (e *RemoteError) Error() string {
 	return e.Exception + ": " + message
 }
 
-// kindError adds sentinels to a cause without printing them twice.
+// kindError adds errors to a cause without repeating them in its text.
 type kindError struct {
 	cause error
 	kinds []error
@@ -91,7 +94,7 @@ func (e *kindError) Unwrap() []error { return append([]error{e.cause}, e.kinds..
 
 func withKind(cause error, kinds ...error) error { return &kindError{cause, kinds} }
 
-// refusal turns an answer other than 2xx into advice and cause.
+// refusal derives cause and advice from an answer with an error status.
 func refusal(status int, body []byte, service string) (next string, cause error) {
 	var kinds []error
 	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
@@ -107,7 +110,7 @@ func refusal(status int, body []byte, service string) (next string, cause error)
 	}
 	if remote := parseRemote(status, body); remote != nil {
 		if status == http.StatusServiceUnavailable && remote.Message == "" {
-			next = "the request was refused without a reason; the ResourceManager's log has it"
+			next = "the request was refused without a reason; see the ResourceManager's log"
 		}
 		return next, withKind(remote, kinds...)
 	}
@@ -137,7 +140,7 @@ func textError(text, otherwise string) error {
 	return errors.New(text)
 }
 
-// parseRemote reads a RemoteException, nil if the body is none.
+// parseRemote decodes a RemoteException. It returns nil if the body is none.
 func parseRemote(status int, body []byte) *RemoteError {
 	if isHTML(body) {
 		return nil
@@ -149,7 +152,7 @@ func parseRemote(status int, body []byte) *RemoteError {
 	return e
 }
 
-// isHTML tells a web page from XML.
+// isHTML reports whether the body is a web page and not other XML.
 func isHTML(body []byte) bool {
 	if !isXML(body) {
 		return false
@@ -158,7 +161,7 @@ func isHTML(body []byte) bool {
 	return strings.Contains(head, "<html") || strings.Contains(head, "<!doctype html") || strings.Contains(head, "<head")
 }
 
-// firstWords is the start of a page or text without tags, for a message.
+// firstWords returns the start of a page or text without tags, for a message.
 func firstWords(body []byte) string {
 	s := string(body[:min(len(body), 4096)])
 	var b strings.Builder

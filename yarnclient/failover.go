@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// send carries out r at the active daemon. A standby (307) or a daemon that
-// takes no connection has certainly not carried it out, so then even a write
-// goes to another address: the one that the standby names, else the one that
-// says it is active.
+// send makes a call at the active daemon. A standby (status 307), and a daemon
+// that accepts no connection, have certainly not carried it out. Then even a
+// write is sent to another address: the one that the standby names, or else the
+// one that reports to be active.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
 	base, err := c.base(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *client) base(ctx context.Context) (string, error) {
 	return c.findActive(ctx)
 }
 
-// elsewhere says whether another address should be asked.
+// elsewhere reports whether the call must be sent to another address.
 func elsewhere(a answer, err error) bool {
 	var e *RequestError
 	return a.status == http.StatusTemporaryRedirect || errors.As(err, &e) && e.Unsent
@@ -52,7 +52,7 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	if err == nil {
 		cause := withKind(errors.New("this ResourceManager is in standby"), ErrStandby)
-		err = c.errorOf(tried, r, a.status, cause, "name the other ResourceManagers too, or try again later")
+		err = c.errorOf(tried, r, a.status, cause, "give the addresses of all ResourceManagers, or try again later")
 	}
 	if len(c.addresses) == 1 {
 		return a, err
@@ -66,13 +66,13 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // it stepped down just now
+		return b, err // the ResourceManager has just become standby
 	}
 	return b, berr
 }
 
-// findActive asks all addresses at once for their state and takes the first
-// that is active.
+// findActive asks all addresses at once for their state. It returns the first
+// one that is active.
 func (c *client) findActive(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -105,5 +105,5 @@ func (c *client) findActive(ctx context.Context) (string, error) {
 		}
 	}
 	cause := withKind(errors.New("no active ResourceManager: "+strings.Join(said, "; ")), kinds...)
-	return "", c.errorOf(c.addresses[0], probe, 0, cause, "rmadmin -getAllServiceState shows their states")
+	return "", c.errorOf(c.addresses[0], probe, 0, cause, "'yarn rmadmin -getAllServiceState' shows their states")
 }

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// History is a JobHistory server.
+// History is a client of a JobHistory server.
 type History struct{ c *client }
 
-// NewHistory prepares a client; it connects with the first call.
+// NewHistory returns a client. It connects at the first call.
 func NewHistory(o Options) (*History, error) {
 	c, err := newClient("JobHistory server", o)
 	if err != nil {
@@ -19,16 +19,16 @@ func NewHistory(o Options) (*History, error) {
 	return &History{c}, nil
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (h *History) Close() { h.c.close() }
 
-// HistoryInfo says what a history server is.
+// HistoryInfo describes a history server.
 type HistoryInfo struct {
 	StartedMs     int64  `wire:"startedOn"`
 	HadoopVersion string `wire:"hadoopVersion"`
 }
 
-// Info asks the server what it is.
+// Info returns the server's description of itself.
 func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	var info HistoryInfo
 	r := request{path: "/ws/v1/history/info", limit: smallBytes}
@@ -42,13 +42,14 @@ func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	return info, err
 }
 
-// JobFilter selects jobs; zero fields do not select.
+// JobFilter selects jobs. Fields that are zero set no condition.
 type JobFilter struct {
 	User  string
-	State string // SUCCEEDED, FAILED, KILLED
+	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
-	// Windows in Unix milliseconds, both ends included.
+	// Time windows in which the job was started or finished, in Unix ms, both
+	// ends included.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 }
@@ -71,7 +72,7 @@ func (f *JobFilter) values() url.Values {
 	return v
 }
 
-// Jobs lists the ended jobs that f selects. A job appears here up to
+// Jobs lists the ended jobs that f selects. A job may appear here only
 // mapreduce.jobhistory.move.interval-ms (3 min) after its end; Job finds it at
 // once.
 func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
@@ -80,13 +81,14 @@ func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 	return jobs, err
 }
 
-// Job returns a reader of one job, "job_1_0002"; it connects with the first
-// call.
+// Job returns a reader for a job, such as "job_1_0002". It connects at the
+// first call.
 func (h *History) Job(id string) *JobReader {
 	return &JobReader{c: h.c, path: "/ws/v1/history/mapreduce/jobs/" + url.PathEscape(id)}
 }
 
-// Conf returns a property's value as the daemon has it; ErrNotFound if unset.
+// Conf returns the value of one of the daemon's properties, and ErrNotFound if
+// it is not set.
 func (h *History) Conf(ctx context.Context, name string) (string, error) {
 	return h.c.conf(ctx, name)
 }

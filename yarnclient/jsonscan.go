@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner walks JSON text once and stores what the target asks for. A generic
-// decoder would first build maps of everything; a node list of a big cluster
-// is megabytes of which a tenth is wanted.
+// scanner reads JSON text once and stores only what the target needs. A general
+// decoder would first build maps of everything; the node list of a big cluster
+// has megabytes, of which a tenth is needed.
 type scanner struct {
 	*jsontext.Decoder
-	// listBytes is how much the elements of all lists take.
+	// listBytes is the memory taken by the elements of all lists.
 	listBytes *int
 }
 
@@ -26,8 +26,8 @@ func newScanner(data []byte, listBytes *int) scanner {
 	return scanner{d, listBytes}
 }
 
-// object calls each with every name, which must consume the value. The name is
-// valid until then.
+// object reads an object and calls each with every name. each must read the
+// value; the name is valid until then.
 func (s scanner) object(each func(name []byte) error) error {
 	return s.members('}', func() error {
 		quoted, err := s.ReadValue()
@@ -57,13 +57,13 @@ func (s scanner) members(end jsontext.Kind, each func() error) error {
 	return err
 }
 
-// rest is the text from the value at hand on.
+// rest returns the text from the next value on.
 func (s scanner) rest() []byte {
 	s.PeekKind() // so that the value is there
 	return bytes.TrimLeft(s.UnreadBuffer(), " \t\r\n:,")
 }
 
-// unquote is what a value is as text; ok is false for one without quotes.
+// unquote returns the text of a scalar; ok is false for one without quotes.
 func unquote(value jsontext.Value) (text []byte, ok bool, err error) {
 	switch {
 	case value[0] != '"':
@@ -85,7 +85,7 @@ func (s scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("at byte %d: %s", s.InputOffset(), fmt.Sprintf(format, args...))
 }
 
-// cutOff names the fault of an answer that ends inside a value.
+// cutOff says of an answer that ends inside a value that it was cut off.
 func cutOff(err error, bytes int) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("answer cut off after %d bytes: %w", bytes, err)

@@ -10,43 +10,44 @@ import (
 	"slices"
 )
 
-// DefaultPartition is the name that RMNodeLabels gives the nodes without label.
+// DefaultPartition is the name of the partition of unlabelled nodes in
+// RMNodeLabels.
 const DefaultPartition = "<DEFAULT_PARTITION>"
 
-// NodeLabel is a label and what its nodes offer.
+// NodeLabel is a node label, with the free resources of its nodes.
 type NodeLabel struct {
 	Name      string   `wire:"name"`
 	Exclusive bool     `wire:"exclusivity"`
-	ActiveNMs int      `wire:"activeNMs"` // RMNodeLabels only
+	ActiveNMs int      `wire:"activeNMs"` // number of running nodes, set by RMNodeLabels only
 	Available Resource `wire:"partitionInfo>resourceAvailable"`
 }
 
-// NodeLabels lists the labels of the cluster.
+// NodeLabels lists the cluster's node labels.
 func (rm *RM) NodeLabels(ctx context.Context) ([]NodeLabel, error) {
 	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-node-labels")
 }
 
-// RMNodeLabels lists the labels with their active nodes, the default partition
-// included. Hadoop 3.4; ErrNotFound before.
+// RMNodeLabels lists the node labels and the default partition, each with its
+// number of active nodes. Before Hadoop 3.4 it returns ErrNotFound.
 func (rm *RM) RMNodeLabels(ctx context.Context) ([]NodeLabel, error) {
 	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-rm-node-labels")
 }
 
-// LabelsOfNode lists the labels of one node, "host:port".
+// LabelsOfNode lists the labels of a node, "host:port".
 func (rm *RM) LabelsOfNode(ctx context.Context, id string) ([]NodeLabel, error) {
 	return rm.nodeLabels(ctx, nodePath(id)+"/get-labels")
 }
 
-// The label answers are read as XML, whose shape is the same in all versions.
+// nodeLabels requests XML, since its structure is the same in all versions.
 func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) {
 	var list []NodeLabel
 	err := rm.c.get(ctx, request{path: path, accept: asXML}, &list, "nodeLabelsInfo", "nodeLabelInfo")
 	return list, err
 }
 
-// NodesToLabels returns the labels of every labelled node, by "host:port". It
-// also has nodes that were labelled but never existed, and "host:0" for labels
-// set without a port.
+// NodesToLabels returns the labels of each labelled node, by "host:port". It
+// includes nodes that were labelled but never existed, and "host:0" for labels
+// that were set without a port.
 func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 	var entries []struct {
 		Node   string `wire:"key"`
@@ -67,8 +68,8 @@ func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 	return m, nil
 }
 
-// LabelsToNodes returns the nodes, "host:port", of the labels given, of all
-// without. Labels that no node has are missing.
+// LabelsToNodes returns the nodes, "host:port", of each of the given labels, or
+// of all labels if none is given. It leaves out labels that no node has.
 func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][]string, error) {
 	var entries []struct {
 		Label string   `wire:"key>name"`
@@ -88,8 +89,8 @@ func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][
 	return m, nil
 }
 
-// AddLabels makes labels known to the cluster. One that is there already is
-// left alone; if it is so with the other exclusivity, the call is refused.
+// AddLabels adds labels to the cluster. A label that exists stays as it is; if
+// it has the other exclusivity, the call fails.
 func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	type label struct {
 		Name      string `json:"name"`
@@ -102,8 +103,8 @@ func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) er
 	return rm.postJSON(ctx, "/ws/v1/cluster/add-node-labels", map[string]any{"nodeLabelInfo": list})
 }
 
-// RemoveLabels removes labels, also from their nodes. It is refused while a
-// queue names one of them.
+// RemoveLabels removes labels from the cluster and from their nodes. It fails
+// if a queue refers to one of them.
 func (rm *RM) RemoveLabels(ctx context.Context, names ...string) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: "/ws/v1/cluster/remove-node-labels",
@@ -112,9 +113,10 @@ func (rm *RM) RemoveLabels(ctx context.Context, names ...string) error {
 	return err
 }
 
-// ReplaceLabels gives each node, "host:port" as Nodes prints it, the label; ""
-// takes it back to the default partition. All nodes move in one step or none.
-// Hadoop takes any node name for good and stores it: read back with Nodes.
+// ReplaceLabels sets the label of each node, by "host:port" as in Node.ID; ""
+// means the default partition. It changes all nodes at once or none. Hadoop
+// also accepts and stores names of nodes that do not exist, so check the result
+// with Nodes.
 func (rm *RM) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	type move struct {
 		Node   string   `json:"nodeId"`

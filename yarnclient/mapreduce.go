@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// JobReader reads one MapReduce job, from its ApplicationMaster while it runs
-// (RM.AM) or from the history server afterwards (History.Job).
+// JobReader reads the data of a MapReduce job: from its ApplicationMaster while
+// it runs (RM.AM), or from the history server afterwards (History.Job).
 type JobReader struct {
 	c    *client
-	path string // of the job
-	// gone explains a redirect or a page of the ResourceManager's proxy; nil for
-	// the history server.
+	path string // the URL path of the job
+	// gone explains an answer from the ResourceManager's proxy itself. It is
+	// nil for the history server.
 	gone func(ctx context.Context, r request, a answer) error
 }
 
@@ -23,8 +23,8 @@ type Job struct {
 	Name              string  `wire:"name"`
 	User              string  `wire:"user" form:"user"`
 	Queue             string  `wire:"queue"`
-	State             string  `wire:"state"`      // NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
-	SubmittedMs       int64   `wire:"submitTime"` // history only
+	State             string  `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
+	SubmittedMs       int64   `wire:"submitTime"` // when the job was submitted; set by the history server only
 	StartedMs         int64   `wire:"startTime"`
 	FinishedMs        int64   `wire:"finishTime"`
 	Diagnostics       string  `wire:"diagnostics"`
@@ -33,13 +33,13 @@ type Job struct {
 	MapsCompleted     int     `wire:"mapsCompleted"`
 	Reduces           int     `wire:"reducesTotal"`
 	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsPending       int     `wire:"mapsPending"` // running jobs only, as are the next five
+	MapsPending       int     `wire:"mapsPending"` // number of maps that wait; this field and the next five are set for running jobs only
 	MapsRunning       int     `wire:"mapsRunning"`
 	ReducesPending    int     `wire:"reducesPending"`
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Attempts by what became of them; new ones have not started.
+	// Numbers of task attempts by state; new ones have not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`
 	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`
@@ -50,7 +50,7 @@ type Job struct {
 	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
 	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
 	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
-	// Means over successful attempts; history only.
+	// Mean times over successful attempts, set by the history server only.
 	AvgMapMs     int64 `wire:"avgMapTime"`
 	AvgShuffleMs int64 `wire:"avgShuffleTime"`
 	AvgMergeMs   int64 `wire:"avgMergeTime"`
@@ -60,8 +60,8 @@ type Job struct {
 // Task is a map or a reduce of a job.
 type Task struct {
 	ID                string  `wire:"id" form:"task"`
-	Type              string  `wire:"type"`  // MAP, REDUCE
-	State             string  `wire:"state"` // NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	Type              string  `wire:"type"`  // type of the task: MAP, REDUCE
+	State             string  `wire:"state"` // state of the task: NEW, SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
 	ProgressPct       float64 `wire:"progress"`
 	SuccessfulAttempt string  `wire:"successfulAttempt" form:"attempt"`
 	StartedMs         int64   `wire:"startTime"`
@@ -69,12 +69,13 @@ type Task struct {
 	ElapsedMs         int64   `wire:"elapsedTime"`
 }
 
-// TaskAttempt is one run of a task. Map attempts have no shuffle and merge.
+// TaskAttempt is one attempt of a task. Attempts of maps have no shuffle and
+// merge times.
 type TaskAttempt struct {
 	ID                string  `wire:"id" form:"attempt"`
-	Type              string  `wire:"type"`                                 // MAP, REDUCE
-	State             string  `wire:"state"`                                // NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId" form:"container"` // empty while it waits for one
+	Type              string  `wire:"type"`                                 // type of the task: MAP, REDUCE
+	State             string  `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	ContainerID       string  `wire:"assignedContainerId" form:"container"` // the attempt's container; empty while it waits for one
 	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
 	Rack              string  `wire:"rack"`
 	ProgressPct       float64 `wire:"progress"`
@@ -100,21 +101,21 @@ type Master struct {
 	StartedMs       int64  `wire:"startTime"`
 }
 
-// Kinds of tasks, for Tasks.
+// Values of the parameter kind of JobReader.Tasks.
 const (
 	AllTasks = ""
 	Maps     = "m"
 	Reduces  = "r"
 )
 
-// Job returns the job itself.
+// Job returns the job's own data: state, progress and numbers of tasks.
 func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	var out Job
 	err := j.get(ctx, "", nil, &out, "job")
 	return out, err
 }
 
-// Tasks lists the tasks of a kind.
+// Tasks lists the job's tasks of a kind: AllTasks, Maps or Reduces.
 func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
 	var query url.Values
 	if kind != AllTasks {
@@ -157,7 +158,7 @@ func (j *JobReader) Masters(ctx context.Context) ([]Master, error) {
 	return out, err
 }
 
-// Conf returns the job's settings: what job.xml says, defaults included.
+// Conf returns the job's configuration as in job.xml, including defaults.
 func (j *JobReader) Conf(ctx context.Context) (map[string]string, error) {
 	var list []property
 	if err := j.get(ctx, "/conf", nil, &list, "conf", "property"); err != nil {
@@ -180,12 +181,13 @@ func (j *JobReader) get(ctx context.Context, path string, query url.Values, v an
 
 func taskPath(taskID string) string { return "/tasks/" + url.PathEscape(taskID) }
 
-// attemptPath leads from the job to attempt_1_0002_m_000003_0.
+// attemptPath returns the path from the job to an attempt such as
+// attempt_1_0002_m_000003_0.
 func attemptPath(attemptID string) (string, error) {
 	task, ok := strings.CutPrefix(attemptID, "attempt_")
 	end := strings.LastIndexByte(task, '_')
 	if !ok || strings.Count(task, "_") != 4 || end < 0 {
-		return "", fmt.Errorf("yarn: %q is no task attempt; it should read attempt_<cluster>_<job>_<m or r>_<task>_<attempt>", attemptID)
+		return "", fmt.Errorf("yarn: %q: want a task attempt, attempt_<cluster>_<job>_<m or r>_<task>_<attempt>", attemptID)
 	}
 	return taskPath("task_"+task[:end]) + "/attempts/" + url.PathEscape(attemptID), nil
 }

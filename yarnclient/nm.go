@@ -2,10 +2,10 @@ package yarnclient
 
 import "context"
 
-// NM is a NodeManager.
+// NM is a client of a NodeManager.
 type NM struct{ c *client }
 
-// NewNM prepares a client; it connects with the first call.
+// NewNM returns a client. It connects at the first call.
 func NewNM(o Options) (*NM, error) {
 	c, err := newClient("NodeManager", o)
 	if err != nil {
@@ -14,10 +14,10 @@ func NewNM(o Options) (*NM, error) {
 	return &NM{c}, nil
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (nm *NM) Close() { nm.c.close() }
 
-// JMX returns the beans that query selects; see RM.JMX.
+// JMX returns the JMX beans that match query; see RM.JMX.
 func (nm *NM) JMX(ctx context.Context, query string) ([]map[string]any, error) {
 	return nm.c.jmx(ctx, query)
 }

@@ -8,31 +8,32 @@ import (
 	"strings"
 )
 
-// Node is a NodeManager as the ResourceManager knows it.
+// Node is a NodeManager as the ResourceManager describes it.
 type Node struct {
-	ID           string   `wire:"id" form:"node"` // "host:port", the name that label and resource calls take
+	ID           string   `wire:"id" form:"node"` // the node as "host:port", its name in calls for labels and resources
 	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
-	State        string   `wire:"state"` // RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
+	State        string   `wire:"state"` // state of the node: RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
 	HTTPAddress  string   `wire:"nodeHTTPAddress"`
 	Version      string   `wire:"version"`
 	HealthReport string   `wire:"healthReport"`
 	LastHealthMs int64    `wire:"lastHealthUpdate"`
 	Containers   int      `wire:"numContainers"`
 	UsedMB       int64    `wire:"usedMemoryMB"`
-	AvailMB      int64    `wire:"availMemoryMB"` // negative when over-committed
+	AvailMB      int64    `wire:"availMemoryMB"` // free memory; negative if more is allocated than the node offers
 	UsedVCores   int      `wire:"usedVirtualCores"`
 	AvailVCores  int      `wire:"availableVirtualCores"`
-	Total        Resource `wire:"totalResource"` // zero before Hadoop 3.3
-	Labels       []string `wire:"nodeLabels"`    // at most one
-	// Physical use of the host, and of the containers alone. CPU in cores.
+	Total        Resource `wire:"totalResource"` // resources that the node offers; zero before Hadoop 3.3
+	Labels       []string `wire:"nodeLabels"`    // the node's labels, at most one
+	// Memory and CPU that the host uses, and that its containers use. CPU is in
+	// cores.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`
 	HostCPU       float64 `wire:"resourceUtilization>nodeCPUUsage"`
 	ContainersMB  int64   `wire:"resourceUtilization>aggregatedContainersPhysicalMemoryMB"`
 	ContainersCPU float64 `wire:"resourceUtilization>containersCPUUsage"`
 }
 
-// Label returns the node's label, empty for the default partition.
+// Label returns the node's label, "" for the default partition.
 func (n *Node) Label() string {
 	if len(n.Labels) == 0 {
 		return ""
@@ -40,7 +41,8 @@ func (n *Node) Label() string {
 	return n.Labels[0]
 }
 
-// Nodes lists the nodes in the states given ("RUNNING"), in any without.
+// Nodes lists the nodes in the given states, such as "RUNNING", or in any state
+// if none is given.
 func (rm *RM) Nodes(ctx context.Context, states ...string) ([]Node, error) {
 	r := request{path: "/ws/v1/cluster/nodes"}
 	if len(states) > 0 {
@@ -51,20 +53,21 @@ func (rm *RM) Nodes(ctx context.Context, states ...string) ([]Node, error) {
 	return nodes, err
 }
 
-// Node returns one node by its id, "host:port".
+// Node returns a node by its id, "host:port".
 func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 	var n Node
 	err := rm.c.get(ctx, request{path: nodePath(id)}, &n, "node")
 	return n, err
 }
 
-// SetNodeResource changes what a node offers, until it or the ResourceManager
-// restarts. Containers beyond it stay; the node gets no new one while its use
-// is at or above the total. Both amounts are set: with the dominant resource
-// calculator, few cores bound the containers too. The change is queued: read
-// it back with Node.
+// SetNodeResource changes the resources that a node offers, until it or the
+// ResourceManager restarts. Running containers stay, and the node gets no new
+// ones while it uses total or more. Both memory and cores are set: with the
+// dominant resource calculator, too few cores limit the containers too. The
+// change takes effect a little later; check it with Node.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
-	// Without overCommitTimeout -1 the surplus containers are killed at once.
+	// Any overCommitTimeout but -1 would kill containers above the total at
+	// once.
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: nodePath(id) + "/resource", bodyType: asJSON,
 		body: fmt.Sprintf(`{"resource":{"memory":%d,"vCores":%d},"overCommitTimeout":-1}`, total.MemoryMB, total.VCores),

@@ -8,10 +8,10 @@ import (
 	"net/url"
 )
 
-// RM is a ResourceManager, or several in high availability.
+// RM is a client of a ResourceManager, or of several in high availability.
 type RM struct{ c *client }
 
-// NewRM prepares a client; it connects with the first call.
+// NewRM returns a client. It connects at the first call.
 func NewRM(o Options) (*RM, error) {
 	c, err := newClient("ResourceManager", o)
 	if err != nil {
@@ -20,18 +20,18 @@ func NewRM(o Options) (*RM, error) {
 	return &RM{c}, nil
 }
 
-// Once is the same ResourceManager on the same connections, but a read that failed
-// is not tried again.
+// Once returns a client of the same ResourceManager with the same connections,
+// which does not repeat failed reads.
 func (rm *RM) Once() *RM {
 	once := *rm.c
 	once.retries = 0
 	return &RM{&once}
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (rm *RM) Close() { rm.c.close() }
 
-// Address returns the web address in use, empty while none was found active.
+// Address returns the web address in use, "" if no active one was found yet.
 func (rm *RM) Address() string {
 	if p := rm.c.current.Load(); p != nil {
 		return *p
@@ -39,17 +39,18 @@ func (rm *RM) Address() string {
 	return ""
 }
 
-// States of a ResourceManager, in ClusterInfo.HAState.
+// Values of ClusterInfo.HAState.
 const (
 	HAActive       = "ACTIVE"
 	HAStandby      = "STANDBY"
 	HAInitializing = "INITIALIZING"
 )
 
-// ClusterInfo says what a ResourceManager is.
+// ClusterInfo describes a ResourceManager.
 type ClusterInfo struct {
-	// ID changes whenever a ResourceManager starts or becomes active: the epoch
-	// of everything it tells. It differs while HAState is INITIALIZING.
+	// ID changes whenever a ResourceManager starts or becomes active. All its
+	// answers belong to this ID. While HAState is INITIALIZING, ID has another
+	// value.
 	ID            int64  `wire:"id"`
 	StartedMs     int64  `wire:"startedOn"`
 	State         string `wire:"state"`
@@ -59,14 +60,14 @@ type ClusterInfo struct {
 	StateStore    string `wire:"rmStateStoreName"`
 }
 
-// Info asks the active ResourceManager what it is. With one address it is
-// answered in any state: look at HAState.
+// Info returns the active ResourceManager's description of itself. A single
+// address answers in any state, so check HAState.
 func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	info, err := rm.info(ctx)
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // a standby answers this call itself
+	if _, err := rm.c.findActive(ctx); err != nil { // ask the other addresses, as a standby answers this call itself
 		return info, err
 	}
 	return rm.info(ctx)
@@ -76,7 +77,8 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 	return rm.c.infoOf(ctx, rm.c.do)
 }
 
-// infoOf asks by do what a ResourceManager is. One that has no state is none.
+// infoOf asks for ClusterInfo through do. An answer without a state is not from
+// a ResourceManager.
 func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
 	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}
@@ -90,8 +92,8 @@ func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (
 	return info, err
 }
 
-// Active is Info, and an error unless the ResourceManager is active: what it
-// answers in another state, with status 200, is wrong.
+// Active is like Info, but fails unless the ResourceManager is active. In other
+// states its answers have status 200 and wrong content.
 func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 	info, err := rm.Info(ctx)
 	if err == nil && info.HAState != HAActive {
@@ -100,16 +102,16 @@ func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 			base = rm.c.addresses[0]
 		}
 		cause := withKind(fmt.Errorf("the ResourceManager is %s", firstWords([]byte(info.HAState))), ErrStandby)
-		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause, "name the other ResourceManagers in the cluster file too, or try again when one is active")
+		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause, "list all ResourceManagers in the cluster file, or try again when one is active")
 	}
 	return info, err
 }
 
-// WaitActive waits until a ResourceManager is ACTIVE with at least nodes
-// NodeManagers and returns what it is. After a restart there is a second in
-// which everything is answered with status 200 and wrong; only the state tells.
-// It ends early when waiting cannot help: not allowed, or not a
-// ResourceManager.
+// WaitActive waits until a ResourceManager is ACTIVE and has at least the given
+// number of NodeManagers. For about a second after a restart, answers have
+// status 200 and wrong content; only the state shows this. WaitActive fails
+// early if waiting does not help: access is denied, or the address is not a
+// ResourceManager's.
 func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	for attempt := 0; ; attempt++ {
 		info, err := rm.Info(ctx)
@@ -140,8 +142,9 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	}
 }
 
-// Metrics are the cluster's sums. With node labels, the plain numbers count
-// the default partition only; the Total ones count all.
+// Metrics are sums over the cluster. On a cluster with node labels, the plain
+// fields count only the default partition, and those with Total count all
+// partitions.
 type Metrics struct {
 	AppsSubmitted       int   `wire:"appsSubmitted"`
 	AppsCompleted       int   `wire:"appsCompleted"`
@@ -166,36 +169,38 @@ type Metrics struct {
 	TotalCapacity   Resource `wire:"totalClusterResourcesAcrossPartition"`
 	TotalUsed       Resource `wire:"totalUsedResourcesAcrossPartition"`
 	TotalContainers int      `wire:"totalAllocatedContainersAcrossPartition"`
-	// RMEventQueue and SchedulerEventQueue are waiting events (Hadoop 3.4).
+	// RMEventQueue and SchedulerEventQueue are the numbers of events that wait
+	// in the ResourceManager, since Hadoop 3.4.
 	RMEventQueue        int `wire:"rmEventQueueSize"`
 	SchedulerEventQueue int `wire:"schedulerEventQueueSize"`
 }
 
-// Resource is an amount of memory in MiB and of virtual cores.
+// Resource is an amount of memory in MiB and a number of virtual cores.
 type Resource struct {
 	MemoryMB int64 `wire:"memory"`
 	VCores   int   `wire:"vCores"`
 }
 
-// Metrics returns the cluster's sums.
+// Metrics returns sums over the cluster.
 func (rm *RM) Metrics(ctx context.Context) (Metrics, error) {
 	var m Metrics
 	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics"}, &m, "clusterMetrics")
 	return m, err
 }
 
-// Conf returns a property's value as the daemon has it; ErrNotFound if unset.
+// Conf returns the value of one of the daemon's properties, and ErrNotFound if
+// it is not set.
 func (rm *RM) Conf(ctx context.Context, name string) (string, error) {
 	return rm.c.conf(ctx, name)
 }
 
-// JMX returns the beans that query selects, such as
-// "Hadoop:service=ResourceManager,name=ClusterMetrics"; attributes by name.
+// JMX returns the attributes of the JMX beans that match query, such as
+// "Hadoop:service=ResourceManager,name=ClusterMetrics".
 func (rm *RM) JMX(ctx context.Context, query string) ([]map[string]any, error) {
 	return rm.c.jmx(ctx, query)
 }
 
-// property is Hadoop's form of a setting.
+// property is a setting in Hadoop's XML form.
 type property struct {
 	Name  string `wire:"name"`
 	Value string `wire:"value"`
@@ -210,7 +215,8 @@ func propertyMap(list []property) map[string]string {
 }
 
 func (c *client) conf(ctx context.Context, name string) (string, error) {
-	// In JSON; in XML, references to other properties (${…}) are not filled in.
+	// The request is for JSON, since the XML answer does not replace references
+	// such as ${…}.
 	r := request{path: "/conf", query: url.Values{"name": {name}}, limit: smallBytes}
 	var p struct {
 		Name  string `wire:"key"`
@@ -220,7 +226,7 @@ func (c *client) conf(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if p.Name != name {
-		return "", c.errorOf(c.addresses[0], r, 0, withKind(errors.New("property not in the answer"), ErrNotFound), "")
+		return "", c.errorOf(c.addresses[0], r, 0, withKind(errors.New("the answer does not have the property"), ErrNotFound), "")
 	}
 	return p.Value, nil
 }
@@ -234,7 +240,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // attributes are unknown beforehand
+	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json, since decode would need to know the beans' attributes
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

@@ -9,9 +9,8 @@ import (
 	"slices"
 )
 
-// SchedulerConf returns the Capacity scheduler's settings as they are in use,
-// by full name. It needs yarn.scheduler.configuration.store.class to be other
-// than "file".
+// SchedulerConf returns the Capacity scheduler's current settings by full name.
+// It needs a yarn.scheduler.configuration.store.class other than "file".
 func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 	var list []property
 	r := request{path: "/ws/v1/cluster/scheduler-conf", accept: asXML}
@@ -21,27 +20,27 @@ func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 	return propertyMap(list), nil
 }
 
-// SchedulerChange is a change of the Capacity scheduler's settings, carried
-// out as a whole or not at all, in the order of the fields.
+// SchedulerChange is a change of the Capacity scheduler's settings. Hadoop
+// carries it out completely or not at all, in the order of the fields.
 type SchedulerChange struct {
-	Remove []string // queue paths; they must be stopped and empty
+	Remove []string // paths of queues to remove, which must be stopped and empty
 	Add    []QueueSettings
 	Update []QueueSettings
-	// Global are full names. They cannot be unset: Hadoop 3.4 stores an empty
-	// value as it is.
+	// Global has settings by full name. They cannot be unset: Hadoop 3.4 stores
+	// an empty value as a value.
 	Global map[string]string
 }
 
 // QueueSettings are settings of one queue.
 type QueueSettings struct {
-	Queue string // path
-	// Settings by the name that follows yarn.scheduler.capacity.<queue>.; an
-	// empty value unsets.
+	Queue string // the path of the queue, such as root.a
+	// Settings are by the part of the name after
+	// yarn.scheduler.capacity.<queue>. An empty value unsets.
 	Settings map[string]string
 }
 
-// SetSchedulerConf changes settings while the cluster runs. With the memory
-// store a restart of the ResourceManager undoes it.
+// SetSchedulerConf changes settings of the running scheduler. With the memory
+// store, a restart of the ResourceManager undoes the change.
 func (rm *RM) SetSchedulerConf(ctx context.Context, change SchedulerChange) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPut, path: "/ws/v1/cluster/scheduler-conf",
@@ -90,6 +89,6 @@ func entries(b *bytes.Buffer, m map[string]string) {
 
 func element(b *bytes.Buffer, name, text string) {
 	b.WriteString("<" + name + ">")
-	_ = xml.EscapeText(b, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(b, []byte(text)) // a buffer's writes cannot fail
 	b.WriteString("</" + name + ">")
 }

@@ -5,49 +5,51 @@ import (
 	"strings"
 )
 
-// Scheduler is the scheduler's kind and its queues.
+// Scheduler is the type of the scheduler, with its queues.
 type Scheduler struct {
-	Type string // "capacityScheduler", "fairScheduler", "fifoScheduler"
-	// Queues are all queues, parents before their children, root first.
+	Type string // type of the scheduler: "capacityScheduler", "fairScheduler", "fifoScheduler"
+	// Queues are all queues: the root first, parents before their children.
 	Queues []Queue
 }
 
-// Queue is one queue of a Capacity or Fair scheduler. Capacities in percent;
-// those of the Capacity scheduler's plain fields are of the default partition.
+// Queue is a queue of the Capacity or Fair scheduler. Capacities are in
+// percent. The Capacity scheduler's plain fields are about the default
+// partition.
 type Queue struct {
-	Path   string `wire:"queuePath"` // "root.a"
+	Path   string `wire:"queuePath"` // path of the queue, such as "root.a"
 	Name   string `wire:"queueName"`
-	Parent string // path, empty for root
+	Parent string // path of the parent queue, empty for the root
 	Leaf   bool
-	State  string `wire:"state"` // RUNNING, STOPPED; Capacity scheduler only
+	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
-	// Capacity scheduler.
+	// Fields that only the Capacity scheduler sets, not the Fair scheduler.
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels"` // accessible ones, or "*"
+	Labels          []string         `wire:"nodeLabels"` // node labels that the queue may use, or "*"
 	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
 	UserLimitPct    float64          `wire:"userLimit"`
 	UserLimitFactor float64          `wire:"userLimitFactor"`
-	Ordering        string           `wire:"orderingPolicyInfo"` // fifo, fair
+	Ordering        string           `wire:"orderingPolicyInfo"` // order of applications in the queue: fifo, fair
 	Allocated       int              `wire:"allocatedContainers"`
 
-	// Fair scheduler.
-	Policy string   `wire:"schedulingPolicy"` // DRF, fair, fifo
+	// Fields that only the Fair scheduler sets, not the Capacity scheduler.
+	Policy string   `wire:"schedulingPolicy"` // policy of the queue: DRF, fair, fifo
 	Used   Resource `wire:"usedResources"`
 	Min    Resource `wire:"minResources"`
 	Max    Resource `wire:"maxResources"`
 	Fair   Resource `wire:"fairResources"`
 	Steady Resource `wire:"steadyFairResources"`
 
-	// Both.
-	ActiveApps        int `wire:"numActiveApplications"` // leaf queues
+	// Fields that both the Capacity and the Fair scheduler set.
+	ActiveApps        int `wire:"numActiveApplications"` // number of running applications, for leaf queues
 	PendingApps       int `wire:"numPendingApplications"`
 	PendingContainers int `wire:"pendingContainers"`
 }
 
-// QueuePartition is a queue's share of one partition; "" is the default one.
+// QueuePartition is a queue's share of one partition; "" is the default
+// partition.
 type QueuePartition struct {
 	Partition      string  `wire:"partitionName"`
 	CapacityPct    float64 `wire:"capacity"`
@@ -57,16 +59,16 @@ type QueuePartition struct {
 	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
 }
 
-// wireQueue is a queue with its children, which the two schedulers name
-// differently.
+// wireQueue is a queue with its children, for which the two schedulers have
+// different names.
 type wireQueue struct {
 	Queue
 	Capacity []wireQueue `wire:"queues>queue"`
 	Fair     []wireQueue `wire:"childQueues>queue"`
 }
 
-// Scheduler returns the scheduler's kind and its queues, flattened. A FIFO
-// scheduler has none.
+// Scheduler returns the type of the scheduler and a flat list of its queues. A
+// FIFO scheduler has no queues.
 func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 	var w struct {
 		Type string `wire:"type"`
@@ -78,7 +80,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 	}
 	s := Scheduler{Type: w.Type}
 	roots := w.FairRoot
-	if w.Name != "" { // the Capacity scheduler is its own root queue
+	if w.Name != "" { // the Capacity scheduler's answer is its root queue
 		roots = []wireQueue{w.wireQueue}
 	}
 	for _, root := range roots {
@@ -90,7 +92,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 func (s *Scheduler) add(w wireQueue, parent string) {
 	q, children := w.Queue, append(w.Capacity, w.Fair...)
 	q.Parent, q.Leaf = parent, len(children) == 0
-	if q.Path == "" { // Hadoop 3.3, where the Fair scheduler's names are paths
+	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler's names are paths
 		q.Path = q.Name
 		if parent != "" && !strings.HasPrefix(q.Name, parent+".") {
 			q.Path = parent + "." + q.Name
@@ -103,7 +105,7 @@ func (s *Scheduler) add(w wireQueue, parent string) {
 	}
 }
 
-// Queue returns the queue of that path, nil if there is none.
+// Queue returns the queue of a path, or nil if there is none.
 func (s *Scheduler) Queue(path string) *Queue {
 	for i := range s.Queues {
 		if s.Queues[i].Path == path {

@@ -22,22 +22,22 @@ func agentCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "agent",
 		Usage: "serve this node's metrics over HTTP",
-		Description: `Samples CPU, load, memory, disks and network once a second and serves them to
-whoever has the token: /metrics for Prometheus, /samples and /info as JSON.
+		Description: `Samples CPU, load, memory, disks and network once a second. It serves the samples to
+clients with the token: /metrics for Prometheus, /samples and /info as JSON.
 
    heddle agent --token-file agent.token --tls-cert worker1.pem --tls-key worker1.key --node worker1
 
-With TLS it listens on every address. Without TLS the token can be read on the
-network, so it listens on loopback only, unless --listen names another address:
+With TLS it listens on every address. Without TLS others could read the token on the
+network, so it listens on loopback only, unless --listen names an address:
 
    heddle agent --token-file agent.token --listen 10.0.0.11:9177 --node worker1
 
-A cluster file holds each agent's url and tokenFile, and as caFile the CA that
-signed its certificate. Without --token-file a token is made in the user's state
-directory, and the file's path printed.
+A cluster file has each agent's url and tokenFile, and as caFile the CA that signed
+its certificate. Without --token-file the agent makes a token in the user's state
+directory and prints the file's path.
 
-With --watchdog it also looks after a cluster: when a harness that steers it died,
-the agent does what 'heddle labels restore' does. One or more agents may.
+With --watchdog it also watches a cluster. If a harness dies while it steers, the
+agent does what 'heddle labels restore' does. Several agents may watch one cluster.
 
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
 		Flags: []cli.Flag{
@@ -50,8 +50,8 @@ the agent does what 'heddle labels restore' does. One or more agents may.
 			&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
 			&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` with the certificate's key"},
 			&cli.BoolFlag{Name: "allow-drop-caches", Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
-			&cli.StringSliceFlag{Name: "resident", Usage: "keep files at `PATH` in memory, that a slow disk is not read for them"},
-			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was when a harness died that steered it"},
+			&cli.StringSliceFlag{Name: "resident", Usage: "keep the files at `PATH` in memory, so that they are not read from a slow disk"},
+			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was if a harness died while it steered"},
 			clusterFlag(),
 		},
 		Action: runAgent,
@@ -94,7 +94,7 @@ func runAgent(c *cli.Context) error {
 		log.Warn("resident", "error", err, "bytes", bytes)
 	}
 	if !c.Bool("watchdog") {
-		putsBack(c, "nothing; connections are being closed", "nothing was to be put back")
+		putsBack(c, "nothing; connections are being closed", "there was nothing to put back")
 		return a.Run(c.Context)
 	}
 	file, err := loadCluster(c.String("cluster"))
@@ -106,7 +106,7 @@ func runAgent(c *cli.Context) error {
 		return withCode(exitUsage, err)
 	}
 	defer cluster.Close()
-	putsBack(c, "what a harness that died has left on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
+	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle labels restore --cluster "+c.String("cluster"))
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
 	watch.Go(func() { lease.Watch(ctx, cluster, "heddle agent --watchdog", log) })
@@ -116,7 +116,8 @@ func runAgent(c *cli.Context) error {
 	return err
 }
 
-// ownTokenFile is this user's agent token, made when there is none.
+// ownTokenFile returns the path of this user's agent token, which it makes if
+// there is none.
 func ownTokenFile() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {

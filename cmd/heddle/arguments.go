@@ -9,9 +9,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arguments are those of a command line that are no flags. Flags may stand
-// behind them, where the flag package no longer looks: they are set from here,
-// so flags are only to be read afterwards.
+// arguments returns the arguments of a command line that are no flags. Flags
+// may follow them, where the flag package does not look. arguments sets these
+// flags, so read flags only afterwards.
 func arguments(c *cli.Context) ([]string, error) {
 	var found []string
 	rest := c.Args().Slice()
@@ -46,14 +46,14 @@ func arguments(c *cli.Context) ([]string, error) {
 	return found, nil
 }
 
-// errHelp is that help was asked for and printed.
+// errHelp means that the user asked for help, which has been printed.
 var errHelp = errors.New("help was asked for")
 
 func isFlag(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
-// isBool says whether a flag needs no value.
+// isBool reports whether a flag needs no value.
 func isBool(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
 		_, is := f.(*cli.BoolFlag)
@@ -61,14 +61,14 @@ func isBool(flags []cli.Flag, name string) bool {
 	})
 }
 
-// noArguments refuses arguments that are no flags.
+// noArguments returns an error if there are arguments that are no flags.
 func noArguments(c *cli.Context) error {
 	rest, err := arguments(c)
 	if err == nil && len(rest) > 0 {
-		err = withCode(exitUsage, fmt.Errorf("%s takes no argument, found %q", commandName(c), rest[0]))
+		err = withCode(exitUsage, fmt.Errorf("%s takes no arguments; found %q", commandName(c), rest[0]))
 	}
 	return err
 }
 
-// jsonFlag is --json, for all that print a result.
+// jsonFlag returns the flag --json, for all commands that print a result.
 func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }

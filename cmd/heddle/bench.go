@@ -15,14 +15,14 @@ func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "bench",
 		Usage: "the simulator's own speed on standard loads",
-		Description: `Runs each load as often as --repeat says and prints the median: tasks and events a
-second, allocations an event, the most resident memory, and the digest of the
-schedule, which is the same on every machine. No trace is written. For example:
+		Description: `Runs each load --repeat times and prints the medians of tasks and events per
+second, allocations per event and resident memory at its peak. The digest of the
+schedule is the same on every machine. No trace is written. For example:
 
    heddle bench --load synthetic-1k --load synthetic-1k-nonet
    heddle bench --swim DIR --json | jq '.[] | {load, tasksPerSecond, peakBytes}'
 
-The fb loads take FB-2009_samples_24_times_1hr_0.tsv and FB-2010_… of the SWIM
+The fb loads need FB-2009_samples_24_times_1hr_0.tsv and FB-2010_… of the SWIM
 project, in the folder that --swim names. Loads:
 ` + loadLines(),
 		Flags: []cli.Flag{
@@ -41,7 +41,7 @@ func runBench(c *cli.Context) error {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return withCode(exitUsage, fmt.Errorf("bench takes flags only, found %q", rest[0]))
+		return withCode(exitUsage, fmt.Errorf("bench takes flags only; found %q", rest[0]))
 	case c.Int("repeat") < 1:
 		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
 	}
@@ -49,12 +49,12 @@ func runBench(c *cli.Context) error {
 	names := c.StringSlice("load")
 	for _, name := range names {
 		if !slices.ContainsFunc(loads, func(l bench.Load) bool { return l.Name == name }) {
-			return withCode(exitUsage, fmt.Errorf("no load %q; there are\n%s", name, loadLines()))
+			return withCode(exitUsage, fmt.Errorf("no load %q; want one of\n%s", name, loadLines()))
 		}
 	}
 	measures := []*bench.Measure{}
 	results, asJSON := c.App.Writer, c.Bool("json")
-	if asJSON { // each load as it is done: the largest take minutes
+	if asJSON { // JSON output: print each load when it is done, since the largest take minutes
 		defer func() {
 			if len(measures) == 0 {
 				fmt.Fprint(results, "[")
@@ -69,9 +69,9 @@ func runBench(c *cli.Context) error {
 		}
 		if err := l.Missing(); err != nil {
 			if len(names) > 0 {
-				return withCode(exitUsage, fmt.Errorf("load %s: %w; --swim says where it is", l.Name, err))
+				return withCode(exitUsage, fmt.Errorf("load %s: %w; --swim names its folder", l.Name, err))
 			}
-			fmt.Fprintf(c.App.ErrWriter, "heddle: load %s left out: %v; --swim says where it is\n", l.Name, err)
+			fmt.Fprintf(c.App.ErrWriter, "heddle: load %s skipped: %v; --swim names its folder\n", l.Name, err)
 			continue
 		}
 		fmt.Fprintf(c.App.ErrWriter, "heddle: %s, %d times\n", l.Name, c.Int("repeat"))
@@ -81,7 +81,7 @@ func runBench(c *cli.Context) error {
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, bench.WriteText(results, measures)) // what is done
+			return errors.Join(err, bench.WriteText(results, measures)) // after an error, print the loads that are done
 		}
 		if measures = append(measures, m); !asJSON {
 			continue

@@ -17,9 +17,9 @@ func captureCommand() *cli.Command {
 		Name:      "capture",
 		Usage:     "make a trace of jobs that heddle did not start",
 		ArgsUsage: "[JOB-ID …]",
-		Description: `With job ids, from their history: what each map read and what was cached is then
-not known. With --live, everything, of the jobs that are submitted from now until
-ctrl-C or until --count of them have ended. For example:
+		Description: `With job ids, the trace is made from the jobs' history; it then lacks what each map
+read and what was cached. With --live, it has everything about the jobs that are
+submitted until ctrl-C, or until --count of them have ended. For example:
 
    heddle capture --live --count 1 &
    heddle lab exec master -- hadoop jar JAR wordcount IN OUT
@@ -29,7 +29,7 @@ ctrl-C or until --count of them have ended. For example:
 			clusterFlag(),
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: the time)"},
-			&cli.BoolFlag{Name: "live", Usage: "capture what runs from now on"},
+			&cli.BoolFlag{Name: "live", Usage: "capture the jobs that are submitted from now on"},
 			&cli.IntFlag{Name: "count", Destination: &o.Count, Usage: "with --live: end when `N` jobs have ended"},
 			&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
 		},
@@ -39,7 +39,7 @@ ctrl-C or until --count of them have ended. For example:
 				return err
 			}
 			if c.Bool("live") == (len(o.Jobs) > 0) {
-				return withCode(exitUsage, errors.New("capture takes either job ids or --live"))
+				return withCode(exitUsage, errors.New("want either job ids or --live"))
 			}
 			if o.Cluster, err = loadCluster(c.String("cluster")); err != nil {
 				return err
@@ -51,7 +51,7 @@ ctrl-C or until --count of them have ended. For example:
 			putsBack(c, "nothing, the cluster is as it was; the trace is being finished",
 				"the trace is not finished; 'heddle capture JOB-ID …' makes one from the jobs' history")
 			p := newProgress(os.Stderr)
-			o.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing what is submitted from now on; ctrl-C ends it") }
+			o.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing jobs that are submitted from now on; ctrl-C ends it") }
 			o.Progress = p.step
 			run, result, err := experiment.Capture(c.Context, o)
 			p.close()

@@ -11,13 +11,13 @@ import (
 	"heddle/harness/lab"
 )
 
-// clusterFlag is --cluster, for commands that need one.
+// clusterFlag returns the flag --cluster, for commands that need a cluster.
 func clusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "lab", Usage: "a cluster `FILE`, or the name of a lab that is up"}
 }
 
-// loadCluster finds the cluster that text names: a cluster file, or a lab that
-// is up. Commands take text from --cluster or from an experiment.
+// loadCluster reads a cluster's description. text is the path of a cluster
+// file, or the name of a lab that is up.
 func loadCluster(text string) (*config.Cluster, error) {
 	file := text
 	if !config.IsClusterFile(text) {
@@ -39,8 +39,8 @@ func loadCluster(text string) (*config.Cluster, error) {
 	return c, withCode(exitCluster, c.Supported())
 }
 
-// loadMachines finds the cluster that text names for a simulation of it: a cluster
-// file, or a lab, which need not be up and need not exist.
+// loadMachines reads a cluster's description for a simulation. text is the path
+// of a cluster file, or the name of a lab, which need not be up nor exist.
 func loadMachines(text string) (*config.Cluster, error) {
 	if !config.IsClusterFile(text) {
 		set := lab.Default()
@@ -59,5 +59,5 @@ func loadMachines(text string) (*config.Cluster, error) {
 }
 
 func noLab(name string) error {
-	return withCode(exitCluster, fmt.Errorf("no lab named %s is up: heddle lab up --name %s", name, name))
+	return withCode(exitCluster, fmt.Errorf("no lab named %s is up; start it with 'heddle lab up --name %s'", name, name))
 }

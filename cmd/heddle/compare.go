@@ -13,12 +13,12 @@ import (
 func compareCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
-		Usage:     "hold the models of finished runs against each other",
+		Usage:     "compare the models of finished runs",
 		ArgsUsage: "RUN [RUN …]",
-		Description: `For each workload and metric: every model's median over the repeats, and how much
-models differ, repeat by repeat, with 95 % intervals and p-values. With too few
-repeats (an interval of a median takes 6) it says so and ranks nothing. Several
-runs are taken together, unless kept --apart. For example:
+		Description: `Prints for each workload and metric the models' medians over the repeats, and how much
+models differ within repeats, with 95 % intervals and p-values. With too few
+repeats (an interval of a median needs 6) it says so and ranks nothing. Several
+runs count as one, unless --apart is given. For example:
 
    heddle compare RUN-FOLDER
    heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
@@ -28,7 +28,7 @@ Metrics:
 ` + metricLines(),
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`; may be repeated (default: all)"},
-			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then called RUN/MODEL"},
+			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
 			unverifiedFlag(),
 			jsonFlag(),
 			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
@@ -43,9 +43,9 @@ func runCompare(c *cli.Context) error {
 	case err != nil:
 		return err
 	case len(dirs) == 0:
-		return withCode(exitUsage, errors.New("compare takes one run folder or more; heddle run prints the path of its own"))
+		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
 	case c.Bool("json") && c.Bool("benchfmt"):
-		return withCode(exitUsage, errors.New("compare prints --json or --benchfmt, not both"))
+		return withCode(exitUsage, errors.New("both --json and --benchfmt; want one of them"))
 	}
 	report, err := compare.Runs(dirs, compare.Options{Metrics: c.StringSlice("metric"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")})
 	switch {

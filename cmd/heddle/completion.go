@@ -40,8 +40,9 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// Both scripts hand heddle the words before the cursor, and the word at it where
-// that begins a flag. Behind "--" heddle would run the command instead.
+// Both scripts call heddle with the words before the cursor, and with the word
+// at the cursor if it starts a flag. After "--" they do not call it, since
+// heddle would run the command.
 const (
 	bashCompletion = `# bash completion for heddle
 _heddle() {

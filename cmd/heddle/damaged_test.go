@@ -139,8 +139,8 @@ func damages() []damage {
 		return `{"format":1,"state":"finished","trials":[` + strings.Repeat(`{},`, n) + `{}]}`
 	}
 	return []damage{
-		{"result changed", func(f folder) { f.change(aTrial+"result.json", "34957", "34958") }, "r01-wordcount-fifo/result.json has changed: same length", true},
-		{"result longer", func(f folder) { f.change(aTrial+"result.json", "34957", "349570") }, "r01-wordcount-fifo/result.json has changed: it has 532 bytes, had 531", true},
+		{"result changed", func(f folder) { f.change(aTrial+"result.json", "34957", "34958") }, "r01-wordcount-fifo/result.json has changed: the length is the same", true},
+		{"result longer", func(f folder) { f.change(aTrial+"result.json", "34957", "349570") }, "r01-wordcount-fifo/result.json has changed: it has 532 bytes, its record says 531", true},
 		{"trace of another trial", func(f folder) {
 			f.write(aTrial+"trace.heddle", f.read("trials/r03-wordcount-fifo/trace.heddle"))
 		}, "r01-wordcount-fifo/trace.heddle has changed", false},
@@ -157,20 +157,20 @@ func damages() []damage {
 			}
 			f.link(filepath.Join(elsewhere, aTrial), strings.TrimSuffix(aTrial, "/"))
 		}, "escapes", false},
-		{"trial of another name", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "../../../etc"`) }, `result.json: trial: "../../../etc", but the folder is of trial r01-wordcount-fifo`, false},
+		{"trial of another name", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "../../../etc"`) }, `result.json: trial: "../../../etc", but the folder is that of trial r01-wordcount-fifo`, false},
 		{"trial twice", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "r01-wordcount-yarn"`) }, "result.json: trial:", false},
-		{"repeat of another", func(f folder) { f.forge(`"repeat": 1`, `"repeat": 3`) }, "result.json: repeat, workload and model:", false},
-		{"model of another", func(f folder) { f.forge(`"model": "fifo"`, `"model": "yarn"`) }, "result.json: repeat, workload and model:", false},
+		{"repeat of another", func(f folder) { f.forge(`"repeat": 1`, `"repeat": 3`) }, "result.json: repeat 3, workload", false},
+		{"model of another", func(f folder) { f.forge(`"model": "fifo"`, `"model": "yarn"`) }, `result.json: repeat 1, workload "wordcount" and model "yarn" belong to trial`, false},
 		{"negative makespan", func(f folder) { f.forge(`"makespanMs": `, `"makespanMs": -`) }, "result.json: makespanMs: -", false},
-		{"negative completion", func(f folder) { f.forge(`"completionMs": `, `"completionMs": -`) }, "result.json: jobs[0].completionMs: -34957 is negative", false},
-		{"job twice", func(f folder) { f.forge("110_0004", "110_0005") }, "result.json: jobs[1].id: job_1795275352110_0005 is there twice", false},
+		{"negative completion", func(f folder) { f.forge(`"completionMs": `, `"completionMs": -`) }, "result.json: jobs[0].completionMs: -34957: want 0 or more", false},
+		{"job twice", func(f folder) { f.forge("110_0004", "110_0005") }, "result.json: jobs[1].id: job_1795275352110_0005 occurs twice", false},
 		{"no number", func(f folder) { f.forge(`"makespanMs": 62820`, `"makespanMs": NaN`) }, "result.json: invalid character", false},
 		{"huge number", func(f folder) { f.forge(`"makespanMs": 62820`, `"makespanMs": 1e999`) }, "makespanMs", false},
 		{"deep", func(f folder) { f.forge(`"checked": [`, `"checked": [`+strings.Repeat("[", 1_000_000)) }, "result.json: invalid character", false},
-		{"foreign trace", func(f folder) { foreign(f, "r03-wordcount-fifo", "r01-wordcount-fifo") }, "r01-wordcount-fifo/trace.heddle is of another trial: its job", false},
+		{"foreign trace", func(f folder) { foreign(f, "r03-wordcount-fifo", "r01-wordcount-fifo") }, "r01-wordcount-fifo/trace.heddle belongs to another trial: its job", false},
 		{"foreign model", func(f folder) {
 			foreign(f, "r03-wordcount-yarn", "r03-wordcount-fifo")
-		}, `r03-wordcount-fifo/trace.heddle is of another trial: its model is "yarn"`, false},
+		}, `r03-wordcount-fifo/trace.heddle belongs to another trial: its model is "yarn"`, false},
 		{"foreign seed", func(f folder) {
 			header, events, err := tracefile.ReadFile(filepath.Join(f.dir, aTrial+"trace.heddle"))
 			if err != nil {
@@ -181,16 +181,16 @@ func damages() []damage {
 				f.Fatal(err)
 			}
 			f.record("r01-wordcount-fifo", "trace.heddle")
-		}, "trace.heddle is of another trial: its seed is 99, that of the run 1", false},
+		}, "trace.heddle belongs to another trial: its seed is 99, but the run's is 1", false},
 		{"manifest with a path", func(f folder) {
 			f.change("manifest.json", `"name": "r01-wordcount-fifo"`, `"name": "../../etc"`)
 		}, `manifest.json: trials[1].name: "../../etc"`, false},
 		{"manifest with a trial twice", func(f folder) {
 			f.change("manifest.json", `"name": "r01-wordcount-fifo"`, `"name": "r01-wordcount-yarn"`)
-		}, "manifest.json: trials[1].name: two trials are called r01-wordcount-yarn", false},
+		}, "manifest.json: trials[1].name: two trials are named r01-wordcount-yarn", false},
 		{"manifest of nothing", func(f folder) { f.write("manifest.json", many(0)) }, `manifest.json: trials[0].name: ""`, false},
 		{"manifest of too many trials", func(f folder) { f.write("manifest.json", many(2_000_000)) }, "manifest.json has 2000002 values, want at most 1000000", false},
-		{"manifest too large", func(f folder) { f.write("manifest.json", many(0)+strings.Repeat(" ", 65<<20)) }, "manifest.json has more than", false},
+		{"manifest too large", func(f folder) { f.write("manifest.json", many(0)+strings.Repeat(" ", 65<<20)) }, "manifest.json is longer than", false},
 		{"manifest nested", func(f folder) { f.write("manifest.json", strings.Repeat("[", 1_000_000)) }, "manifest.json: ", false},
 		{"manifest cut", func(f folder) { f.write("manifest.json", f.read("manifest.json")[:1000]) }, "manifest.json: unexpected end", false},
 		{"manifest is a device", func(f folder) { f.link("/dev/zero", "manifest.json") }, "manifest.json is not a regular file", false},

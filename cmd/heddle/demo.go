@@ -16,8 +16,8 @@ func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
 		Usage: "start Hadoop here, run a workload, capture and describe it, stop Hadoop",
-		Description: `Needs Linux, root, Java 17, Maven and iproute2; with --install it puts in what is
-missing on Debian. Leaves a run folder. For example:
+		Description: `Needs Linux, root, Java 17, Maven and iproute2. With --install it installs what is
+missing on Debian. It keeps a run folder. For example:
 
    heddle demo --install`,
 		Flags: []cli.Flag{

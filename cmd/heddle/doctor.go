@@ -18,16 +18,16 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "can this cluster be captured, steered, cached? what is missing?",
-		Description: `Asks every daemon of a cluster and says what it has and lacks for each feature,
-with the property to set. Changes nothing. Ends with code 3 if the cluster
+		Description: `Asks every daemon of a cluster, and says for each feature what the cluster has and
+lacks, with the property to set. Changes nothing. Ends with code 3 if the cluster
 cannot be captured. For example:
 
    heddle doctor                              the lab
    heddle doctor --cluster clusters/blue.yaml
    heddle doctor --json | jq '.features[] | {name, verdict}'
 
-With --requirements it asks nobody: it prints the settings and node labels that a
-cluster needs, with the reason for each and the daemon to restart. For example:
+With --requirements it asks no cluster. It prints the settings and node labels that
+a cluster needs, with the reason for each and the daemon to restart. For example:
 
    heddle doctor --requirements --json | jq -r '.settings[] | select(.required) | .property'`,
 		Flags: []cli.Flag{
@@ -41,11 +41,11 @@ cluster needs, with the reason for each and the daemon to restart. For example:
 
 func runDoctor(c *cli.Context) error {
 	if c.Args().Present() {
-		return withCode(exitUsage, fmt.Errorf("doctor takes no arguments, found %q; name a cluster with --cluster", c.Args().First()))
+		return withCode(exitUsage, fmt.Errorf("doctor takes no arguments; found %q; name a cluster with --cluster", c.Args().First()))
 	}
 	if c.Bool("requirements") {
 		if c.IsSet("cluster") {
-			return withCode(exitUsage, errors.New("doctor prints --requirements of any cluster: leave out --cluster"))
+			return withCode(exitUsage, errors.New("both --requirements and --cluster; want one of them: the requirements are the same for all clusters"))
 		}
 		r := require.All(require.Triples)
 		return printResult(c, r, r.WriteText)
@@ -76,8 +76,8 @@ func runDoctor(c *cli.Context) error {
 	return err
 }
 
-// verdicts are the words of a report that get a colour: of a feature behind its
-// name, of a check in front of it.
+// verdicts matches the words of a report that are coloured: a feature's verdict
+// after its name, and a check's status before its name.
 var verdicts = regexp.MustCompile(`(?m)^(\S+: |  )(ok|yes|warn|unknown|missing|no)( |$)`)
 
 func paint(report string) string {

@@ -18,24 +18,24 @@ func fidelityCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:      "fidelity",
-		Usage:     "how far replays are from what a run measured",
+		Usage:     "how much replays differ from what a run measured",
 		ArgsUsage: "RUN",
-		Description: `Every trial of a finished run is replayed under its own model, calibrated on the
-other repeats of its workload, and compared: job completion time,
-makespan, times of tasks, locality. Then each model's runs predict the others'.
-Rates that the cluster had and its traces do not tell can be given. For example:
+		Description: `Replays every trial of a finished run under its own model, calibrated on the other
+repeats of its workload, and compares job completion time, makespan, task times and
+locality. Then it predicts each model from the others' runs. Flags give rates of the
+cluster that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
-			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replays that a prediction is the mean of, on seeds 1 to `N`"},
+			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, Usage: "replay each trial with seeds 1 to `N` and take the mean"},
 			&cli.Float64Flag{Name: "host-cores", Destination: &o.Cluster.HostCores, Usage: "cores that all nodes shared, on one machine", DefaultText: "as recorded"},
-			rate("disk", "rate at which a node read its disk", &o.Cluster.Disk),
+			rate("disk", "rate at which a node reads from its disk", &o.Cluster.Disk),
 			rate("link", "rate of a node's link", &o.Cluster.Link),
 			rate("uplink", "rate of a rack's uplink", &o.Cluster.Uplink),
-			rate("am-heartbeat", "interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
+			rate("am-heartbeat", "heartbeat interval of ApplicationMasters", &o.Cluster.AMHeartbeat),
 			unverifiedFlag(),
 			jsonFlag(),
 		},
@@ -49,7 +49,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 		return err
 	}
 	if len(dirs) != 1 {
-		return withCode(exitUsage, errors.New("fidelity takes one run folder; heddle run prints the path of its own"))
+		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
 	}
 	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
 	if o.Seeds < 1 || o.Seeds > 1000 {
@@ -71,7 +71,7 @@ func runFidelity(c *cli.Context, o *fidelity.Options) error {
 		err = report.WriteText(c.App.Writer)
 	}
 	if worst := report.Worst(); err == nil && most >= 0 && !(float64(worst.MeanAbsErrorPct) <= most) {
-		return withCode(exitThreshold, fmt.Errorf("%s under %s is predicted with a mean error of %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
+		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
 	}
 	return err
 }

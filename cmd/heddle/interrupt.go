@@ -14,28 +14,29 @@ import (
 	"heddle/traces/outfile"
 )
 
-// How long a command may go on after the first SIGINT or SIGTERM. One that
-// changes nothing has the time to print what it has; others put a cluster back.
+// How long a command may run after the first SIGINT or SIGTERM. A command that
+// changes nothing has time to print its results. Others need time to put a
+// cluster back.
 const (
 	endLimit     = 700 * time.Millisecond
 	putBackLimit = 28 * time.Second
 )
 
-// interruption is what SIGINT and SIGTERM do to the command under way. The first
-// one ends its context. The process ends when the command returns, when its time
-// is up, or with the second signal, so that a command that waits for a file or a
-// server need not watch its context.
+// interruption handles SIGINT and SIGTERM for the running command. The first
+// signal ends the command's context. The process ends when the command returns,
+// after a time limit, or at the second signal. So a command that waits for a
+// file or a server need not watch its context.
 type interruption struct {
 	mu sync.Mutex
-	// putBack is what the command puts back or finishes after the first signal;
-	// empty where it changes nothing. restore says how it is done later.
+	// putBack says what the command puts back or finishes after the first
+	// signal; empty if it changes nothing. restore says how to do that later.
 	putBack, restore string
 }
 
 type interruptionKey struct{}
 
-// interruptible gives a command its context. Signals are taken from now on, and
-// exit ends the process.
+// interruptible returns the context of a command and starts to handle signals.
+// It calls exit to end the process.
 func interruptible(exit func(code int)) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	in := &interruption{}
@@ -48,7 +49,7 @@ func interruptible(exit func(code int)) context.Context {
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch returns when the process has to end.
+// watch waits for signals and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
 	in.mu.Lock()
@@ -72,13 +73,13 @@ func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCau
 	}
 }
 
-// interruptedError is why the context of a command ended.
+// interruptedError is the cause of a context that a signal has ended.
 type interruptedError struct{ signal os.Signal }
 
 func (e *interruptedError) Error() string { return fmt.Sprintf("%v signal received", e.signal) }
 
-// tell prints a line, unless nobody takes it: the command itself may be waiting
-// for a reader of stderr.
+// tell prints a line to stderr. It does not wait long: nobody may read stderr,
+// and the command itself may be waiting for that.
 func tell(text string) {
 	told := make(chan struct{})
 	go func() {
@@ -91,8 +92,8 @@ func tell(text string) {
 	}
 }
 
-// putsBack notes, before a command changes anything, what it puts back or
-// finishes when it is interrupted, and how that is done where it was ended before.
+// putsBack records what a command puts back or finishes if it is interrupted,
+// and how to do that later. A command calls it before it changes anything.
 func putsBack(c *cli.Context, putBack, restore string) {
 	if in, ok := c.Context.Value(interruptionKey{}).(*interruption); ok {
 		in.mu.Lock()

@@ -30,7 +30,7 @@ func labCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "lab",
 		Usage: "a real Hadoop cluster on this machine",
-		Description: `Starts unmodified Hadoop with one network namespace a node, shaped links and
+		Description: `Starts unmodified Hadoop with one network namespace per node, shaped links and
 limited disks. Needs Linux and root. For example:
 
    heddle lab up --nodes 4 --racks 2
@@ -43,7 +43,7 @@ limited disks. Needs Linux and root. For example:
 
 func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
-// labFlags are the flags that say what a lab looks like.
+// labFlags returns the flags that describe a lab. They set the fields of c.
 func labFlags(c *lab.Config) []cli.Flag {
 	generic := func(name, usage, def string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: def}
@@ -51,20 +51,20 @@ func labFlags(c *lab.Config) []cli.Flag {
 	return []cli.Flag{
 		labNameFlag,
 		&cli.IntFlag{Name: "nodes", Value: c.Nodes, Destination: &c.Nodes, Usage: "workers in all"},
-		&cli.IntFlag{Name: "racks", Value: c.Racks, Destination: &c.Racks, Usage: "racks they are in"},
-		&cli.IntFlag{Name: "slots", Value: c.Slots, Destination: &c.Slots, Usage: "containers a node"},
-		generic("container", "memory a container", "512MiB", &c.Container),
-		generic("cpus", "cores a node; a list makes nodes differ; 0 is no limit", "0", &c.CPUs),
-		generic("memory", "memory a node, page cache included; 0 is no limit, auto is what slots, daemons and cache need", "auto", &c.Memory),
-		generic("disk", "rate at which a node reads its disk; 0 is no limit", "80MB/s", &c.Disk),
+		&cli.IntFlag{Name: "racks", Value: c.Racks, Destination: &c.Racks, Usage: "racks that the workers are in"},
+		&cli.IntFlag{Name: "slots", Value: c.Slots, Destination: &c.Slots, Usage: "containers per node"},
+		generic("container", "memory per container", "512MiB", &c.Container),
+		generic("cpus", "cores per node; a list makes nodes differ; 0 is no limit", "0", &c.CPUs),
+		generic("memory", "memory per node, page cache included; 0 is no limit, auto is what slots, daemons and cache need", "auto", &c.Memory),
+		generic("disk", "rate at which a node reads from its disk; 0 is no limit", "80MB/s", &c.Disk),
 		generic("link", "rate of a node's link; 0 is no limit", "200Mbit", &c.Link),
 		generic("uplink", "rate of a rack's uplink; 0 is no limit", "60Mbit", &c.Uplink),
-		generic("cache", "HDFS cache a DataNode; 0 is none", "64MiB", &c.Cache),
+		generic("cache", "HDFS cache per DataNode; 0 is none", "64MiB", &c.Cache),
 		generic("block-size", "HDFS block size of new files", "16MiB", &c.BlockSize),
 		&cli.IntFlag{Name: "replication", Value: c.Replication, Destination: &c.Replication, Usage: "replicas of new files"},
-		generic("nm-heartbeat", "interval of NodeManagers", "200ms", &c.NMHeartbeat),
-		generic("am-heartbeat", "interval of ApplicationMasters", "200ms", &c.AMHeartbeat),
-		&cli.StringFlag{Name: "scheduler", Value: c.Scheduler, Destination: &c.Scheduler, Usage: "capacity, with node labels, or fair, without"},
+		generic("nm-heartbeat", "heartbeat interval of NodeManagers", "200ms", &c.NMHeartbeat),
+		generic("am-heartbeat", "heartbeat interval of ApplicationMasters", "200ms", &c.AMHeartbeat),
+		&cli.StringFlag{Name: "scheduler", Value: c.Scheduler, Destination: &c.Scheduler, Usage: "capacity (has node labels) or fair (has none)"},
 		&cli.BoolFlag{Name: "async", Value: c.Async, Destination: &c.Async, Usage: "allocate without waiting for heartbeats"},
 		&cli.BoolFlag{Name: "cds", Value: c.CDS, Destination: &c.CDS, Usage: "start JVMs from a class-data archive"},
 		&cli.StringFlag{Name: "hadoop-home", Destination: &c.HadoopHome, Usage: "an unpacked Hadoop `DIR` instead of the one from Maven Central"},
@@ -76,8 +76,8 @@ func labUp() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "start the lab; returns at once when it is up",
-		Description: `Flags that are not given keep what the lab was last started with. What is in its
-HDFS comes back, unless 'down --purge' has removed it. For example:
+		Description: `Flags that are not given keep their values from the lab's last start. Its HDFS data
+is there again, unless 'down --purge' has removed it. For example:
 
    heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
 		Flags: append(labFlags(&conf), jsonFlag()),
@@ -97,7 +97,7 @@ HDFS comes back, unless 'down --purge' has removed it. For example:
 				return err
 			}
 			began := time.Now()
-			putsBack(c, "lab "+conf.Name+", what was started of it is taken down", "heddle lab down --name "+conf.Name)
+			putsBack(c, "lab "+conf.Name+": what was started is taken down", "heddle lab down --name "+conf.Name)
 			l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(c.App.ErrWriter, e) })
 			if err != nil {
 				return labError(err)
@@ -113,15 +113,15 @@ HDFS comes back, unless 'down --purge' has removed it. For example:
 	}
 }
 
-// labIsUp is what lab up prints as JSON.
+// labIsUp is the JSON output of lab up.
 type labIsUp struct {
 	Name        string `json:"name"`
 	ClusterFile string `json:"clusterFile"`
 	TookMs      int64  `json:"tookMs"`
 }
 
-// keepSettings is what the lab was last started with, overridden by the flags
-// that were given.
+// keepSettings returns the settings of the lab's last start, replaced by the
+// flags that were given.
 func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	l, err := lab.Open(given.Name)
 	if errors.Is(err, lab.ErrNotFound) {
@@ -158,13 +158,13 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 		}
 	}
 	if len(unusual) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "as when lab %s was last started: %s (heddle lab down --purge forgets them)\n", given.Name, strings.Join(unusual, " "))
+		fmt.Fprintf(c.App.ErrWriter, "kept from the last start of lab %s: %s ('heddle lab down --purge' forgets them)\n", given.Name, strings.Join(unusual, " "))
 	}
 	kept.Name = given.Name
 	return kept, nil
 }
 
-// setting is what a flag's variable is set to.
+// setting returns the current value of a flag's variable.
 func setting(flag cli.Flag) string {
 	switch f := flag.(type) {
 	case *cli.IntFlag:
@@ -179,7 +179,7 @@ func setting(flag cli.Flag) string {
 	return ""
 }
 
-// labError gives errors of the lab the exit codes of commands.
+// labError adds the exit code to an error from package lab.
 func labError(err error) error {
 	var missing *lab.MissingError
 	switch {
@@ -191,7 +191,7 @@ func labError(err error) error {
 	return withCode(exitFailed, err)
 }
 
-// openLab is the lab that --name names.
+// openLab opens the lab that --name names.
 func openLab(c *cli.Context) (*lab.Lab, error) {
 	l, err := lab.Open(c.String("name"))
 	return l, labError(err)
@@ -205,7 +205,7 @@ func labDown() *cli.Command {
 		Flags: []cli.Flag{
 			labNameFlag,
 			&cli.BoolFlag{Name: "purge", Usage: "remove HDFS data, logs and settings too"},
-			&cli.IntFlag{Name: "when-gone", Hidden: true, Usage: "wait until the process `PID` has ended, and until no other waits for the lab"},
+			&cli.IntFlag{Name: "when-gone", Hidden: true, Usage: "wait until the process `PID` has ended, and no other process uses the lab"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -231,7 +231,7 @@ func labDown() *cli.Command {
 func labStatus() *cli.Command {
 	return &cli.Command{
 		Name:        "status",
-		Usage:       "what runs, and what the cluster says of itself",
+		Usage:       "which daemons run, and which are ready",
 		Description: "For example:\n\n   heddle lab status --json",
 		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
 		Action: func(c *cli.Context) error {
@@ -256,8 +256,8 @@ func labExec() *cli.Command {
 		Name:      "exec",
 		Usage:     "run a command on a node",
 		ArgsUsage: "NODE COMMAND [ARGUMENTS]",
-		Description: `The command has the node's network, host name and limits, and Hadoop's commands
-on its PATH. For example:
+		Description: `The command has the node's network, host name and limits, and Hadoop's commands on
+its PATH. For example:
 
    heddle lab exec master hadoop fs -ls /
    heddle lab exec --name other r1n1 ip addr`,
@@ -268,15 +268,16 @@ on its PATH. For example:
 				command = command[1:]
 			}
 			if len(command) == 0 {
-				return withCode(exitUsage, errors.New("lab exec: want a node and a command"))
+				return withCode(exitUsage, errors.New("lab exec: want a NODE and a COMMAND"))
 			}
 			l, err := openLab(c)
 			if err != nil {
 				return err
 			}
-			putsBack(c, "nothing; "+command[0]+" is told to end", command[0]+" may go on")
-			// ctrl-C reaches the command by itself, and a shell goes on after it. The
-			// signal is taken here, not ignored, which the command would inherit.
+			putsBack(c, "nothing; "+command[0]+" gets SIGTERM", "check whether "+command[0]+" still runs")
+			// ctrl-C also goes to the command, and a shell continues after it.
+			// The signal is received here and not ignored, since the command
+			// would inherit that.
 			signal.Reset(os.Interrupt)
 			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 			cmd := l.Command(c.Context, node, command...)
@@ -295,7 +296,7 @@ on its PATH. For example:
 func labEnv() *cli.Command {
 	return &cli.Command{
 		Name:        "env",
-		Usage:       "print what a shell needs to use Hadoop's commands against the lab",
+		Usage:       "print shell commands that make Hadoop's commands use the lab",
 		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
 		Flags:       []cli.Flag{labNameFlag, jsonFlag()},
 		Action: func(c *cli.Context) error {
@@ -316,8 +317,8 @@ func labEnv() *cli.Command {
 	}
 }
 
-// writeEnv writes the commands that give a shell the variables. Of PATH it is
-// the folder in front that is the lab's.
+// writeEnv writes shell commands that set the variables. For PATH it adds only
+// the lab's folder.
 func writeEnv(out io.Writer, variables map[string]string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -333,23 +334,23 @@ func writeEnv(out io.Writer, variables map[string]string) error {
 }
 
 func labSet() *cli.Command {
-	var to lab.Config // only to hold the flags
+	var to lab.Config // the values of the flags of lab set
 	return &cli.Command{
 		Name:  "set",
-		Usage: "change links, disks and CPU shares of a lab that runs, until it is started anew",
+		Usage: "change links, disks and CPU shares of a running lab, until it is next started",
 		Description: `For example:
 
    heddle lab set --node r1n1 --disk 20MB/s --link 100Mbit --cpus 0.4
    heddle lab set --rack 1 --uplink 30Mbit`,
 		Flags: []cli.Flag{
 			labNameFlag,
-			&cli.StringSliceFlag{Name: "node", Usage: "which `NODE`; several, or all workers when neither node nor rack is given"},
-			&cli.IntFlag{Name: "rack", Usage: "which `RACK`'s uplink, or which rack's nodes"},
-			&cli.GenericFlag{Name: "disk", Value: &to.Disk, DefaultText: "as it is", Usage: "rate at which the node reads its disk; 0 is no limit"},
+			&cli.StringSliceFlag{Name: "node", Usage: "`NODE` to change; may be repeated (default: all workers, or all of --rack)"},
+			&cli.IntFlag{Name: "rack", Usage: "`RACK` whose uplink or nodes to change"},
+			&cli.GenericFlag{Name: "disk", Value: &to.Disk, DefaultText: "as it is", Usage: "rate at which the node reads from its disk; 0 is no limit"},
 			&cli.GenericFlag{Name: "link", Value: &to.Link, DefaultText: "as it is", Usage: "rate of the node's link; 0 is no limit"},
 			&cli.GenericFlag{Name: "uplink", Value: &to.Uplink, DefaultText: "as it is", Usage: "rate of the rack's uplink; 0 is no limit"},
 			&cli.Float64Flag{Name: "cpus", DefaultText: "as it is", Usage: "cores of the node; 0 is no limit"},
-			&cli.Float64Flag{Name: "speed", DefaultText: "as it is", Usage: "instead of cpus, the share of its cores, or of one a slot, that the node has; 1 is all"},
+			&cli.Float64Flag{Name: "speed", DefaultText: "as it is", Usage: "instead of --cpus, the part of its cores that the node may use, more than 0 to 1; without --cpus at the start it has a core per slot"},
 		},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
@@ -385,7 +386,7 @@ func labSet() *cli.Command {
 func labKill() *cli.Command {
 	return &cli.Command{
 		Name:        "kill",
-		Usage:       "kill one daemon, or all that runs on a worker, to see what a failure does",
+		Usage:       "kill one daemon, or everything on a worker, to see what a failure does",
 		ArgsUsage:   "NODE [DAEMON]",
 		Description: "For example:\n\n   heddle lab kill r1n1 nodemanager\n   heddle lab kill r1n1",
 		Flags: []cli.Flag{
@@ -406,7 +407,7 @@ func labKill() *cli.Command {
 				return err
 			}
 			if daemon == "" && c.IsSet("signal") {
-				return withCode(exitUsage, errors.New("lab kill: --signal is for a daemon; a node is killed"))
+				return withCode(exitUsage, errors.New("lab kill: --signal: want a DAEMON with it; a whole node always gets KILL"))
 			}
 			if daemon == "" {
 				return labError(l.KillNode(c.Context, node))
@@ -419,7 +420,7 @@ func labKill() *cli.Command {
 func labStart() *cli.Command {
 	return &cli.Command{
 		Name:        "start",
-		Usage:       "start one daemon that was killed, or all of a worker's that do not run",
+		Usage:       "start a killed daemon, or all daemons of a worker that do not run",
 		ArgsUsage:   "NODE [DAEMON]",
 		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
 		Flags:       []cli.Flag{labNameFlag},
@@ -440,11 +441,11 @@ func labStart() *cli.Command {
 	}
 }
 
-// labDaemon is the NODE and the DAEMON, "" for none, of a command line.
+// labDaemon returns NODE and DAEMON of a command line; DAEMON may be "".
 func labDaemon(c *cli.Context) (node, daemon string, err error) {
 	args, err := arguments(c)
 	if err == nil && len(args) != 1 && len(args) != 2 {
-		err = withCode(exitUsage, fmt.Errorf("%s takes a NODE and perhaps a DAEMON, found %q", commandName(c), args))
+		err = withCode(exitUsage, fmt.Errorf("%s: want a NODE, and a DAEMON or none; found %q", commandName(c), args))
 	}
 	if err != nil {
 		return "", "", err

@@ -17,9 +17,9 @@ import (
 func labelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "labels",
-		Usage: "the cluster's steering set-up: show it, prepare it, put it back as it was",
-		Description: `Steering moves nodes between labels. All it changes is noted in HDFS (` + lease.Root + `)
-before, and put back when it ends; restore does that for a harness that was killed.
+		Usage: "what steering needs and changes on a cluster: show it, prepare it, put it back",
+		Description: `Steering moves nodes between labels. It first notes all changes in HDFS (` + lease.Root + `)
+and puts them back when it ends. After a kill, restore puts them back.
 For example:
 
    heddle labels show
@@ -32,10 +32,10 @@ For example:
 func labelsShow() *cli.Command {
 	return &cli.Command{
 		Name:  "show",
-		Usage: "labels, nodes, who holds the cluster, what is to be put back",
+		Usage: "labels, nodes, who holds the cluster, which changes are to be put back",
 		Flags: []cli.Flag{clusterFlag(), jsonFlag()},
 		Action: func(c *cli.Context) error {
-			return withHeld(c, func(cluster *lease.Target) error {
+			return withCluster(c, func(cluster *lease.Target) error {
 				s, err := lease.Inspect(c.Context, cluster)
 				if err != nil {
 					return withCode(exitCluster, err)
@@ -50,17 +50,17 @@ func labelsPrepare() *cli.Command {
 	var o lease.PrepareOptions
 	return &cli.Command{
 		Name:  "prepare",
-		Usage: "add the labels that steering needs, and give a queue the whole of each",
-		Description: `Stays until 'heddle labels restore --prepared'. Queue capacities are changed where
-the ResourceManager allows it while it runs (yarn.scheduler.configuration.store.class),
-and printed otherwise. For example:
+		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
+		Description: `This stays until 'heddle labels restore --prepared'. Queue capacities are changed if
+the running ResourceManager allows it (yarn.scheduler.configuration.store.class),
+and only printed otherwise. For example:
 
    heddle labels prepare --queue root.research --triples 8 --dry-run`,
 		Flags: []cli.Flag{
 			clusterFlag(),
 			&cli.IntFlag{Name: "triples", Value: require.Triples, Destination: &o.Triples, Usage: "labels for `N` jobs at a time"},
 			&cli.StringFlag{Name: "queue", Destination: &o.Queue, Usage: "`PATH` of the leaf queue (default: the one with the largest capacity)"},
-			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "say what would be changed"},
+			&cli.BoolFlag{Name: "dry-run", Destination: &o.DryRun, Usage: "print what would be changed"},
 			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -69,9 +69,9 @@ and printed otherwise. For example:
 			}
 			o.Purpose, o.Log = "heddle labels prepare", newLog(c)
 			if !o.DryRun {
-				putsBack(c, "the lease on "+c.String("cluster")+"; labels added so far stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
+				putsBack(c, "the lease on "+c.String("cluster")+"; labels that were added stay, and stay noted", "heddle labels restore --prepared --cluster "+c.String("cluster"))
 			}
-			return withHeld(c, func(cluster *lease.Target) error {
+			return withCluster(c, func(cluster *lease.Target) error {
 				p, err := lease.Prepare(c.Context, cluster, o)
 				if err != nil {
 					return withCode(exitCluster, err)
@@ -86,21 +86,21 @@ func labelsRestore() *cli.Command {
 	var o lease.RestoreOptions
 	return &cli.Command{
 		Name:  "restore",
-		Usage: "put the cluster back as it was before a harness that was killed",
-		Description: `Waits until the lease of the harness is void, half a minute after it died, and
-refuses while it is alive. Jobs that were being steered first get nodes in turn
-until they end: afterwards no node has the labels they ask for. Ends with code 1 if
-something could not be put back; run it again then. For example:
+		Usage: "put the cluster back as it was before a killed harness changed it",
+		Description: `Waits until the lease of the harness is void, half a minute after its death, and
+fails if the harness is alive. Steered jobs first get nodes in turn until they end,
+since no node has their labels afterwards. Ends with code 1 if something could not
+be put back; then run it again. For example:
 
    heddle labels restore
    heddle labels restore --drain 0s           leave steered jobs without nodes
-   heddle labels restore --run RUN-FOLDER     where HDFS has lost the journal`,
+   heddle labels restore --run RUN-FOLDER     if HDFS has lost the journal`,
 		Flags: []cli.Flag{
 			clusterFlag(),
 			&cli.DurationFlag{Name: "drain", Value: lease.DrainLimit, Destination: &o.Drain, Usage: "`TIME` that steered jobs get to end"},
-			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "undo also what prepare has set up"},
-			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "put back also what the journal in run folder `DIR` says"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back what a damaged journal says before the damage"},
+			&cli.BoolFlag{Name: "prepared", Destination: &o.Prepared, Usage: "also undo what prepare has set up"},
+			&cli.StringFlag{Name: "run", Destination: &o.Folder, Usage: "also put back the changes in the journal of the run folder `DIR`"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --run, put back the changes before the damage in a damaged journal"},
 			jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -108,8 +108,8 @@ something could not be put back; run it again then. For example:
 				return withCode(exitUsage, fmt.Errorf("--drain %v: want 0s to 24h", o.Drain))
 			}
 			o.Purpose, o.Log = "heddle labels restore", newLog(c)
-			putsBack(c, "the lease on "+c.String("cluster")+"; what is still to be put back stays noted", "heddle labels restore --cluster "+c.String("cluster"))
-			return withHeld(c, func(cluster *lease.Target) error {
+			putsBack(c, "the lease on "+c.String("cluster")+"; changes that are not put back yet stay noted", "heddle labels restore --cluster "+c.String("cluster"))
+			return withCluster(c, func(cluster *lease.Target) error {
 				r, err := lease.Restore(c.Context, cluster, o)
 				if errors.Is(err, runs.ErrDamaged) || errors.Is(err, runs.ErrNotRun) {
 					return withCode(exitUsage, err)
@@ -122,10 +122,10 @@ something could not be put back; run it again then. For example:
 	}
 }
 
-// withHeld calls work with the cluster that --cluster names.
-func withHeld(c *cli.Context, work func(*lease.Target) error) error {
+// withCluster calls work with the cluster that --cluster names.
+func withCluster(c *cli.Context, work func(*lease.Target) error) error {
 	if c.Args().Present() {
-		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments, found %q", c.Command.Name, c.Args().First()))
+		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments; found %q", c.Command.Name, c.Args().First()))
 	}
 	file, err := loadCluster(c.String("cluster"))
 	if err != nil {
@@ -139,5 +139,5 @@ func withHeld(c *cli.Context, work func(*lease.Target) error) error {
 	return work(cluster)
 }
 
-// newLog tells progress on stderr.
+// newLog returns a logger that writes to stderr.
 func newLog(c *cli.Context) *slog.Logger { return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)) }

@@ -1,7 +1,7 @@
 // Command heddle measures and steers how work is placed on Hadoop clusters.
 //
-// Each command is one file here: flags into an options struct, then one call
-// into the harness. Nothing in this folder decides anything about a cluster.
+// Each command is one file here: it puts flags into an options struct and makes
+// one call into the harness. Nothing here decides anything about a cluster.
 package main
 
 import (
@@ -18,17 +18,17 @@ import (
 	"heddle/harness/sim"
 )
 
-// Exit codes, the same for every command.
+// Exit codes of all commands.
 const (
-	exitFailed    = 1 // the work was tried and failed
-	exitUsage     = 2 // bad usage or bad input
-	exitCluster   = 3 // the cluster is not able or not reachable
-	exitThreshold = 4 // a threshold that was asked for was missed
+	exitFailed    = 1 // exit code: the work failed
+	exitUsage     = 2 // exit code: bad usage or bad input
+	exitCluster   = 3 // exit code: the cluster is not able to do it, or not reachable
+	exitThreshold = 4 // exit code: a requested threshold was missed
 )
 
 func main() { os.Exit(run(interruptible(os.Exit), os.Args)) }
 
-// run is main without the process: the exit code for args.
+// run runs the command line args and returns the exit code.
 func run(ctx context.Context, args []string) int {
 	err := newApp().RunContext(ctx, args)
 	err = errors.Join(err, stdout.Flush())
@@ -47,7 +47,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // the library's own: help for a command that there is not
+		return exitUsage // the error is from the cli library: help for an unknown command
 	}
 	return exitFailed
 }
@@ -60,7 +60,7 @@ func newApp() *cli.App {
 		EnableBashCompletion: true,
 		Writer:               stdout,
 		ErrWriter:            stderr,
-		// Errors are printed once, by run.
+		// The library must not print errors: run prints each once.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         noCommand,
@@ -87,7 +87,8 @@ func newApp() *cli.App {
 	return app
 }
 
-// finish gives commands, and those below them, what they do not inherit.
+// finish sets the error handlers and default actions of commands and
+// subcommands, which do not inherit them.
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
@@ -95,15 +96,15 @@ func finish(commands []*cli.Command) {
 		if c.Action == nil {
 			c.Action = noCommand
 		} else {
-			c.HideHelpCommand = true // "help" and "h" may be names of files
+			c.HideHelpCommand = true // no help subcommand, since "help" and "h" may be names of files
 		}
 	}
 }
 
-// usageError says what is wrong with a command line, and which flag was
-// probably meant.
+// usageError says what is wrong with a command line. For an unknown flag it
+// names the one that was probably meant.
 func usageError(c *cli.Context, err error, _ bool) error {
-	help := commandName(c) + " --help says what there is"
+	help := commandName(c) + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
 		return withCode(exitUsage, fmt.Errorf("%w; %s", err, help))
@@ -111,10 +112,10 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	if near := cli.SuggestFlag(c.Command.Flags, name, false); near != "" {
 		help = "did you mean " + near + "? " + help
 	}
-	return withCode(exitUsage, fmt.Errorf("no such flag -%s; %s", name, help))
+	return withCode(exitUsage, fmt.Errorf("unknown flag -%s; %s", name, help))
 }
 
-// noCommand answers where a command has to follow and none of ours does.
+// noCommand is the action where a subcommand is missing or unknown.
 func noCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
@@ -125,17 +126,17 @@ func noCommand(c *cli.Context) error {
 		c.App.Writer = c.App.ErrWriter
 		return errors.Join(help(c), withCode(exitUsage, fmt.Errorf("%s needs a command", commandName(c))))
 	}
-	text := fmt.Sprintf("there is no command %q", name)
+	text := fmt.Sprintf("unknown command %q", name)
 	if _, near, found := strings.Cut(cli.SuggestCommand(c.Command.VisibleCommands(), name), `"`); found {
-		text += fmt.Sprintf(`; did you mean "%s`, near) // with its quote and question mark
+		text += fmt.Sprintf(`; did you mean "%s`, near) // the suggestion near ends with a quote and a question mark
 	}
 	return withCode(exitUsage, fmt.Errorf("%s %s --help lists them", text, commandName(c)))
 }
 
-// commandName is a command as one types it.
+// commandName returns a command as the user types it.
 func commandName(c *cli.Context) string { return cmp.Or(c.Command.HelpName, c.App.Name) }
 
-// withCode gives err the exit code that the process ends with.
+// withCode adds the exit code of the process to an error.
 func withCode(code int, err error) error {
 	if err == nil {
 		return nil

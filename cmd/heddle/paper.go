@@ -20,22 +20,23 @@ import (
 	"heddle/traces/outfile"
 )
 
-// papers are those that there are experiments of.
+// papers returns all papers with experiments.
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
-// Seeds of a paper's simulations.
+// Numbers of seeds for a paper's simulations.
 const fullSeeds, quickSeeds = 20, 5
 
 func paperCommand() *cli.Command {
 	var root string
 	return &cli.Command{
 		Name:      "paper",
-		Usage:     "a paper's tables and figures beside ours",
+		Usage:     "a paper's tables and figures beside those of heddle",
 		ArgsUsage: "[NAME [FIGURE …]]",
-		Description: `Without a name: the papers there are. With one: its experiments, simulated on many
-seeds, with 95 % intervals beside what is published, and a verdict on each of its
-claims: holds, direction (the sign, not the size or all of the order), fails, or
-not testable. FIGURE is a part or a claim of it. For example:
+		Description: `Without NAME it lists the papers. With NAME it simulates the paper's experiments on
+many seeds, and prints results with 95 % intervals beside the published ones, and a
+verdict on each claim: holds, direction (the sign is right, but not the size or the
+whole order), fails, or not testable. FIGURE is the name of a part or a claim. For
+example:
 
    heddle paper
    heddle paper clqlmrs --quick
@@ -47,14 +48,14 @@ not testable. FIGURE is a part or a claim of it. For example:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: fmt.Sprintf("%d seeds instead of %d", quickSeeds, fullSeeds)},
 			&cli.IntFlag{Name: "seeds", Usage: "simulate `N` seeds", DefaultText: fmt.Sprint(fullSeeds)},
-			&cli.Uint64Flag{Name: "seed", Usage: "that all others are drawn from", Value: 1},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "of what is printed: text, markdown, csv or json"},
+			&cli.Uint64Flag{Name: "seed", Usage: "number from which all seeds are drawn", Value: 1},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "output format: text, markdown, csv or json"},
 			jsonFlag(),
-			&cli.StringFlag{Name: "o", Usage: "write one offline HTML page to `FILE` besides"},
-			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print what came of it"},
-			&cli.StringFlag{Name: "live-run", Usage: "print what came of the run in `DIR`, finished or not"},
+			&cli.StringFlag{Name: "o", Usage: "also write an offline HTML page to `FILE`"},
+			&cli.BoolFlag{Name: "live", Usage: "run the paper's experiment on a cluster, and print the results"},
+			&cli.StringFlag{Name: "live-run", Usage: "print the results of the run in `DIR`, finished or not"},
 			unverifiedFlag(),
-			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab of --live, instead of the lab"},
+			&cli.StringFlag{Name: "cluster", Usage: "with --live, the `CLUSTER` file or lab (default: the experiment's)"},
 			runsFlag(&root),
 		},
 		Action: func(c *cli.Context) error { return runPaper(c, root) },
@@ -72,7 +73,7 @@ func runPaper(c *cli.Context, root string) error {
 	list := papers()
 	i := slices.IndexFunc(list, func(p *paper.Paper) bool { return p.Name == args[0] })
 	if i < 0 {
-		return withCode(exitUsage, fmt.Errorf("no paper %q; heddle paper lists them", args[0]))
+		return withCode(exitUsage, fmt.Errorf("no paper %q; 'heddle paper' lists them", args[0]))
 	}
 	p := list[i]
 	format := c.String("format")
@@ -116,7 +117,7 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Repo
 	}
 	if c.IsSet("seeds") {
 		if o.Seeds = c.Int("seeds"); o.Seeds < 2 || o.Seeds > 10_000 {
-			return nil, withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; intervals take 2", o.Seeds))
+			return nil, withCode(exitUsage, fmt.Errorf("--seeds %d: want 2 to 10000; an interval needs 2", o.Seeds))
 		}
 	}
 	r, err := p.Run(c.Context, o)
@@ -129,15 +130,15 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Repo
 	return r, nil
 }
 
-// livePaper is what came of the paper's experiment on a cluster: of a run that
-// there is, or of one carried out now.
+// livePaper returns the results of the paper's experiment on a cluster: from an
+// existing run, or from one that it runs now.
 func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*paper.Report, error) {
 	dir := c.String("live-run")
 	switch {
 	case len(parts) > 0:
-		return nil, withCode(exitUsage, fmt.Errorf("a live run has no figure %q", parts[0]))
+		return nil, withCode(exitUsage, fmt.Errorf("%q: a live run has no figures; want no FIGURE", parts[0]))
 	case dir != "" && c.Bool("live"):
-		return nil, withCode(exitUsage, errors.New("--live makes a run, --live-run reads one: give one of them"))
+		return nil, withCode(exitUsage, errors.New("both --live and --live-run; want one of them"))
 	case dir == "":
 		var err error
 		if dir, err = runLivePaper(c, p, root); err != nil {
@@ -154,7 +155,8 @@ func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*pa
 	}, nil
 }
 
-// runLivePaper carries out the paper's experiment and returns its run folder.
+// runLivePaper runs the paper's experiment on a cluster and returns the run
+// folder.
 func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	o := experiment.Options{Source: p.Live.Experiment, Command: os.Args, Others: map[string]*config.Cluster{}}
 	var err error
@@ -186,7 +188,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	return run.Dir, runError(err)
 }
 
-// listed is a paper in the list that --json prints.
+// listed is the description of a paper in the JSON list of papers.
 type listed struct {
 	Name   string       `json:"name"`
 	Title  string       `json:"title"`
@@ -224,8 +226,8 @@ func listPapers(c *cli.Context) error {
 	})
 }
 
-// paperProgress says which part is under way: on one line of a terminal, else a
-// line each.
+// paperProgress returns a function that shows which part is running: on one
+// line of a terminal, or else on a line per part.
 func paperProgress(out *os.File) func(paper.Progress) {
 	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
 	return func(p paper.Progress) {

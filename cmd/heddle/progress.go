@@ -14,8 +14,8 @@ import (
 	"heddle/harness/steer"
 )
 
-// progress tells a run's steps: one line that is rewritten on a terminal, a
-// line a step and one every few seconds otherwise.
+// progress shows the steps of a run. On a terminal it rewrites one line.
+// Otherwise it prints a line per step, and one every few seconds.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -23,15 +23,15 @@ type progress struct {
 	began    time.Time
 	lastLine time.Time
 	lastStep string
-	open     bool // the terminal's line is not ended
+	open     bool // whether the current line on the terminal is unfinished
 
-	trial     string // that decisions were last counted of
+	trial     string // name of the trial whose decisions were last counted
 	decisions int64
 	counted   time.Time
 	perSecond float64
 }
 
-// quietFor is how long nothing is said about running jobs where output is no
+// quietFor is the time between two lines about running jobs if the output is no
 // terminal.
 const quietFor = 5 * time.Second
 
@@ -71,8 +71,8 @@ func (p *progress) step(s experiment.Step) {
 	p.lastLine, p.lastStep = time.Now(), step
 }
 
-// steering says where maps started and how many decisions were carried out as
-// decided.
+// steering returns a text with the locality of started maps and the number of
+// decisions that were carried out.
 func (p *progress) steering(trial string, s *steer.Stats) string {
 	now := time.Now()
 	if trial != p.trial {
@@ -89,7 +89,7 @@ func (p *progress) steering(trial string, s *steer.Stats) string {
 	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
-// end finishes the terminal's line.
+// end ends an unfinished line on the terminal.
 func (p *progress) end() {
 	if p.open {
 		fmt.Fprintln(p.out)

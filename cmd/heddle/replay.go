@@ -28,69 +28,70 @@ func replayCommand() *cli.Command {
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
 		ArgsUsage: "TRACE [TRACE …]",
-		Description: `The jobs of a trace come again, at the same times and with their input where it
-was, in virtual time. Tasks take as long as they did, or, with a calibration, as
-long as they would where they now run. Seeds and models run side by side; the
-result does not depend on that. For example:
+		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
+input in the same places. Tasks take as long as recorded or, with a calibration, as
+long as they would take on the node where they run now. Seeds and models run in
+parallel, which does not change the result. For example:
 
    heddle replay --model yarn --model delay --model acl --seed 1 --seed 2 run.heddle
    heddle replay --calibrate --calibration lab.json RUN/trials/*/trace.heddle
    heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
 		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL`, see heddle models, or yarn, the cluster's own; may be given again (default: the trace's)"},
-			&cli.StringSliceFlag{Name: "param", Usage: "`NAME=VALUE` of the models that have this parameter, MODEL.NAME=VALUE of one; may be given again"},
-			&cli.StringSliceFlag{Name: "seed", Usage: "of random numbers; `N` may be given again (default: 1)"},
+			&cli.StringSliceFlag{Name: "model", Usage: "scheduler `MODEL` (see heddle models), or yarn, the cluster's own; may be repeated (default: the trace's)"},
+			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, or MODEL.NAME=VALUE for one; may be repeated"},
+			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
 			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
-			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: what ApplicationMasters read of where input is", Value: replay.SplitsAsSubmitted},
-			&cli.BoolFlag{Name: "calibrate", Usage: "only fit what things cost to the traces, and print it"},
-			&cli.StringFlag{Name: "calibration", Usage: "`FILE` with what things cost: written with --calibrate, else read"},
-			&cli.StringFlag{Name: "workload", Usage: "with --calibration: `NAME` of one of its workloads, whose cost a byte stands in for jobs of workloads that it lacks"},
+			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: replay.SplitsAsSubmitted},
+			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
+			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
+			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
-			&cli.BoolFlag{Name: "follow", Usage: "offer nodes when the trace's heartbeats say, and at no other time, with recorded durations"},
-			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` that happens besides the trace's, such as at=30s,node=n2,down, as in an experiment's faults; may be given again"},
-			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule by which slow attempts get a copy (default: none but the recorded)"},
-			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: whether nodes keep what they read last instead of what was cached", Value: config.CacheStatic},
+			&cli.BoolFlag{Name: "follow", Usage: "with recorded durations: offer nodes only at the times of the trace's heartbeats"},
+			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
+			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
+			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
 			jsonFlag(),
-			&cli.StringFlag{Name: "runs", Usage: "keep what the replays came to as a run folder in `DIR`, for heddle compare; else nothing is kept"},
+			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
 			&cli.StringFlag{Name: "run-name", Usage: "with --runs, `NAME` of the run folder (default: the time)"},
-			&cli.BoolFlag{Name: "traces", Usage: "with --runs, keep each replay's trace, too"},
-			&cli.BoolFlag{Name: "observations", Usage: "the files are recordings of heddle run --record-observations: go through steering's decisions again"},
-			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; for one trace, model and seed"},
+			&cli.BoolFlag{Name: "traces", Usage: "with --runs, also keep each replay's trace"},
+			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
+			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
 		}, changeFlags(&change)...),
 		Action: func(c *cli.Context) error { return runReplay(c, &change, &faults) },
 	}
 }
 
-// changeFlags are what a replay can have otherwise than its trace; those that a
-// lab has too are called the same.
+// changeFlags returns the flags for what a replay changes of its trace's
+// cluster. A lab's flags of the same meaning have the same names.
 func changeFlags(x *replay.Change) []cli.Flag {
 	generic := func(name, usage string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
 	}
 	return []cli.Flag{
-		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed anew", DefaultText: "as recorded"},
-		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks they are in", DefaultText: "as recorded"},
-		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers a node", DefaultText: "as recorded"},
-		&cli.StringFlag{Name: "cpus", Usage: "cores a node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "nodes", Destination: &x.Nodes, Usage: "workers in all; blocks are placed again", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "racks", Destination: &x.Racks, Usage: "racks that the workers are in", DefaultText: "as recorded"},
+		&cli.IntFlag{Name: "slots", Destination: &x.Slots, Usage: "containers per node", DefaultText: "as recorded"},
+		&cli.StringFlag{Name: "cpus", Usage: "cores per node; a list makes nodes differ; 0 is no limit", DefaultText: "as recorded"},
 		&cli.Float64Flag{Name: "host-cores", Destination: &x.HostCores, Usage: "cores that all nodes share, on one machine", DefaultText: "as recorded"},
-		generic("disk", "rate at which a node reads its disk; 0 is no limit", &x.Disk),
+		generic("disk", "rate at which a node reads from its disk; 0 is no limit", &x.Disk),
 		generic("link", "rate of a node's link; 0 is no limit", &x.Link),
 		generic("uplink", "rate of a rack's uplink; 0 is no limit", &x.Uplink),
-		&cli.StringFlag{Name: "uplink-mbit", Usage: "the same, as a `NUMBER` of Mbit/s"},
-		generic("cache", "HDFS cache a DataNode; what does not fit is not cached", &x.Cache),
-		&cli.IntFlag{Name: "replication", Destination: &x.Replication, Usage: "replicas of blocks, placed anew", DefaultText: "as recorded"},
-		generic("nm-heartbeat", "interval of NodeManagers", &x.NMHeartbeat),
-		generic("am-heartbeat", "interval of ApplicationMasters", &x.AMHeartbeat),
-		&cli.Float64Flag{Name: "speed", Destination: &x.Speed, Value: 1, Usage: "of nodes; 2 computes in half the time"},
-		&cli.Float64Flag{Name: "load", Destination: &x.Load, Value: 1, Usage: "of arrivals; at 2 jobs come in half the time"},
+		&cli.StringFlag{Name: "uplink-mbit", Usage: "the same as --uplink, as a `NUMBER` of Mbit/s"},
+		generic("cache", "HDFS cache per DataNode; blocks that do not fit are not cached", &x.Cache),
+		&cli.IntFlag{Name: "replication", Destination: &x.Replication, Usage: "replicas per block, which are placed again", DefaultText: "as recorded"},
+		generic("nm-heartbeat", "heartbeat interval of NodeManagers", &x.NMHeartbeat),
+		generic("am-heartbeat", "heartbeat interval of ApplicationMasters", &x.AMHeartbeat),
+		&cli.Float64Flag{Name: "speed", Destination: &x.Speed, Value: 1, Usage: "speed of nodes; at 2 they compute in half the time"},
+		&cli.Float64Flag{Name: "load", Destination: &x.Load, Value: 1, Usage: "rate of job arrivals; at 2 all jobs arrive in half the time"},
 	}
 }
 
-// finishChange reads those of changeFlags that have no place in x yet.
+// finishChange reads the flags of changeFlags that do not set a field of x
+// themselves, and checks values.
 func finishChange(c *cli.Context, x *replay.Change) error {
 	if mbit := c.String("uplink-mbit"); mbit != "" {
 		if x.Uplink.Given {
-			return errors.New("--uplink and --uplink-mbit say the same: give one")
+			return errors.New("both --uplink and --uplink-mbit; want one of them")
 		}
 		if err := x.Uplink.Set(mbit + "Mbit"); err != nil {
 			return fmt.Errorf("--uplink-mbit: %w", err)
@@ -110,7 +111,7 @@ func finishChange(c *cli.Context, x *replay.Change) error {
 		for _, text := range strings.Split(list, ",") {
 			cores, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			if err != nil {
-				return fmt.Errorf("--cpus %s: %q is not a number", list, text)
+				return fmt.Errorf("--cpus %s: %q: want a number", list, text)
 			}
 			x.Cores = append(x.Cores, cores)
 		}
@@ -125,14 +126,14 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	}
 	for _, name := range []string{"run-name", "traces"} {
 		if c.IsSet(name) && c.String("runs") == "" {
-			return withCode(exitUsage, fmt.Errorf("--%s goes with --runs: without it nothing is kept", name))
+			return withCode(exitUsage, fmt.Errorf("--%s: want --runs with it; without --runs nothing is kept", name))
 		}
 	}
 	if c.Bool("traces") && c.IsSet("out") {
-		return withCode(exitUsage, errors.New("--traces and --out keep the same trace: give one"))
+		return withCode(exitUsage, errors.New("both --traces and --out; want one of them"))
 	}
 	if len(files) == 0 {
-		return withCode(exitUsage, errors.New("replay takes one TRACE or more; heddle run and heddle capture make them, heddle trace import makes them of other formats"))
+		return withCode(exitUsage, errors.New("want one TRACE or more; 'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats"))
 	}
 	if c.Bool("observations") {
 		return replayObservations(c, files)
@@ -158,11 +159,11 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	var sorter *tracefile.Sorter
 	if out != "" {
 		if len(configs) != 1 {
-			return withCode(exitUsage, fmt.Errorf("--out is for one trace, model and seed; these are %d replays", len(configs)))
+			return withCode(exitUsage, fmt.Errorf("--out: want a single trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer func() { _ = sorter.Close() }()                          // what it wrote is temporary
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // WriteFile tells
+		defer func() { _ = sorter.Close() }()                          // if closing fails, only a temporary file is left
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since WriteFile returns it
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
@@ -196,8 +197,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	return err
 }
 
-// replayObservations prints what steering said to what it saw, and fails where it
-// now says something else.
+// replayObservations repeats steering on recorded observations and prints its
+// actions. It fails if an action differs from the recorded one.
 func replayObservations(c *cli.Context, files []string) error {
 	for _, path := range files {
 		f, err := os.Open(path)
@@ -217,7 +218,7 @@ func replayObservations(c *cli.Context, files []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d steps, the same actions\n", path, steps)
+		fmt.Fprintf(c.App.Writer, "%s: %d steps, all with the recorded actions\n", path, steps)
 	}
 	return nil
 }
@@ -251,7 +252,8 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 	return fitted.WriteText(c.App.Writer)
 }
 
-// replays are those that the flags ask for: by trace, then model, then seed.
+// replays returns the replays that the flags ask for: by trace, then by model,
+// then by seed.
 func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
 	var calibration *replay.Calibration
 	if path := c.String("calibration"); path != "" {
@@ -311,8 +313,8 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 	return configs, nil
 }
 
-// modelsOf are the models to replay a trace under: by default its own, of which
-// --param changes parameters like those of any other.
+// modelsOf returns the models under which to replay a trace, by default its
+// own. --param changes parameters of these models too.
 func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {

@@ -26,28 +26,29 @@ func runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run an experiment on a cluster and capture it, or simulate it",
 		ArgsUsage: "EXPERIMENT.yaml",
-		Description: `Every workload of the experiment runs under every model, repeated. Results go to
-a run folder, whose path is printed. A run that was interrupted is taken up with
---resume: its trial is run anew, and what there was of it is kept aside. For example:
+		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
+run folder, whose path is printed. --resume continues an interrupted run: the
+interrupted trial runs again, and the files of the last try are kept aside. For
+example:
 
    heddle lab up
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
 
-With --simulate the same trials run in virtual time, on machines as the cluster's
-file describes them (machines:); a lab need not be up. Tasks take what a
-calibration says, or typical times:
+With --simulate the same trials run in virtual time, on the machines that the
+cluster file describes (machines:); a lab need not be up. Task times are those of a
+calibration, or typical ones:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
-			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "take up the unfinished run in `DIR`"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, read also files that have changed since they were recorded, with a warning"},
+			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "continue the unfinished run in `DIR`"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, also read files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
-			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering saw of the cluster in each trial's logs, to go through its decisions again without a cluster"},
+			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
-			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, what tasks cost: a `FILE` of heddle replay --calibrate, or a run folder to fit it to"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
 		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
@@ -60,7 +61,7 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return err
 	}
 	if (o.Resume == "") != (len(files) == 1) || len(files) > 1 {
-		return withCode(exitUsage, errors.New("run takes one experiment file, or --resume and a run folder"))
+		return withCode(exitUsage, errors.New("want either one experiment file, or --resume with a run folder"))
 	}
 	old, err := openExperiment(o, files)
 	if err != nil {
@@ -69,9 +70,9 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	simulated := c.Bool("simulate")
 	switch {
 	case simulated && o.RecordObservations:
-		return withCode(exitUsage, errors.New("--record-observations goes without --simulate: a simulation steers no cluster"))
+		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration"):
-		return withCode(exitUsage, errors.New("--calibration goes with --simulate: on a cluster tasks take what they take"))
+		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
 	}
 	name, err := findClusters(c, o, old)
 	if err != nil {
@@ -108,8 +109,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 	return runError(err)
 }
 
-// openExperiment reads the experiment: of the file that is given or, to take it
-// up, of an old run.
+// openExperiment reads the experiment from the given file, or from the run
+// folder to resume. old is that run, nil for a new one.
 func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err error) {
 	if o.Resume == "" {
 		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
@@ -125,9 +126,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 	return old, err
 }
 
-// findClusters finds the experiment's cluster, and those of models that have one
-// of their own: by name or, of an old run, in its folder. name is how a command
-// calls the first.
+// findClusters reads the experiment's cluster and the clusters that models
+// name. For a run that is resumed, it reads them from the run folder. name is
+// what the user calls the experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
 	find := loadCluster
 	if c.Bool("simulate") {
@@ -170,8 +171,8 @@ func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name st
 	return name, nil
 }
 
-// calibrationOf reads a calibration, or fits one to the trials of a run folder;
-// nil for no path.
+// calibrationOf reads a calibration file, or fits a calibration to the trials
+// of a run folder. It returns nil if path is empty.
 func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	if path == "" {
 		return nil, nil
@@ -194,7 +195,8 @@ func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	return replay.Calibrate(list, replay.Change{})
 }
 
-// changesCluster notes what an experiment puts back on the clusters it uses.
+// changesCluster records what to put back on the clusters if an experiment is
+// interrupted.
 func changesCluster(c *cli.Context, names ...string) {
 	var restore []string
 	for _, name := range names {
@@ -203,7 +205,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints a row a job.
+// printResults prints the results of a run, with one row per job.
 func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
@@ -244,12 +246,13 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
-// unverifiedFlag is --unverified, for commands that read run folders.
+// unverifiedFlag returns the flag --unverified, for commands that read run
+// folders.
 func unverifiedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "unverified", Usage: "read also files that have changed since they were recorded, with a warning"}
+	return &cli.BoolFlag{Name: "unverified", Usage: "also read files that have changed since they were recorded, with a warning"}
 }
 
-// runsRoot is the folder that was given, or the usual one.
+// runsRoot returns the given folder of run folders, or else the default one.
 func runsRoot(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -257,7 +260,7 @@ func runsRoot(given string) (string, error) {
 	return runs.DefaultRoot()
 }
 
-// runError gives an error of a run its exit code.
+// runError adds the exit code to an error of a run.
 func runError(err error) error {
 	switch {
 	case err == nil:

@@ -23,7 +23,7 @@ import (
 func runsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "runs",
-		Usage: "run folders: list them, look into one, remove them",
+		Usage: "run folders: list them, show one, remove them",
 		Description: `A RUN is the name of a run folder below --runs, or the path of one. For example:
 
    heddle runs list
@@ -66,7 +66,8 @@ func runsList() *cli.Command {
 	}
 }
 
-// describe says what runs are; of one whose experiment cannot be read, a warning.
+// describe returns the summaries of runs. It warns about runs whose experiment
+// cannot be read.
 func describe(c *cli.Context, found []*runs.Run) []experiment.About {
 	list := []experiment.About{}
 	for _, run := range found {
@@ -98,7 +99,7 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 func runsShow() *cli.Command {
 	return &cli.Command{
 		Name:         "show",
-		Usage:        "a run's manifest, and a row a trial",
+		Usage:        "a run's manifest, and a row per trial",
 		ArgsUsage:    "RUN",
 		BashComplete: completeRuns,
 		Description: `For example:
@@ -112,7 +113,7 @@ func runsShow() *cli.Command {
 				return err
 			}
 			if len(found) != 1 {
-				return withCode(exitUsage, fmt.Errorf("runs show takes one RUN, found %d", len(found)))
+				return withCode(exitUsage, fmt.Errorf("runs show takes one RUN; found %d", len(found)))
 			}
 			run := found[0]
 			run.Unverified = c.Bool("unverified")
@@ -121,7 +122,7 @@ func runsShow() *cli.Command {
 			switch {
 			case err == nil:
 				s.Results = append(s.Results, results...)
-			case !errors.Is(err, os.ErrNotExist): // of a capture there are none
+			case !errors.Is(err, os.ErrNotExist): // a capture has no results, which is no error
 				return withCode(exitUsage, err)
 			}
 			s.Warnings = run.Warnings()
@@ -130,7 +131,7 @@ func runsShow() *cli.Command {
 	}
 }
 
-// shown is what runs show prints.
+// shown is the JSON output of runs show.
 type shown struct {
 	About    experiment.About    `json:"about"`
 	Manifest runs.Manifest       `json:"manifest"`
@@ -174,7 +175,7 @@ func (s *shown) writeText(out io.Writer) error {
 	for i := range s.Results {
 		r := &s.Results[i]
 		results[r.Trial] = r
-		if len(m.Trials) == 0 { // they are a table
+		if len(m.Trials) == 0 { // a run without trial folders has its trials in a table
 			trials = append(trials, runs.TrialRecord{Name: r.Trial, State: runs.TrialDone})
 		}
 		for _, text := range r.Warnings {
@@ -219,11 +220,11 @@ func took(from, to time.Time) string {
 func runsRemove() *cli.Command {
 	return &cli.Command{
 		Name:         "rm",
-		Usage:        "remove runs, with all that is in their folders",
+		Usage:        "remove runs with their folders",
 		ArgsUsage:    "RUN [RUN …]",
 		BashComplete: completeRuns,
-		Description: `Asks first, on a terminal; elsewhere --yes has to say that it is meant. Runs that a
-process works on are refused, and then none is removed. For example:
+		Description: `Asks first on a terminal; elsewhere --yes is needed. If a process works on one of
+the runs, none is removed. For example:
 
    heddle runs rm 20261121-153601-first
    heddle runs list --json | jq -r '.[] | select(.state == "failed") | .name' | xargs heddle runs rm --yes`,
@@ -234,7 +235,7 @@ process works on are refused, and then none is removed. For example:
 				return err
 			}
 			if len(found) == 0 {
-				return withCode(exitUsage, errors.New("runs rm takes one RUN or more"))
+				return withCode(exitUsage, errors.New("want one RUN or more"))
 			}
 			list := describe(c, found)
 			if !c.Bool("yes") {
@@ -254,15 +255,15 @@ process works on are refused, and then none is removed. For example:
 	}
 }
 
-// confirm asks whether runs are to be removed.
+// confirm asks the user whether to remove the runs.
 func confirm(c *cli.Context, list []experiment.About) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and here is none: --yes says that it is meant"))
+		return withCode(exitUsage, errors.New("runs rm asks on a terminal, and there is none; use --yes to remove without asking"))
 	}
 	if err := listRuns(c.App.ErrWriter, list); err != nil {
 		return err
 	}
-	fmt.Fprint(c.App.ErrWriter, "remove all that is in these folders? [y/N] ")
+	fmt.Fprint(c.App.ErrWriter, "remove these folders and everything in them? [y/N] ")
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -273,7 +274,7 @@ func confirm(c *cli.Context, list []experiment.About) error {
 	return nil
 }
 
-// namedRuns opens the runs that the arguments name, each once.
+// namedRuns opens the runs that the arguments name, each only once.
 func namedRuns(c *cli.Context) ([]*runs.Run, error) {
 	names, err := arguments(c)
 	if err != nil {
@@ -296,8 +297,8 @@ func namedRuns(c *cli.Context) ([]*runs.Run, error) {
 	return found, nil
 }
 
-// openRun takes a plain name for one in root, unless only a path of that name is
-// a run.
+// openRun opens a run by name or path. A plain name means a run in root, unless
+// only a path of that name is a run.
 func openRun(root, name string) (*runs.Run, error) {
 	below := filepath.Clean(name)
 	if filepath.Base(below) == below {
@@ -307,12 +308,12 @@ func openRun(root, name string) (*runs.Run, error) {
 	}
 	run, err := runs.Open(below)
 	if errors.Is(err, runs.ErrNotRun) || errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no run %s, neither in %s nor as a path; heddle runs list says what there is", name, root)
+		return nil, fmt.Errorf("no run %s, neither in %s nor as a path; 'heddle runs list' lists them", name, root)
 	}
 	return run, err
 }
 
-// completeRuns completes names of runs, and flags.
+// completeRuns prints completions: names of runs, and flags.
 func completeRuns(c *cli.Context) {
 	if last := os.Args[max(0, len(os.Args)-2)]; strings.HasPrefix(last, "-") {
 		cli.DefaultCompleteWithFlags(c.Command)(c)

@@ -16,23 +16,23 @@ import (
 	"golang.org/x/term"
 )
 
-// All that commands print goes through these. Names of jobs and messages of
-// servers are printed too, and a terminal would obey what is in them.
+// All output of commands goes through stdout and stderr. It contains names of
+// jobs and messages of servers, whose control characters a terminal would obey.
 var (
 	stdout = &escaper{out: os.Stdout}
 	stderr = &escaper{out: os.Stderr}
 )
 
-// escaper writes text with all control characters but line feeds and tabs
-// escaped, those that change the direction of text among them. JSON stays JSON
-// of the same value, since the escapes are JSON's.
+// escaper writes text with control characters escaped, except line feeds and
+// tabs. Characters that change the direction of text are escaped too. The
+// escapes are JSON's, so JSON keeps its meaning.
 type escaper struct {
 	mu   sync.Mutex
 	out  *os.File
-	rest []byte // the beginning of a character whose end is not written yet
+	rest []byte // the first bytes of a character that is not complete yet
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It writes p with control characters escaped.
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,7 +51,7 @@ func (e *escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was the beginning of a character and stayed so.
+// Flush writes the start of a character that was never completed.
 func (e *escaper) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,7 +60,7 @@ func (e *escaper) Flush() error {
 	return err
 }
 
-// escape is text as an escaper writes it.
+// escape returns text as an escaper writes it.
 func escape(text string) string {
 	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
 		return text
@@ -86,14 +86,14 @@ func mustEscape(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// isTerminal says whether a command's output goes to a terminal.
+// isTerminal reports whether a command's output goes to a terminal.
 func isTerminal(out io.Writer) bool {
 	e, ok := out.(*escaper)
 	return ok && term.IsTerminal(int(e.out.Fd()))
 }
 
-// asIs is out without escapes, for what another program reads or what was
-// escaped before.
+// asIs returns out without escaping, for output that another program reads or
+// that is escaped already.
 func asIs(out io.Writer) io.Writer {
 	if e, ok := out.(*escaper); ok {
 		return e.out
@@ -101,7 +101,7 @@ func asIs(out io.Writer) io.Writer {
 	return out
 }
 
-// warn prints warnings of a command.
+// warn prints warnings to stderr.
 func warn(c *cli.Context, warnings ...string) {
 	for _, w := range warnings {
 		fmt.Fprintln(c.App.ErrWriter, "warning:", w)

@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// buildVersion is the module's version, or the commit it was built from.
+// buildVersion returns the module's version, or the commit that it was built
+// from.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -15,8 +16,8 @@ func buildVersion() string {
 	return info.Main.Version
 }
 
-// version is what --version prints: this program, the commit and the Go that it
-// was built from.
+// version returns what --version prints: the version, the commit and the Go
+// release.
 func version() string {
 	commit, changed := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -12,54 +12,61 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// NoLimit is the Limit of a cache pool without one.
+// NoLimit is the CachePool.Limit of a pool without a limit.
 const NoLimit = math.MaxInt64
 
-// neverMs is Hadoop's relative expiry that never comes, and the most it takes.
+// neverMs is the relative expiry time that means never in Hadoop, and its
+// maximum.
 const neverMs = math.MaxInt64 / 4
 
-// CachePool groups cache directives under one owner and limit.
+// CachePool groups cache directives under one owner and one limit.
 type CachePool struct {
 	Name string
-	// Owner, Group and Mode say who may use it. Empty and zero: the NameNode's
-	// choice when adding (user, group, 0755), as before when modifying.
+	// Owner, Group and Mode say who may use the pool. When a pool is added, the
+	// NameNode sets empty ones (user, group, 0755). When it is modified, empty
+	// ones stay as they are.
 	Owner, Group string
 	Mode         fs.FileMode
-	// Limit is in bytes, replicas counted each. [NoLimit]: none. Zero when
-	// adding or modifying: as for Mode; a pool for nothing cannot be asked for.
+	// Limit is the most bytes to cache, each replica counted; [NoLimit] means
+	// none. Zero means the NameNode's default when the pool is added, and no
+	// change when it is modified. A limit of zero bytes cannot be set.
 	Limit int64
-	// Stats are the NameNode's; not looked at when adding or modifying.
+	// Stats come from the NameNode. They are ignored when a pool is added or
+	// modified.
 	Stats CacheStats
 }
 
-// CacheStats says how much of what was asked for is cached. A directive's lag
-// behind by a few seconds; its pool's less.
+// CacheStats say how much of what was requested is cached. Those of a directive
+// are a few seconds old, those of a pool less.
 type CacheStats struct {
 	BytesNeeded, BytesCached int64
-	// BytesOverLimit is of pools only.
+	// BytesOverLimit is set for pools only.
 	BytesOverLimit           int64
 	FilesNeeded, FilesCached int64
 }
 
-// CacheDirective asks for a file, or the files right in a folder, to be cached.
+// CacheDirective requests that a file be cached, or all files directly in a
+// folder.
 type CacheDirective struct {
-	// ID is the NameNode's; zero when adding.
+	// ID is given by the NameNode. It is zero when a directive is added.
 	ID   int64
 	Path string
 	Pool string
-	// Replicas is how many DataNodes shall cache each block; which ones is the
-	// NameNode's choice. Zero: one when adding, as before when modifying.
+	// Replicas is how many DataNodes must cache each block; the NameNode
+	// chooses which. Zero means one when a directive is added, and no change
+	// when it is modified.
 	Replicas int
-	// Expires ends it, to the millisecond. Zero: never when adding, as before
-	// when modifying.
+	// Expires is when the directive ends, in milliseconds. Zero means never
+	// when a directive is added, and no change when it is modified.
 	Expires time.Time
-	// Expired and Stats are the NameNode's; not looked at when adding.
+	// Expired and Stats come from the NameNode. They are ignored when a
+	// directive is added.
 	Expired bool
 	Stats   CacheStats
 }
 
-// CachePools lists the cache pools in order of name. Of those that the user
-// may not read, only the name is known.
+// CachePools lists the cache pools sorted by name. A pool that the user may not
+// read has only its name.
 func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 	var pools []CachePool
 	for prev := ""; ; {
@@ -78,12 +85,13 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 	}
 }
 
-// AddCachePool makes a pool. Superusers only.
+// AddCachePool makes a pool. Only superusers may do so.
 func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "add", p)
 }
 
-// ModifyCachePool changes what p sets of the pool of its name. Superusers only.
+// ModifyCachePool changes the pool of p's name; fields of p that are zero stay
+// as they are. Only superusers may do so.
 func (c *Client) ModifyCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "modify", p)
 }
@@ -109,7 +117,7 @@ func (c *Client) putPool(ctx context.Context, verb string, p CachePool) error {
 	return nil
 }
 
-// RemoveCachePool removes a pool and its directives. Superusers only.
+// RemoveCachePool removes a pool and its directives. Only superusers may do so.
 func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
 	err := c.call(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: proto.String(name)}, &hdfspb.Empty{})
 	if err != nil {
@@ -118,8 +126,8 @@ func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
 	return nil
 }
 
-// CacheDirectives lists the directives of pool, or of all pools if it is empty,
-// in order of id, without those that the user may not read.
+// CacheDirectives lists the directives of a pool, or of all pools if pool is
+// empty, sorted by id. It leaves out those that the user may not read.
 func (c *Client) CacheDirectives(ctx context.Context, pool string) ([]CacheDirective, error) {
 	filter := &hdfspb.CacheDirectiveInfo{}
 	if pool != "" {
@@ -144,8 +152,8 @@ func (c *Client) CacheDirectives(ctx context.Context, pool string) ([]CacheDirec
 	}
 }
 
-// AddCacheDirective adds d and returns its id. errors.Is(err, fs.ErrInvalid) if
-// the pool does not exist or its limit would be passed.
+// AddCacheDirective adds d and returns its id. It returns fs.ErrInvalid if the
+// pool does not exist or has too little of its limit left.
 func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id int64, err error) {
 	info := directiveInfo(d)
 	if info.Replication == nil {
@@ -158,7 +166,8 @@ func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id in
 	return resp.Id, nil
 }
 
-// ModifyCacheDirective changes what d sets of the directive of its id.
+// ModifyCacheDirective changes the directive of d's id; fields of d that are
+// zero stay as they are.
 func (c *Client) ModifyCacheDirective(ctx context.Context, d CacheDirective) error {
 	info := directiveInfo(d)
 	info.Id = proto.Int64(d.ID)
@@ -169,8 +178,8 @@ func (c *Client) ModifyCacheDirective(ctx context.Context, d CacheDirective) err
 	return nil
 }
 
-// RemoveCacheDirective removes a directive; errors.Is(err, fs.ErrInvalid) if
-// there is none of that id.
+// RemoveCacheDirective removes a directive. It returns fs.ErrInvalid if there
+// is none of that id.
 func (c *Client) RemoveCacheDirective(ctx context.Context, id int64) error {
 	err := c.call(ctx, "removeCacheDirective", &hdfspb.RemoveCacheDirectiveRequest{Id: proto.Int64(id)}, &hdfspb.Empty{})
 	if err != nil {
@@ -211,7 +220,8 @@ func directiveOf(e *hdfspb.CacheDirectiveEntry) CacheDirective {
 			FilesNeeded: stats.GetFilesNeeded(), FilesCached: stats.GetFilesCached(),
 		},
 	}
-	// "Never" comes back as the time of adding plus a quarter of all time.
+	// A directive that never expires is reported with the time of adding plus
+	// neverMs.
 	if x := info.GetExpiration(); x != nil && x.GetMillis() < neverMs {
 		d.Expires = time.UnixMilli(x.GetMillis())
 	}

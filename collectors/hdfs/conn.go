@@ -22,54 +22,57 @@ import (
 
 const (
 	clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-	// maxFrameBytes is Hadoop's own default of ipc.maximum.response.length.
+	// maxFrameBytes is the default of Hadoop's ipc.maximum.response.length.
 	maxFrameBytes = 128 << 20
-	// trustedBytes is what a frame may make us allocate before its bytes come.
+	// trustedBytes is the length up to which memory for a frame is allocated
+	// before its bytes have arrived.
 	trustedBytes = 64 << 10
-	// maxMessages bounds the protobuf messages in one answer, since two bytes of
-	// an answer can become a message of some 200 in memory. Of real ones 128 MiB
-	// hold 2.5 million: a message has 50 bytes and more.
+	// maxMessages limits the protobuf messages in one answer: two bytes of an
+	// answer can become a message that takes some 200 bytes of memory. A real
+	// message has 50 bytes or more, so that 128 MiB contain at most 2.5
+	// million.
 	maxMessages = 4 << 20
 
 	contextCallID = -3
 	noRetryCount  = -1
 )
 
-// conn is one connection to one NameNode. Calls share it; their replies may
-// come in any order.
+// conn is one connection to one NameNode. Many calls share it, and their
+// replies may come in any order.
 type conn struct {
 	address string
 	c       net.Conn
-	writing chan struct{} // held while a frame is written
+	writing chan struct{} // a lock: it holds one value while a frame is written
 
 	mu      sync.Mutex
 	pending map[int32]chan reply
-	err     error         // why the connection ended
-	done    chan struct{} // closed when it has
+	err     error         // why the connection was closed
+	done    chan struct{} // closed when the connection is closed
 }
 
-// reply is what answers a call: a header, and after success a message.
+// reply is the answer to a call: a header and, if the call succeeded, a
+// message.
 type reply struct {
 	header *hdfspb.ResponseHeader
 	body   []byte
 }
 
-// lostError says that a connection ended while a call was under way; whether
-// the NameNode carried the call out is not known.
+// lostError means that a connection broke during a call. The NameNode may or
+// may not have carried out the call.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return "connection lost: " + e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// protocolError says that the other side does not speak Hadoop IPC.
+// protocolError means that the other side does not speak Hadoop IPC.
 type protocolError struct{ what string }
 
 func (e *protocolError) Error() string {
 	return e.what + "; is this the NameNode's RPC address (dfs.namenode.rpc-address, usually port 8020)?"
 }
 
-// open connects to a NameNode and introduces user. It does not wait for an
-// answer, since IPC has none before the first call.
+// open connects to a NameNode and sends the name of the user. It does not wait
+// for an answer, since a NameNode answers only calls.
 func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	nc, err := c.options.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -81,7 +84,7 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 		pending: make(map[int32]chan reply),
 		done:    make(chan struct{}),
 	}
-	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // version, service class, no SASL
+	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // the greeting: magic text, version, service class, no SASL
 	hello, err = appendFrame(hello,
 		requestHeader(contextCallID, noRetryCount, c.clientID[:]),
 		&hdfspb.ConnectionContext{
@@ -100,8 +103,8 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	return cn, nil
 }
 
-// call sends one request and waits for its reply, the context or the end of
-// the connection.
+// call sends one request and waits for its reply, or until ctx or the
+// connection ends.
 func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, method string, req proto.Message) (reply, error) {
 	frame, err := appendFrame(nil,
 		requestHeader(id, retry, clientID),
@@ -133,7 +136,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 		return reply{}, ctx.Err()
 	case <-cn.done:
 		select {
-		case r := <-answer: // came just before the end
+		case r := <-answer: // the answer came just before the connection ended
 			return r, nil
 		default:
 			return reply{}, cn.err
@@ -147,7 +150,7 @@ func (cn *conn) forget(id int32) {
 	cn.mu.Unlock()
 }
 
-// write sends frame whole or ends the connection.
+// write sends a whole frame, or closes the connection.
 func (cn *conn) write(ctx context.Context, frame []byte) error {
 	select {
 	case cn.writing <- struct{}{}:
@@ -160,14 +163,16 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	stop := context.AfterFunc(ctx, func() { _ = cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
 	if !stop() {
-		// The frame is cut, or the deadline hits the next one.
+		// The connection cannot be used again: the frame was cut off, or the
+		// deadline would hit the next one.
 		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
 		return ctx.Err()
 	}
 	if err == nil {
 		return nil
 	}
-	// What the other side said before it went away tells more than this does.
+	// An answer that the NameNode sent before it closed the connection says
+	// more than this error.
 	_ = cn.c.SetReadDeadline(time.Now().Add(time.Second))
 	<-cn.done
 	if errors.Is(cn.err, os.ErrDeadlineExceeded) {
@@ -176,7 +181,8 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	return cn.err
 }
 
-// read hands replies to their calls until the connection ends.
+// read hands replies to the calls that wait for them, until the connection
+// ends.
 func (cn *conn) read() {
 	r := bufio.NewReaderSize(cn.c, 64<<10)
 	for answered := false; ; answered = true {
@@ -209,15 +215,15 @@ func (cn *conn) deliver(r reply) {
 		answer <- r
 		return
 	}
-	// A refusal of the connection itself answers no call but ends them all; a
-	// reply to a call that was given up is dropped.
+	// A refusal of the connection answers no call, but ends all. A reply to a
+	// call that has given up is dropped.
 	if id < 0 && r.header.GetStatus() == hdfspb.ResponseHeader_FATAL {
 		cn.close(remoteError("connect", cn.address, r.header))
 	}
 }
 
-// close ends the connection with the error that pending calls get; only the
-// first reason counts.
+// close closes the connection. Waiting calls get err. Only the first call of
+// close counts.
 func (cn *conn) close(err error) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -239,8 +245,8 @@ func requestHeader(id, retry int32, clientID []byte) *hdfspb.RequestHeader {
 	}
 }
 
-// appendFrame appends the length of the messages to b and the messages, each
-// behind its own.
+// appendFrame appends a frame to b: the length of all messages, then each
+// message after its own length.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -256,8 +262,8 @@ func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// readFrame reads one frame without its length. io.EOF means that the stream
-// ended between frames.
+// readFrame reads one frame and returns it without its length. io.EOF means
+// that the stream ended between two frames.
 func readFrame(r *bufio.Reader) ([]byte, error) {
 	head, err := r.Peek(4)
 	if err != nil {
@@ -266,11 +272,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // as Java has it
+	size := int32(binary.BigEndian.Uint32(head)) // the frame's length is signed, as in Java
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // peeked already
+	_, _ = r.Discard(4) // skip the frame's length, which Peek has read
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -281,8 +287,8 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return frame.Bytes(), unexpected(err)
 }
 
-// badLength says what is wrong with a frame's length: a text in its place is
-// another protocol's.
+// badLength explains a wrong frame length. If its bytes are text, the other
+// side speaks another protocol.
 func badLength(r *bufio.Reader, head []byte, size int32) error {
 	isText := func(c byte) bool { return c >= ' ' && c <= '~' || c == '\r' || c == '\n' }
 	switch {
@@ -305,9 +311,10 @@ func unexpected(err error) error {
 	return err
 }
 
-// unmarshal decodes an answer into resp, unless it holds too many messages.
+// unmarshal decodes an answer into resp. It refuses one with more than
+// maxMessages messages.
 func unmarshal(body []byte, resp proto.Message) error {
-	if len(body) > 2*maxMessages { // each takes two bytes at least
+	if len(body) > 2*maxMessages { // counting is needed only for long answers, as a message takes at least two bytes
 		left := maxMessages
 		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
 			return err
@@ -316,8 +323,8 @@ func unmarshal(body []byte, resp proto.Message) error {
 	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, resp)
 }
 
-// countMessages takes the messages in b off left. Messages of the types that
-// NameNodes answer with do not nest in themselves, so that its depth is bounded.
+// countMessages subtracts the number of messages in b from left. The NameNode's
+// message types do not contain themselves, so the recursion is limited.
 func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error {
 	if *left--; *left < 0 {
 		return fmt.Errorf("more than %d messages in it", maxMessages)
@@ -343,7 +350,8 @@ func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error 
 	return nil
 }
 
-// parseReply splits a frame into its header and, after success, the message.
+// parseReply splits a frame into the header and, if the call succeeded, the
+// message.
 func parseReply(frame []byte) (*hdfspb.ResponseHeader, []byte, error) {
 	head, n := protowire.ConsumeBytes(frame)
 	if n < 0 {

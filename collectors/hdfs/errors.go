@@ -10,27 +10,27 @@ import (
 )
 
 var (
-	// ErrUnreachable says that no NameNode could be asked.
+	// ErrUnreachable means that no NameNode answered.
 	ErrUnreachable = errors.New("no NameNode reached")
-	// ErrUnavailable says that the NameNode takes no requests now: it is a
+	// ErrUnavailable means that the NameNode accepts no requests now: it is
 	// standby, starting or in safe mode.
-	ErrUnavailable = errors.New("the NameNode takes no requests now")
-	// ErrSecure says that the NameNode demands Kerberos, which this client does
-	// not speak.
-	ErrSecure = errors.New("the NameNode demands Kerberos (SASL), which heddle does not speak; it needs hadoop.security.authentication=simple")
+	ErrUnavailable = errors.New("the NameNode accepts no requests now")
+	// ErrSecure means that the NameNode requires Kerberos, which this client
+	// does not support.
+	ErrSecure = errors.New("the NameNode requires Kerberos (SASL), which heddle does not support; set hadoop.security.authentication=simple")
 )
 
-// RemoteError is an exception that the NameNode answered with. errors.Is finds
-// fs.ErrNotExist, fs.ErrPermission, fs.ErrExist and fs.ErrInvalid in it, and
+// RemoteError is an exception in the NameNode's answer. errors.Is matches it
+// with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
 // ErrUnavailable and ErrSecure.
 type RemoteError struct {
-	// Method is the call, NameNode the address that answered.
+	// Method is the method called, and NameNode the address that answered.
 	Method, NameNode string
-	// Class is the exception's Java class; Message is Hadoop's text with the
-	// stack trace cut off.
+	// Class is the Java class of the exception. Message is its text without the
+	// stack trace.
 	Class, Message string
 
-	fatal  bool // the NameNode closes the connection
+	fatal  bool // whether the NameNode closes the connection after this error
 	detail hdfspb.ResponseHeader_Detail
 }
 
@@ -44,10 +44,10 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:])
 }
 
-// Is makes errors.Is work with the errors named above.
+// Is makes errors.Is match the errors that the comment of RemoteError lists.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // its class is that of a missing right
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // ErrSecure: its Java class is the same as for a missing permission
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()
@@ -68,27 +68,27 @@ var asFS = map[string]error{
 	"java.lang.IllegalArgumentException":                      fs.ErrInvalid,
 }
 
-// standby says that another NameNode is to be asked.
+// standby reports whether another NameNode must be asked.
 func (e *RemoteError) standby() bool {
 	return e.Class == "org.apache.hadoop.ipc.StandbyException" ||
 		e.Class == "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 }
 
-// later says that the same NameNode is to be asked again.
+// later reports whether the same NameNode can be asked again a little later.
 func (e *RemoteError) later() bool {
 	return e.Class == "org.apache.hadoop.ipc.RetriableException" ||
 		e.Class == "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
 }
 
-// noHA says that a NameNode does not know about being active: there is only one
-// ("HA for namenode is not enabled"), or it is older than the question, and
-// then refuses the first call if it is a standby.
+// noHA reports whether a NameNode does not know of an active state. It is the
+// only one ("HA for namenode is not enabled"), or it is an old version, which
+// would refuse the first call if it were standby.
 func (e *RemoteError) noHA() bool {
 	return e.Class == "org.apache.hadoop.ha.ServiceFailedException" ||
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
 }
 
-// shortened is a text that an error can hold.
+// shortened returns at most 2000 bytes of a text.
 func shortened(text string) string {
 	const most = 2000
 	if len(text) <= most {

@@ -13,10 +13,11 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// call makes one call on the active NameNode and decodes its answer into resp.
-// It is tried again as [Options].RetryFor says, under the same call id and a
-// rising retry count, by which a NameNode knows a call that it has already
-// carried out and repeats the answer: every call here may be sent twice.
+// call makes one call on the active NameNode and decodes the answer into resp.
+// It repeats the call for [Options].RetryFor. All tries have the same call id
+// and a growing retry count, by which a NameNode recognises a call that it has
+// carried out already and sends the same answer again. So each call here may be
+// sent twice.
 func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
 	id := c.nextCallID()
 	giveUp := time.Now().Add(c.options.RetryFor)
@@ -54,7 +55,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	switch {
 	case err == nil:
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
-	case ctx.Err() != nil: // the caller's doing, not the connection's
+	case ctx.Err() != nil: // the caller ended the call; the connection is still good
 	default:
 		c.leave(cn, err)
 	}
@@ -63,7 +64,8 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 
 var errSlow = errors.New("no answer")
 
-// gaveUp is the error of a call whose context has ended, after a last failure.
+// gaveUp returns the error of a call whose context has ended. last is the error
+// of its last try.
 func (c *Client) gaveUp(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
 	if last == nil || errors.Is(last, cause) || errors.Is(last, ctx.Err()) {
@@ -72,7 +74,8 @@ func (c *Client) gaveUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w (%w)", last, cause)
 }
 
-// unreached makes ErrUnreachable of what broke or garbled a connection.
+// unreached turns the error of a broken or garbled connection into an
+// ErrUnreachable.
 func unreached(err error) error {
 	if errors.As(err, new(*RemoteError)) || errors.Is(err, ErrUnreachable) || errors.Is(err, net.ErrClosed) {
 		return err
@@ -80,7 +83,7 @@ func unreached(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// roundTrip is one call on one connection.
+// roundTrip makes one call on one connection.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
 	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
 	if err != nil {
@@ -102,7 +105,7 @@ func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, metho
 	return nil
 }
 
-// worthRetry says whether the same call may succeed a little later.
+// worthRetry reports whether the same call may succeed a little later.
 func (c *Client) worthRetry(err error) bool {
 	if errors.Is(err, net.ErrClosed) && c.isClosed() {
 		return false
@@ -115,8 +118,8 @@ func (c *Client) worthRetry(err error) bool {
 	return waiting && c.answered.Load()
 }
 
-// connect returns the connection to the active NameNode, going through the
-// list once if there is none.
+// connect returns the connection to the active NameNode. If there is none, it
+// tries each NameNode once.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	select {
 	case c.link <- struct{}{}:
@@ -130,7 +133,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	if c.nameNode != nil {
 		select {
 		case <-c.nameNode.done:
-			c.nameNode = nil // ended while nobody used it
+			c.nameNode = nil // the NameNode closed the connection while it was unused
 		default:
 			return c.nameNode, nil
 		}
@@ -152,9 +155,9 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(failures...))
 }
 
-// openActive connects to one NameNode and asks whether it is the active one:
-// an observer would answer reads with old news, and a port that is no
-// NameNode's shows here.
+// openActive connects to a NameNode and checks that it is active. An observer
+// would answer reads with old data. The check also detects a port of another
+// service.
 func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
 	cn, err := c.open(ctx, address)
 	if err != nil {
@@ -180,7 +183,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 	return cn, nil
 }
 
-// leave ends cn; the next call goes through the list from the one after it.
+// leave closes the connection cn to a NameNode. The next call tries the next
+// NameNode first.
 func (c *Client) leave(cn *conn, why error) {
 	cn.close(&lostError{why})
 	c.link <- struct{}{}
@@ -197,13 +201,15 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// nextCallID counts up from 1 and stays positive.
+// nextCallID returns the id of the next call. Ids are positive and count from
+// 1.
 func (c *Client) nextCallID() int32 {
 	return int32(c.lastCall.Add(1) & 0x7fffffff)
 }
 
-// backoff is nothing before the second try, since another NameNode may be
-// active already, then 100 ms doubling up to 3.2 s.
+// backoff returns how long to wait before the next try: nothing before the
+// second, since another NameNode may be active already, then 100 ms, doubling
+// up to 3.2 s.
 func backoff(attempt int32) time.Duration {
 	if attempt == 0 {
 		return 0

@@ -16,58 +16,59 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// File is what the NameNode knows of a file or folder.
+// File is a file or folder as the NameNode describes it.
 type File struct {
-	// Path is absolute.
+	// Path is the absolute path of the file or folder.
 	Path string
-	// Dir is set for a folder, which has no blocks.
+	// Dir is true for a folder, which has no blocks.
 	Dir bool
-	// ID is the inode's number, which stays through renames.
+	// ID is the number of the inode, which a rename does not change.
 	ID uint64
-	// Length and BlockSize are in bytes; Length leaves out what is being written.
+	// Length and BlockSize are in bytes. Length leaves out a block that is
+	// being written.
 	Length, BlockSize int64
-	// Replication is the number of replicas asked for.
+	// Replication is the number of replicas that each block should have.
 	Replication int
-	// Modified and Accessed are exact to the millisecond.
+	// Modified and Accessed are times in milliseconds.
 	Modified, Accessed time.Time
-	// Owner, Group and Mode (permission bits) say who may use it.
+	// Owner, Group and Mode (the permission bits) say who may use it.
 	Owner, Group string
 	Mode         fs.FileMode
-	// UnderConstruction is set while the file is being written; the block being
-	// written is not in Blocks.
+	// UnderConstruction is true while the file is being written. Blocks lacks
+	// the block that is being written.
 	UnderConstruction bool
-	// Blocks are in order of offset. [Client.Stat] leaves them out.
+	// Blocks are sorted by offset. [Client.Stat] leaves them out.
 	Blocks []Block
 }
 
-// Block is one block of a file and where its replicas are.
+// Block is one block of a file, with the places of its replicas.
 type Block struct {
-	// Pool, ID and GenerationStamp name the block.
+	// Pool, ID and GenerationStamp identify the block.
 	Pool            string
 	ID              uint64
 	GenerationStamp uint64
-	// Offset is where the block starts in its file; both are in bytes.
+	// Offset is where the block starts in its file. Both are in bytes.
 	Offset, Length int64
-	// Corrupt says that no replica is good; Replicas are then the bad ones.
+	// Corrupt means that no replica is good. Replicas are the bad ones then.
 	Corrupt bool
-	// Replicas are in order of host.
+	// Replicas are sorted by host.
 	Replicas []Replica
 }
 
-// Replica is one copy of a block on one DataNode.
+// Replica is the copy of a block on one DataNode.
 type Replica struct {
-	// Host is the DataNode's name as Hadoop prints it, IP its address, Rack its
-	// place in the topology ("/rack1").
+	// Host is the DataNode's name as Hadoop prints it, IP its address, and Rack
+	// its rack, such as "/rack1".
 	Host, IP, Rack string
-	// Storage is DISK, SSD, ARCHIVE, RAM_DISK, PROVIDED or NVDIMM; empty if the
-	// NameNode named none that we know.
+	// Storage is DISK, SSD, ARCHIVE, RAM_DISK, PROVIDED or NVDIMM. It is empty
+	// if the NameNode reports none of these.
 	Storage string
-	// Cached says that the DataNode holds the block in its cache too.
+	// Cached is true if the DataNode also has the block in its HDFS cache.
 	Cached bool
 }
 
-// Stat returns a file or folder without its blocks. errors.Is(err,
-// fs.ErrNotExist) if there is none.
+// Stat returns a file or folder without its blocks. It returns fs.ErrNotExist
+// if there is none.
 func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	resp := &hdfspb.GetFileInfoResponse{}
 	err := c.call(ctx, "getFileInfo", &hdfspb.GetFileInfoRequest{Src: proto.String(path)}, resp)
@@ -83,11 +84,11 @@ func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	return fileOf(path, resp.Fs), nil
 }
 
-// SetReplication sets how many replicas a file shall have. It returns before
-// they are made or removed.
+// SetReplication sets how many replicas a file should have. It does not wait
+// until replicas are made or removed.
 func (c *Client) SetReplication(ctx context.Context, path string, replicas int) error {
 	if replicas < 1 || replicas > math.MaxInt16 {
-		return fmt.Errorf("set replication of hdfs %s: %d is not a number of replicas", path, replicas)
+		return fmt.Errorf("set replication of hdfs %s: %d replicas: want 1 to 32767", path, replicas)
 	}
 	resp := &hdfspb.SetReplicationResponse{}
 	err := c.call(ctx, "setReplication", &hdfspb.SetReplicationRequest{
@@ -102,8 +103,8 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 	return nil
 }
 
-// SetTimes sets modification and access time, exact to the millisecond; a zero
-// time stays as it is.
+// SetTimes sets modification and access time, in milliseconds. A zero time
+// leaves the time as it is.
 func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed time.Time) error {
 	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
 		Src: proto.String(path), Mtime: millis(modified), Atime: millis(accessed),
@@ -114,8 +115,8 @@ func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed t
 	return nil
 }
 
-// Rename renames a file or folder. It fails with fs.ErrExist if to is there, and
-// with fs.ErrNotExist if from is not.
+// Rename renames a file or folder. It returns fs.ErrExist if to exists, and
+// fs.ErrNotExist if from does not.
 func (c *Client) Rename(ctx context.Context, from, to string) error {
 	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
 		Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false),
@@ -126,7 +127,7 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Names returns the names in a folder, in order.
+// Names returns the sorted names in a folder.
 func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
 	var names []string
 	for entries, err := range c.pages(ctx, folder, false) {
@@ -140,7 +141,8 @@ func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
 	return names, nil
 }
 
-// millis is t for setTimes, where all ones means "leave".
+// millis returns t as setTimes needs it, where the largest number means no
+// change.
 func millis(t time.Time) *uint64 {
 	if t.IsZero() {
 		return proto.Uint64(math.MaxUint64)
@@ -192,14 +194,16 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 			Host: shared(n.GetId().GetHostName()),
 			IP:   shared(n.GetId().GetIpAddr()),
 			Rack: shared(n.GetLocation()),
-			// Both lists run along with the locations, and may be cut short.
+			// The lists IsCached and StorageTypes may be shorter than the list
+			// of locations.
 			Cached: i < len(l.IsCached) && l.IsCached[i],
 		}
 		if i < len(l.StorageTypes) {
 			replicas[i].Storage = storageName(l.StorageTypes[i])
 		}
 	}
-	// The NameNode puts them by distance to us, equal ones in random order.
+	// Sort by host: the NameNode sorts replicas by distance to us, and equal
+	// ones at random.
 	slices.SortFunc(replicas, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.IP, b.IP))
 	})
@@ -213,6 +217,6 @@ func storageName(t hdfspb.StorageType) string {
 	return ""
 }
 
-// shared returns s as one string for all that are equal: a cluster has few
-// hosts and many replicas.
+// shared returns the same string for equal strings, which saves memory: a
+// cluster has few hosts and many replicas.
 func shared(s string) string { return unique.Make(s).Value() }

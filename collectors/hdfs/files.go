@@ -13,11 +13,12 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// Files returns a client for contents and names of files: read, write, list,
-// rename, remove. It asks the same NameNodes as the same user through the same
-// dial function, is shared by all callers and ends with c. Its times are cut to
-// seconds (use [Client.Stat] and [Client.SetTimes]), and a writer is closed by
-// [CloseWriter].
+// Files returns a client to read, write, list, rename and remove files. It uses
+// the same NameNodes, user and dial function. All callers share it, and it is
+// closed with c.
+//
+// Its times are whole seconds; [Client.Stat] and [Client.SetTimes] have
+// milliseconds. Close its writers with [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
@@ -33,8 +34,8 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
 	}
-	// It keeps the server's defaults without a lock: fetched here, they are only
-	// read from then on.
+	// The library caches the server's defaults without a lock. After this first
+	// request they are only read.
 	if _, err := files.ServerDefaults(); err != nil {
 		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
@@ -42,16 +43,17 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	return files, nil
 }
 
-// WriteOptions are of the file that WriteFile makes; zero values are the
-// cluster's defaults.
+// WriteOptions are properties of a file that WriteFile makes. Zero values mean
+// the cluster's defaults.
 type WriteOptions struct {
 	Replication int
-	BlockSize   int64       // bytes
-	Mode        fs.FileMode // zero: 0644
+	BlockSize   int64       // block size in bytes
+	Mode        fs.FileMode // permission bits; zero means 0644
 }
 
-// WriteFile writes all of r to name: nobody sees a part of it, and a file that
-// was there is replaced. Folders above it are made.
+// WriteFile writes all of r to the file name and makes missing folders above
+// it. Readers see the whole new file or what was there before, which it
+// replaces.
 func (c *Client) WriteFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
 	if err := c.writeFile(ctx, name, r, o); err != nil {
 		return fmt.Errorf("write hdfs %s: %w", name, err)
@@ -80,7 +82,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	// A leading dot hides it from jobs that read the folder.
+	// The temporary name starts with a dot, so that jobs ignore the file.
 	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
@@ -90,7 +92,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err == nil {
 		err = files.Rename(part, name)
 	} else {
-		_ = w.Close() // ends its connections; err says what matters
+		_ = w.Close() // closing frees the connections; err already says what failed
 	}
 	if err != nil {
 		return errors.Join(err, files.Remove(part))
@@ -98,7 +100,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	return nil
 }
 
-// fill writes r to w and closes it; each piece has CallTimeout to get through.
+// fill writes r to w and closes w. Each piece may take CallTimeout.
 func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader) error {
 	piece := make([]byte, 256<<10)
 	for {
@@ -123,8 +125,8 @@ func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader)
 	}
 }
 
-// CloseWriter closes a writer of [Client.Files] and waits until the NameNode
-// has heard of all blocks from their DataNodes, or ctx ends.
+// CloseWriter closes a writer of [Client.Files]. It waits until the DataNodes
+// have reported all blocks to the NameNode, or until ctx ends.
 func CloseWriter(ctx context.Context, w *colinmarc.FileWriter) error {
 	for attempt := int32(0); ; attempt++ {
 		err := w.Close()

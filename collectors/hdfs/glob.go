@@ -12,12 +12,12 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// maxAlternatives bounds what the braces of one pattern expand to.
+// maxAlternatives limits how many paths the braces of one pattern may make.
 const maxAlternatives = 10_000
 
-// expand returns the paths that pattern matches, in order, each once. A
-// pattern without special characters is its own match, there or not; one that
-// has some and matches nothing is fs.ErrNotExist.
+// expand returns the paths that match pattern, sorted and without duplicates. A
+// pattern without special characters returns itself, whether it exists or not.
+// Other patterns return fs.ErrNotExist if nothing matches.
 func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	pattern = barePath(pattern)
 	if !strings.HasPrefix(pattern, "/") {
@@ -45,8 +45,9 @@ func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// match goes down a pattern without braces, one element at a time, and lists
-// only the folders whose names are not given.
+// match finds the paths that match a pattern without braces. It takes one path
+// element at a time, and lists a folder only if the element has special
+// characters.
 func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	here := []string{"/"}
 	for element := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
@@ -67,7 +68,8 @@ func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	if special(pattern[strings.LastIndexByte(pattern, '/')+1:]) {
 		return here, nil
 	}
-	// The last elements were given, so nothing says yet that they are there.
+	// Plain last elements were not looked up yet, so drop paths that do not
+	// exist.
 	return slices.DeleteFunc(here, func(p string) bool {
 		if ctx.Err() != nil {
 			return false
@@ -81,13 +83,13 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	var matches []string
 	for page, err := range c.pages(ctx, dir, false) {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a given name below a glob
+		case errors.Is(err, fs.ErrNotExist): // the folder of a plain element need not exist, which is no match
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
 		for _, s := range page {
-			if len(s.Path) == 0 { // dir is a file
+			if len(s.Path) == 0 { // an empty name means that dir is a file
 				continue
 			}
 			ok, err := path.Match(element, string(s.Path))
@@ -102,8 +104,8 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	return matches, nil
 }
 
-// braces expands every {a,b} of pattern, which may hold slashes and further
-// braces.
+// braces expands every {a,b} of a pattern. The parts may contain slashes and
+// further braces.
 func braces(pattern string) ([]string, error) {
 	open, parts, end := -1, []int(nil), -1
 	depth, quoted := 0, false
@@ -139,14 +141,14 @@ func braces(pattern string) ([]string, error) {
 			return nil, err
 		}
 		if all = append(all, more...); len(all) > maxAlternatives {
-			return nil, fmt.Errorf("pattern %.40q: braces make more than %d paths: %w", pattern, maxAlternatives, path.ErrBadPattern)
+			return nil, fmt.Errorf("pattern %.40q: its braces make more than %d paths: %w", pattern, maxAlternatives, path.ErrBadPattern)
 		}
 		from = to + 1
 	}
 	return all, nil
 }
 
-// special says whether an element or a path without braces has to be matched.
+// special reports whether a path without braces has special characters.
 func special(p string) bool {
 	for i := 0; i < len(p); i++ {
 		switch p[i] {

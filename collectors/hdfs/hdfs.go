@@ -1,12 +1,11 @@
 // Package hdfs asks a NameNode where blocks and their cached copies are, what
-// its DataNodes hold, and what is cached by which directive; it sets cache
-// directives, replication and times. It speaks the NameNode's native RPC over
-// one connection that many calls share, and follows the active NameNode of
-// several.
+// DataNodes store, and what is to be cached. It also sets cache directives,
+// replication and times. It speaks the NameNode's own RPC over one connection,
+// which many calls share. With several NameNodes it uses the active one.
 //
-// Contents of files are not its business: [Client.Files] hands out a
-// colinmarc/hdfs client for the same cluster, and [Client.WriteFile] writes a
-// file whole with it. Clusters that demand Kerberos are refused ([ErrSecure]).
+// For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
+// for the same cluster, and [Client.WriteFile] writes a whole file with it.
+// Clusters that require Kerberos are refused with [ErrSecure].
 package hdfs
 
 import (
@@ -24,36 +23,38 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// Options says which cluster to ask and how long to wait for it.
+// Options say which cluster to ask and how long to wait.
 type Options struct {
-	// NameNodes are RPC addresses, "host:8020"; several for HA.
+	// NameNodes are RPC addresses, "host:8020"; for HA more than one.
 	NameNodes []string
-	// User is whom the NameNode takes us for. Empty: this process's user.
+	// User is the Hadoop user that calls are made as. Empty means this
+	// process's user.
 	User string
 	// DialContext connects to NameNodes and, for [Client.Files], to DataNodes.
-	// Nil: a plain net.Dialer.
+	// nil means a plain net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// CallTimeout limits one attempt of one call. Zero: 30 s.
+	// CallTimeout limits one try of one call. Zero means 30 s.
 	CallTimeout time.Duration
-	// RetryFor is how long a call is tried again while no NameNode is active,
-	// one is in safe mode, or connections break. Before a first answer from any
-	// NameNode it does not apply: a wrong address fails at once. Zero: 30 s.
+	// RetryFor is how long a call is repeated while no NameNode is active, one
+	// is in safe mode, or connections break. Until a NameNode has answered for
+	// the first time, calls are not repeated, so that a wrong address fails at
+	// once. Zero means 30 s.
 	RetryFor time.Duration
 }
 
-// Client talks to one HDFS cluster. It is safe for use by many goroutines.
-// Nothing is connected before the first call.
+// Client is a client of one HDFS cluster. It may be used by many goroutines. It
+// connects at the first call.
 type Client struct {
 	options  Options
 	clientID [16]byte
 	lastCall atomic.Uint32
-	answered atomic.Bool // a NameNode has answered once
+	answered atomic.Bool // whether a NameNode has answered once
 
-	// link guards nameNode; a channel, so that waiting for it ends with the
-	// context while another call dials.
+	// link guards the three fields below. It is a channel with one value, so
+	// that a call can stop waiting for it when its context ends.
 	link     chan struct{}
-	nameNode *conn // nil: not connected
-	next     int   // the NameNode to try first
+	nameNode *conn // connection to the active NameNode; nil if there is none
+	next     int   // index of the NameNode to try first
 	closed   bool
 
 	filesMu sync.Mutex
@@ -91,7 +92,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connections. Calls under way fail.
+// Close closes the connections. Calls under way fail.
 func (c *Client) Close() error {
 	c.link <- struct{}{}
 	c.closed = true

@@ -15,12 +15,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// colinmarc/hdfs believes what its servers say of lengths: it allocates what is
-// announced, up to 4 GiB by a NameNode and 32 GiB by a DataNode, and panics on
-// negative ones. The connections here check each length first.
+// The library colinmarc/hdfs trusts the lengths that servers announce: it
+// allocates up to 4 GiB for a NameNode and 32 GiB for a DataNode, and panics on
+// negative lengths. The connections in this file check each length before the
+// library sees it.
 
-// dialFiles connects to a NameNode for colinmarc/hdfs, which would wait for its
-// answers for ever.
+// dialFiles connects to a NameNode for colinmarc/hdfs. The connection has a
+// time limit, which the library lacks.
 func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
@@ -31,23 +32,23 @@ func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Co
 	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
 
-// nameNodeConn is a connection with one request under way at a time. It hands
-// out answers that have come whole, so that what is allocated for one follows the
-// bytes that came. The whole answer has to be there within the limit: a peer that
-// sends a byte now and then would keep a limit on each read alive for ever.
+// nameNodeConn is a connection with one request at a time. It passes on an
+// answer only when all its bytes have arrived, so that memory is allocated only
+// for bytes that exist. The whole answer must arrive within limit. A limit on
+// each read would not do: a peer could send one byte now and then for ever.
 type nameNodeConn struct {
 	net.Conn
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // of the frame at hand, with its length
+	ready   []byte // the rest of the current answer, with its length
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
 		frame, err := readFrame(n.r)
 		if err != nil {
-			n.Close() // what follows cannot be understood
+			n.Close() // after a bad frame the next bytes cannot be understood
 			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -65,7 +66,7 @@ func (n *nameNodeConn) Write(b []byte) (int, error) {
 	return k, n.explain(err)
 }
 
-// explain adds to an error which NameNode it is of.
+// explain adds to an error the NameNode that it is about.
 func (n *nameNodeConn) explain(err error) error {
 	switch {
 	case err == nil:
@@ -77,19 +78,21 @@ func (n *nameNodeConn) explain(err error) error {
 }
 
 const (
-	// maxPacketBytes is Hadoop's own limit of a packet of data.
+	// maxPacketBytes is Hadoop's own limit for a packet of data.
 	maxPacketBytes = 16 << 20
-	// maxMessageBytes is far above what a DataNode has to say beside data.
+	// maxMessageBytes is far more than any message of a DataNode other than
+	// data.
 	maxMessageBytes = 1 << 20
-	// dataNodeSilence is Hadoop's own default of dfs.client.socket-timeout.
+	// dataNodeSilence is the default of Hadoop's dfs.client.socket-timeout.
 	dataNodeSilence = time.Minute
 
-	// What requests to DataNodes begin with: a version, and what is to be done.
+	// A request to a DataNode starts with a version and an operation.
 	transferVersion = 28
 	readBlock       = 0x51
 )
 
-// dialDataNode connects to a DataNode for colinmarc/hdfs.
+// dialDataNode connects to a DataNode for colinmarc/hdfs, with its lengths
+// checked.
 func (c *Client) dialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	nc, err := c.options.DialContext(ctx, network, address)
 	if err != nil {
@@ -98,23 +101,23 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 	return &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
 
-// dataNodeConn hands out a DataNode's messages and packets after a look at
-// their lengths: after a request to read a block one message and then packets,
-// after others only messages.
+// dataNodeConn checks the lengths of a DataNode's messages and packets before
+// it passes them on. A request to read a block is answered by one message and
+// then packets, any other request by messages only.
 type dataNodeConn struct {
 	net.Conn
 	address  string
-	deadline atomic.Bool // the library has set one
+	deadline atomic.Bool // whether the library has set a deadline
 
-	op    byte // of the request; 0 before it
+	op    byte // code of the requested operation; 0 before the request
 	r     *bufio.Reader
-	ready []byte // checked and not handed out yet
-	data  int    // bytes of the packet that follow what is ready
+	ready []byte // checked bytes that have not been passed on yet
+	data  int    // number of bytes of the packet that follow the bytes in ready
 
-	answered             bool // the request's first message has come
+	answered             bool // whether the first message of the answer has arrived
 	chunkBytes, sumBytes int
-	// at is where in the block the next packet begins, end where the last byte is
-	// that was asked for.
+	// at is the offset in the block of the next packet. end is the offset after
+	// the last byte that was requested.
 	at, end int64
 }
 
@@ -126,7 +129,7 @@ func (d *dataNodeConn) SetDeadline(t time.Time) error {
 func (d *dataNodeConn) Write(b []byte) (int, error) {
 	if d.op == 0 {
 		if len(b) < 3 || binary.BigEndian.Uint16(b) != transferVersion {
-			return 0, errors.New("the cluster demands encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not speak")
+			return 0, errors.New("the cluster requires encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not support")
 		}
 		d.op = b[2]
 		if err := d.asked(b[3:]); err != nil {
@@ -136,8 +139,8 @@ func (d *dataNodeConn) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// asked learns from a request to read a block (an OpReadBlockProto behind its
-// length) which bytes are to come.
+// asked reads which bytes of a block were requested. request is an
+// OpReadBlockProto after its length.
 func (d *dataNodeConn) asked(request []byte) error {
 	const offset, length = 2, 3
 	if d.op != readBlock {
@@ -167,7 +170,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	if len(d.ready) == 0 && d.data == 0 {
 		if err := d.next(); err != nil {
-			d.Close() // what follows cannot be understood
+			d.Close() // after a bad length the next bytes cannot be understood
 			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
 		}
 	}
@@ -181,7 +184,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	return k, unexpected(err)
 }
 
-// next reads a message, or what comes before a packet's checksums and data.
+// next reads a message, or the part of a packet before its checksums and data.
 func (d *dataNodeConn) next() error {
 	if d.op == readBlock && d.answered {
 		return d.packet()
@@ -191,7 +194,7 @@ func (d *dataNodeConn) next() error {
 		return err
 	}
 	if size > maxMessageBytes {
-		return fmt.Errorf("announced a message of %d bytes, more than %d", size, maxMessageBytes)
+		return fmt.Errorf("announced a message of %d bytes; want at most %d", size, maxMessageBytes)
 	}
 	prefix := binary.AppendUvarint(nil, size)
 	d.ready = append(prefix, make([]byte, size)...)
@@ -206,12 +209,12 @@ func (d *dataNodeConn) next() error {
 	return d.checksums(message)
 }
 
-// checksums learns from the answer to a request to read a block (a
-// BlockOpResponseProto) how its packets are divided.
+// checksums reads how packets are divided into chunks with checksums. response
+// is a BlockOpResponseProto, the answer to a request to read a block.
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
 	about, _, err := field(response, info, protowire.BytesType)
-	if err != nil || about == nil { // a refusal has none
+	if err != nil || about == nil { // the DataNode refused the request, so no checksums follow
 		return err
 	}
 	sum, _, err := field(about, checksum, protowire.BytesType)
@@ -240,8 +243,8 @@ func (d *dataNodeConn) checksums(response []byte) error {
 	return nil
 }
 
-// packet checks a packet's header: the length of what follows it, its own
-// length, and in it (a PacketHeaderProto) the length of the data.
+// packet checks the header of a packet: the length of what follows, the
+// header's own length, and the length of the data, in a PacketHeaderProto.
 func (d *dataNodeConn) packet() error {
 	const dataLen = 4
 	head, err := d.r.Peek(6)
@@ -260,26 +263,26 @@ func (d *dataNodeConn) packet() error {
 	data := int64(int32(length))
 	switch {
 	case size < 4 || size > maxPacketBytes:
-		return fmt.Errorf("announced a packet of %d bytes, Hadoop's have %d at most", size, maxPacketBytes)
+		return fmt.Errorf("announced a packet of %d bytes; want 4 to %d", size, maxPacketBytes)
 	case data == 0 && d.at < d.end:
-		return errors.New("the block ended before the length that the NameNode has for it")
+		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // it ends the block; short reads fetch it before they have taken all
+		return nil // the empty last packet of a block, which the library may read early
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}
 	chunks := (data + int64(d.chunkBytes) - 1) / int64(d.chunkBytes)
 	if follows := chunks*int64(d.sumBytes) + data; follows != int64(size)-4 {
-		return fmt.Errorf("announced a packet of %d bytes, which %d of data with their checksums are not", size, data)
+		return fmt.Errorf("announced a packet of %d bytes, which does not match %d bytes of data with checksums", size, data)
 	}
 	d.data = int(size) - 4
 	d.at += data
 	return nil
 }
 
-// field is a field of a protobuf message that is not repeated: its bytes, or
-// its number. One that is there twice, or is of another kind, is refused, since
-// who decodes the message may understand it otherwise.
+// field returns a field of a protobuf message, as bytes or as a number. It
+// refuses a field that occurs twice or has another type, since the library
+// might decode it differently.
 func field(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64, err error) {
 	found := false
 	for len(message) > 0 {
@@ -293,7 +296,7 @@ func field(message []byte, number protowire.Number, kind protowire.Type) (conten
 		}
 		if at == number {
 			if found || is != kind {
-				return nil, 0, fmt.Errorf("field %d is there twice or of another kind", number)
+				return nil, 0, fmt.Errorf("field %d occurs twice or has another type", number)
 			}
 			found = true
 			switch kind {

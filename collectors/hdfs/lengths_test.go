@@ -27,16 +27,16 @@ func TestFilesFromADataNode(t *testing.T) {
 	}{
 		"as it should be": {stream: join(readAnswer(512, 0), packet(content[:1000]), packet(content[1000:]), packet(nil))},
 		"one message of 32 GiB": {
-			binary.AppendUvarint(nil, 32<<30-1), "DataNode 10.0.0.9:9866: announced a message of 34359738367 bytes, more than 1048576",
+			binary.AppendUvarint(nil, 32<<30-1), "DataNode 10.0.0.9:9866: announced a message of 34359738367 bytes; want at most 1048576",
 		},
 		"a negative length of data": {
 			join(readAnswer(512, 0), header(4+4, -1), make([]byte, 4)), "announced -1 bytes of data",
 		},
 		"2 GiB of data": {
-			join(readAnswer(512, 0), header(2<<30-1, 2<<30-1)), "announced a packet of 2147483647 bytes, Hadoop's have 16777216 at most",
+			join(readAnswer(512, 0), header(2<<30-1, 2<<30-1)), "announced a packet of 2147483647 bytes; want 4 to 16777216",
 		},
 		"2 GiB of data in a small packet": {
-			join(readAnswer(1, 0), header(100, 2<<30-1)), "which 2147483647 of data with their checksums are not",
+			join(readAnswer(1, 0), header(100, 2<<30-1)), "which does not match 2147483647 bytes of data with checksums",
 		},
 		"a negative packet":           {join(readAnswer(512, 0), header(-1, 10)), "announced a packet of -1 bytes"},
 		"no bytes between checksums":  {join(readAnswer(0, 0), packet(content)), "announced a checksum for each 0 bytes"},

@@ -18,15 +18,16 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 )
 
-// callsAtOnce is how many calls of one task are under way together; a NameNode
-// has ten handlers by default.
+// callsAtOnce is how many calls one task makes at the same time. By default a
+// NameNode handles ten.
 const callsAtOnce = 8
 
-// Locations yields the files that pattern names, each with all its blocks: a
-// file, all files in and below a folder, or a glob of those with * ? [] {} and
-// backslash as Hadoop has them. Folders are gone through in the order of their
-// names, page by page: memory does not grow with the number of files. A folder
-// that is removed meanwhile is passed over. The first error ends it.
+// Locations yields the files that match pattern, each with all its blocks. The
+// pattern is a file, a folder, which means all files in and below it, or a glob
+// of these with Hadoop's * ? [] {} and backslash. Folders are visited in the
+// order of their names and listed page by page, so memory does not grow with
+// the number of files. A folder that is removed meanwhile is skipped. The first
+// error ends the sequence.
 func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		roots, err := c.expand(ctx, pattern)
@@ -49,7 +50,8 @@ func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, 
 
 var errStop = errors.New("stopped by the caller")
 
-// walk visits the file at root, or those in and below the folder.
+// walk calls visit with the file root, or with the files in and below the
+// folder root.
 func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) error {
 	for page, err := range c.pages(ctx, root, true) {
 		if err != nil {
@@ -72,9 +74,9 @@ func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) e
 	return nil
 }
 
-// pages lists a folder (or one file), asking for the next page while the last
-// one is used. The NameNode ends a page after 1000 entries or about as many
-// replicas (dfs.ls.limit).
+// pages lists a folder (or one file) in pages. It requests the next page while
+// the caller uses the last one. The NameNode ends a page after 1000 entries or
+// about as many replicas (dfs.ls.limit).
 func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq2[[]*hdfspb.FileStatus, error] {
 	type answer struct {
 		list *hdfspb.DirectoryListing
@@ -123,7 +125,8 @@ func (c *Client) list(ctx context.Context, dir string, after []byte, locations b
 	return resp.DirList, checkNames(resp.DirList.PartialListing)
 }
 
-// joinName is the path of an entry of dir; a file listed by itself has no name.
+// joinName returns the path of an entry of dir. A file that is listed by itself
+// has no name.
 func joinName(dir string, name []byte) string {
 	if len(name) == 0 {
 		return dir
@@ -131,15 +134,15 @@ func joinName(dir string, name []byte) string {
 	return path.Join(dir, string(name))
 }
 
-// SplitLocations returns for each split the blocks that it touches, in order of
-// offset: what a map of it may find cached, on its node or in its rack. Each
-// file is asked about once. Paths may be full, "hdfs://host:port/path": the
-// part before the path is not looked at.
+// SplitLocations returns the blocks that each split overlaps, in order of
+// offset. These are the blocks that the split's map reads from a cache, its
+// node or its rack. Each file is requested once. In paths such as
+// "hdfs://host:port/path" the part before "/path" is ignored.
 func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]Block, error) {
-	files := make(map[string][]int) // splits of each file
+	files := make(map[string][]int) // indexes of the splits of each file, by file path
 	for i, s := range splits {
 		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
-			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d", s.Path, s.Offset, s.Length)
+			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, and their sum in 64 bits", s.Path, s.Offset, s.Length)
 		}
 		p := barePath(s.Path)
 		files[p] = append(files[p], i)
@@ -169,7 +172,7 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 	return located, nil
 }
 
-// blocks asks for the blocks of one file that touch length bytes from offset.
+// blocks returns the blocks of a file that overlap length bytes from offset.
 func (c *Client) blocks(ctx context.Context, path string, offset, length int64) ([]Block, error) {
 	resp := &hdfspb.GetBlockLocationsResponse{}
 	err := c.call(ctx, "getBlockLocations", &hdfspb.GetBlockLocationsRequest{
@@ -187,8 +190,8 @@ func (c *Client) blocks(ctx context.Context, path string, offset, length int64) 
 	return blocksOf(resp.Locations), nil
 }
 
-// overlapping is the part of blocks, which are in order, that touches length
-// bytes from offset.
+// overlapping returns the blocks that overlap length bytes from offset. blocks
+// must be sorted by offset.
 func overlapping(blocks []Block, offset, length int64) []Block {
 	if length == 0 {
 		return nil
@@ -206,8 +209,8 @@ func overlapping(blocks []Block, offset, length int64) []Block {
 	return slices.Clip(blocks[first:last])
 }
 
-// barePath cuts scheme and authority off; Hadoop writes paths without percent
-// encoding, so this is no URL.
+// barePath removes scheme and authority from a path. It does not parse a URL,
+// as Hadoop writes paths without percent encoding.
 func barePath(p string) string {
 	_, rest, ok := strings.Cut(p, "://")
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// hostName is the name or address of a DataNode. The NameNode hands on whatever
-// the DataNode says, and callers put it into files and commands.
+// hostName matches names and addresses of DataNodes. The NameNode passes on
+// what a DataNode says, and callers put it into files and commands.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
 func checkHosts(nodes []*hdfspb.DatanodeInfo) error {
@@ -30,12 +30,12 @@ func checkBlocks(located *hdfspb.LocatedBlocks) error {
 	return nil
 }
 
-// checkNames looks at the entries of a listing. Callers join their names to
-// paths; a file that is listed by itself has none.
+// checkNames checks the names of a listing, which callers join to paths. A file
+// that is listed by itself has no name.
 func checkNames(entries []*hdfspb.FileStatus) error {
 	for _, e := range entries {
 		if name := e.Path; bytes.ContainsAny(name, "/\x00") || string(name) == "." || string(name) == ".." {
-			return fmt.Errorf("the NameNode lists %.80q, which is no name of a file", name)
+			return fmt.Errorf("the NameNode lists %.80q, which is not allowed as a file name", name)
 		}
 		if err := checkBlocks(e.GetLocations()); err != nil {
 			return err

@@ -12,37 +12,38 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// DataNode is a DataNode as the NameNode sees it.
+// DataNode is a DataNode as the NameNode describes it.
 type DataNode struct {
-	// UUID names it for good; Host, IP, Rack and Port (of data transfer) say
-	// where it is.
+	// UUID identifies it permanently. Host, IP, Rack and Port (for data
+	// transfer) say where it is.
 	UUID, Host, IP, Rack string
 	Port                 int
-	// Live is false once heartbeats have been missing for too long.
+	// Live is false when its heartbeats have been missing for too long.
 	Live bool
 	// State is NORMAL, DECOMMISSION_INPROGRESS, DECOMMISSIONED,
 	// ENTERING_MAINTENANCE or IN_MAINTENANCE.
 	State string
-	// Capacity, Used and Remaining are bytes on disks.
+	// Capacity, Used and Remaining are bytes on its disks.
 	Capacity, Used, Remaining int64
-	// CacheCapacity and CacheUsed are bytes of the DataNode's cache.
+	// CacheCapacity and CacheUsed are bytes of its HDFS cache.
 	CacheCapacity, CacheUsed int64
-	// Blocks is the number of replicas it holds.
+	// Blocks is the number of replicas that it stores.
 	Blocks int
-	// Updated is its last heartbeat.
+	// Updated is the time of its last heartbeat.
 	Updated time.Time
 }
 
-// DataNodes reports all DataNodes, in order of host. The NameNode tells only
-// superusers: errors.Is(err, fs.ErrPermission) otherwise.
+// DataNodes returns all DataNodes, sorted by host. For users who are no
+// superusers it returns fs.ErrPermission.
 func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 	var all []DataNode
-	// Dead ones last: one that dies in between is then in both, live first.
+	// A DataNode that dies between the two calls is in both lists; its live
+	// entry counts.
 	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
 		resp := &hdfspb.GetDatanodeReportResponse{}
 		err := c.call(ctx, "getDatanodeReport", &hdfspb.GetDatanodeReportRequest{Type: &kind}, resp)
 		if errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("user %s has to be in dfs.permissions.superusergroup: %w", c.options.User, err)
+			err = fmt.Errorf("user %s must be a member of dfs.permissions.superusergroup: %w", c.options.User, err)
 		}
 		if err == nil {
 			err = checkHosts(resp.Nodes)

@@ -12,30 +12,31 @@ import (
 	"strings"
 )
 
-// cgroup reads one control group and those below it.
+// cgroup reads the counters of one control group and those below it.
 type cgroup struct {
 	host    *host
 	path    string
-	version int // 1 or 2
-	// dirs is the group's folder under each controller that has it. Version 2
-	// has one folder, under "".
+	version int // version of control groups, 1 or 2
+	// dirs has the group's folder under each controller that has one. Version 2
+	// has a single folder, under "".
 	dirs map[string]string
 
-	limitCores  float64 // as of the last readQuota; 0 without a limit
-	memoryTotal uint64  // of the machine
+	limitCores  float64 // the CPU limit in cores, from the last readQuota; 0 means no limit
+	memoryTotal uint64  // memory of the whole machine in bytes
 
-	// What became of earlier readings; the times are -1 before the first.
+	// Sums over earlier readings: idle and busy CPU time, and the load. The
+	// times are -1 before the first reading.
 	idleNs   uint64
 	busyNs   uint64
 	idleMono int64
 	load     Load
 	loadMono int64
-	stat     []byte // buffer for taskState
+	stat     []byte // memory that taskState reads a thread's state into
 }
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
 
-// findCgroup looks for path below the mounts under root.
+// findCgroup finds the control group path below the mounts under root.
 func findCgroup(root, path string, h *host) (*cgroup, error) {
 	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
@@ -64,10 +65,11 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 	return c, nil
 }
 
-// groups lists what to read; the quota comes first, readCPU takes the limit.
-func (c *cgroup) groups() []group {
+// groups lists the metric groups to read. The quota is first, since readCPU
+// needs the limit.
+func (c *cgroup) groups() []metricGroup {
 	if c.version == 2 {
-		return []group{
+		return []metricGroup{
 			{"quota", c.readQuotaV2},
 			{"cpu", c.readCPUV2},
 			{"load", c.readLoad},
@@ -75,7 +77,7 @@ func (c *cgroup) groups() []group {
 			{"disk", c.readDisksV2},
 		}
 	}
-	return []group{
+	return []metricGroup{
 		{"quota", c.readQuotaV1},
 		{"cpu", c.readCPUV1},
 		{"load", c.readLoad},
@@ -84,17 +86,17 @@ func (c *cgroup) groups() []group {
 	}
 }
 
-// dir is the group's folder under a controller of version 1, or an error that
-// says what lacks.
+// dir returns the group's folder under a version 1 controller.
 func (c *cgroup) dir(controller string) (string, error) {
 	dir, ok := c.dirs[controller]
 	if !ok {
-		return "", fmt.Errorf("the group is not under the controller %s", controller)
+		return "", fmt.Errorf("controller %s does not have the control group", controller)
 	}
 	return dir, nil
 }
 
-// idle sums up what the limit, or else the machine, left of each interval.
+// idle returns the idle time so far: for each interval, the CPU time that the
+// limit, or else the machine, allowed and the group did not use.
 func (c *cgroup) idle(r *Reading) *uint64 {
 	busyNs := r.CPU.UserNs + r.CPU.SystemNs
 	if c.idleMono >= 0 {
@@ -110,8 +112,9 @@ func (c *cgroup) idle(r *Reading) *uint64 {
 	return &idle
 }
 
-// readLoad averages the number of tasks as the kernel averages the machine's:
-// load := load·e + tasks·(1-e) with e = exp(-interval/window), from 0.
+// readLoad averages the number of active tasks as the kernel does for the whole
+// machine: load := load·e + tasks·(1-e) with e = exp(-interval/window),
+// starting at 0.
 func (c *cgroup) readLoad(r *Reading) error {
 	tasks, err := c.activeTasks()
 	if err != nil {
@@ -135,7 +138,7 @@ func (c *cgroup) readLoad(r *Reading) error {
 }
 
 // activeTasks counts the threads that run, wait for a CPU or wait for a disk.
-// This process is left out: it always runs while it counts.
+// It leaves out this process, which always runs while it counts.
 func (c *cgroup) activeTasks() (int, error) {
 	file, top := "cgroup.threads", c.dirs[""]
 	if c.version == 1 {
@@ -157,7 +160,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // a group below ended meanwhile
+				return nil // no error: a control group below was removed meanwhile
 			}
 			return err
 		}
@@ -184,7 +187,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	return active, nil
 }
 
-// keyed reads a file of lines "key value".
+// keyed reads a file with lines "key value", with numbers as values.
 func keyed(path string) (map[string]uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -197,7 +200,7 @@ func keyed(path string) (map[string]uint64, error) {
 	return values, nil
 }
 
-// parseKeyed leaves out what is not a number.
+// parseKeyed parses lines "key value" and skips values that are no numbers.
 func parseKeyed(text string) map[string]uint64 {
 	values := map[string]uint64{}
 	for line := range strings.Lines(text) {
@@ -209,7 +212,7 @@ func parseKeyed(text string) map[string]uint64 {
 	return values
 }
 
-// need is values[key], or an error that names the file.
+// need returns values[key], or an error that names the file.
 func need(values map[string]uint64, key, path string) (uint64, error) {
 	v, ok := values[key]
 	if !ok {
@@ -218,7 +221,7 @@ func need(values map[string]uint64, key, path string) (uint64, error) {
 	return v, nil
 }
 
-// number reads a file that holds one number; "max" is the largest.
+// number reads a file with one number. "max" gives the largest uint64.
 func number(path string) (uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// tickNs is 1/USER_HZ, the same on every platform of Linux that runs Hadoop.
+// tickNs is 1/USER_HZ in ns, the same on every Linux platform that runs Hadoop.
 const tickNs = 10_000_000
 
 func (c *cgroup) readQuotaV1(r *Reading) error {
@@ -28,7 +28,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 		ThrottledPeriods: stat["nr_throttled"],
 		ThrottledNs:      stat["throttled_time"],
 	}
-	// The quota is -1 without a limit, which is no number to number.
+	// Without a limit the quota is -1, which number refuses; there is no limit
+	// to set then.
 	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
 	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
 	if err1 == nil && err2 == nil && periodUs > 0 {
@@ -66,7 +67,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8
+		return nil // Linux before 4.8 lacks this file, so there are no times of single cores
 	}
 	if err == nil {
 		r.Cores, err = parseUsageAll(string(data))
@@ -77,7 +78,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	return nil
 }
 
-// parseUsageAll takes lines of "core userNs systemNs" under a heading.
+// parseUsageAll parses lines "core userNs systemNs" below a heading.
 func parseUsageAll(text string) ([]CPUTimes, error) {
 	var cores []CPUTimes
 	for line := range strings.Lines(text) {
@@ -119,10 +120,10 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 	return nil
 }
 
-// cgroupFiles are the file pages charged to a group, in bytes.
+// cgroupFiles are the bytes of file pages that count for a group.
 type cgroupFiles struct {
 	cached, shmem, dirty uint64
-	listed               uint64 // on the kernel's lists of pages it may drop
+	listed               uint64 // file pages on the kernel's lists of droppable pages
 }
 
 func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
@@ -138,13 +139,14 @@ func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
 	}
 }
 
-// errNotCounted is for a group without any device: nothing tells whether it
-// was idle or not counted.
+// errNotCounted is returned for a group without any device. Nothing shows
+// whether the group did no input or output, or the kernel did not count it.
 var errNotCounted = errors.New("no device counted: the group did no input or output yet," +
 	" or no group ever had a blkio.throttle limit on the device, before which the kernel does not count")
 
-// readDisksV1 reads what passed the throttling layer. Reads, direct and
-// synchronous writes are the group's; what the kernel writes out later is not.
+// readDisksV1 reads the counters of the throttling layer. They contain the
+// group's reads, direct writes and synchronous writes, but not pages that the
+// kernel writes out later.
 func (c *cgroup) readDisksV1(r *Reading) error {
 	dir, err := c.dir("blkio")
 	if err != nil {
@@ -177,11 +179,12 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 	return nil
 }
 
-// blkioDisks collects counters by device, "254:0", in the order of the files.
+// blkioDisks are the counters by device, such as "254:0", in the order of the
+// files.
 type blkioDisks []DiskCounters
 
-// parse takes lines of "254:0 Read 4096" and sets what read and write point
-// at. Other operations, and a last line "Total 4096", are left out.
+// parse parses lines "254:0 Read 4096" and sets the counters that read and
+// write return. It skips other operations and the last line, "Total 4096".
 func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64) error {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)

@@ -15,7 +15,8 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	// These lines are there only while the cpu controller is enabled.
+	// cpu.stat has the throttling counters only while the cpu controller is
+	// enabled
 	periods, err := need(stat, "nr_periods", path)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 		return err
 	}
 	quota, period, _ := strings.Cut(strings.TrimSpace(string(limit)), " ")
-	quotaUs, err := strconv.ParseUint(quota, 10, 64) // "max" without a limit
+	quotaUs, err := strconv.ParseUint(quota, 10, 64) // the CPU quota is a number of µs, or "max" for no limit
 	periodUs, err2 := strconv.ParseUint(period, 10, 64)
 	if err == nil && err2 == nil && periodUs > 0 {
 		c.limit(r, quotaUs, periodUs)
@@ -38,7 +39,8 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	return nil
 }
 
-// readCPUV2 leaves the cores out: version 2 does not keep them apart.
+// readCPUV2 reads the time of all cores together: version 2 does not count
+// single cores.
 func (c *cgroup) readCPUV2(r *Reading) error {
 	path := filepath.Join(c.dirs[""], "cpu.stat")
 	stat, err := keyed(path)
@@ -94,12 +96,12 @@ func (c *cgroup) readDisksV2(r *Reading) error {
 	return nil
 }
 
-// parseIOStat takes lines of "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
+// parseIOStat parses lines "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
 func parseIOStat(text string) ([]DiskCounters, error) {
 	disks := []DiskCounters{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) < 2 { // a device that was only looked at
+		if len(f) < 2 { // skip the line of a device that had no input or output
 			continue
 		}
 		d := DiskCounters{Device: f[0]}

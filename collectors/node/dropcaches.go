@@ -9,28 +9,28 @@ import (
 	"syscall"
 )
 
-// Dropped says what DropCaches did.
+// Dropped is the result of DropCaches.
 type Dropped struct {
-	// Scope is "cgroup" or "host"; How is the kernel file that did it.
+	// Scope says whose cache was dropped: "cgroup" or "host". How is the kernel
+	// file that did it.
 	Scope string `json:"scope"`
 	How   string `json:"how"`
-	// The page cache of that scope, before and after.
+	// BeforeBytes and AfterBytes are the sizes of the page cache of that scope.
 	BeforeBytes uint64 `json:"beforeBytes"`
 	AfterBytes  uint64 `json:"afterBytes"`
 }
 
-// DropCaches writes dirty pages out and empties the page cache: the control
-// group's own where there is one, and otherwise the whole machine's. It never
-// touches the machine's in place of the group's: the machine's cache belongs to
-// others too. Pages that another group read first are charged to that one and
-// stay. Where there is swap, version 1 may swap out processes of the group as
-// well. DropCaches may run beside Read.
+// DropCaches writes dirty pages to disk and empties the page cache. For a
+// control group it empties only the group's own cache, never the machine's,
+// which others use too. Pages that another group read first count for that
+// group and stay. With version 1 and swap, the kernel may also swap out
+// processes of the group. DropCaches may run at the same time as Read.
 func (s *Sampler) DropCaches() (Dropped, error) {
 	drop := s.host.dropCaches
 	if s.cgroup != nil {
 		drop = s.cgroup.dropCaches
 	}
-	syncDisks() // dirty pages cannot be dropped
+	syncDisks() // write dirty pages to disk first, as they cannot be dropped
 	return drop()
 }
 
@@ -48,14 +48,15 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 			if cached == 0 {
 				return nil
 			}
-			// Linux before 6.7 does not know the option that spares processes.
+			// Linux before 6.7 lacks the option swappiness, which spares
+			// processes
 			amount := strconv.FormatUint(cached, 10)
 			err := writeExisting(path, amount+" swappiness=0\n")
 			if errors.Is(err, syscall.EINVAL) {
 				err = writeExisting(path, amount+"\n")
 			}
 			if errors.Is(err, syscall.EAGAIN) {
-				return nil // some pages are in use; AfterBytes tells
+				return nil // some pages are in use and stay, which AfterBytes shows
 			}
 			return err
 		})
@@ -69,7 +70,8 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 	})
 }
 
-// dropping calls drop, with the page cache's size, between two looks at it.
+// dropping calls drop with the size of the page cache, and reads that size
+// before and after.
 func dropping(scope, how string, read func(*Reading) error, drop func(cachedBytes uint64) error) (Dropped, error) {
 	d := Dropped{Scope: scope, How: how}
 	var before, after Reading
@@ -88,7 +90,7 @@ func dropping(scope, how string, read func(*Reading) error, drop func(cachedByte
 	return d, nil
 }
 
-// writeExisting writes to a file of the kernel's, and makes none.
+// writeExisting writes to a kernel file. It does not create one.
 func writeExisting(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -7,22 +7,23 @@ import (
 	hostinfo "github.com/shirou/gopsutil/v3/host"
 )
 
-// Facts are what stays as it is while a Sampler lives.
+// Facts are values that do not change while a Sampler exists.
 type Facts struct {
 	Hostname string `json:"hostname"`
-	// Kernel is the release, such as "6.1.0-18-amd64".
+	// Kernel is the kernel release, such as "6.1.0-18-amd64".
 	Kernel string `json:"kernel"`
-	// CPUs are the logical ones of the machine, whatever the quota.
+	// CPUs is the number of the machine's logical CPUs, whatever the quota.
 	CPUs int `json:"cpus"`
-	// MemoryBytes is the control group's limit, or the machine's memory.
+	// MemoryBytes is the memory limit of the control group, or the machine's
+	// memory.
 	MemoryBytes uint64 `json:"memoryBytes"`
-	// Mode is "host" or "cgroup"; CgroupVersion is 1 or 2 for the latter.
+	// Mode is "host" or "cgroup". For "cgroup", CgroupVersion is 1 or 2.
 	Mode          string `json:"mode"`
 	Cgroup        string `json:"cgroup,omitempty"`
 	CgroupVersion int    `json:"cgroupVersion,omitempty"`
 }
 
-// Facts reads them; what cannot be read is left zero.
+// Facts returns the facts about the node. Values that cannot be read are zero.
 func (s *Sampler) Facts() Facts {
 	f := Facts{CPUs: runtime.NumCPU(), Mode: "host"}
 	f.Hostname, _ = os.Hostname()
@@ -48,10 +49,11 @@ func (s *Sampler) readMemory() func(*Reading) error {
 	}
 }
 
-// Clock is what the kernel knows about its own clock's error.
+// Clock is the state of the node's clock as the kernel reports it.
 type Clock struct {
-	// Synchronised is whether a time daemon holds the clock.
+	// Synchronised is true if a time daemon adjusts the clock.
 	Synchronised bool `json:"synchronised"`
-	// MaxErrorUs is the kernel's bound on the error while synchronised.
+	// MaxErrorUs is the kernel's upper bound for the error of a synchronised
+	// clock.
 	MaxErrorUs int64 `json:"maxErrorUs"`
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/shirou/gopsutil/v3/net"
 )
 
-// host reads the whole machine, but for the network: that is the namespace of
-// this process.
+// host reads the counters of the whole machine, except the network's, which are
+// those of this process's network namespace.
 type host struct {
 	procRoot string
 	sysRoot  string
-	ctx      context.Context // carries the roots to gopsutil
-	isPart   map[string]bool // device: is it a partition?
+	ctx      context.Context // context that passes procRoot and sysRoot to gopsutil
+	isPart   map[string]bool // whether a device is a partition, by device name
 }
 
 func newHost(procRoot, sysRoot string) *host {
@@ -41,7 +41,7 @@ func newHost(procRoot, sysRoot string) *host {
 }
 
 func (h *host) readCPU(r *Reading) error {
-	// Times hides its errors behind an empty list.
+	// on an error, gopsutil may return an empty list and no error
 	all, err := cpu.TimesWithContext(h.ctx, false)
 	if err == nil && len(all) == 0 {
 		err = errEmpty
@@ -61,7 +61,8 @@ func (h *host) readCPU(r *Reading) error {
 	return nil
 }
 
-// hostTimes leaves guests out: the kernel counts them under user and nice.
+// hostTimes leaves out guest time, as the kernel counts it in user and nice
+// time too.
 func hostTimes(t cpu.TimesStat) CPUTimes {
 	idle, iowait, steal := toNs(t.Idle), toNs(t.Iowait), toNs(t.Steal)
 	return CPUTimes{
@@ -73,8 +74,8 @@ func hostTimes(t cpu.TimesStat) CPUTimes {
 	}
 }
 
-// toNs rounds to microseconds, which hides what the float made of the
-// kernel's steps of 10 ms.
+// toNs rounds to microseconds, which removes the float error from the kernel's
+// steps of 10 ms.
 func toNs(sec float64) uint64 { return uint64(math.Round(sec*1e6)) * 1000 }
 
 func (h *host) readLoad(r *Reading) error {
@@ -94,8 +95,8 @@ func (h *host) readMemory(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/meminfo: %w", h.procRoot, err)
 	}
-	// gopsutil adds reclaimable slabs to Cached; the kernel's own field is
-	// what other tools show.
+	// gopsutil adds reclaimable slabs to Cached. Other tools show the kernel's
+	// own field, without them.
 	cached := grown(m.Cached, m.Sreclaimable)
 	r.Memory = &Memory{
 		TotalBytes:     m.Total,
@@ -166,7 +167,8 @@ func (h *host) readNetworks(r *Reading) error {
 	return nil
 }
 
-// deviceName turns "254:0" into "vda", and into itself when sysfs does not say.
+// deviceName turns "254:0" into "vda". If sysfs does not know the device, it
+// returns its argument.
 func (h *host) deviceName(majorMinor string) string {
 	target, err := os.Readlink(filepath.Join(h.sysRoot, "dev/block", majorMinor))
 	if err != nil {
@@ -175,11 +177,12 @@ func (h *host) deviceName(majorMinor string) string {
 	return filepath.Base(target)
 }
 
-// taskState is the letter that /proc gives for a thread: R, S, D and so on; 0
-// when the thread has ended.
+// taskState returns the state letter of a thread in /proc, such as R, S or D.
+// It returns 0 if the thread has ended.
 func (h *host) taskState(tid string, buf []byte) byte {
-	// Through task/: the folder of the process sums up all its threads. By the
-	// bare calls: this is most of what a sample costs.
+	// The path contains task/, as the process's own stat file is a sum over its
+	// threads. Plain system calls are used since they are most of the cost of a
+	// sample.
 	fd, err := syscall.Open(h.procRoot+"/"+tid+"/task/"+tid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
@@ -191,7 +194,7 @@ func (h *host) taskState(tid string, buf []byte) byte {
 	return parseTaskState(string(buf[:n]))
 }
 
-// parseTaskState takes "123 (name, which may hold anything) R …".
+// parseTaskState parses "123 (name, with any characters) R …".
 func parseTaskState(stat string) byte {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 || end+2 >= len(stat) {

@@ -9,9 +9,10 @@ import (
 
 func syncDisks() { unix.Sync() }
 
-// ReadClock asks the kernel; ok is false when it does not say.
+// ReadClock asks the kernel for the state of the clock. ok is false if it does
+// not report it.
 func ReadClock() (clock Clock, ok bool) {
-	var t unix.Timex // no modes set: read only
+	var t unix.Timex // without a mode set, Adjtimex only reads the clock's state
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		return Clock{}, false
@@ -22,7 +23,8 @@ func ReadClock() (clock Clock, ok bool) {
 	}, true
 }
 
-// lockFile keeps a file in memory while the process lives.
+// lockFile keeps a file in memory as long as this process lives, and returns
+// its length.
 func lockFile(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

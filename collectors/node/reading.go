@@ -1,24 +1,24 @@
 package node
 
-// Reading is what the kernel's counters said at one time. Counters only grow,
-// but for a device that was taken away and came back.
+// Reading is the values of the kernel's counters at one time. Counters only
+// grow, except those of a device that was removed and came back.
 type Reading struct {
 	WallNs int64
 	MonoNs int64
-	// TookNs is how long the reading took.
+	// TookNs is how long it took to read the counters.
 	TookNs int64
 
 	CPU      *CPUTimes
 	Cores    []CPUTimes
-	Quota    *Quota // since the control group was made
+	Quota    *Quota // use of the CPU limit, counted since the control group was made
 	Load     *Load
 	Memory   *Memory
-	Disks    []DiskCounters // that were ever used; nil when absent
+	Disks    []DiskCounters // counters of devices used since boot; nil if absent
 	Networks []NetworkCounters
 	Absent   map[string]string
 }
 
-// CPUTimes count since boot, or since the control group was made.
+// CPUTimes count from boot, or from when the control group was made.
 type CPUTimes struct {
 	UserNs   uint64
 	SystemNs uint64
@@ -27,7 +27,7 @@ type CPUTimes struct {
 	StealNs  *uint64
 }
 
-// DiskCounters count since boot, or since the control group was made.
+// DiskCounters count from boot, or from when the control group was made.
 type DiskCounters struct {
 	Device     string
 	ReadBytes  uint64
@@ -35,11 +35,11 @@ type DiskCounters struct {
 	Reads      uint64
 	Writes     uint64
 	InFlight   *uint64
-	QueueMs    *uint64 // sum over requests of the time each was in flight
-	BusyMs     *uint64 // time with any request in flight
+	QueueMs    *uint64 // time that requests were in flight, summed over all requests
+	BusyMs     *uint64 // time with at least one request in flight
 }
 
-// NetworkCounters count since the interface was made.
+// NetworkCounters count from when the interface was made.
 type NetworkCounters struct {
 	Interface       string
 	ReceiveBytes    uint64
@@ -52,8 +52,8 @@ type NetworkCounters struct {
 	TransmitDrops   uint64
 }
 
-// Since returns what happened from prev, an earlier reading of the same
-// Sampler, to r. Interfaces that only one of them has are left out.
+// Since returns the sample between prev, an earlier reading of the same
+// Sampler, and r. It leaves out interfaces that only one of them has.
 func (r *Reading) Since(prev *Reading) Sample {
 	s := Sample{
 		WallNs:     r.WallNs,
@@ -79,7 +79,7 @@ func (r *Reading) Since(prev *Reading) Sample {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
-	if len(r.Cores) == len(prev.Cores) { // else a core went on or off line
+	if len(r.Cores) == len(prev.Cores) { // the number of cores changes if a core goes on or off line
 		for i := range r.Cores {
 			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}
@@ -99,8 +99,8 @@ func (r *Reading) Since(prev *Reading) Sample {
 	return s
 }
 
-// disk is the counters of a device. One that is not listed was not used yet,
-// unless the list itself is missing.
+// disk returns the counters of a device. A device that is not in the list has
+// not been used, so its counters are zero, unless there is no list.
 func (r *Reading) disk(device string) (counters DiskCounters, ok bool) {
 	for _, d := range r.Disks {
 		if d.Device == device {
@@ -148,8 +148,8 @@ func (n *NetworkCounters) since(p *NetworkCounters, sec float64) Network {
 	}
 }
 
-// grown is now-before, and 0 for a counter that started again. The kernel's
-// iowait may go back too.
+// grown returns now-before, or 0 if the counter was reset. The kernel's iowait
+// can also decrease.
 func grown(now, before uint64) uint64 {
 	if now < before {
 		return 0

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// Resident keeps the files at and under paths in memory while the process lives,
-// and says how many bytes they are: what drops page caches, or wants memory, does
-// not get them. The first file that cannot be kept ends it.
+// Resident keeps files in memory as long as this process lives, even when page
+// caches are dropped. It takes all files at and below paths, and returns their
+// length. It stops at the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // the walk would not enter one
+		path, err := filepath.EvalSymlinks(path) // resolve links first, as WalkDir does not follow one
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}

@@ -9,41 +9,40 @@ import (
 	"time"
 )
 
-// MinInterval is the shortest time between two samples: the kernel counts CPU
+// MinInterval is the shortest time between two samples. The kernel counts CPU
 // time in steps of 10 ms.
 const MinInterval = 100 * time.Millisecond
 
 // Options say what to measure.
 type Options struct {
-	// Cgroup is the path of a control group below the mount of each controller
-	// (v1) or below the unified mount (v2), such as "lab/worker1". Empty
-	// measures the host.
+	// Cgroup is the path of a control group below the mount, such as
+	// "lab/worker1". Empty means the whole host.
 	Cgroup string
-	// ProcRoot and SysRoot stand for /proc and /sys; empty takes the
-	// environment's HOST_PROC and HOST_SYS, and those failing, the real ones.
+	// ProcRoot and SysRoot replace /proc and /sys. If empty, the environment's
+	// HOST_PROC and HOST_SYS do, and else the real folders are used.
 	ProcRoot string
 	SysRoot  string
-	// CgroupRoot stands for /sys/fs/cgroup; empty takes that.
+	// CgroupRoot replaces /sys/fs/cgroup, unless empty.
 	CgroupRoot string
 }
 
-// Sampler reads one node's counters. It is not safe for concurrent use.
+// Sampler reads one node's counters. Only one goroutine may use it at a time.
 type Sampler struct {
-	groups []group
+	groups []metricGroup
 	cgroup *cgroup
 	host   *host
 	start  time.Time
 	seq    uint64
 }
 
-// group reads one kind of numbers into a Reading.
-type group struct {
+// metricGroup reads one kind of numbers into a Reading.
+type metricGroup struct {
 	name string
 	read func(*Reading) error
 }
 
-// NewSampler fails when the control group named does not exist under any
-// controller; single controllers that lack it only make numbers absent.
+// NewSampler returns a Sampler. It fails if no controller has the control
+// group. If only some controllers lack it, their numbers are absent.
 func NewSampler(o Options) (*Sampler, error) {
 	h := newHost(
 		cmp.Or(o.ProcRoot, os.Getenv("HOST_PROC"), "/proc"),
@@ -51,7 +50,7 @@ func NewSampler(o Options) (*Sampler, error) {
 	)
 	s := &Sampler{host: h, start: time.Now()}
 	if o.Cgroup == "" {
-		s.groups = []group{
+		s.groups = []metricGroup{
 			{"cpu", h.readCPU},
 			{"load", h.readLoad},
 			{"memory", h.readMemory},
@@ -65,12 +64,13 @@ func NewSampler(o Options) (*Sampler, error) {
 		return nil, err
 	}
 	s.cgroup = c
-	s.groups = append(c.groups(), group{"network", h.readNetworks})
+	s.groups = append(c.groups(), metricGroup{"network", h.readNetworks})
 	return s, nil
 }
 
-// Run takes a reading at once and then one every interval until ctx ends, and
-// gives each but the first to emit with the sample that ends in it.
+// Run takes a reading at once and then one per interval until ctx ends. It
+// calls emit with each reading except the first, and with the sample that ends
+// there.
 func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Reading, Sample)) {
 	ticks := time.NewTicker(max(interval, MinInterval))
 	defer ticks.Stop()
@@ -90,8 +90,8 @@ func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Re
 	}
 }
 
-// Read takes one reading. A group of numbers that cannot be read is absent
-// from it, with the reason in Absent.
+// Read takes one reading. A metric group that cannot be read is missing, and
+// Absent has the reason.
 func (s *Sampler) Read() *Reading {
 	now := time.Now()
 	r := &Reading{WallNs: now.UnixNano(), MonoNs: now.Sub(s.start).Nanoseconds()}
@@ -107,7 +107,7 @@ func (s *Sampler) Read() *Reading {
 	return r
 }
 
-// guard turns a panic into an error: gopsutil indexes into lines that may be
+// guard turns a panic into an error, since gopsutil panics on lines that are
 // shorter than it expects.
 func guard(read func(*Reading) error, r *Reading) (err error) {
 	defer func() {

@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// Conf is a Hadoop configuration as a job ran with it: every property with its
-// final value.
+// Conf is the Hadoop configuration of a job: the final value of every property.
 type Conf map[string]string
 
-// ParseConf reads a configuration file (job.xml, *_conf.xml, core-site.xml).
-// Of a property that stands there twice the last one counts, as for Hadoop.
+// ParseConf parses a configuration file (job.xml, *_conf.xml, core-site.xml).
+// If a property occurs twice, the last value counts, as in Hadoop.
 func ParseConf(r io.Reader) (Conf, error) {
 	conf := Conf{}
 	var property struct {
@@ -27,7 +26,7 @@ func ParseConf(r io.Reader) (Conf, error) {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			if len(conf) == 0 {
-				return nil, fmt.Errorf("read Hadoop configuration: no property in it; is it the XML file of a job or site?")
+				return nil, fmt.Errorf("read Hadoop configuration: no property found; is it the XML file of a job or site?")
 			}
 			return conf, nil
 		}
@@ -48,7 +47,8 @@ func ParseConf(r io.Reader) (Conf, error) {
 	}
 }
 
-// Int is a whole number, or otherwise where it is absent or not a number.
+// Int returns a whole number, or otherwise if the property is missing or no
+// number.
 func (c Conf) Int(name string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(c[name]), 10, 64); err == nil {
 		return n
@@ -56,7 +56,7 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// Float is a number, or otherwise where it is absent or not a number.
+// Float returns a number, or otherwise if the property is missing or no number.
 func (c Conf) Float(name string, otherwise float64) float64 {
 	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
 		return x
@@ -64,12 +64,14 @@ func (c Conf) Float(name string, otherwise float64) float64 {
 	return otherwise
 }
 
-// SlowStart is the share of a job's maps that are done before reduces are asked for.
+// SlowStart returns the share of a job's maps that must be done before its
+// reduces are requested, 0 to 1.
 func (c Conf) SlowStart() float64 {
 	return min(max(c.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05), 0), 1)
 }
 
-// Bool is true or false, or otherwise where it is absent or neither.
+// Bool returns true or false, or otherwise if the property is missing or
+// neither.
 func (c Conf) Bool(name string, otherwise bool) bool {
 	switch strings.ToLower(strings.TrimSpace(c[name])) {
 	case "true":

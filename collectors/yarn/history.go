@@ -12,40 +12,41 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// History is a finished job's history, as the ApplicationMaster wrote it.
+// History is the history of an ended job, as its ApplicationMaster wrote it.
 type History struct {
-	Name    string // file name of the events, JOBID-….jhist
-	Folder  string // where it was found
-	Events  []byte // the .jhist
-	ConfXML []byte // JOBID_conf.xml, nil where it is gone
+	Name    string // name of the event file, JOBID-….jhist
+	Folder  string // HDFS folder of the history file
+	Events  []byte // content of the .jhist file
+	ConfXML []byte // content of JOBID_conf.xml, nil if that is gone
 }
 
-// jobID is Hadoop's form of a job's id, which here is a part of paths.
+// jobID matches ids of jobs. They become parts of paths, so any other form is
+// refused.
 var jobID = regexp.MustCompile(`^job_[0-9]{1,19}_[0-9]{4,10}$`)
 
-// historyName is what follows a job's id in the name of its history file:
-// times, user, job's name, status and queue, percent-encoded by Hadoop.
+// historyName matches the rest of a history file's name after the job's id:
+// times, user, job name, status and queue, percent-encoded by Hadoop.
 var historyName = regexp.MustCompile(`^-[A-Za-z0-9._*%+-]{1,220}\.jhist$`)
 
-// isHistory says whether a file of that name is the job's history. The name is
-// kept, so any other form is none.
+// isHistory reports whether a file name is that of the job's history. The name
+// is reused in other places, so any other form is refused.
 func isHistory(name, job string) bool {
 	rest, ok := strings.CutPrefix(name, job)
 	return ok && historyName.MatchString(rest)
 }
 
-// ErrNoHistory says that a job's history is not (yet) there.
+// ErrNoHistory means that there is no history of the job, or not yet.
 var ErrNoHistory = errors.New("no history of the job")
 
-// HistoryFolders are the settings that say where history lies:
-// mapreduce.jobhistory.intermediate-done-dir and .done-dir.
+// HistoryFolders are the HDFS folders of history files. They come from
+// mapreduce.jobhistory.intermediate-done-dir and mapreduce.jobhistory.done-dir.
 type HistoryFolders struct {
-	Intermediate string // history lies here, by user, until the server moves it
-	Done         string // by date and serial number of the job
+	Intermediate string // folder of just ended jobs, by user, from where the history server moves files
+	Done         string // folder of history files that the server has moved, by date and job number
 }
 
-// FoldersFrom takes the history folders from the history server's settings;
-// root is yarn.app.mapreduce.am.staging-dir, below which they are by default.
+// FoldersFrom returns the history folders from the history server's settings.
+// root is yarn.app.mapreduce.am.staging-dir, which contains them by default.
 func FoldersFrom(get func(name string) string, root string) HistoryFolders {
 	f := HistoryFolders{Intermediate: get("mapreduce.jobhistory.intermediate-done-dir"), Done: get("mapreduce.jobhistory.done-dir")}
 	if f.Intermediate == "" {
@@ -58,7 +59,7 @@ func FoldersFrom(get func(name string) string, root string) HistoryFolders {
 	return f
 }
 
-// WithoutScheme is the path of an HDFS URI, "hdfs://host:port/a" as "/a".
+// WithoutScheme returns the path of an HDFS URI: "/a" for "hdfs://host:port/a".
 func WithoutScheme(uri string) string {
 	_, rest, ok := strings.Cut(uri, "://")
 	if !ok {
@@ -70,18 +71,19 @@ func WithoutScheme(uri string) string {
 	return "/"
 }
 
-// ReadHistory finds and reads the history of a finished job, job_1_0002. The error wraps
-// ErrNoHistory where it is not there (yet).
+// ReadHistory reads the history of an ended job. job is an id such as
+// job_1_0002. The error wraps ErrNoHistory if there is none, or not yet.
 func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFolders, user, job string) (History, error) {
 	if !jobID.MatchString(job) {
-		return History{}, fmt.Errorf("read history: %q is no job's id: want job_TIMESTAMP_NUMBER", job)
+		return History{}, fmt.Errorf("read history: %q: want a job id, job_TIMESTAMP_NUMBER", job)
 	}
 	h, err := readHistoryIn(files, path.Join(folders.Intermediate, user), job)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return h, err
 	}
-	// The server files by date of submission and by the upper digits of the
-	// job's serial number; the days are few, so they are looked through.
+	// The server stores files by date and by the upper digits of the job's
+	// serial number. The date is unknown, but there are few, so all are
+	// searched.
 	serial := serialFolder(job)
 	days, err := dayFolders(ctx, files, folders.Done)
 	if err != nil {
@@ -96,8 +98,8 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 	return History{}, fmt.Errorf("read history of %s: %w in %s or %s", job, ErrNoHistory, folders.Intermediate, folders.Done)
 }
 
-// readHistoryIn reads a job's history from one folder; fs.ErrNotExist where it
-// is not there.
+// readHistoryIn reads a job's history from one folder. It returns
+// fs.ErrNotExist if the folder has none.
 func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error) {
 	infos, err := files.ReadDir(folder)
 	if err != nil {
@@ -110,7 +112,7 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
-			// Best effort: the events are what counts.
+			// a missing configuration file is no error: the events matter
 			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
 		}
 	}
@@ -123,8 +125,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 	return h, nil
 }
 
-// serialFolder is the done folder's last level for a job: its serial number in
-// at least nine digits, cut to the upper ones.
+// serialFolder returns the last folder name in the done folder for a job: its
+// serial number with at least nine digits, without the last three.
 func serialFolder(job string) string {
 	serial := job[strings.LastIndexByte(job, '_')+1:]
 	if n := 9 - len(serial); n > 0 {
@@ -133,7 +135,7 @@ func serialFolder(job string) string {
 	return serial[:len(serial)-3]
 }
 
-// dayFolders lists done/yyyy/mm/dd, oldest first.
+// dayFolders lists the folders done/yyyy/mm/dd, oldest first.
 func dayFolders(ctx context.Context, files *colinmarc.Client, done string) ([]string, error) {
 	level := []string{done}
 	for range 3 {

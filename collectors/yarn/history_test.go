@@ -28,7 +28,7 @@ func TestIsHistory(t *testing.T) {
 
 func TestReadHistoryOfNoJob(t *testing.T) {
 	for _, job := range []string{"", "../../x", "job_1_0001/../x", "application_1_0001", "job_1_1", "job_1_0001\n"} {
-		if _, err := ReadHistory(t.Context(), nil, HistoryFolders{}, "root", job); err == nil || !strings.Contains(err.Error(), "no job's id") {
+		if _, err := ReadHistory(t.Context(), nil, HistoryFolders{}, "root", job); err == nil || !strings.Contains(err.Error(), "want a job id") {
 			t.Errorf("%q: %v; want an error that it is no job's id", job, err)
 		}
 	}

@@ -1,7 +1,7 @@
-// Package yarn collects what YARN and MapReduce leave in HDFS about a job: the
-// staging folder that its client fills and the ApplicationMaster removes, and
-// the history files that stay. It decides nothing and computes nothing; the
-// REST interfaces are package yarnclient's.
+// Package yarn collects the files of a job that YARN and MapReduce keep in
+// HDFS: those in the staging folder, which the client writes and the
+// ApplicationMaster removes, and the history files, which stay. It does not
+// evaluate them. Package yarnclient has the REST clients.
 package yarn
 
 import (
@@ -21,22 +21,22 @@ import (
 
 const splitMetaInfo = "job.splitmetainfo"
 
-// Staged is what a job's client hands to its ApplicationMaster. The files are
-// there from before the application exists until it ends.
+// Staged is the files that a job's client passes to its ApplicationMaster. They
+// exist from before the application's start until its end.
 type Staged struct {
-	JobXML        []byte // job.xml
-	JobSplit      []byte // job.split
-	SplitMetaInfo []byte // job.splitmetainfo
+	JobXML        []byte // content of job.xml
+	JobSplit      []byte // content of job.split
+	SplitMetaInfo []byte // content of job.splitmetainfo
 }
 
-// StagingFolder is where a job's client puts its files. root is
-// yarn.app.mapreduce.am.staging-dir.
+// StagingFolder returns the folder in which a job's client puts its files. root
+// is yarn.app.mapreduce.am.staging-dir.
 func StagingFolder(root, user, job string) string {
 	return path.Join(root, user, ".staging", job)
 }
 
-// ReadStaged copies a job's staged files. An error wraps fs.ErrNotExist where
-// the job has ended or has not got that far.
+// ReadStaged reads a job's staged files. The error wraps fs.ErrNotExist if the
+// job has ended or has not written them yet.
 func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (Staged, error) {
 	var s Staged
 	for _, f := range []struct {
@@ -59,8 +59,8 @@ func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (St
 	return s, nil
 }
 
-// Splits are the job's input splits, in the order of its maps. Where the kind
-// of split is not known, the error says so and meta alone is returned.
+// Splits returns the job's input splits in the order of its maps. If the class
+// of a split is not supported, it returns meta and an error.
 func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err error) {
 	meta, err = jobsplit.ParseMeta(bytes.NewReader(s.SplitMetaInfo))
 	if err != nil {
@@ -70,11 +70,11 @@ func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err err
 	return meta, splits, err
 }
 
-// Conf is the job's configuration.
+// Conf returns the job's configuration.
 func (s Staged) Conf() (Conf, error) { return ParseConf(bytes.NewReader(s.JobXML)) }
 
-// Save writes the files into folder. Nobody else may read them, as in HDFS: a
-// job's configuration may hold passwords.
+// Save writes the files into folder. Only the owner may read them, as in HDFS:
+// a job's configuration may contain passwords.
 func (s Staged) Save(folder *os.Root) error {
 	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, splitMetaInfo: s.SplitMetaInfo} {
 		if err := folder.WriteFile(name, data, 0o600); err != nil {
@@ -84,11 +84,11 @@ func (s Staged) Save(folder *os.Root) error {
 	return nil
 }
 
-// RewriteSplits replaces a job's job.splitmetainfo, which must hold was, by now.
-// That has to be done before the job's ApplicationMaster starts: it is the
-// only reader. NodeManagers refuse a file of another modification time than the
-// client's, so that is kept; nobody sees a part of the file, or another time.
-// What was written is read back and compared.
+// RewriteSplits replaces the content of a job's job.splitmetainfo, which must
+// be was, by now. It must do so before the job's ApplicationMaster starts, the
+// only reader. The file keeps its modification time, as NodeManagers refuse a
+// file with another one. Readers see the old or the new file as a whole.
+// RewriteSplits reads the new file back and compares it.
 func RewriteSplits(ctx context.Context, c *hdfs.Client, folder string, was, now []byte) error {
 	if err := rewriteSplits(ctx, c, path.Join(folder, splitMetaInfo), was, now); err != nil {
 		return fmt.Errorf("rewrite %s: %w", splitMetaInfo, err)
@@ -108,7 +108,7 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 	if content, err := files.ReadFile(name); err != nil {
 		return err
 	} else if !bytes.Equal(content, was) {
-		return fmt.Errorf("%s was changed by somebody else", name)
+		return fmt.Errorf("%s: another process has changed it", name)
 	}
 	part := path.Join(path.Dir(name), ".heddle."+path.Base(name))
 	err = c.WriteFile(ctx, part, bytes.NewReader(now), hdfs.WriteOptions{
@@ -132,9 +132,9 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 	case err != nil:
 		return err
 	case !bytes.Equal(content, now):
-		return fmt.Errorf("read %d bytes back from %s that are not the %d written", len(content), name, len(now))
+		return fmt.Errorf("%s: the %d bytes read back differ from the %d written", name, len(content), len(now))
 	case !after.Modified.Equal(before.Modified) || after.Mode != before.Mode:
-		return fmt.Errorf("%s has time %v and mode %v, want %v and %v", name, after.Modified, after.Mode, before.Modified, before.Mode)
+		return fmt.Errorf("%s: time %v and mode %v: want %v and %v", name, after.Modified, after.Mode, before.Modified, before.Mode)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ import (
 	"heddle/harness/watch"
 	"heddle/traces"
 	"heddle/traces/tracefile"
+	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
 
@@ -143,6 +145,7 @@ func TestTraceIsTheHistory(t *testing.T) {
 		c.StopNode("r1n1")
 		<-time.After(20 * time.Second)
 		c.StartNode("r1n1")
+		<-time.After(time.Second)
 		c.must(c.clients.RM.KillApp(t.Context(), appOf(killed)))
 		c.must(s.Wait(t.Context()))
 		got := c.stop(t.Context(), s)
@@ -468,6 +471,54 @@ func TestOutages(t *testing.T) {
 		}
 	})
 }
+
+// TestPolls counts what the ResourceManager is asked while a capture waits for jobs,
+// alone and beside somebody who asks for the same.
+func TestPolls(t *testing.T) {
+	for _, others := range []time.Duration{0, 50 * time.Millisecond} {
+		t.Run(others.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, yarntest.Workers(1, 2, 1024, 8), nil)
+				asked := map[string]int{}
+				var mu sync.Mutex
+				rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					asked[r.URL.Path]++
+					mu.Unlock()
+					return c.Transport().RoundTrip(r)
+				})})
+				c.must(err)
+				c.clients.RM = rm
+				c.watch = watch.New(c.clients, c)
+				c.change = Options{Tags: []string{"a"}, EveryRM: 200 * time.Millisecond}
+				s := c.start()
+				clear(asked)
+				want := 50
+				if others > 0 {
+					want = 200
+				}
+				for range want {
+					if <-time.After(10 * time.Second / time.Duration(want)); others > 0 {
+						_, err := c.watch.Once().Nodes(t.Context(), 0)
+						c.must(err)
+						_, err = c.watch.Once().Apps(t.Context(), []string{"a"}, 0)
+						c.must(err)
+					}
+				}
+				c.stop(t.Context(), s)
+				for _, path := range []string{"/ws/v1/cluster/nodes", "/ws/v1/cluster/apps"} {
+					if n := asked[path]; n < want-2 || n > want+2 {
+						t.Errorf("%s was asked for %d times in 10 s, want %d", path, n, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestResplit rewrites what a job's ApplicationMaster reads: the trace has the
 // hosts that it saw.

@@ -22,7 +22,7 @@ func (s *Session) pollRM(ctx context.Context) error {
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
-	nodes, err := s.watch.Nodes(ctx, s.options.EveryRM)
+	nodes, err := s.watch.Nodes(ctx, s.options.EveryRM/2)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
@@ -62,11 +62,13 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
+// apps asks for those that are captured. As with nodes, an answer to another serves
+// where it is young; the one to the poll before is too old.
 func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
 	}
-	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM)
+	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM/2)
 }
 
 // noteNode compares a node with what was known of it.

@@ -1,7 +1,7 @@
-// Package clients turns a cluster file into clients of what it names: the
-// ResourceManager, the history server, the NameNode and the agents. Nothing is
-// connected before it is asked something. [Clients.Answers] says whether all
-// daemons answer at all; what is missing on a cluster is doctor's question.
+// Package clients makes the clients for a cluster file: of the ResourceManager,
+// the history server, the NameNode and the agents. They connect at their first
+// question. [Clients.Answers] checks that the daemons answer; package doctor
+// finds what a cluster lacks.
 package clients
 
 import (
@@ -18,14 +18,13 @@ import (
 	"heddle/yarnclient"
 )
 
-// Clients holds clients of one cluster. Each is safe for use by many
-// goroutines.
+// Clients are the clients of one cluster. Each may be used by many goroutines.
 type Clients struct {
 	Config  *config.Cluster
 	RM      *yarnclient.RM
 	History *yarnclient.History
 	HDFS    *hdfs.Client
-	// Agents are in the order of the cluster file.
+	// Agents has the agents in the order of the cluster file.
 	Agents []Agent
 }
 
@@ -35,8 +34,8 @@ type Agent struct {
 	*agent.Client
 }
 
-// To makes the clients. It fails on a cluster file that names something
-// unusable, such as an agent whose token file cannot be read.
+// To makes the clients for a cluster file. It fails if the file names something
+// unusable, such as a token file that cannot be read.
 func To(c *config.Cluster) (*Clients, error) {
 	dial := c.DialContext()
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
@@ -62,12 +61,13 @@ func To(c *config.Cluster) (*Clients, error) {
 	return cluster, nil
 }
 
-// firstContact is how long a daemon may take to say what it is.
+// firstContact is how long all daemons together may take for their first
+// answer.
 const firstContact = 8 * time.Second
 
-// Answers asks each daemon what it is, all at once, and returns the Hadoop
-// version. The error, an ErrUnable, names each daemon that does not answer, is
-// something else, or is not active.
+// Answers asks all daemons for their version at once, and returns Hadoop's. The
+// error, an ErrUnable, names each daemon that does not answer, is not active,
+// or is not the daemon expected.
 func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstContact, fmt.Errorf("no whole answer within %v", firstContact))
 	defer cancel()
@@ -97,8 +97,7 @@ func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 	return hadoop, err
 }
 
-// AwaitAnswers is Answers, asked again for as long as limit while daemons do not
-// answer.
+// AwaitAnswers repeats Answers until all daemons answer, for at most limit.
 func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	for start := time.Now(); ; {
 		_, err := c.Answers(ctx)
@@ -112,14 +111,14 @@ func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// ErrUnable says that a daemon cannot be used: it is not reachable, not able, or
-// something else.
+// ErrUnable means that a daemon cannot be used: it is not reachable, not able
+// to work, or not the daemon expected.
 var ErrUnable = errors.New("the cluster cannot be used")
 
-// Unable says whether err comes from a cluster that is not reachable or not
-// able, rather than from what was asked of it.
+// Unable reports whether err means that the cluster is not reachable or not
+// able to work. Other errors are due to the question.
 func Unable(err error) bool {
-	if errors.Is(err, context.Canceled) { // by the user
+	if errors.Is(err, context.Canceled) { // not due to the cluster: the user cancelled the call
 		return false
 	}
 	for _, kind := range []error{
@@ -135,7 +134,7 @@ func Unable(err error) bool {
 	return errors.As(err, &refused) && refused.Status >= 500
 }
 
-// Close ends the connections.
+// Close closes all connections.
 func (c *Clients) Close() error {
 	c.RM.Close()
 	c.History.Close()
@@ -143,8 +142,8 @@ func (c *Clients) Close() error {
 }
 
 // DropCaches empties the page cache of every node that has an agent, so that
-// the next reads are cold. It fails, after having asked all, where one could
-// not or may not.
+// the next reads come from disk. It asks all agents, and fails if any of them
+// fails or does not allow it.
 func (c *Clients) DropCaches(ctx context.Context) error {
 	if len(c.Agents) == 0 {
 		return errors.New("drop page caches: the cluster file names no agent; cold reads need one a node, started with --allow-drop-caches")

@@ -1,8 +1,8 @@
-// Package config holds the files that a user writes: the cluster file, which
-// says where a Hadoop cluster is, and the experiment file, which says what to
-// run on it. It loads them strictly, with line numbers in errors, fills in
-// defaults and validates. It opens no connection of its own: DialContext gives
-// others the way to a cluster's nodes.
+// Package config reads the files that a user writes: the cluster file, which
+// says how to reach a Hadoop cluster, and the experiment file, which says what
+// to run on it. It rejects unknown keys, gives line numbers in errors, fills in
+// defaults and checks values. It opens no connections itself; DialContext gives
+// others a dial function for a cluster's nodes.
 package config
 
 import (
@@ -19,87 +19,93 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Cluster says how to reach one Hadoop cluster. The lab writes such a file for
-// itself; for a physical cluster it is made by hand or from an inventory.
+// Cluster says how to reach a Hadoop cluster. The lab writes this file for
+// itself. For a physical cluster, it is written by hand or from an inventory.
 type Cluster struct {
-	// Name appears in run folders and messages.
+	// Name names the cluster in run folders and messages.
 	Name string `yaml:"name"`
-	// ResourceManagers are web addresses, "http://host:8088"; several for HA.
+	// ResourceManagers are web addresses, "http://host:8088"; for HA more than
+	// one.
 	ResourceManagers []string `yaml:"resourceManagers"`
-	// NameNodes are RPC addresses, "host:8020"; several for HA.
+	// NameNodes are RPC addresses, "host:8020"; for HA more than one.
 	NameNodes []string `yaml:"nameNodes"`
 	// HistoryServer is a web address, "http://host:19888".
 	HistoryServer string `yaml:"historyServer"`
-	// User is the Hadoop user that jobs and writes run as; by default the user
-	// of this process.
+	// User is the Hadoop user that runs jobs and owns written files. The
+	// default is the user of this process.
 	User string `yaml:"user"`
-	// Security is how the cluster knows its users: SecuritySimple, the default,
-	// or SecurityKerberos, which Supported refuses.
+	// Security is the way in which users prove who they are: SecuritySimple,
+	// the default, or SecurityKerberos, which Supported refuses.
 	Security string `yaml:"security,omitempty"`
-	// Hosts maps node names to addresses where this machine does not resolve
-	// the names that Hadoop answers with.
+	// Hosts maps node names to addresses, for names in Hadoop's answers that
+	// this machine cannot resolve.
 	Hosts map[string]string `yaml:"hosts,omitempty"`
 	// Hadoop is the client installation that submits jobs.
 	Hadoop Hadoop `yaml:"hadoop"`
-	// Agents serve node metrics, one a node.
+	// Agents are the heddle agents that serve node metrics, one per node.
 	Agents []Agent `yaml:"agents,omitempty"`
-	// HiBench is a HiBench checkout on this machine; empty runs the same jobs
-	// from Hadoop's own examples jar.
+	// HiBench is the folder of a HiBench checkout on this machine. If empty,
+	// the same jobs run from Hadoop's examples jar.
 	HiBench string `yaml:"hibench,omitempty"`
-	// Rates are noted in traces, and replays go by them.
+	// Rates are the speeds of disks and links. Traces record them, and replays
+	// use them.
 	Rates Rates `yaml:"rates,omitempty"`
-	// Machines are for simulations of experiments on this cluster; nil: they are
-	// not described.
+	// Machines describes the nodes, for simulations of experiments on this
+	// cluster. nil means no description.
 	Machines *Machines `yaml:"machines,omitempty"`
-	// Faults carry out those of experiments; nil: this cluster has none.
+	// Faults has the commands that carry out an experiment's faults. nil means
+	// that this cluster can have no faults.
 	Faults *FaultCommands `yaml:"faults,omitempty"`
 }
 
-// Rates are those of every node's disk and link and every rack's uplink; 0 is
-// not known.
+// Rates are the speeds of each node's disk and link and of each rack's uplink.
+// 0 means unknown.
 type Rates struct {
 	Disk   units.Rate `yaml:"disk,omitempty"`
 	Link   units.Rate `yaml:"link,omitempty"`
 	Uplink units.Rate `yaml:"uplink,omitempty"`
-	// HostCores are the cores that all nodes share where they are on one machine.
+	// HostCores is the number of cores that all nodes share, if they run on one
+	// machine.
 	HostCores float64 `yaml:"hostCores,omitempty"`
 }
 
-// Hadoop is a client installation as HADOOP_HOME and HADOOP_CONF_DIR name it.
+// Hadoop is a Hadoop client on this machine.
 type Hadoop struct {
-	// Home holds bin/hadoop, bin/hdfs, bin/yarn, bin/mapred and
-	// share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
+	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
+	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
 	Home string `yaml:"home"`
-	// Conf is the configuration folder.
+	// Conf is HADOOP_CONF_DIR, the configuration folder.
 	Conf string `yaml:"conf"`
 }
 
-// Agent is one `heddle agent`.
+// Agent says how to reach one heddle agent.
 type Agent struct {
-	// Node is the node's name as Hadoop prints it.
+	// Node is the name of the agent's node, as Hadoop prints it.
 	Node string `yaml:"node"`
-	// URL is "http://host:port", or https with a certificate.
+	// URL is "http://host:port", or https if the agent has a certificate.
 	URL string `yaml:"url"`
-	// TokenFile holds the bearer token; the token itself is never in this file.
+	// TokenFile is the path of a file with the bearer token. The cluster file
+	// never contains the token itself.
 	TokenFile string `yaml:"tokenFile"`
-	// CAFile verifies an agent that serves TLS with a private certificate.
+	// CAFile is the path of the certificate with which to verify an agent that
+	// uses a private one.
 	CAFile string `yaml:"caFile,omitempty"`
 }
 
-// Values of Cluster.Security.
+// Values of Cluster.Security: how users prove who they are.
 const (
 	SecuritySimple   = "simple"
 	SecurityKerberos = "kerberos"
 )
 
-// IsClusterFile says whether text names a cluster file, and not a lab: it has
-// a path separator or ends in .yaml or .yml.
+// IsClusterFile reports whether text is the path of a cluster file and not the
+// name of a lab: it contains a path separator or ends in .yaml or .yml.
 func IsClusterFile(text string) bool {
 	return strings.ContainsRune(text, filepath.Separator) || strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")
 }
 
-// LoadCluster reads and checks a cluster file. Paths in it are relative to its
-// folder. All that is wrong with it is in the error, an *Error.
+// LoadCluster reads and checks a cluster file. Relative paths in it start from
+// its folder. The error, an *Error, lists everything that is wrong.
 func LoadCluster(file string) (*Cluster, error) {
 	data, err := read("cluster", file)
 	if err != nil {
@@ -108,7 +114,8 @@ func LoadCluster(file string) (*Cluster, error) {
 	return ParseCluster(file, data)
 }
 
-// ParseCluster is LoadCluster of a file's content; file is its name.
+// ParseCluster parses and checks the content of a cluster file. file is its
+// name, for messages and relative paths.
 func ParseCluster(file string, data []byte) (*Cluster, error) {
 	c := &Cluster{}
 	if err := decode(file, data, c, func() problems { c.fill(file); return c.problems() }); err != nil {
@@ -117,7 +124,7 @@ func ParseCluster(file string, data []byte) (*Cluster, error) {
 	return c, nil
 }
 
-// fill sets defaults and makes paths absolute.
+// fill sets default values and makes relative paths absolute.
 func (c *Cluster) fill(file string) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -141,13 +148,13 @@ func (c *Cluster) fill(file string) {
 	}
 }
 
-// simulated says that the cluster is for simulations alone: its file says what it
-// is made of, and no address.
+// simulated reports whether the cluster exists only in simulations: its file
+// has Machines and no address.
 func (c *Cluster) simulated() bool {
 	return c.Machines != nil && len(c.ResourceManagers) == 0 && len(c.NameNodes) == 0 && c.HistoryServer == ""
 }
 
-// Validate says what is wrong with c, all of it, as an *Error.
+// Validate returns an *Error that lists everything that is wrong with c.
 func (c *Cluster) Validate() error { return c.problems().err("") }
 
 func (c *Cluster) problems() problems {
@@ -174,7 +181,7 @@ func (c *Cluster) problems() problems {
 		}
 	}
 	if c.User == "" {
-		p.addf("user", "want the Hadoop user to work as")
+		p.addf("user", "empty, and this process has no user name; want a Hadoop user")
 	}
 	if c.Security != "" {
 		oneOf(&p, "security", c.Security, SecuritySimple, SecurityKerberos)
@@ -196,10 +203,10 @@ func (c *Cluster) problems() problems {
 		nodes[a.Node] = true
 		webAddress(&p, path+".url", a.URL, "http://node:9177")
 		if a.TokenFile == "" {
-			p.addf(path, "no tokenFile; agents answer nobody without their token")
+			p.addf(path, "no tokenFile; want the path of a file with the agent's token")
 		}
 		if a.CAFile != "" && !strings.HasPrefix(a.URL, "https:") {
-			p.addf(path+".caFile", "is of no use with a URL that is not https")
+			p.addf(path+".caFile", "%q: want none, or a url with https: only TLS uses it", blot(a.CAFile))
 		}
 	}
 	if c.Machines != nil {
@@ -217,9 +224,9 @@ func webAddress(p *problems, path, address, example string) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		p.addf(path, "%q: want a web address, such as %s", blot(address), example)
 	case u.User != nil:
-		p.addf(path, "%q: want it without user and password", blot(address))
+		p.addf(path, "%q: want an address without user and password", blot(address))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		p.addf(path, "%q: want it without a path, such as %s", blot(address), example)
+		p.addf(path, "%q: want an address without a path, such as %s", blot(address), example)
 	}
 }
 
@@ -228,10 +235,10 @@ func isHostPort(text string) bool {
 	return err == nil && host != "" && port != "" && !strings.ContainsAny(text, "/@ ")
 }
 
-// Supported says whether this version can work with c.
+// Supported returns an error if this version of heddle cannot work with c.
 func (c *Cluster) Supported() error {
 	if c.simulated() {
-		return fmt.Errorf("cluster %s has no addresses in its file: it is for heddle run --simulate", c.Name)
+		return fmt.Errorf("cluster %s: its file has no addresses; it can be used only with 'heddle run --simulate'", c.Name)
 	}
 	if c.Security == SecurityKerberos {
 		return errors.New("cluster " + c.Name + ": security: kerberos is not available yet in this version; only clusters with simple authentication can be used")

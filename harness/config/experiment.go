@@ -15,111 +15,119 @@ import (
 	"heddle/hibench"
 )
 
-// Experiment says what to run: every workload under every model, repeated.
+// Experiment says what to run: each workload under each model, repeated.
 type Experiment struct {
-	// Name appears in the run folder's name; by default the file's, without
-	// its ending.
+	// Name is part of the run folder's name. The default is the file's name
+	// without its ending.
 	Name string `yaml:"name,omitempty"`
-	// Cluster is the name of a lab or the path of a cluster file (see
-	// IsClusterFile); by default "lab". A relative path is taken from the
-	// experiment file's folder.
+	// Cluster is the name of a lab or the path of a cluster file; see
+	// IsClusterFile. The default is "lab". A relative path starts from the
+	// folder of the experiment file.
 	Cluster string `yaml:"cluster"`
-	// Workloads, Models and Repeats span the trials.
+	// Each workload runs under each model in each repeat: that is a trial.
 	Workloads []Workload `yaml:"workloads"`
-	// Models are scheduler models; "yarn", the default, is the cluster's own.
+	// Models are scheduler models. The default, "yarn", is the cluster's own
+	// scheduler.
 	Models []Model `yaml:"models"`
-	// Repeats is how often everything is run, 1 by default.
+	// Repeats is how often each workload runs under each model; 1 by default.
 	Repeats int `yaml:"repeats"`
-	// Seed decides the order of models, and everything random below; 1 by
-	// default. A model's own seed is it plus the number of the repeat, from 0.
+	// Seed decides the order of models and all other random choices; 1 by
+	// default. The seed of a model is Seed plus the number of the repeat,
+	// counted from 0.
 	Seed uint64 `yaml:"seed"`
-	// Actuator carries decisions out; by default ActuatorNone.
+	// Actuator is the way in which decisions take effect; ActuatorNone by
+	// default.
 	Actuator string `yaml:"actuator"`
-	// Splits is what an ApplicationMaster sees of where its input is; by
-	// default SplitsAsSubmitted. ModelYARN plans nothing: under SplitsPlan its
-	// jobs run as submitted.
+	// Splits says which hosts an ApplicationMaster sees for each split;
+	// SplitsAsSubmitted by default. ModelYARN makes no plan: with SplitsPlan
+	// its jobs run as submitted.
 	Splits string `yaml:"splits"`
-	// KeepNodes are workers that steering leaves alone, by name: for jobs that
-	// others submit meanwhile, which wait else until a trial ends.
+	// KeepNodes names workers that steering leaves alone. Jobs of other users
+	// run on them; without them these jobs wait until a trial ends.
 	KeepNodes []string `yaml:"keepNodes,omitempty"`
-	// Cache is what of the inputs is put into the HDFS cache before a trial.
+	// Cache says which part of the inputs is put into the HDFS cache before a
+	// trial.
 	Cache Cache `yaml:"cache,omitempty"`
-	// CachePolicy is what of what is read stays in memory: CacheStatic, the
-	// default, or CacheLRU, in simulations alone.
+	// CachePolicy says which blocks stay in memory during a simulation:
+	// CacheStatic, the default, or CacheLRU. A cluster supports only the
+	// default.
 	CachePolicy string `yaml:"cachePolicy,omitempty"`
-	// Speculation is the rule by which slow attempts get a copy; by default the
-	// cluster's settings, or SpeculationNone in a simulation.
+	// Speculation is the rule that starts speculative attempts. The default is
+	// the cluster's setting, and SpeculationNone in a simulation.
 	Speculation string `yaml:"speculation,omitempty"`
-	// Faults go wrong in each trial.
+	// Faults are injected into each trial.
 	Faults Faults `yaml:"faults,omitempty"`
-	// ColdReads drops the nodes' page caches before each trial, which agents
-	// have to allow; true by default.
+	// ColdReads drops the nodes' page caches before each trial; true by
+	// default. The agents must allow it.
 	ColdReads bool `yaml:"coldReads"`
-	// Sampling is how often the cluster is looked at.
+	// Sampling says how often the cluster is polled.
 	Sampling Sampling `yaml:"sampling"`
-	// Timeout limits one trial; 1h by default, 0 is no limit.
+	// Timeout limits one trial; 1h by default, 0 means no limit.
 	Timeout units.Duration `yaml:"timeout"`
 }
 
-// Workload is a HiBench workload of one size.
+// Workload is a HiBench workload with its size.
 type Workload struct {
-	// Name is wordcount, sort or terasort.
+	// Name is the name of the workload: wordcount, sort or terasort.
 	Name string `yaml:"name"`
-	// Label is its name in trials and reports, by default Name. Two workloads
-	// of the same name need labels.
+	// Label names the workload in trials and reports; by default Name. Two
+	// workloads with the same Name need different labels.
 	Label string `yaml:"label,omitempty"`
-	// Profile is a size of HiBench's (tiny to bigdata); Size one of one's own.
-	// One of them is given.
+	// Profile is one of HiBench's sizes, tiny to bigdata. Size is a number of
+	// bytes instead. Exactly one of the two must be given.
 	Profile string     `yaml:"profile,omitempty"`
 	Size    units.Size `yaml:"size,omitempty"`
-	// Maps write the input and Reduces the output; 0: 8, as in HiBench.
+	// Maps is the number of maps that write the input, and Reduces the number
+	// of reduces that write the output. 0 means 8, as in HiBench.
 	Maps    int `yaml:"maps,omitempty"`
 	Reduces int `yaml:"reduces,omitempty"`
-	// Settings are Hadoop properties of its jobs. They end up in files and in
-	// YARN: no secrets.
+	// Settings are Hadoop properties of its jobs. They are written to files and
+	// sent to YARN, so they must contain no secrets.
 	Settings map[string]string `yaml:"settings,omitempty"`
-	// Jobs is how many copies run at once, over the same input; 0: 1.
+	// Jobs is how many equal jobs run at once on the same input; 0 means 1.
 	Jobs int `yaml:"jobs,omitempty"`
 }
 
-// Cache says how much of an input is cached. The zero value caches nothing.
+// Cache says which part of an input is cached. The zero value caches nothing.
 type Cache struct {
-	// Fraction of the input's bytes, 0 to 1, in whole files chosen by Seed: the
-	// same ones in every trial.
+	// Fraction is the part of the input's bytes to cache, 0 to 1. Seed chooses
+	// whole files, the same ones in every trial.
 	Fraction float64 `yaml:"fraction"`
-	// Replicas of each block that are cached; 0: 1.
+	// Replicas is how many replicas of each block are cached; 0 means 1.
 	Replicas int `yaml:"replicas,omitempty"`
-	// Seed chooses the files; 0: the experiment's.
+	// Seed chooses the files to cache; 0 means the experiment's seed.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
 
-// Sampling holds intervals.
+// Sampling has the intervals at which a cluster is polled.
 type Sampling struct {
-	// Locations of blocks and caches (1s), ResourceManager and
-	// ApplicationMasters (200ms), node metrics of agents (1s).
+	// Locations is for the locations of blocks and cached blocks (1s by
+	// default), RM for ResourceManager and ApplicationMasters (200ms), Agents
+	// for node metrics (1s).
 	Locations units.Duration `yaml:"locations"`
 	RM        units.Duration `yaml:"rm"`
 	Agents    units.Duration `yaml:"agents"`
 }
 
-// Values of Experiment.Actuator and Experiment.Splits, and the model that is
-// no model of ours.
+// Values of Experiment.Actuator and Experiment.Splits, and the model name that
+// means the cluster's own scheduler.
 const (
-	ActuatorNone   = "none"   // the cluster's scheduler decides
-	ActuatorLabels = "labels" // decisions move nodes between labels
+	ActuatorNone   = "none"   // actuator: none, the cluster's own scheduler decides
+	ActuatorLabels = "labels" // actuator: each decision moves a node into a job's label
 
-	SplitsAsSubmitted = "asSubmitted" // all replicas
-	SplitsCachedOnly  = "cachedOnly"  // cached replicas where there are any
-	SplitsPlan        = "plan"        // what the model says
+	SplitsAsSubmitted = "asSubmitted" // split hosts: those of all replicas
+	SplitsCachedOnly  = "cachedOnly"  // split hosts: those of cached replicas; of all replicas if none is cached
+	SplitsPlan        = "plan"        // split hosts: the one that the model chose
 
 	ModelYARN = "yarn"
 )
 
-// maxTrials of one experiment are days of any cluster's time.
+// maxTrials limits the trials of one experiment; so many take weeks on a
+// cluster.
 const maxTrials = 20_000
 
-// LoadExperiment reads and checks an experiment file, and returns its content
-// too. All that is wrong with it is in the error, an *Error.
+// LoadExperiment reads and checks an experiment file. It also returns the
+// file's content. The error, an *Error, lists everything that is wrong.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	if source, err = read("experiment", file); err != nil {
 		return nil, nil, err
@@ -128,7 +136,8 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 	return e, source, err
 }
 
-// ParseExperiment is LoadExperiment of a file's content; file is its name.
+// ParseExperiment parses and checks the content of an experiment file. file is
+// its name, for messages and relative paths.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	e := &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
@@ -146,7 +155,7 @@ func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	return e, nil
 }
 
-// fill sets the defaults that follow from other values.
+// fill sets the defaults that depend on other values.
 func (e *Experiment) fill(file string) {
 	if e.Name == "" {
 		e.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -174,16 +183,16 @@ func (e *Experiment) fill(file string) {
 	}
 }
 
-// Validate says what is wrong with e, all of it, as an *Error.
+// Validate returns an *Error that lists everything that is wrong with e.
 func (e *Experiment) Validate() error { return e.problems().err("") }
 
-// fileName is what may be part of a trial's folder.
+// fileName matches names that may be part of a trial's folder name.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]{0,39}(-[A-Za-z0-9._]{1,40}){0,4}$`)
 
 func (e *Experiment) problems() problems {
 	var p problems
 	if !fileName.MatchString(e.Name) {
-		p.addf("name", "%q: want letters, digits and ._- in it, a letter or digit first", e.Name)
+		p.addf("name", "%q: want letters, digits and ._-, first a letter or digit", e.Name)
 	}
 	if e.Cluster == "" {
 		p.addf("cluster", "want the name of a lab or the path of a cluster file")
@@ -195,7 +204,7 @@ func (e *Experiment) problems() problems {
 	for i, w := range e.Workloads {
 		path := fmt.Sprintf("workloads[%d]", i)
 		if first, twice := labels[w.Label]; twice {
-			p.addf(path, "workloads %d and %d are both called %q; give each a label", first+1, i+1, w.Label)
+			p.addf(path, "workloads %d and %d are both named %q; give each a label", first+1, i+1, w.Label)
 		} else {
 			labels[w.Label] = i
 		}
@@ -209,7 +218,7 @@ func (e *Experiment) problems() problems {
 		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
 	}
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
-		p.addf("repeats", "%d: of %d workloads under %d models, want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
+		p.addf("repeats", "%d repeats of %d workloads under %d models: want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
 	}
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
@@ -223,7 +232,7 @@ func (e *Experiment) problems() problems {
 		oneOf(&p, "cachePolicy", e.CachePolicy, CacheStatic, CacheLRU)
 	}
 	if e.CachePolicy == CacheLRU && e.Cache.Fraction > 0 {
-		p.addf("cache.fraction", "caches are empty at the start with cachePolicy %s", CacheLRU)
+		p.addf("cache.fraction", "%v: want 0 with cachePolicy %s, which starts with empty caches", e.Cache.Fraction, CacheLRU)
 	}
 	if e.Speculation != "" {
 		oneOf(&p, "speculation", e.Speculation, SpeculationNone, SpeculationHadoop, SpeculationLATE)
@@ -243,7 +252,7 @@ func (w Workload) problems(p *problems, path string) {
 		p.addf(path+".name", "unknown workload %q; want %s", w.Name, strings.Join(known, ", "))
 		return
 	case !fileName.MatchString(w.Label):
-		p.addf(path+".label", "%q: want letters, digits and ._- in it, a letter or digit first", w.Label)
+		p.addf(path+".label", "%q: want letters, digits and ._-, first a letter or digit", w.Label)
 	}
 	if w.Jobs < 0 || w.Jobs > 100 {
 		p.addf(path+".jobs", "%d: want 1 to 100", w.Jobs)
@@ -280,7 +289,7 @@ func oneOf(p *problems, path, value string, known ...string) {
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
 }
 
-// Spec is the workload as hibench runs it, one copy.
+// Spec returns one job of the workload in the form that package hibench runs.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
@@ -288,8 +297,8 @@ func (w Workload) Spec() hibench.Spec {
 	}
 }
 
-// Supported says whether this version can run e. A file that asks for more is
-// valid all the same.
+// Supported returns an error if this version of heddle cannot run e. Such an
+// experiment can be valid all the same.
 func (e *Experiment) Supported() error {
 	var errs []error
 	for _, m := range e.Models {
@@ -302,9 +311,9 @@ func (e *Experiment) Supported() error {
 		case err != nil:
 			errs = append(errs, err)
 		case m.Splits == SplitsPlan && !plans:
-			errs = append(errs, fmt.Errorf("model %q plans no splits; set splits: %s, or take a model that does, such as planned", m.Model, SplitsAsSubmitted))
+			errs = append(errs, fmt.Errorf("model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted))
 		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:
-			errs = append(errs, fmt.Errorf("model %q decides nothing with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels))
+			errs = append(errs, fmt.Errorf("model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels))
 		}
 	}
 	return errors.Join(errs...)

@@ -14,21 +14,24 @@ import (
 
 // Fault is something that goes wrong in each trial.
 type Fault struct {
-	// At is after the trial's first submission.
+	// At is when the fault happens, as time since the trial's first submission.
 	At units.Duration `yaml:"at"`
-	// Node is a worker's name, Rack that of a rack, which is all its workers, with
-	// or without the slash in front.
+	// Node is the name of the worker that the fault is for. Rack is the name of
+	// a rack instead, with or without its slash, and means all its workers.
 	Node string `yaml:"node,omitempty"`
 	Rack string `yaml:"rack,omitempty"`
-	// What is one of FaultDown, FaultUp, FaultSlow and FaultFailAttempts.
+	// What is the kind of fault: FaultDown, FaultUp, FaultSlow or
+	// FaultFailAttempts.
 	What string `yaml:"what"`
-	// Speed is a slow node's from then on, against its own: 1 is as before.
+	// Speed is a slow node's speed from then on, relative to its normal speed
+	// 1.
 	Speed float64 `yaml:"speed,omitempty"`
-	// Share is the part of attempts that fail from then on; 0: no more do.
+	// Share is the part of attempts that fail from then on, 0 to 1.
 	Share float64 `yaml:"share,omitempty"`
 }
 
-// Values of Fault.What.
+// Values of Fault.What: the node goes down, comes up, gets slow, or attempts
+// fail.
 const (
 	FaultDown         = "down"
 	FaultUp           = "up"
@@ -36,20 +39,22 @@ const (
 	FaultFailAttempts = "failAttempts"
 )
 
-// Values of Experiment.Speculation and Experiment.CachePolicy.
+// Values of Experiment.Speculation (rules for speculative attempts) and
+// Experiment.CachePolicy.
 const (
 	SpeculationNone   = "none"
 	SpeculationHadoop = "hadoop"
 	SpeculationLATE   = "late"
 
-	CacheStatic = "static" // what is cached when jobs come stays, and nothing else is
-	CacheLRU    = "lru"    // nodes keep what they read last
+	CacheStatic = "static" // cache policy: blocks cached at the start stay, and no others are added
+	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last
 )
 
-// Faults are a list of them, as flags fill it: each --fault adds one.
+// Faults is a list of faults. As the value of the flag --fault, each use of the
+// flag adds one.
 type Faults []Fault
 
-// Set adds the fault of a text such as "at=30s,node=r1n2,down".
+// Set parses a fault such as "at=30s,node=r1n2,down" and adds it.
 func (l *Faults) Set(text string) error {
 	var f Fault
 	for _, part := range strings.Split(text, ",") {
@@ -67,7 +72,7 @@ func (l *Faults) Set(text string) error {
 			f.Rack = value
 		case "what":
 			if f.What != "" {
-				err = fmt.Errorf("want one of what happens, %s is said already", f.What)
+				err = fmt.Errorf("two kinds of fault, %s and %s; want one", f.What, value)
 			}
 			f.What = value
 		case "speed":
@@ -75,14 +80,14 @@ func (l *Faults) Set(text string) error {
 		case "share":
 			f.Share, err = strconv.ParseFloat(value, 64)
 		default:
-			err = errors.New("want at=, node= or rack=, speed=, share=, and what happens")
+			err = errors.New("unknown key; want at=, node=, rack=, speed= or share=")
 		}
 		if err != nil {
 			return fmt.Errorf("%q: %w", part, err)
 		}
 	}
 	if f.What == "" {
-		return fmt.Errorf("want what happens, too: %s, %s, %s or %s", FaultDown, FaultUp, FaultSlow, FaultFailAttempts)
+		return fmt.Errorf("no kind of fault; want %s, %s, %s or %s", FaultDown, FaultUp, FaultSlow, FaultFailAttempts)
 	}
 	var p problems
 	if (Faults{f}).problems(&p); len(p) > 0 {
@@ -94,7 +99,7 @@ func (l *Faults) Set(text string) error {
 
 func (l *Faults) String() string { return "" }
 
-// hostName is a node's name as it may stand in a command.
+// hostName matches node names that may be put into a command.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
 
 func (l Faults) problems(p *problems) {
@@ -108,18 +113,19 @@ func (l Faults) problems(p *problems) {
 			}
 		}
 		onNodes, slows, fails := f.What != FaultFailAttempts, f.What == FaultSlow, f.What == FaultFailAttempts
-		wrong(f.At < 0 || time.Duration(f.At) > longest, ".at", "%v: want a time after the first submission", f.At)
-		wrong(onNodes && (f.Node == "") == (f.Rack == ""), "", "%s: want a node or a rack", f.What)
-		wrong(fails && f.Node+f.Rack != "", "", "%s is for all nodes: leave node and rack out", f.What)
-		wrong(f.Node != "" && !hostName.MatchString(f.Node), ".node", "%q is not a node's name", f.Node)
-		wrong(slows && !(f.Speed >= 0.001 && f.Speed <= 1000), ".speed", "%v: want the node's speed from then on, such as 0.5 for half, 1 for what it was", f.Speed)
-		wrong(!slows && f.Speed != 0, ".speed", "is for %s only", FaultSlow)
-		wrong(fails && !(f.Share >= 0 && f.Share <= 1), ".share", "%v: want the part of attempts that fail, 0 to 1", f.Share)
-		wrong(!fails && f.Share != 0, ".share", "is for %s only", FaultFailAttempts)
+		wrong(f.At < 0 || time.Duration(f.At) > longest, ".at", "%v: want 0 to 8760h after the first submission", f.At)
+		wrong(onNodes && f.Node == "" && f.Rack == "", "", "%s: no node and no rack; want one of them", f.What)
+		wrong(onNodes && f.Node != "" && f.Rack != "", "", "%s: both node %s and rack %s; want one of them", f.What, f.Node, f.Rack)
+		wrong(fails && f.Node+f.Rack != "", "", "%s: want no node and no rack: it is for all nodes", f.What)
+		wrong(f.Node != "" && !hostName.MatchString(f.Node), ".node", "%q: want a node's name: letters, digits and ._-", f.Node)
+		wrong(slows && !(f.Speed >= 0.001 && f.Speed <= 1000), ".speed", "%v: want 0.001 to 1000: 0.5 is half the node's normal speed, 1 restores it", f.Speed)
+		wrong(!slows && f.Speed != 0, ".speed", "%v: want none: only a fault %s has a speed", f.Speed, FaultSlow)
+		wrong(fails && !(f.Share >= 0 && f.Share <= 1), ".share", "%v: want 0 to 1, the part of attempts that fail", f.Share)
+		wrong(!fails && f.Share != 0, ".share", "%v: want none: only a fault %s has a share", f.Share, FaultFailAttempts)
 	}
 }
 
-// On are the nodes of a cluster that f is for.
+// On returns the nodes of a cluster that f is for.
 func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 	var on []traces.Node
 	for _, n := range nodes {
@@ -137,14 +143,14 @@ func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 	return on, nil
 }
 
-// FaultCommands are what carries out faults on a cluster: a program and its
-// arguments, run on this machine, not by a shell. In arguments {node} stands for
-// the node's name and {speed} for its speed.
+// FaultCommands carry out faults on a cluster. Each is a program and its
+// arguments, which this machine runs without a shell. In arguments, {node}
+// stands for the node's name and {speed} for its speed.
 type FaultCommands struct {
 	NodeDown []string `yaml:"nodeDown,flow,omitempty"`
-	// NodeUp must do no harm to a node that runs.
+	// NodeUp must do no harm to a node that is up.
 	NodeUp []string `yaml:"nodeUp,flow,omitempty"`
-	// NodeSlow at speed 1 has the node as it was.
+	// NodeSlow with speed 1 restores the node's normal speed.
 	NodeSlow []string `yaml:"nodeSlow,flow,omitempty"`
 }
 
@@ -163,12 +169,12 @@ func (c *FaultCommands) problems(p *problems) {
 		}
 	}
 	if (c.NodeDown == nil) != (c.NodeUp == nil) {
-		p.addf("faults", "want nodeUp with nodeDown: nodes are brought back")
+		p.addf("faults", "only one of nodeDown and nodeUp; want both, to bring a node back")
 	}
 }
 
-// For is the command that does what a fault says to a node. Nil: there is none,
-// or the name is none that may stand in a command.
+// For returns the command that applies a fault to a node. It returns nil if
+// there is no such command, or if the node's name may not be put into one.
 func (c *FaultCommands) For(what string, node traces.Node, speed float64) []string {
 	if c == nil || !hostName.MatchString(string(node)) {
 		return nil

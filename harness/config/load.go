@@ -18,23 +18,25 @@ import (
 	"heddle/harness/internal/nearest"
 )
 
-// Limits of a file. They are far above any that a person or an inventory
-// writes: a cluster of 3,000 nodes with long names takes 600 KB.
+// Limits of a file. They are far above what a person or an inventory writes: a
+// cluster of 3,000 nodes with long names takes 600 KB.
 const (
 	maxFileBytes = 1 << 20
-	// maxDepth is the nesting of mappings and lists; an experiment has four.
+	// maxDepth limits how deep mappings and lists nest; an experiment needs
+	// four levels.
 	maxDepth = 20
-	// maxProblems of a file are told, the others are counted.
+	// maxProblems is how many problems of a file are shown; further ones are
+	// counted.
 	maxProblems = 20
-	// maxSourceRunes and maxTextRunes are how much of an offending line, and of
-	// a message that may quote the file, is shown.
+	// maxSourceRunes limits how much of a wrong line is shown, and maxTextRunes
+	// how much of a message, which may quote the file.
 	maxSourceRunes = 160
 	maxTextRunes   = 600
 )
 
-// read returns the content of a file that a user named, which may be a
-// pipe. It reads no more than a file may have, since the length of a pipe or a
-// device is not known before. What, such as "experiment", is for messages.
+// read returns the content of a file that a user named. It may be a pipe, whose
+// length is unknown, so read stops after maxFileBytes. what is the kind of file
+// for messages, such as "experiment".
 func read(what, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -46,60 +48,62 @@ func read(what, file string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s file: %w", what, err)
 	}
 	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("read %s file %s: it has more than %d bytes, too many for one; is it the right file?", what, file, maxFileBytes)
+		return nil, fmt.Errorf("read %s file %s: it is longer than %d bytes, the most for such a file; is it the right one?", what, file, maxFileBytes)
 	}
 	return data, nil
 }
 
-// decode fills v, a pointer to a struct with defaults in it, from YAML and
-// then asks validate. Everything that is wrong is returned together, with its
-// place. The library only parses: its own decoder does not say where a text was
-// refused, and prints 1.0 as 1.
+// decode fills v from YAML and then calls validate. v is a pointer to a struct
+// that has the defaults. All problems are returned together, each with its
+// place. The YAML library only parses: its decoder does not say where a value
+// was refused, and turns the text 1.0 into 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
 	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}}
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
-	// What could not be read is not judged again by its missing value.
+	// Check values only if all could be read: otherwise validate would report
+	// unread ones again as missing.
 	if len(d.problems) == 0 {
 		for _, p := range validate() {
 			d.add(d.locate(p))
 		}
 	}
 	if d.untold > 0 {
-		d.problems.addf("", "and %d more", d.untold)
+		d.problems.addf("", "and %d more problems", d.untold)
 	}
 	return d.problems.err(file)
 }
 
-// lineEnds are those of YAML, which also ends lines as the first Macs did.
+// lineEnds turns every line end that YAML allows into \n.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// position is a place in a file; both count from 1.
+// position is a place in a file. Line and column count from 1.
 type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder walks a parsed file along the type that it shall fill.
+// decoder walks a parsed file along the type that it fills.
 type decoder struct {
 	lines    []string
-	at       map[string]position // where each path's value is
-	sources  map[int]string      // lines as they are shown, by number
+	at       map[string]position // place of each value in the file, by path such as "workloads[1].size"
+	sources  map[int]string      // text of each line as it is shown, by line number
 	problems problems
-	untold   int // problems beyond maxProblems
+	untold   int // number of problems beyond maxProblems
 }
 
-// parse returns the only document of a file, nil after a problem.
+// parse returns the only YAML document of a file. If there is not exactly one,
+// it reports a problem and returns nil.
 func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
-		if r := recover(); r != nil { // the parser is not ours
+		if r := recover(); r != nil { // a panic of the YAML library becomes a problem of the file
 			body = nil
-			d.report(position{}, "", "not understood as YAML: %v", r)
+			d.report(position{}, "", "not valid YAML: %v", r)
 		}
 	}()
 	limits := loaderlimits.New(loaderlimits.DepthFunc(func(depth int, _ *loaderlimits.DepthContext) error {
 		if depth > maxDepth {
-			return fmt.Errorf("nested more than %d deep", maxDepth)
+			return fmt.Errorf("nested more than %d levels deep", maxDepth)
 		}
 		return nil
 	}))
@@ -117,7 +121,7 @@ func (d *decoder) parse(data []byte) (body *yaml.Node) {
 		return nil
 	}
 	if err := loader.Load(&second); err == nil {
-		d.report(positionOf(content(&second)), "", "a second document; want one a file")
+		d.report(positionOf(content(&second)), "", "a second YAML document; want one per file")
 		return nil
 	} else if !errors.Is(err, io.EOF) {
 		d.refused(err)
@@ -126,7 +130,7 @@ func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	return content(&first)
 }
 
-// content is what a document holds.
+// content returns the top value of a document.
 func content(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		return n.Content[0]
@@ -138,11 +142,11 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// refused notes what the parser found wrong.
+// refused reports a problem that the YAML parser found.
 func (d *decoder) refused(err error) {
 	var located *yaml.LoadError
 	if !errors.As(err, &located) {
-		d.report(position{}, "", "not understood as YAML: %s", blot(err.Error()))
+		d.report(position{}, "", "not valid YAML: %s", blot(err.Error()))
 		return
 	}
 	text := located.Message
@@ -153,21 +157,21 @@ func (d *decoder) refused(err error) {
 	if mark.Line == 0 {
 		mark = located.ContextMark
 	}
-	d.report(position{mark.Line, mark.Column}, "", "not understood as YAML: %s", blot(text))
+	d.report(position{mark.Line, mark.Column}, "", "not valid YAML: %s", blot(text))
 }
 
 func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	d.at[path] = positionOf(n)
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		d.report(positionOf(n), path, "anchors and aliases are not read here; write the value out")
+		d.report(positionOf(n), path, "an anchor or alias; want the value itself")
 		return
 	case isNull(n):
-		return // "key:" with nothing behind keeps the default
+		return // a key without a value keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if n.Kind != yaml.ScalarNode {
-			d.report(positionOf(n), path, "want one value, found %s", kindOf(n))
+			d.report(positionOf(n), path, "want a single value, found %s", kindOf(n))
 		} else if err := text.UnmarshalText([]byte(n.Value)); err != nil {
 			d.report(positionOf(n), path, "%v", err)
 		}
@@ -178,7 +182,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // nil where the file does not have it
+	case reflect.Pointer: // a pointer field stays nil if the file does not have it
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:
@@ -221,7 +225,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(m)
 }
 
-// entries calls each with every key of a mapping.
+// entries calls each for every key of a mapping. It reports duplicate keys.
 func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		want := "keys and values"
@@ -239,7 +243,7 @@ func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(k
 			continue
 		}
 		if first, twice := lines[key.Value]; twice {
-			d.report(positionOf(key), path, "key %q is there already, on line %d", key.Value, first)
+			d.report(positionOf(key), path, "key %q occurs twice, first on line %d", key.Value, first)
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -264,12 +268,12 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	wrong := func(want string) { d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n)) }
-	// into has the library read the number or boolean that it has seen here.
+	// into decodes a number or boolean, if its YAML type is one of tags.
 	into := func(want string, tags ...string) {
 		if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
 			wrong(want)
 		} else if err := n.Decode(v.Addr().Interface()); err != nil {
-			wrong("a smaller whole number, or not a negative one")
+			wrong(want + " of at most 64 bits")
 		}
 	}
 	switch v.Kind() {
@@ -281,8 +285,10 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 		v.SetString(n.Value)
 	case reflect.Bool:
 		into("true or false", "!!bool")
-	case reflect.Int, reflect.Uint64:
+	case reflect.Int:
 		into("a whole number", "!!int")
+	case reflect.Uint64:
+		into("0 or a positive whole number", "!!int")
 	case reflect.Float64:
 		into("a number", "!!float", "!!int")
 	default:
@@ -305,8 +311,8 @@ func (d *decoder) add(p Problem) {
 	d.problems = append(d.problems, p)
 }
 
-// locate gives a problem of Validate its line: that of its path or, where the
-// file does not have it, of the nearest thing around it.
+// locate sets the line of a problem that validate found. If the file does not
+// have the problem's path, it is the line of the innermost part around it.
 func (d *decoder) locate(p Problem) Problem {
 	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if at, ok := d.at[path]; ok {
@@ -322,8 +328,9 @@ func (d *decoder) place(p *Problem, at position) {
 	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
 		return
 	}
-	// A line is blotted whole, before it is cut: half of an address no longer
-	// shows that a password is in it. Once is enough, it may be long.
+	// Secrets are removed from the whole line before it is cut: half of an
+	// address would no longer show that it contains a password. The result is
+	// kept, since lines may be long.
 	source, ok := d.sources[at.line]
 	if !ok {
 		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)
@@ -332,7 +339,7 @@ func (d *decoder) place(p *Problem, at position) {
 	p.Source = source
 }
 
-// short is at most the first n characters of text.
+// short returns at most the first n characters of text.
 func short(text string, n int) string {
 	for i := range text {
 		if n == 0 {

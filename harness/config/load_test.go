@@ -187,9 +187,9 @@ func TestMissingFile(t *testing.T) {
 
 func TestSupported(t *testing.T) {
 	for content, want := range map[string]string{
-		"models: [yarn, delay]":                                            `model "delay" decides nothing with actuator none; set actuator: labels`,
+		"models: [yarn, delay]":                                            `model "delay" has no effect with actuator none; set actuator: labels`,
 		"models: [nosuch]\nactuator: labels":                               `nosuch`,
-		"models: [delay]\nsplits: plan":                                    `model "delay" plans no splits`,
+		"models: [delay]\nsplits: plan":                                    `model "delay" makes no plan of splits`,
 		"models: [yarn, {label: cached, model: yarn, splits: cachedOnly}]": "",
 		"actuator: labels\nmodels: [delay, {label: patient, model: delay, params: {nodeSkips: 9}}]": "",
 		"actuator: labels\nmodels: [{label: wrong, model: delay, params: {patience: \"9\"}}]":       "patience",

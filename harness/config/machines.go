@@ -10,39 +10,41 @@ import (
 	"heddle/traces"
 )
 
-// Machines say what a cluster is made of, for simulations of it. The flags and
-// keys of a lab that mean the same are called the same.
+// Machines describes a cluster's nodes, for simulations. Its keys have the same
+// names as the lab's flags of the same meaning.
 type Machines struct {
-	// Nodes is the number of workers in all, Racks over how many racks they are
-	// spread; earlier racks get one more where it does not divide.
+	// Nodes is the number of workers in all. They are spread over Racks racks;
+	// when Racks does not divide Nodes, the first racks get one more.
 	Nodes int `yaml:"nodes"`
 	Racks int `yaml:"racks"`
-	// Slots is the number of containers a worker runs at once, Container the
-	// memory of each.
+	// Slots is the number of containers that a worker runs at once. Container
+	// is the memory of each.
 	Slots     int        `yaml:"slots"`
 	Container units.Size `yaml:"container"`
-	// CPUs are the cores of a worker; a list is for one worker after the other.
-	// Empty or 0: tasks do not slow each other down.
+	// CPUs lists the cores of workers in the order of their names; a short list
+	// starts again from its beginning. With none or 0, tasks do not slow each
+	// other down.
 	CPUs []float64 `yaml:"cpus,omitempty"`
-	// Cache is the size of a DataNode's HDFS cache.
+	// Cache is the size of each DataNode's HDFS cache.
 	Cache units.Size `yaml:"cache,omitempty"`
-	// BlockSize and Replication are those of new files.
+	// BlockSize and Replication are the HDFS defaults for new files.
 	BlockSize   units.Size `yaml:"blockSize"`
 	Replication int        `yaml:"replication"`
-	// NMHeartbeat and AMHeartbeat are the intervals of NodeManagers and
-	// ApplicationMasters.
+	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
+	// and ApplicationMasters.
 	NMHeartbeat units.Duration `yaml:"nmHeartbeat"`
 	AMHeartbeat units.Duration `yaml:"amHeartbeat"`
-	// NodeExpiry is the silence after which a node is taken for lost; 10m by default.
+	// NodeExpiry is how long a node may be silent before it counts as lost; 10m
+	// by default.
 	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty"`
-	// Scheduler is "capacity" or "fair".
+	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty"`
-	// Async says that the capacity scheduler allocates without waiting for
+	// Async makes the capacity scheduler allocate without waiting for node
 	// heartbeats.
 	Async bool `yaml:"async,omitempty"`
 }
 
-// Names of YARN settings that a simulated cluster is described by.
+// The YARN properties that describe a simulated cluster in a trace's header.
 const (
 	settingScheduler = "yarn.resourcemanager.scheduler.class"
 	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
@@ -73,14 +75,14 @@ func (m *Machines) problems(p *problems, path string) {
 		d := time.Duration(beat.value)
 		wrong(d < time.Millisecond || d > time.Minute, beat.key, "%v: want 1ms to 1m", d)
 	}
-	wrong(m.NodeExpiry < 0 || time.Duration(m.NodeExpiry) > 24*time.Hour, "nodeExpiry", "%v: want 1s to 24h", m.NodeExpiry)
+	wrong(m.NodeExpiry < 0 || time.Duration(m.NodeExpiry) > 24*time.Hour, "nodeExpiry", "%v: want 0 to 24h", m.NodeExpiry)
 	if m.Scheduler != "" {
 		oneOf(p, path+".scheduler", m.Scheduler, "capacity", "fair")
 	}
 }
 
-// Facts are the machines as a trace's header has them, with rates of disks,
-// links and uplinks, and the settings of YARN that simulations go by.
+// Facts returns the description in the form of a trace's header: nodes, rates
+// of disks, links and uplinks, and the YARN settings that simulations use.
 func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[string]string) {
 	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores}
 	rack, inRack := 0, 0
@@ -126,8 +128,8 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 	return c, settings
 }
 
-// rackOf spreads nodes over racks in order, from rack 1; the first racks get one
-// more.
+// rackOf returns the rack of worker i, counted from 1. Workers fill the racks
+// in order, and the first racks get one more if the division has a remainder.
 func rackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {

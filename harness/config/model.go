@@ -14,22 +14,23 @@ import (
 	"heddle/harness/sched"
 )
 
-// Model is a way to place work that an experiment compares with others. In a
-// file it is the name of a scheduler model, or a mapping with more: the same
-// model with other parameters, other splits, or on another cluster.
+// Model is a scheduler model as an experiment uses it. In a file it is the
+// model's name alone, or a mapping that also has parameters, splits or another
+// cluster.
 type Model struct {
-	// Label is its name in trials and reports, by default Model.
+	// Label names the model in trials and reports; by default Model.
 	Label string `yaml:"label,omitempty"`
-	// Model is a scheduler model's name; "yarn" is the cluster's own scheduler.
+	// Model is the name of a scheduler model. "yarn" means the cluster's own
+	// scheduler.
 	Model string `yaml:"model"`
-	// Params are the model's parameters that differ from their defaults.
+	// Params are the parameters that differ from the model's defaults.
 	Params map[string]string `yaml:"params,omitempty"`
-	// Splits and Cluster are the experiment's where they are empty.
+	// Splits and Cluster replace those of the experiment, unless empty.
 	Splits  string `yaml:"splits,omitempty"`
 	Cluster string `yaml:"cluster,omitempty"`
 }
 
-// shorten takes the name alone.
+// shorten sets the model from the short form, its name alone.
 func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
@@ -53,23 +54,23 @@ func (e *Experiment) modelProblems(p *problems) {
 		path := fmt.Sprintf("models[%d]", i)
 		switch {
 		case !fileName.MatchString(m.Model):
-			p.addf(path, "%q is not a model's name", m.Model)
+			p.addf(path, "%q: want the name of a model; 'heddle models' lists them", m.Model)
 		case !fileName.MatchString(m.Label):
-			p.addf(path+".label", "%q: want letters, digits and ._- in it, a letter or digit first", m.Label)
+			p.addf(path+".label", "%q: want letters, digits and ._-, first a letter or digit", m.Label)
 		case labels[m.Label]:
-			p.addf(path, "%q is listed twice; use repeats to run it more often, or give it a label", m.Label)
+			p.addf(path, "%q is listed twice; use repeats to run it more often, or give one of them a label", m.Label)
 		case m.Model == ModelYARN && len(m.Params) > 0:
-			p.addf(path+".params", "%s is the cluster's own scheduler: its parameters are the cluster's", ModelYARN)
+			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits != e.Splits { // which is judged once
+		if m.Splits != e.Splits { // the experiment's own value of splits is checked elsewhere
 			oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 		}
 	}
 }
 
-// Scheduler makes the model, nil for the cluster's own. A seed that its
-// parameters do not say is the one given.
+// Scheduler makes the model. It returns nil for the cluster's own scheduler.
+// seed is used unless Params has a seed.
 func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	if m.Model == ModelYARN {
 		return nil, nil
@@ -84,8 +85,9 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	return sched.New(m.Model, params)
 }
 
-// SetParam sets NAME=VALUE for those of the models that have the parameter, or
-// MODEL.NAME=VALUE for one. Their Params must not be nil.
+// SetParam sets a parameter from text. NAME=VALUE sets it for all models that
+// have it, and MODEL.NAME=VALUE for one model. Params of the models must not be
+// nil.
 func SetParam(models []Model, text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
@@ -113,9 +115,9 @@ func SetParam(models []Model, text string) error {
 	case found:
 		return nil
 	case only && !slices.Contains(names, model):
-		return fmt.Errorf("the replay is under no model %q; %s", model, nearest.Hint(model, names))
+		return fmt.Errorf("no model %q in this replay; %s", model, nearest.Hint(model, names))
 	case len(known) == 0:
-		return fmt.Errorf("model %s has no parameters; --model names one that does, see heddle models", strings.Join(names, ", "))
+		return fmt.Errorf("model %s has no parameters; 'heddle models' lists those of each model", strings.Join(names, ", "))
 	}
 	slices.Sort(known)
 	return fmt.Errorf("model %s has no parameter %q; %s", strings.Join(names, ", "), param, nearest.Hint(param, slices.Compact(known)))
@@ -133,7 +135,8 @@ func paramsOf(model string) []string {
 	return names
 }
 
-// Clusters are the clusters that the models run on, the experiment's own first.
+// Clusters returns the clusters that the models run on, first the experiment's
+// own.
 func (e *Experiment) Clusters() []string {
 	names := []string{e.Cluster}
 	seen := map[string]bool{e.Cluster: true}

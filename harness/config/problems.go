@@ -8,25 +8,26 @@ import (
 
 // Problem is one thing wrong with a file.
 type Problem struct {
-	// Path is where, as the file nests: "workloads[1].size"; empty for the
-	// whole file.
+	// Path is the place in the file's structure, such as "workloads[1].size".
+	// Empty means the whole file.
 	Path string
-	// Message says what is wrong and what would be right.
+	// Message says what is wrong and what is allowed.
 	Message string
-	// Line and Column count from 1; 0 where the value is not from a file.
+	// Line and Column count from 1. They are 0 if the value is not from a file.
 	Line, Column int
-	// Source is the offending line, with secrets blotted out.
+	// Source is the text of the line, with *** in place of secrets.
 	Source string
 }
 
-// Error is all that is wrong with a cluster or an experiment.
+// Error lists all that is wrong with a cluster or an experiment.
 type Error struct {
-	// File is the file's name; empty for a value made by a program.
+	// File is the file's name; empty if the value did not come from a file.
 	File     string
 	Problems []Problem
 }
 
-// Error shows each problem as "file:line:column: message" with its line below.
+// Error returns each problem as "file:line:column: message", with the text of
+// the line below it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, p := range e.Problems {
@@ -65,14 +66,14 @@ func (p Problem) write(b *strings.Builder, file string) {
 	fmt.Fprintf(b, "\n%5d | %s\n      | %s^", p.Line, p.Source, string(caret))
 }
 
-// problems collects what Validate finds.
+// problems is the list that Validate fills.
 type problems []Problem
 
 func (p *problems) addf(path, format string, args ...any) {
 	*p = append(*p, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// err is nil if nothing was found.
+// err returns the problems as an *Error, nil if there are none.
 func (p problems) err(file string) error {
 	if len(p) == 0 {
 		return nil
@@ -80,8 +81,8 @@ func (p problems) err(file string) error {
 	return &Error{File: file, Problems: p}
 }
 
-// A token that someone put into a file by mistake shall not travel on in a
-// message, be it as a value or as part of an address.
+// A token that someone put into the file by mistake must not appear in a
+// message, neither as a value nor inside an address. blot replaces it by ***.
 var (
 	secretValue = regexp.MustCompile(`(?i)((?:token|password|secret|credential)s?["']?\s*:\s*)[^\s{\[].*`)
 	userInfo    = regexp.MustCompile(`(://)[^\s"']*@|[^\s/@"'\[{,]+@`)

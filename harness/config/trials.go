@@ -7,20 +7,20 @@ import (
 
 // Trial is one run of one workload under one model.
 type Trial struct {
-	// Name is the trial's own and stays the same: "r02-wordcount-yarn".
+	// Name identifies the trial in its run: "r02-wordcount-yarn".
 	Name string
-	// Repeat counts from 1.
+	// Repeat is the number of the repeat, counted from 1.
 	Repeat   int
 	Workload Workload
 	Model    Model
 }
 
-// TrialName is the name of a workload's trial under a model; repeats count from 1.
+// TrialName returns the name of a trial. Repeats count from 1.
 func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }
 
-// SplitsOf is what ApplicationMasters are to see in a trial, as Experiment.Splits.
+// SplitsOf returns the value of Experiment.Splits that applies to a trial.
 func (e *Experiment) SplitsOf(t Trial) string {
 	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
 		return SplitsAsSubmitted
@@ -28,7 +28,7 @@ func (e *Experiment) SplitsOf(t Trial) string {
 	return t.Model.Splits
 }
 
-// ActuatorOf is what carries decisions out in a trial, as Experiment.Actuator.
+// ActuatorOf returns the value of Experiment.Actuator that applies to a trial.
 func (e *Experiment) ActuatorOf(t Trial) string {
 	if t.Model.Model == ModelYARN {
 		return ActuatorNone
@@ -36,10 +36,10 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 	return e.Actuator
 }
 
-// Trials are all runs of e in the order in which they are to be done: repeat
-// by repeat, so that a run that ends early has tried everything equally often,
-// and models in turn, so that none always goes first. The order depends on
-// nothing but e; with more repeats the first ones stay as they are.
+// Trials returns all trials of e in the order in which to run them. They go
+// repeat by repeat, so that a run that ends early has run everything equally
+// often. The order of models changes, so that none is always first. The order
+// depends only on e; more repeats add trials at the end.
 func (e *Experiment) Trials() []Trial {
 	var trials []Trial
 	for r := range e.Repeats {
@@ -55,9 +55,9 @@ func (e *Experiment) Trials() []Trial {
 	return trials
 }
 
-// modelOrder is the order of models for workload w in repeat r. Each round of
-// as many repeats as there are models has an order of its own by the seed and
-// rotates it, so that every model comes first once a round.
+// modelOrder returns the order of the k models for workload w in repeat r. Each
+// k repeats share an order drawn from the seed, and rotate it, so that each
+// model is first once in k repeats.
 func (e *Experiment) modelOrder(r, w int) []int {
 	k := len(e.Models)
 	if k == 0 {

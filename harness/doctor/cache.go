@@ -8,7 +8,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// cache checks what caching inputs in HDFS needs.
+// cache checks what is needed to cache inputs in HDFS.
 func (e *examiner) cache(ctx context.Context) []Check {
 	return []Check{e.cacheCapacity(), e.cachePools(ctx)}
 }
@@ -23,7 +23,7 @@ func (e *examiner) cacheCapacity() Check {
 			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {
-		// The sum at least is for everybody to see.
+		// other users may read only the sum over all DataNodes
 		total, ok := e.nnBeans["CacheCapacity"].(float64)
 		switch {
 		case !ok:
@@ -31,7 +31,7 @@ func (e *examiner) cacheCapacity() Check {
 		case total == 0:
 			return none(c.bad("no DataNode has a cache"))
 		}
-		return c.warn("%v in all; of which DataNodes is told to superusers only", units.Size(total)).
+		return c.warn("%v in all; only superusers may see on which DataNodes", units.Size(total)).
 			next("set user in the cluster file to a member of dfs.permissions.superusergroup")
 	} else if e.disks.err != nil {
 		return c.failed(e.disks.err)
@@ -54,7 +54,7 @@ func (e *examiner) cacheCapacity() Check {
 	case total == 0:
 		return none(c.bad("none of %s has a cache", count(live, "DataNode")))
 	case without > 0:
-		return none(c.warn("%v on %d of %s", total, live-without, count(live, "DataNode")))
+		return none(c.warn("%v in all, but only on %d of %s", total, live-without, count(live, "DataNode")))
 	}
 	return c.ok("%v on %s", total, count(live, "DataNode"))
 }
@@ -69,15 +69,15 @@ func (e *examiner) cachePools(ctx context.Context) Check {
 		return c.failed(err)
 	}
 	if e.disks.err == nil {
-		return c.ok("user %s can make pools; there %s now", e.cluster.User, isAre(len(pools), "pool"))
+		return c.ok("user %s may make cache pools; there %s now", e.cluster.User, isAre(len(pools), "pool"))
 	}
 	for _, p := range pools {
-		// Groups are not known here.
+		// the user's groups are unknown here, so group rights do not count
 		if p.Owner == e.cluster.User && p.Mode&0o200 != 0 || p.Mode&0o002 != 0 {
 			return c.ok("pool %s", p.Name)
 		}
 	}
-	return c.bad("user %s is no HDFS superuser, and none of %s is open to it", e.cluster.User, count(len(pools), "pool")).
+	return c.bad("user %s is no HDFS superuser, and may write to none of %s", e.cluster.User, count(len(pools), "pool")).
 		next("as a superuser: hdfs cacheadmin -addPool heddle -owner " + e.cluster.User)
 }
 

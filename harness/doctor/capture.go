@@ -15,7 +15,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// capture checks what every trace needs.
+// capture checks what is needed for any trace.
 func (e *examiner) capture(ctx context.Context) []Check {
 	return []Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
@@ -43,7 +43,7 @@ func (e *examiner) resourceManager(ctx context.Context) Check {
 	}
 	found := strings.Join(append([]string{e.rm.Address() + " active"}, others...), ", ")
 	if down {
-		return c.warn("%s", found).next("a failover would end what is under way: start the other one, or take it out of the cluster file")
+		return c.warn("%s", found).next("no other ResourceManager could take over: start it, or remove it from the cluster file")
 	}
 	return c.ok("%s", found)
 }
@@ -99,7 +99,7 @@ func (e *examiner) nodeManagers() Check {
 	case running == 0:
 		return c.bad("no NodeManager is running").next("start NodeManagers; their logs say why they are not running")
 	case count["UNHEALTHY"] > 0 || count["LOST"] > 0:
-		return c.warn("%s", found).next("results of a cluster that lacks nodes are not those of the whole one")
+		return c.warn("%s", found).next("bring these nodes back: a cluster without them gives other results")
 	}
 	return c.ok("%s", found)
 }
@@ -124,9 +124,10 @@ func (e *examiner) historyServer() Check {
 	return c.ok("%s answers", e.cluster.HistoryServer)
 }
 
-// versions compares those of the daemons; capture reads 3.3 to 3.5.
+// versions compares the versions of the daemons. Capture reads Hadoop 3.3 to
+// 3.5.
 func (e *examiner) versions(ctx context.Context) Check {
-	c := check("versions", false, "knowing which dialect daemons speak; heddle is tested with 3.4.2 and reads 3.3 to 3.5")
+	c := check("versions", false, "reading the daemons' answers; heddle is tested with 3.4.2 and reads 3.3 to 3.5")
 	by := map[string][]string{}
 	add := func(version, who string) {
 		if version != "" && !slices.Contains(by[version], who) {
@@ -178,14 +179,14 @@ func (e *examiner) javaVersion(ctx context.Context) string {
 	return text(beans[0]["VmVersion"])
 }
 
-// nameNodeInfo is the NameNode's JMX bean of that name, which everybody may
-// read; nil if its web port is not to be found.
+// nameNodeInfo returns the NameNode's JMX bean NameNodeInfo, which every user
+// may read. It returns nil if the NameNode's web address does not answer.
 func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	address := e.nameNodeWeb(ctx)
 	if address == "" {
 		return nil
 	}
-	// /jmx is the same on every daemon.
+	// An NM client will do, since all Hadoop daemons serve /jmx alike.
 	nn, err := yarnclient.NewNM(yarnclient.Options{
 		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
 	})
@@ -200,8 +201,8 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	return beans[0]
 }
 
-// nameNodeWeb derives the web address of the first NameNode; the cluster file
-// has only RPC addresses.
+// nameNodeWeb returns the web address of the first NameNode. It derives it, as
+// the cluster file has only RPC addresses.
 func (e *examiner) nameNodeWeb(ctx context.Context) string {
 	host, _, err := net.SplitHostPort(e.cluster.NameNodes[0])
 	if err != nil {
@@ -242,17 +243,17 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.cluster.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
 			}
 			if err != nil {
-				return c.failed(err).next("see that " + s.Property + " in the history server's mapred-site.xml is in this HDFS")
+				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")
 			}
-			break // one file read is enough
+			break // one readable file in the folder is enough
 		}
 		folders = append(folders, folder)
 	}
 	return c.ok("%s and %s can be read", folders[0], folders[1])
 }
 
-// staging is where job.xml and the splits are while a job runs: of the user's
-// own jobs without further ado, of others for superusers only.
+// staging checks the folder of job.xml and splits of running jobs. A user can
+// read the files of own jobs; only a superuser can read all.
 func (e *examiner) staging(ctx context.Context) Check {
 	c, rows := about("staging")
 	if e.root.err != nil {
@@ -264,7 +265,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 	}
 	switch {
 	case err != nil || value == "":
-		return c.unknown("%s is not to be seen", rows[0].Property)
+		return c.unknown("no daemon reports %s", rows[0].Property)
 	case !rows[0].Met(value):
 		return c.bad("%s is not in HDFS", value).set(rows[0], rows[0].Value)
 	}
@@ -279,7 +280,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 		if errors.Is(err, fs.ErrPermission) {
 			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
 		}
-		break // that it is not there yet, or empty, is fine
+		break // the user's folder may be empty or not exist yet
 	}
 	if e.disks.err != nil {
 		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)
@@ -287,7 +288,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 	return c.ok("%s, of jobs of all users", folder)
 }
 
-// hdfsPath takes scheme and host off a folder's name.
+// hdfsPath returns the path of a folder without scheme and host.
 func hdfsPath(name string) string {
 	if u, err := url.Parse(name); err == nil && u.Scheme != "" {
 		name = u.Path

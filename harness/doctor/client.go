@@ -14,7 +14,7 @@ import (
 	"heddle/hibench"
 )
 
-// run checks what submits jobs: a client installation on this machine.
+// run checks what is needed to submit jobs: a Hadoop client on this machine.
 func (e *examiner) run(ctx context.Context) []Check {
 	return []Check{e.client(), e.clientVersion(ctx), e.hibench()}
 }
@@ -27,13 +27,13 @@ func (e *examiner) client() Check {
 			next("unpack the cluster's Hadoop version here and name its folder and the cluster's configuration folder")
 	}
 	if err := e.workload(""); err != nil {
-		return c.bad("%s", strings.TrimPrefix(err.Error(), "hibench: ")).next("see hadoop.home and hadoop.conf in the cluster file")
+		return c.bad("%s", strings.TrimPrefix(err.Error(), "hibench: ")).next("correct hadoop.home and hadoop.conf in the cluster file")
 	}
 	return c.ok("%s with configuration %s", h.Home, h.Conf)
 }
 
-// workload has hibench look for all that its workloads need, from a checkout
-// or without.
+// workload lets package hibench look for everything that its workloads need,
+// with or without a HiBench checkout.
 func (e *examiner) workload(checkout string) error {
 	_, err := hibench.New(hibench.Env{
 		HadoopHome: e.cluster.Hadoop.Home, ConfDir: e.cluster.Hadoop.Conf, User: e.cluster.User,
@@ -42,7 +42,7 @@ func (e *examiner) workload(checkout string) error {
 	return err
 }
 
-// clientTimeout leaves a JVM on a busy machine time to start.
+// clientTimeout is long enough for a JVM to start on a busy machine.
 const clientTimeout = time.Minute
 
 func (e *examiner) clientVersion(ctx context.Context) Check {
@@ -65,11 +65,11 @@ func (e *examiner) clientVersion(ctx context.Context) Check {
 	version, ok := strings.CutPrefix(strings.TrimSpace(string(first)), "Hadoop ")
 	switch {
 	case !ok:
-		return c.bad("%s version says %.80q", program, first).next("name a Hadoop installation as hadoop.home")
+		return c.bad("%s version prints %.80q, no Hadoop version", program, first).next("name a Hadoop installation as hadoop.home")
 	case e.info.err != nil:
 		return c.ok("Hadoop %s", version)
 	case version != e.info.value.Version:
-		return c.warn("Hadoop %s, the ResourceManager has %s", version, e.info.value.Version).
+		return c.warn("the client is Hadoop %s, the ResourceManager %s", version, e.info.value.Version).
 			next("use a client of the cluster's version; jobs bring the client's jars")
 	}
 	return c.ok("Hadoop %s, as the ResourceManager", version)
@@ -92,7 +92,7 @@ func (e *examiner) hibench() Check {
 	}
 	if err := e.workload(checkout); err != nil {
 		return c.bad("%s", strings.TrimPrefix(err.Error(), "hibench: ")).
-			next("see hibench in the cluster file; without it the same jobs are run from Hadoop's examples jar")
+			next("correct hibench in the cluster file; without it the same jobs run from Hadoop's examples jar")
 	}
 	return c.ok("%s", checkout)
 }

@@ -13,16 +13,18 @@ import (
 	"heddle/yarnclient"
 )
 
-// offset is how far a clock is ahead of ours: the truth is within Bound.
+// offset is how far another clock is ahead of ours. The true offset differs
+// from by by at most bound.
 type offset struct {
 	by, bound time.Duration
 }
 
-// clock compares the daemons' clocks by the Date of their answers, which is
-// cut to seconds. Nodes with agents are compared more exactly in measure.
+// clock compares the daemons' clocks with ours by the Date header of their
+// answers, which is in whole seconds. nodeClocks compares nodes with agents
+// more exactly.
 func (e *examiner) clock(ctx context.Context) Check {
 	c := check("clock", false, "putting events of different hosts in order")
-	// One that did not answer before is not waited for again.
+	// A daemon that did not answer before is not asked again.
 	addresses := map[string]string{}
 	if !errors.Is(e.info.err, yarnclient.ErrUnreachable) {
 		addresses["ResourceManager"] = cmp.Or(e.rm.Address(), e.cluster.ResourceManagers[0])
@@ -46,26 +48,28 @@ func (e *examiner) clock(ctx context.Context) Check {
 		}
 		o, err := dateOffset(ctx, client, addresses[who])
 		if err != nil {
-			continue // that it does not answer is another check's finding
+			continue // skip the daemon: another check reports that it does not answer
 		}
 		parts = append(parts, fmt.Sprintf("%s within %v of this machine", who, o.atMost().Round(100*time.Millisecond)))
 		apart = apart || o.atLeast() > 0
 	}
 	switch {
 	case len(parts) == 0:
-		return c.unknown("no daemon tells its time")
+		return c.unknown("no daemon reports its time")
 	case apart:
 		return c.warn("clocks differ: %s", strings.Join(parts, ", ")).next("run a time daemon (chrony, ntpd) on all hosts")
 	}
 	return c.ok("%s", strings.Join(parts, ", "))
 }
 
-// atMost and atLeast bound the distance between the clocks.
+// atMost and atLeast return the largest and the smallest possible difference
+// between the clocks.
 func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
 func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
 
-// dateOffset reads the Date of an answer. A daemon keeps the text of its date
-// for up to a second, after it has cut off as much.
+// dateOffset derives an offset from a Date header. The header's time is up to 2
+// s old: it is cut to whole seconds, and a daemon uses the same text for up to
+// another second.
 func dateOffset(ctx context.Context, client *http.Client, address string) (offset, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/conf?name=fs.defaultFS", nil)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package doctor examines a cluster: can it be captured, run workloads, be
-// steered, cached and measured, and if not, which property has to be set where?
-// It only asks; nothing on the cluster changes.
+// steered, cached and measured? If not, which property has to be set where? It
+// only asks questions and changes nothing on the cluster.
 //
-// What it cannot see is unknown, not missing: files of the cluster's hosts, and
-// settings that no daemon tells over REST.
+// It cannot see the files of the cluster's hosts, nor settings that no daemon
+// reports over REST. A check that needs these has status unknown, not missing.
 package doctor
 
 import (
@@ -22,61 +22,61 @@ import (
 	"heddle/yarnclient"
 )
 
-// Report is what an examination found. Its JSON keys are stable.
+// Report is the result of an examination. Its JSON keys are stable.
 type Report struct {
 	Cluster  string    `json:"cluster"`
 	Features []Feature `json:"features"`
 }
 
-// Feature is something that heddle can do with a cluster.
+// Feature is one use of a cluster by heddle, with the checks for it.
 type Feature struct {
-	// Name is Captured, Run, Steered, Cached or Measured.
+	// Name is the feature's name: Captured, Run, Steered, Cached or Measured.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Why says what stands in the way when the verdict is not Yes.
+	// Why gives the reasons for a verdict other than Yes.
 	Why    []string `json:"why,omitempty"`
 	Checks []Check  `json:"checks"`
 }
 
-// Names of features.
+// Names of the features that doctor reports on.
 const (
 	Captured = require.Captured
-	Run      = "run" // workloads, by heddle run
+	Run      = "run" // the feature of running workloads with heddle run
 	Steered  = require.Steered
 	Cached   = require.Cached
-	Measured = "measured" // node metrics and cold reads
+	Measured = "measured" // the feature of node metrics and reads from a cold page cache
 )
 
-// Verdict is on a feature as a whole.
+// Verdict says whether a feature works on the cluster.
 type Verdict string
 
-// Verdicts. Unknown is that something required could not be seen.
+// Verdicts. Unclear means that something required could not be checked.
 const (
 	Yes     Verdict = "yes"
 	No      Verdict = "no"
 	Unclear Verdict = "unknown"
 )
 
-// Check is one thing that was looked at.
+// Check is one thing that was checked, and the result.
 type Check struct {
-	// ID is stable: "labelPool".
+	// ID is the stable name of the check, such as "labelPool".
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Required is that the feature does not work without it.
+	// Required is true if the feature does not work without it.
 	Required bool `json:"required"`
-	// Found is what there is, NeededFor what for.
+	// Found says what the cluster has, and NeededFor what it is needed for.
 	Found     string `json:"found"`
 	NeededFor string `json:"neededFor"`
-	// Set are properties that would put it right, Next what else to do.
+	// Set lists the properties to set. Next says what else to do.
 	Set  []Property `json:"set,omitempty"`
 	Next string     `json:"next,omitempty"`
 }
 
-// Status is the outcome of a check.
+// Status is the result of a check.
 type Status string
 
-// Statuses. Missing is said only of what is Required; Warn of what works, but
-// less well.
+// Statuses. Only a check that is Required can be Missing. Warn means that the
+// feature works, but less well.
 const (
 	OK      Status = "ok"
 	Warn    Status = "warn"
@@ -84,14 +84,14 @@ const (
 	Unknown Status = "unknown"
 )
 
-// Property is a setting of the cluster.
+// Property is a Hadoop property to set, and the file that it belongs in.
 type Property struct {
-	File  string `json:"file"` // "yarn-site.xml"
+	File  string `json:"file"` // the file's name, such as "yarn-site.xml"
 	Name  string `json:"property"`
 	Value string `json:"value"`
 }
 
-// Feature returns the feature of that name, nil if there is none.
+// Feature returns the feature of a name, or nil if there is none.
 func (r *Report) Feature(name string) *Feature {
 	for i := range r.Features {
 		if r.Features[i].Name == name {
@@ -101,9 +101,8 @@ func (r *Report) Feature(name string) *Feature {
 	return nil
 }
 
-// Examine looks at everything, however much of it is down. A daemon that does not
-// answer at all costs a few seconds; all that daemons are asked ends within
-// reportLimit.
+// Examine checks all features, even if daemons are down. A daemon that does not
+// answer takes a few seconds; all questions to daemons end within reportLimit.
 func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	if err := c.Supported(); err != nil {
 		return nil, err
@@ -116,13 +115,13 @@ func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	return e.report(ctx), ctx.Err()
 }
 
-// callTimeout bounds one question to one daemon, reportLimit all questions to all.
+// callTimeout limits one question to one daemon, and reportLimit all questions.
 const (
 	callTimeout = 5 * time.Second
 	reportLimit = 20 * time.Second
 )
 
-// examiner holds clients, and the answers that several checks need.
+// examiner has the clients, and the answers that several checks use.
 type examiner struct {
 	cluster *config.Cluster
 	rm      *yarnclient.RM
@@ -134,10 +133,11 @@ type examiner struct {
 	disks   answer[[]hdfs.DataNode]
 	jhs     answer[yarnclient.HistoryInfo]
 	root    answer[hdfs.File]
-	nnBeans map[string]any // JMX NameNodeInfo; nil: not seen
+	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if it could not be read
 }
 
-// nameNode is what doctor asks HDFS: of *hdfs.Client, or a test's.
+// nameNode is the part of *hdfs.Client that doctor uses; tests have another
+// one.
 type nameNode interface {
 	Stat(ctx context.Context, path string) (hdfs.File, error)
 	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
@@ -179,11 +179,11 @@ func newExaminer(c *config.Cluster) (*examiner, error) {
 func (e *examiner) close() {
 	e.rm.Close()
 	e.history.Close()
-	e.hdfs.Close() //nolint:errcheck // it was only asked
+	e.hdfs.Close() //nolint:errcheck // nothing was written
 }
 
 func (e *examiner) report(whole context.Context) *Report {
-	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer: all daemons together had %v", reportLimit))
+	ctx, cancel := context.WithTimeoutCause(whole, reportLimit, fmt.Errorf("no answer within %v, the time for all daemons together", reportLimit))
 	defer cancel()
 	var asked sync.WaitGroup
 	asked.Go(func() { e.info = ask(ctx, e.rm.Active) })
@@ -208,7 +208,7 @@ func (e *examiner) report(whole context.Context) *Report {
 	return r
 }
 
-// judge is the verdict that checks amount to.
+// judge derives a feature's verdict from its checks.
 func judge(name string, checks []Check) Feature {
 	f := Feature{Name: name, Verdict: Yes, Checks: checks}
 	for _, c := range checks {
@@ -226,18 +226,20 @@ func judge(name string, checks []Check) Feature {
 	return f
 }
 
-// check begins a check that is fine unless it is told otherwise.
+// check returns a new check, whose status is OK until it is changed.
 func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
 
-// about begins the check of that id in the table of requirements, with its rows.
+// about returns a new check for the settings that package require lists under
+// an id, and these settings.
 func about(id string) (Check, []require.Setting) {
 	rows := require.Of(id)
 	return check(id, rows[0].Required, rows[0].Why), rows
 }
 
-// tells is a check of one setting, whose value is all there is to say.
+// tells checks a single setting. found and lacks are the texts for a good and a
+// bad value.
 func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	c, rows := about(id)
 	value, err := e.value(ctx, rows[0])
@@ -254,7 +256,7 @@ func (c Check) ok(format string, args ...any) Check      { return c.found(OK, fo
 func (c Check) warn(format string, args ...any) Check    { return c.found(Warn, format, args...) }
 func (c Check) unknown(format string, args ...any) Check { return c.found(Unknown, format, args...) }
 
-// bad is missing or, where the feature works without it, a warning.
+// bad sets the status to Missing, or to Warn if the feature works without it.
 func (c Check) bad(format string, args ...any) Check {
 	if c.Required {
 		return c.found(Missing, format, args...)
@@ -264,7 +266,7 @@ func (c Check) bad(format string, args ...any) Check {
 
 func (c Check) found(s Status, format string, args ...any) Check {
 	const most = 2000
-	// Hadoop's own messages may have several lines.
+	// put the text on one line, as messages from Hadoop may have several
 	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if len(c.Found) > most {
 		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
@@ -272,7 +274,8 @@ func (c Check) found(s Status, format string, args ...any) Check {
 	return c
 }
 
-// failed is bad with an error's cause and next step apart.
+// failed sets the status to Missing or Warn, and takes the text from an error.
+// If the error says what to do next, Next gets that.
 func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {
@@ -290,7 +293,7 @@ func (c Check) set(s require.Setting, value string) Check {
 	return c
 }
 
-// setIn is set of a queue's setting.
+// setIn adds a queue's setting to the properties that the user should set.
 func (c Check) setIn(s require.Setting, queue, label string) Check {
 	s.Property = s.In(queue, label)
 	return c.set(s, s.Value)
@@ -301,7 +304,8 @@ func (c Check) next(text string) Check {
 	return c
 }
 
-// value asks the daemon that a setting counts for; "" if it has none.
+// value returns a setting's value from the daemon that uses it, "" if it is not
+// set.
 func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
 	if s.File == "mapred-site.xml" {
 		return e.historyProperty(ctx, s.Property)
@@ -309,7 +313,8 @@ func (e *examiner) value(ctx context.Context, s require.Setting) (string, error)
 	return e.property(ctx, s.Property)
 }
 
-// property asks the ResourceManager for a setting; "" if it has none.
+// property returns a setting's value from the ResourceManager, "" if it is not
+// set.
 func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	if e.info.err != nil {
 		return "", errNoRM
@@ -317,7 +322,8 @@ func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	return unset(e.rm.Conf(ctx, name))
 }
 
-// historyProperty asks the history server, whose mapred-site.xml counts.
+// historyProperty returns a setting's value from the history server, which
+// reads mapred-site.xml.
 func (e *examiner) historyProperty(ctx context.Context, name string) (string, error) {
 	if e.jhs.err != nil {
 		return "", errors.New("the history server cannot be asked")

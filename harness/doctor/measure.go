@@ -14,7 +14,7 @@ import (
 	"heddle/harness/config"
 )
 
-// agentAnswer is what one agent told.
+// agentAnswer is what one agent answered, or why it did not.
 type agentAnswer struct {
 	config.Agent
 	info   agent.Info
@@ -22,7 +22,7 @@ type agentAnswer struct {
 	err    error
 }
 
-// measure checks the agents.
+// measure checks what is needed to measure nodes: the agents.
 func (e *examiner) measure(ctx context.Context) []Check {
 	agents := e.askAgents(ctx)
 	return []Check{e.agents(agents), coldReads(agents), nodeClocks(agents)}
@@ -38,7 +38,7 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 			return nil
 		})
 	}
-	_ = g.Wait() // no call of it fails
+	_ = g.Wait() // Wait cannot fail: no function of the group returns an error
 	return answers
 }
 
@@ -60,7 +60,7 @@ func (e *examiner) askAgent(ctx context.Context, a config.Agent) agentAnswer {
 
 const (
 	startAgent = "on each node: heddle agent --allow-drop-caches --node NAME --token-file FILE, with --tls-cert and --tls-key or --listen HOST:9177; then name them in the cluster file"
-	agentTLS   = "make url (http or https) and caFile of these agents in the cluster file fit the --tls-cert that they run with"
+	agentTLS   = "in the cluster file, set url (http or https) and caFile of these agents to match their --tls-cert"
 )
 
 func (e *examiner) agents(agents []agentAnswer) Check {
@@ -113,13 +113,14 @@ func coldReads(agents []agentAnswer) Check {
 	case len(allow)+len(refuse) == 0:
 		return c.unknown("no agent answers")
 	case len(refuse) > 0:
-		return c.bad("agents of %s do not allow it", strings.Join(refuse, ", ")).
+		return c.bad("the agents of %s do not allow it", strings.Join(refuse, ", ")).
 			next("start them with --allow-drop-caches, or set coldReads: false in experiments")
 	}
 	return c.ok("%s allow it", count(len(allow), "agent"))
 }
 
-// maxApart is less than any task takes, and more than a held clock is off.
+// maxApart is the largest accepted difference between nodes' clocks. Any task
+// takes longer, and a clock that a time daemon adjusts is off by less.
 const maxApart = 50 * time.Millisecond
 
 func nodeClocks(agents []agentAnswer) Check {
@@ -152,12 +153,12 @@ func nodeClocks(agents []agentAnswer) Check {
 		return c.bad("%s (%s behind, %s ahead)", found, first.Node, last.Node).next(next)
 	}
 	if len(loose) > 0 {
-		found += fmt.Sprintf("; no time daemon holds the clock of %s", some(loose))
+		found += fmt.Sprintf("; no time daemon adjusts the clock of %s", some(loose))
 	}
 	return c.ok("%s", found)
 }
 
-// some names a few.
+// some lists at most three names.
 func some(names []string) string {
 	if len(names) > 3 {
 		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)

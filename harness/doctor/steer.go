@@ -13,7 +13,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// steer checks what moving nodes between labels needs.
+// steer checks what is needed to move nodes between labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	scheduler := ask(ctx, e.scheduler)
 	settings := ask(ctx, e.schedulerSettings)
@@ -37,15 +37,16 @@ func (e *examiner) scheduler(ctx context.Context) (yarnclient.Scheduler, error) 
 	return e.rm.Scheduler(ctx)
 }
 
-// schedulerSettings are the Capacity scheduler's by full name. With the store
-// that reads only the file they are not told, and unknown.
+// schedulerSettings returns the Capacity scheduler's settings by full name.
+// With the default store, which reads the file only, the ResourceManager does
+// not report them, and the error says so.
 func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, error) {
 	if e.info.err != nil {
 		return nil, errNoRM
 	}
 	settings, err := e.rm.SchedulerConf(ctx)
 	if err != nil {
-		return nil, errors.New("not told by the ResourceManager; a Capacity scheduler tells when " + require.Of("liveQueues")[0].Property + " is memory")
+		return nil, errors.New("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if " + require.Of("liveQueues")[0].Property + " is memory")
 	}
 	return settings, nil
 }
@@ -58,7 +59,8 @@ func (e *examiner) labels(ctx context.Context) ([]yarnclient.NodeLabel, error) {
 }
 
 const (
-	// capacityScheduler is what the ResourceManager calls the type.
+	// capacityScheduler is the scheduler type as the ResourceManager reports
+	// it.
 	capacityScheduler = "capacityScheduler"
 	prepare           = "heddle labels prepare"
 )
@@ -88,14 +90,15 @@ func (e *examiner) labelsEnabled(ctx context.Context) Check {
 	return c.ok("on, centralized")
 }
 
-// labelWrites tells from the list of admins, without writing.
+// labelWrites checks the list of admins, and writes no label.
 func (e *examiner) labelWrites(ctx context.Context) Check {
 	c, rows := about("labelWrites")
 	acl, err := e.value(ctx, rows[0])
 	if err != nil {
 		return c.unknown("%v", err)
 	}
-	// "user1,user2 group1,group2"; a space first is groups only.
+	// An ACL has the form "user1,user2 group1,group2"; with a space first it
+	// has only groups.
 	user := e.cluster.User
 	users, groups, _ := strings.Cut(acl, " ")
 	with := strings.TrimPrefix(users+","+user, ",")
@@ -105,7 +108,7 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 	case slices.Contains(strings.Split(users, ","), user):
 		return c.ok("user %s is a YARN admin", user)
 	case strings.TrimSpace(groups) != "":
-		return c.unknown("user %s is not in %s (%q), perhaps in one of its groups", user, rows[0].Property, acl).set(rows[0], with+" "+groups)
+		return c.unknown("user %s is not in %s (%q) by name, but perhaps by group", user, rows[0].Property, acl).set(rows[0], with+" "+groups)
 	}
 	return c.bad("user %s is not in %s (%q)", user, rows[0].Property, acl).set(rows[0], with)
 }
@@ -126,7 +129,7 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 	return c.ok("%s, and idle to park nodes in", count(n, "triple"))
 }
 
-// queueLabels looks for a queue that may use the whole of each label.
+// queueLabels checks that some queue may use the whole capacity of each label.
 func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.NodeLabel]) Check {
 	c, rows := about("queueLabels")
 	if err := cmp.Or(s.err, labels.err); err != nil {
@@ -138,7 +141,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
-	big := yarnclient.Queue{Path: "root.default"} // the leaf to advise
+	big := yarnclient.Queue{Path: "root.default"} // the largest leaf queue, for which the advice is given
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
@@ -161,7 +164,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 		found := fmt.Sprintf("queue %s, %s", best.Path, count(bestTriples, "triple"))
 		switch {
 		case slices.ContainsFunc(best.Partitions, func(p yarnclient.QueuePartition) bool { return require.InPool(p.Partition) && p.MaxAMPct <= 0 }):
-			return c.bad("%s, of which ApplicationMasters may use nothing", found).setIn(masters, best.Path, "")
+			return c.bad("%s, but ApplicationMasters may use nothing of it", found).setIn(masters, best.Path, "")
 		case bestTriples < len(numbers):
 			return c.warn("%s of %d", found, len(numbers)).next(prepare + " gives the other labels a capacity of 100 there too")
 		}
@@ -185,7 +188,7 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	case err != nil:
 		return c.unknown("%v", err)
 	case !rows[0].Met(label):
-		return c.bad("ApplicationMasters go to any node").set(rows[0], rows[0].Value)
+		return c.bad("ApplicationMasters may run on any node").set(rows[0], rows[0].Value)
 	}
 	nodes := 0
 	for _, n := range e.nodes.value {
@@ -206,8 +209,8 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	return c.ok("%s, %s", label, count(nodes, "node"))
 }
 
-// async says what decisions cost without asynchronous scheduling: a node gets
-// its container with its next heartbeat.
+// async checks asynchronous scheduling. Without it a node gets a container only
+// with its next heartbeat, so every decision takes longer.
 func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check {
 	c, rows := about("asyncScheduling")
 	on, interval := rows[0], rows[1]
@@ -227,15 +230,16 @@ func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check
 	return c.ok("on")
 }
 
-// localityDelay is switched off while steering lasts, where settings are told.
+// localityDelay checks that node-locality-delay has a value. Steering sets it
+// to off and needs a value to put back.
 func localityDelay(s answer[map[string]string]) Check {
 	c, rows := about("localityDelay")
 	value := s.value[rows[0].Property]
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case !rows[0].Met(value): // Hadoop cannot unset again what steering would set
-		return c.bad("not set: 40 opportunities are let pass first").set(rows[0], rows[0].Value)
+	case !rows[0].Met(value): // a value is needed, since Hadoop cannot unset what steering would set
+		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {
 		return c.ok("%s, switched off while a model steers", value)
@@ -243,7 +247,7 @@ func localityDelay(s answer[map[string]string]) Check {
 	return c.ok("%s", value)
 }
 
-// unlabelledJobs says what steering means for those who do not know of it.
+// unlabelledJobs says what steering means for jobs of other users.
 func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
 	c := check("otherJobs", false, "jobs of others to go on while a model steers: without its labels they wait until the trial ends")
 	workers := 0

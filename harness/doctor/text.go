@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// WriteText prints the report for people: each feature with its checks, and
-// one line of verdicts at the end. What is fine takes one line; the rest says
-// what it is needed for and what to set.
+// WriteText prints the report for people: each feature with its checks, then
+// all verdicts in one line. A check that is OK takes one line. Others also say
+// what they are needed for and what to set.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
@@ -39,7 +39,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Summary is the verdicts in one line, with the first reason each.
+// Summary returns the verdicts in one line, each with its first reason.
 func (r *Report) Summary() string {
 	var parts []string
 	for _, f := range r.Features {

@@ -20,34 +20,36 @@ import (
 	"heddle/traces"
 )
 
-// CacheResult is what of a trial's input was in the HDFS cache while it ran.
+// CacheResult says how much of a trial's input was in the HDFS cache.
 type CacheResult struct {
-	// Files of InputFiles were chosen, BytesAsked long, Replicas cached copies
-	// of each block; the seed and the rule of [workload.ChooseFiles] say which.
+	// Files of the InputFiles were to be cached, with Replicas cached copies of
+	// each block. Seed and [workload.ChooseFiles] decide which files.
 	Files      int    `json:"files"`
 	InputFiles int    `json:"inputFiles"`
 	Replicas   int    `json:"replicas"`
 	Seed       uint64 `json:"seed"`
-	// Bytes are of blocks, each counted once: asked for, with all their copies
-	// cached before the jobs began, and still so when they had ended.
+	// BytesAsked is the length of the blocks to be cached. BytesCached counts
+	// the blocks with all their cached copies when the jobs began, and
+	// BytesCachedEnd those when the jobs had ended. Each block counts once.
 	BytesAsked     int64 `json:"bytesAsked"`
 	BytesCached    int64 `json:"bytesCached"`
 	BytesCachedEnd int64 `json:"bytesCachedEnd"`
-	// Fraction is BytesCached of the input's bytes, 0 to 1.
+	// Fraction is BytesCached divided by the input's bytes, 0 to 1.
 	Fraction float64 `json:"fraction"`
 }
 
 const (
-	// cachePatience is how long caching may come to a standstill. A DataNode
-	// that keeps Hadoop's defaults hears of it after up to 30 s and reports it
-	// after 13 more.
+	// cachePatience is how long to wait while no further block gets cached. A
+	// DataNode with Hadoop's defaults learns of a directive within 30 s and
+	// reports the cached block up to 13 s later.
 	cachePatience = 90 * time.Second
 	cacheInterval = 250 * time.Millisecond
-	// cacheCleanup bounds removal, and the wait for a removed cache to be gone.
+	// cacheCleanup is how long the removal of cached blocks may take.
 	cacheCleanup = 30 * time.Second
 )
 
-// cacheHDFS is what caching asks of HDFS: of *hdfs.Client, or of a test's.
+// cacheHDFS is the part of *hdfs.Client that caching uses; tests have another
+// one.
 type cacheHDFS interface {
 	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
@@ -57,23 +59,22 @@ type cacheHDFS interface {
 	AddCacheDirective(ctx context.Context, d hdfs.CacheDirective) (int64, error)
 }
 
-// inputCache is the cached part of an input; nil is none, and its methods then
-// do nothing. Trials in a row that read the same input share one: which replica
-// of a block is cached is the NameNode's choice, and models that are compared
-// should meet the same.
+// inputCache is the cached part of an input. The methods of a nil inputCache do
+// nothing. Successive trials that read the same input share one, so that the
+// compared models find the same replicas cached: the NameNode decides which.
 type inputCache struct {
 	hdfs   cacheHDFS
-	pool   string // of its own
-	folder string // the input
+	pool   string // name of this input's own cache pool
+	folder string // HDFS folder of the input
 	files  map[string]bool
-	bytes  int64 // of the whole input
+	bytes  int64 // bytes of the whole input
 	say    func(text string)
 	result CacheResult
 }
 
-// cacheInput caches a part of the files in folder and returns when the NameNode
-// reports all of it cached; nothing stays behind an error. The directives end
-// by themselves after lifetime, should nobody come to remove them.
+// cacheInput caches a part of the files in folder. It returns when the NameNode
+// reports all of it as cached; after an error nothing stays cached. HDFS drops
+// the directives after lifetime, in case nobody removes them.
 func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
 	if o.Fraction == 0 {
 		return nil, nil
@@ -89,14 +90,14 @@ func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache,
 	return c, nil
 }
 
-// choose reads which files there are and takes those to cache.
+// choose lists the input's files and chooses those to cache.
 func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, error) {
 	var files []hdfs.File
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
 			return nil, cause(ctx, err)
 		}
-		// As jobs do, leave out what Hadoop hides.
+		// skip the files that jobs do not read, as Hadoop hides them
 		if name := path.Base(f.Path); f.Length > 0 && name[0] != '_' && name[0] != '.' {
 			files = append(files, f)
 			c.bytes += f.Length
@@ -104,12 +105,12 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 	}
 	chosen := chooseFiles(files, o.Fraction, o.Seed)
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("a fraction of %v of the %d files in %s is nearest to no file at all; ask for more, or have the input written by more maps", o.Fraction, len(files), c.folder)
+		return nil, fmt.Errorf("cache.fraction %v is less than half a file of the %d in %s; want a larger fraction, or more maps that write the input", o.Fraction, len(files), c.folder)
 	}
 	c.result = CacheResult{Files: len(chosen), InputFiles: len(files), Replicas: o.Replicas, Seed: o.Seed}
 	for _, f := range chosen {
 		if f.Replication < o.Replicas {
-			return nil, fmt.Errorf("%s has %d replicas, and only those can be cached: cache.replicas is %d", f.Path, f.Replication, o.Replicas)
+			return nil, fmt.Errorf("cache.replicas %d: %s has only %d replicas", o.Replicas, f.Path, f.Replication)
 		}
 		c.files[f.Path] = true
 		c.result.BytesAsked += f.Length
@@ -117,8 +118,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 	return chosen, nil
 }
 
-// chooseFiles are the files that [workload.ChooseFiles] takes, in any order of the
-// list.
+// chooseFiles returns the files that [workload.ChooseFiles] takes. The order of
+// files does not matter.
 func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	files = slices.SortedFunc(slices.Values(files), func(a, b hdfs.File) int { return cmp.Compare(a.Path, b.Path) })
 	var lengths []int64
@@ -132,7 +133,7 @@ func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	return chosen
 }
 
-// fill asks for the files to be cached and waits until they are.
+// fill adds the cache directives and waits until the files are cached.
 func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Time) error {
 	if err := c.awaitClear(ctx); err != nil {
 		return err
@@ -158,9 +159,9 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 	return c.await(ctx)
 }
 
-// awaitClear waits until nothing of the input is cached. What a DataNode has
-// been told to let go of still counts as cached for some seconds, and taken for
-// ours it would be gone when jobs look for it.
+// awaitClear waits until nothing of the input is cached. A block that a
+// DataNode is about to drop counts as cached for some seconds more. It would be
+// taken for one of ours, and be gone when jobs read it.
 func (c *inputCache) awaitClear(ctx context.Context) error {
 	return c.every(ctx, cachePatience, func() (int64, error) {
 		var cached int64
@@ -175,14 +176,14 @@ func (c *inputCache) awaitClear(ctx context.Context) error {
 			}
 		}
 		if cached > 0 {
-			return cached, stillLacking(fmt.Sprintf("%s of the input in %s are cached for somebody else; hdfs cacheadmin -listDirectives says for whom", mib(cached), c.folder))
+			return cached, stillLacking(fmt.Sprintf("%s of the input in %s are cached by other directives; 'hdfs cacheadmin -listDirectives' lists them", mib(cached), c.folder))
 		}
 		return 0, nil
 	})
 }
 
-// awaitRoom waits until the DataNodes' caches have room for what is to come:
-// an earlier trial's may not be gone yet.
+// awaitRoom waits until the DataNodes' caches have room for the files. Blocks
+// of an earlier trial may still be there.
 func (c *inputCache) awaitRoom(ctx context.Context) error {
 	need := c.result.BytesAsked * int64(c.result.Replicas)
 	return c.every(ctx, cachePatience, func() (int64, error) {
@@ -196,20 +197,20 @@ func (c *inputCache) awaitRoom(ctx context.Context) error {
 				capacity, used = capacity+n.CacheCapacity, used+n.CacheUsed
 			}
 		}
-		what := fmt.Sprintf("%s in %d copies need %s of cache, and all DataNodes together have %s", mib(c.result.BytesAsked), c.result.Replicas, mib(need), mib(capacity))
+		what := fmt.Sprintf("%s in %d cached copies need %s of HDFS cache, and all DataNodes together have %s", mib(c.result.BytesAsked), c.result.Replicas, mib(need), mib(capacity))
 		switch {
 		case capacity == 0:
-			return 0, errors.New("no DataNode has a cache; heddle doctor says what to set")
+			return 0, errors.New("no DataNode has a cache; 'heddle doctor' says what to set")
 		case need > capacity:
 			return 0, fmt.Errorf("%s; lower cache.fraction, or give DataNodes a larger cache", what)
 		case need > capacity-used:
-			return used, stillLacking(fmt.Sprintf("%s, of which %s is taken by others (hdfs cacheadmin -listDirectives -stats says by what)", what, mib(used)))
+			return used, stillLacking(fmt.Sprintf("%s, of which other directives use %s ('hdfs cacheadmin -listDirectives -stats' lists them)", what, mib(used)))
 		}
 		return 0, nil
 	})
 }
 
-// await waits until the NameNode reports all that was asked for cached.
+// await waits until the NameNode reports all chosen files as cached.
 func (c *inputCache) await(ctx context.Context) error {
 	err := c.every(ctx, cachePatience, func() (int64, error) {
 		cached, lacking, err := c.look(ctx)
@@ -221,19 +222,19 @@ func (c *inputCache) await(ctx context.Context) error {
 			c.say(fmt.Sprintf("%s of %s cached", mib(cached), mib(c.result.BytesAsked)))
 		}
 		if len(lacking) > 0 {
-			return cached, stillLacking(fmt.Sprintf("%s of %s are cached; not so %s", mib(cached), mib(c.result.BytesAsked), some(lacking)))
+			return cached, stillLacking(fmt.Sprintf("only %s of %s are cached; missing: %s", mib(cached), mib(c.result.BytesAsked), some(lacking)))
 		}
 		return cached, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w; caches of single DataNodes may be full (hdfs dfsadmin -report), and their logs say what they could not cache", err)
+		return fmt.Errorf("%w; the cache of a DataNode may be full ('hdfs dfsadmin -report' shows it), and its log says what it could not cache", err)
 	}
 	c.result.Fraction = float64(c.result.BytesCached) / float64(c.bytes)
 	return nil
 }
 
-// look counts the bytes of chosen blocks with all their cached copies, and names
-// the others.
+// look counts the bytes of chosen blocks that have all their cached copies, and
+// lists the other blocks.
 func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, err error) {
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
@@ -261,8 +262,9 @@ func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, 
 	return cached, lacking, nil
 }
 
-// again says that all of it is still cached for a trial that reads folder of h.
-func (c *inputCache) again(ctx context.Context, h cacheHDFS, folder string, say func(text string)) (whole bool, err error) {
+// stillCached reports whether all of it is still cached, for a trial that reads
+// folder in the HDFS h.
+func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string, say func(text string)) (whole bool, err error) {
 	if c.hdfs != h || c.folder != folder {
 		return false, nil
 	}
@@ -272,18 +274,18 @@ func (c *inputCache) again(ctx context.Context, h cacheHDFS, folder string, say 
 		return false, err
 	}
 	c.result.BytesCached, c.result.BytesCachedEnd = cached, 0
-	say(fmt.Sprintf("%s are cached as in the trial before", mib(cached)))
+	say(fmt.Sprintf("%s are still cached from the trial before", mib(cached)))
 	return true, nil
 }
 
-// stillLacking is what is waited for.
+// stillLacking is an error that says what a wait is waiting for.
 type stillLacking string
 
 func (s stillLacking) Error() string { return string(s) }
 
-// every calls look until it lacks nothing or fails. While what it returns does
-// not change for as long as patience, nothing is going to: the error then says
-// what lacks.
+// every calls look until it succeeds or fails with an error other than a
+// stillLacking. It gives up when the number that look returns has not changed
+// for patience.
 func (c *inputCache) every(ctx context.Context, patience time.Duration, look func() (int64, error)) error {
 	tick := time.NewTicker(cacheInterval)
 	defer tick.Stop()
@@ -307,7 +309,7 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 	}
 }
 
-// lookAgain notes what was still cached when the jobs had ended.
+// lookAgain records how much was still cached when the jobs had ended.
 func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	if c == nil {
 		return ""
@@ -315,15 +317,15 @@ func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	cached, lacking, err := c.look(ctx)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("what of the input was still cached at the end is not known: %v", err)
+		return fmt.Sprintf("cannot tell how much of the input was still cached at the end: %v", err)
 	case len(lacking) > 0:
-		warning = fmt.Sprintf("of %s cached before the jobs, %s were left at the end; lost: %s", mib(c.result.BytesCached), mib(cached), some(lacking))
+		warning = fmt.Sprintf("the HDFS cache lost blocks while the jobs ran: of %s, %s were left; lost: %s", mib(c.result.BytesCached), mib(cached), some(lacking))
 	}
 	c.result.BytesCachedEnd = cached
 	return warning
 }
 
-// notes say in the trace what was cached when the capture began.
+// notes returns a trace event that says what was cached at the start.
 func (c *inputCache) notes() []traces.Event {
 	if c == nil {
 		return nil
@@ -334,8 +336,8 @@ func (c *inputCache) notes() []traces.Event {
 		r.Files, r.InputFiles, r.BytesCached, r.Fraction, r.Replicas, r.Seed, c.pool)}}
 }
 
-// remove takes the directives and the pool away, also when ctx has ended. With
-// wait it returns when the blocks are out of the caches, so that the next trial
+// remove removes the directives and their pool, even if ctx has ended. With
+// wait it returns when the blocks have left the caches, so that the next trial
 // does not find them there.
 func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	if c == nil {
@@ -343,25 +345,25 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheCleanup)
 	defer cancel()
-	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // it is not there
-		return fmt.Errorf("remove what was cached: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
+	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // ErrInvalid means that the pool does not exist
+		return fmt.Errorf("remove cache pool: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
 	}
 	if !wait || ctx.Err() != nil {
 		return nil
 	}
-	c.say("removed; waiting for DataNodes to let go of it")
+	c.say("directives removed; waiting for DataNodes to drop the blocks")
 	err := c.awaitClear(cleanup)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the next trial waits for it too
+		return nil // on a timeout the next trial waits for the blocks to leave the caches
 	}
 	return err
 }
 
-// cachePoolPrefix begins the names of our pools.
+// cachePoolPrefix is the start of the names of our pools.
 const cachePoolPrefix = "heddle-cache"
 
-// removeStalePools removes what runs on this host left cached when they were
-// killed. It would be in the way of every later measurement.
+// removeStalePools removes the cache pools of killed runs on this host, which
+// would distort later measurements.
 func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	pools, err := h.CachePools(ctx)
 	if err != nil {
@@ -372,13 +374,13 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 			continue
 		}
 		if err := h.RemoveCachePool(ctx, p.Name); err != nil && !errors.Is(err, fs.ErrInvalid) {
-			return fmt.Errorf("remove what a run that died left cached: %w; by hand: hdfs cacheadmin -removePool %s", err, p.Name)
+			return fmt.Errorf("remove cache pool of a killed run: %w; by hand: hdfs cacheadmin -removePool %s", err, p.Name)
 		}
 	}
 	return nil
 }
 
-// some lists a few of what may be many.
+// some lists at most three items.
 func some(list []string) string {
 	const most = 3
 	if len(list) <= most {

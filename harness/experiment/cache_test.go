@@ -131,7 +131,7 @@ func TestCacheAgain(t *testing.T) {
 		c.result.BytesCachedEnd = 200
 		again := func(what string, h cacheHDFS, folder string, want bool) {
 			t.Helper()
-			whole, err := c.again(t.Context(), h, folder, quiet)
+			whole, err := c.stillCached(t.Context(), h, folder, quiet)
 			if whole != want || err != nil {
 				t.Errorf("%s: %v, %v", what, whole, err)
 			}
@@ -200,11 +200,11 @@ func TestCacheNotPossible(t *testing.T) {
 		{name: "over capacity", set: func(f *fakeCache, _ *config.Cache) { f.capacity = 150 << 20 }, says: []string{"200.0 MiB", "150.0 MiB", "cache.fraction"}},
 		{name: "two copies over capacity", set: func(f *fakeCache, o *config.Cache) { f.capacity, o.Replicas = 300<<20, 2 }, says: []string{"need 400.0 MiB", "300.0 MiB"}},
 		{name: "no cache", set: func(f *fakeCache, _ *config.Cache) { f.capacity = 0 }, says: []string{"no DataNode has a cache", "doctor"}},
-		{name: "taken by others", set: func(f *fakeCache, _ *config.Cache) { f.capacity, f.others = 300<<20, 150<<20 }, says: []string{"150.0 MiB is taken by others"}, after: cachePatience},
-		{name: "input of others", set: func(f *fakeCache, _ *config.Cache) { f.warm = "/in/part-00001" }, says: []string{"100.0 MiB of the input in /in", "somebody else"}, after: cachePatience},
+		{name: "taken by others", set: func(f *fakeCache, _ *config.Cache) { f.capacity, f.others = 300<<20, 150<<20 }, says: []string{"other directives use 150.0 MiB"}, after: cachePatience},
+		{name: "input of others", set: func(f *fakeCache, _ *config.Cache) { f.warm = "/in/part-00001" }, says: []string{"100.0 MiB of the input in /in", "other directives"}, after: cachePatience},
 		{name: "a file stays out", set: func(f *fakeCache, o *config.Cache) { f.stuck, o.Fraction = "/in/part-00002", 1 }, says: []string{"300.0 MiB of 400.0 MiB", "block 1 of /in/part-00002 (0 copies, replicas on r1n1, r2n1)"}, after: cachePatience},
-		{name: "too few replicas", set: func(_ *fakeCache, o *config.Cache) { o.Replicas = 3 }, says: []string{"has 2 replicas", "cache.replicas is 3"}},
-		{name: "less than a file", set: func(_ *fakeCache, o *config.Cache) { o.Fraction = 0.1 }, says: []string{"0.1 of the 4 files in /in"}},
+		{name: "too few replicas", set: func(_ *fakeCache, o *config.Cache) { o.Replicas = 3 }, says: []string{"has only 2 replicas", "cache.replicas 3"}},
+		{name: "less than a file", set: func(_ *fakeCache, o *config.Cache) { o.Fraction = 0.1 }, says: []string{"cache.fraction 0.1 is less than half a file of the 4 in /in"}},
 		{name: "no listing", set: func(f *fakeCache, _ *config.Cache) { f.fails["locations"] = broken }, is: broken},
 		{name: "no report", set: func(f *fakeCache, _ *config.Cache) { f.fails["nodes"] = broken }, is: broken},
 		{name: "no pool", set: func(f *fakeCache, _ *config.Cache) { f.fails["pool"] = broken }, is: broken},

@@ -17,27 +17,28 @@ import (
 	"heddle/traces"
 )
 
-// CaptureOptions say which jobs that run without us to capture.
+// CaptureOptions say which jobs to capture that heddle did not start.
 type CaptureOptions struct {
 	Cluster *config.Cluster
-	// Root and Name are of the run folder; Name is by default the time.
+	// Root is the folder of run folders. Name is the run folder's name, by
+	// default the time.
 	Root, Name string
-	// Jobs are job ids to recover from their history. With none of them, jobs
-	// are captured live, from now until ctx ends.
+	// Jobs are ids of ended jobs, whose traces are made from their history. If
+	// empty, jobs are captured live until ctx ends.
 	Jobs []string
-	// Count ends a live capture once so many jobs have ended; 0 is no limit.
+	// Count ends a live capture when so many jobs have ended; 0 means no limit.
 	Count   int
 	Command []string
-	// Started is called once a live capture sees what is submitted; Progress
-	// hears of the jobs. Both may be nil.
+	// Started is called when a live capture is ready for submissions. Progress
+	// is called with the state of the jobs. Both may be nil.
 	Started  func()
 	Progress func(Step)
 }
 
-// captureTrial is the one trial in the run folder of a capture.
+// captureTrial is the name of the only trial in a capture's run folder.
 const captureTrial = "capture"
 
-// Captured is what Capture has found.
+// Captured is the result of Capture.
 type Captured struct {
 	Figures  *measure.Figures
 	Warnings []string
@@ -104,9 +105,10 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return captured, active.Done()
 }
 
-// captureLive captures until ctx ends or enough jobs have.
+// captureLive captures until ctx ends or Count jobs have ended.
 func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, folder *os.Root) (capture.Result, error) {
-	// ctx ends the start, and later the wait below, but not what the session asks.
+	// The end of ctx stops the start of the session and the wait below. It must
+	// not stop the session's questions, so the session gets its own context.
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()
 	started := context.AfterFunc(ctx, cancelStart)
@@ -145,7 +147,7 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return session.Stop(ending)
 }
 
-// writeTrace writes a trial's trace, of which each sees every event.
+// writeTrace writes a trial's trace. each is called with every event.
 func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
 	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
 }

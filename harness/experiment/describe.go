@@ -10,23 +10,23 @@ import (
 	"heddle/harness/runs"
 )
 
-// About is a run in short. Its JSON keys are stable.
+// About is a summary of a run. Its JSON keys are stable.
 type About struct {
-	Name      string     `json:"name"` // of the folder
+	Name      string     `json:"name"` // name of the run folder
 	Folder    string     `json:"folder"`
-	World     string     `json:"world"` // "cluster", or runs.WorldSimulated
+	World     string     `json:"world"` // the run's world: "cluster" or runs.WorldSimulated
 	State     runs.State `json:"state"`
 	Error     string     `json:"error,omitempty"`
 	Trials    int        `json:"trials"`
 	Done      int        `json:"done"`
-	Models    []string   `json:"models"` // by label; none of a capture
+	Models    []string   `json:"models"` // labels of the models; a capture has none
 	Workloads []string   `json:"workloads"`
 	Started   time.Time  `json:"started"`
 	Bytes     int64      `json:"bytes"`
 }
 
-// Describe says what a run is. The error is that its experiment or its table
-// cannot be read; all the rest is there.
+// Describe returns the summary of a run. If its experiment or its table cannot
+// be read, it returns an error and the other fields.
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
@@ -68,11 +68,11 @@ func Describe(run *runs.Run) (About, error) {
 	for _, t := range e.Trials() {
 		a.add(t.Workload.Label, t.Model.Label)
 	}
-	slices.Sort(a.Models) // trials have them in an order that changes
+	slices.Sort(a.Models) // sort the models, whose order differs between trials
 	return a, nil
 }
 
-// Size is Bytes for people.
+// Size returns Bytes as text with a unit.
 func (a *About) Size() string { return units.Size(a.Bytes).Rounded() }
 
 func (a *About) add(workload, model string) {

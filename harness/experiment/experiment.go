@@ -1,9 +1,16 @@
-// Package experiment plans and carries out an experiment: every workload under
-// every model, repeated, each trial captured into a run folder that can be
-// taken up again after an interruption.
+// Package experiment plans an experiment and carries it out: each workload
+// under each model, repeated. It captures each trial into a run folder. An
+// interrupted run can be resumed.
 //
-// It drives a cluster through its clients and its Hadoop installation alone. It
-// starts no daemon, and decides no placement.
+// It works on a cluster through its clients and its Hadoop installation, or in
+// virtual time. It starts no daemon and decides no placement.
+//
+// Words:
+//
+//   - world: where trials run, on clusters or in virtual time
+//   - stage: one trial's steps in a world: prepare, run, check, clean
+//   - plan: the experiment's trials in their order
+//   - leftover: something that a killed run left on the cluster
 package experiment
 
 import (
@@ -23,54 +30,57 @@ import (
 	"heddle/hibench"
 )
 
-// Options say what to run, where, and where results go.
+// Options say what to run, on which cluster, and where to keep the results.
 type Options struct {
 	Experiment *config.Experiment
-	// Source is the experiment file as given, kept with the results.
+	// Source is the content of the experiment file, which the run folder keeps.
 	Source  []byte
 	Cluster *config.Cluster
-	// Others are the clusters that models name, if not the experiment's, by
-	// that name.
+	// Others are the clusters that models name instead of the experiment's own,
+	// by name.
 	Others map[string]*config.Cluster
-	// Root is the folder of run folders; Name is the run's own, by default the
-	// time and the experiment's name.
+	// Root is the folder of run folders. Name is this run's name, by default
+	// the time and the experiment's name.
 	Root, Name string
-	// Resume is an unfinished run folder to take up; Root and Name are then not
-	// looked at.
+	// Resume is the path of an unfinished run folder to continue. Root and Name
+	// are ignored then.
 	Resume string
-	// Unverified takes up also a run whose files are not as recorded.
+	// Unverified allows to resume a run whose files differ from their recorded
+	// hashes.
 	Unverified bool
-	// RecordObservations keeps what steering saw of the cluster, in each trial's logs.
+	// RecordObservations keeps what steering observed of the cluster, in each
+	// trial's logs.
 	RecordObservations bool
 	// Command is the command line, for the manifest.
 	Command []string
-	// Settings are noted in the manifest, such as how a lab was set up.
+	// Settings are kept in the manifest, such as the settings of a lab.
 	Settings map[string]string
-	// Progress hears of steps and of jobs' progress; may be nil.
+	// Progress is called at each step and while jobs run. It may be nil.
 	Progress func(Step)
 }
 
-// Step is something that a run has come to.
+// Step tells the user what a run is doing now.
 type Step struct {
-	// Trial is its name and Number its place, from 1, of Trials.
+	// Trial is the trial's name. Number is its position among Trials, from 1.
 	Trial          string
 	Number, Trials int
-	// Doing is "prepare", "run", "history", "check", …; Text says more.
+	// Doing is the kind of step, such as "prepare", "run" or "check". Text says
+	// more.
 	Doing, Text string
-	// Jobs is set while jobs run, Steering while a model steers them too.
+	// Jobs is set while jobs run. Steering is set while a model steers them.
 	Jobs     *capture.Progress
 	Steering *steer.Stats
 }
 
-// Run carries out what is to be done and returns the run folder, also with an
-// error: what was complete is in it. A trial that fails does not stop the
-// others; the error then names it. The end of ctx stops at once, ends the jobs
-// on the cluster and leaves a run that can be taken up.
+// Run carries out an experiment on its clusters and returns the run folder,
+// after an error too: it keeps all complete trials. If a trial fails, the
+// others still run, and the error names it. When ctx ends, Run stops at once
+// and ends its jobs on the cluster. The run can be resumed then.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
 	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
 }
 
-// config is the cluster that the experiment or a model names.
+// config returns the cluster of a name that the experiment or a model uses.
 func (o *Options) config(name string) *config.Cluster {
 	if name == o.Experiment.Cluster {
 		return o.Cluster
@@ -82,7 +92,7 @@ func (o *Options) supported() error {
 	err := o.Experiment.Supported()
 	for _, name := range o.Experiment.Clusters() {
 		if c := o.config(name); c == nil {
-			err = errors.Join(err, fmt.Errorf("cluster %s was not given", name))
+			err = errors.Join(err, fmt.Errorf("no cluster file for cluster %s", name))
 		} else {
 			err = errors.Join(err, c.Supported(), refuseKeys(o.Experiment, c))
 		}
@@ -90,8 +100,8 @@ func (o *Options) supported() error {
 	return err
 }
 
-// open makes the run folder of trials in a world, or takes an unfinished one up.
-// Hadoop is the cluster's version, "" in virtual time.
+// open makes the run folder for trials in a world, or opens an unfinished one.
+// hadoop is the cluster's Hadoop version, "" in virtual time.
 func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
@@ -104,9 +114,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
-			_, err = Results(run) // the summary will hold them
+			_, err = Results(run) // fail now if the results, which the summary will need, cannot be read
 		}
-		o.Experiment.Seed = run.Manifest().Seed // the file's may have been overruled
+		o.Experiment.Seed = run.Manifest().Seed // the run's seed counts, since a flag may have replaced the file's
 		if err != nil {
 			run.Close()
 		}
@@ -144,10 +154,10 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	return run, nil
 }
 
-// otherWorld says what became of the trials of a run, by its world.
+// otherWorld says, by a run's world, how its trials ran and how to resume it.
 var otherWorld = map[string]string{
-	runs.WorldSimulated: "its trials are simulated; take it up with --simulate",
-	"":                  "its trials ran on a cluster; take it up without --simulate",
+	runs.WorldSimulated: "its trials are simulated; resume it with --simulate",
+	"":                  "its trials ran on a cluster; resume it without --simulate",
 }
 
 func (o *Options) writeCluster(run *runs.Run, file string, c *config.Cluster) error {

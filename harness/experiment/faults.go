@@ -26,22 +26,23 @@ import (
 	"heddle/yarnclient"
 )
 
-// faultsRoot has a folder for each trial with faults, by its own name, and in it
-// one for each node that is to be brought back: "up-NODE", "slow-NODE". They are
-// made before anything goes wrong, so that the next run finds what one that was
-// killed has left. Folders need no DataNode.
+// faultsRoot has a folder for each trial with faults. It has a subfolder for
+// each node that must be brought back: "up-NODE" or "slow-NODE". They are made
+// before the first fault, so that after a kill the next run knows what to undo.
+// Folders are enough, as making them needs no DataNode.
 const (
 	faultsRoot   = dataRoot + "/faults"
 	faultsPrefix = "faults"
 )
 
-// Limits of what brings a node back: its command, and its daemons.
+// Limits for bringing a node back: for its command, and for its daemons to run.
 const (
 	commandLimit = 20 * time.Second
 	backLimit    = 2 * time.Minute
 )
 
-// refuseKeys names the keys of an experiment that a cluster cannot honour.
+// refuseKeys returns an error that lists the keys of an experiment that a
+// cluster does not support.
 func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	var list []config.Problem
 	refuse := func(bad bool, path, format string, args ...any) {
@@ -49,13 +50,13 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 			list = append(list, config.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 		}
 	}
-	refuse(e.CachePolicy != "", "cachePolicy", "the cache of cluster %s is HDFS's, as it is; leave the key out, or simulate", c.Name)
-	refuse(e.Speculation == config.SpeculationLATE, "speculation", "%s is no rule of Hadoop's; want %s or %s, or simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
+	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
+	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
-		refuse(f.What == config.FaultFailAttempts, path+".what", "attempts fail by themselves on a cluster; leave %s to simulations", f.What)
+		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)
 		refuse(f.What != config.FaultFailAttempts && c.Faults.For(f.What, "node", 1) == nil, path+".what",
-			"the file of cluster %s has no command for %s under faults: (nodeDown with nodeUp, nodeSlow)", c.Name, f.What)
+			"the file of cluster %s has no command for %s; want one under faults: (nodeDown and nodeUp, or nodeSlow)", c.Name, f.What)
 	}
 	if len(list) > 0 {
 		return &config.Error{File: e.Name, Problems: list}
@@ -63,7 +64,8 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	return nil
 }
 
-// refuseNodes names the faults on nodes that are not there.
+// refuseNodes returns an error that lists the faults on nodes that do not
+// exist.
 func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	var list []config.Problem
 	for i := range e.Faults {
@@ -77,8 +79,8 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// refuseNodesOf is refuseNodes of a cluster's workers, those included that a run
-// that died has left down.
+// refuseNodesOf calls refuseNodes with a cluster's workers, including workers
+// that a killed run with faults left down.
 func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
 	if len(e.Faults) == 0 {
 		return nil
@@ -98,8 +100,8 @@ func factsOf(list []yarnclient.Node) []traces.NodeFacts {
 	return nodes
 }
 
-// speculating has a workload's jobs follow the experiment's rule, unless its own
-// settings say otherwise.
+// speculating makes a workload whose jobs follow the experiment's rule for
+// speculative attempts. The workload's own settings come first.
 func speculating(w config.Workload, rule string) workload.Workload {
 	if rule == "" {
 		return workload.Of(w)
@@ -111,22 +113,22 @@ func speculating(w config.Workload, rule string) workload.Workload {
 	return workload.Of(w)
 }
 
-// faultRun is the faults of a trial under way on a cluster. Nil is none.
+// faultRun injects the faults of one trial on a cluster. nil means no faults.
 type faultRun struct {
 	cluster *clients.Clients
 	session *capture.Session
 	faults  config.Faults
 	nodes   []yarnclient.Node
-	note    string         // folder of what is to be undone
-	changed map[undo]int64 // see bringBack
+	undoDir string         // HDFS folder that lists what is to be undone
+	changed map[undo]int64 // the changes to undo; the comment of bringBack explains the values
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed when nothing more happens
-	failed  error         // then
+	ended   chan struct{} // closed after the last fault was carried out
+	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 
-// undo is a node that is to be brought back, what is config.FaultUp, or made as
-// fast as it was, config.FaultSlow.
+// undo is one thing to undo: bring a node up again (what is config.FaultUp), or
+// restore its speed (config.FaultSlow).
 type undo struct {
 	what string
 	node traces.Node
@@ -134,15 +136,15 @@ type undo struct {
 
 func (u undo) String() string { return u.what + "-" + string(u.node) }
 
-// beginFaults has the trial's faults happen from its first submission on. One that
-// cannot be carried out ends the context that is returned.
+// beginFaults injects the trial's faults, timed from its first submission. If a
+// fault cannot be carried out, the returned context ends.
 func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (context.Context, *faultRun, error) {
 	e := t.options.Experiment
 	if len(e.Faults) == 0 {
 		return ctx, nil, nil
 	}
 	r := &faultRun{
-		cluster: t.cluster, session: session, faults: slices.Clone(e.Faults), note: path.Join(faultsRoot, ownName(faultsPrefix)),
+		cluster: t.cluster, session: session, faults: slices.Clone(e.Faults), undoDir: path.Join(faultsRoot, ownName(faultsPrefix)),
 		changed: map[undo]int64{}, ended: make(chan struct{}),
 	}
 	slices.SortStableFunc(r.faults, func(a, b config.Fault) int { return cmp.Compare(a.At, b.At) })
@@ -150,7 +152,7 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	if r.nodes, err = t.cluster.RM.Nodes(ctx, "RUNNING"); err != nil {
 		return ctx, nil, fmt.Errorf("faults: %w", err)
 	}
-	if err := r.noteDown(); err != nil {
+	if err := r.recordUndo(); err != nil {
 		return ctx, nil, err
 	}
 	logs, err := t.folder.Folder("logs")
@@ -172,8 +174,8 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	return running, r, nil
 }
 
-// noteDown notes what is to be undone before it is done.
-func (r *faultRun) noteDown() error {
+// recordUndo records in HDFS what is to be undone, before anything is done.
+func (r *faultRun) recordUndo() error {
 	files, err := r.cluster.HDFS.Files()
 	if err != nil {
 		return err
@@ -185,8 +187,8 @@ func (r *faultRun) noteDown() error {
 			return err
 		}
 		for _, n := range on {
-			if err := files.MkdirAll(path.Join(r.note, undoOf(f, n).String()), 0o755); err != nil {
-				return fmt.Errorf("faults: note what is to be undone: %w", err)
+			if err := files.MkdirAll(path.Join(r.undoDir, undoOf(f, n).String()), 0o755); err != nil {
+				return fmt.Errorf("faults: record what is to be undone: %w", err)
 			}
 		}
 	}
@@ -200,7 +202,7 @@ func undoOf(f *config.Fault, n traces.Node) undo {
 	return undo{config.FaultUp, n}
 }
 
-// happen has one fault after the other happen, all nodes of one at once.
+// happen carries out one fault after the other, each on all its nodes at once.
 func (r *faultRun) happen(ctx context.Context) error {
 	began, ok := r.firstSubmission(ctx)
 	for i := 0; ok && i < len(r.faults); i++ {
@@ -211,7 +213,7 @@ func (r *faultRun) happen(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // the jobs have ended
+			return nil // no more faults, since the jobs have ended
 		case <-time.After(time.Until(began.Add(time.Duration(f.At)))):
 		}
 		var all errgroup.Group
@@ -237,7 +239,8 @@ func (r *faultRun) happen(ctx context.Context) error {
 	return nil
 }
 
-// firstSubmission waits for it.
+// firstSubmission waits for the first job and returns the time. It returns
+// false if ctx ends before.
 func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	const every = 50 * time.Millisecond
 	for {
@@ -252,8 +255,8 @@ func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	}
 }
 
-// end brings back the nodes that were changed, also after ctx has ended, and
-// waits until they are there, unless it has. To end it again does nothing.
+// end brings back the changed nodes, even if ctx has ended. Unless ctx was
+// cancelled, it waits until they run. A second call does nothing.
 func (r *faultRun) end(ctx context.Context) error {
 	if r == nil || r.log == nil {
 		return nil
@@ -265,24 +268,25 @@ func (r *faultRun) end(ctx context.Context) error {
 		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return errors.Join(r.failed, err) // the note stays
+		return errors.Join(r.failed, err) // the record of what to undo stays, for the next run
 	}
-	return errors.Join(r.failed, removeNote(r.cluster, r.note))
+	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
 }
 
-func removeNote(c *clients.Clients, note string) error {
+func removeUndo(c *clients.Clients, folder string) error {
 	files, err := c.HDFS.Files()
 	if err == nil {
-		err = files.RemoveAll(note)
+		err = files.RemoveAll(folder)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("faults: remove the note of what is undone: %w", err)
+		return fmt.Errorf("faults: remove the record of what was undone: %w", err)
 	}
 	return nil
 }
 
-// bringBack undoes what was done to nodes, and waits until they run, unless ctx has
-// ended. Those that went down have said how they are since the time that list has.
+// bringBack undoes what was done to nodes. Unless ctx was cancelled, it waits
+// until they run. The values in list are the times of the last health report
+// before a node went down; a node is back when it has reported since.
 func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[undo]int64) error {
 	uncut := context.WithoutCancel(ctx)
 	var all errgroup.Group
@@ -300,7 +304,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // the trial took too long; the next wants whole nodes
+	if ctx.Err() != nil { // after a timeout still wait, since the next trial needs these nodes
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)
@@ -319,14 +323,14 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(err, fmt.Errorf("told to come back, and not all running after %v: %v; see the logs of their NodeManagers and DataNodes", backLimit, slices.Collect(maps.Keys(list))))
+			return errors.Join(err, fmt.Errorf("not all of these nodes run again after %v: %v; see the logs of their NodeManagers and DataNodes", backLimit, slices.Collect(maps.Keys(list))))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-// deadAmong are the DataNodes on nodes of a list that the NameNode misses; none
-// where it tells only superusers.
+// deadAmong returns the DataNodes on the given nodes that the NameNode counts
+// as dead. It returns none if only superusers may ask.
 func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]hdfs.DataNode, error) {
 	all, err := c.HDFS.DataNodes(ctx)
 	if errors.Is(err, fs.ErrPermission) {
@@ -338,13 +342,14 @@ func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]
 	}), err
 }
 
-// carryOutFault runs a cluster's command, with what it prints in the log.
+// carryOutFault runs one of the cluster's commands and writes its output to
+// log.
 func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 	if len(command) == 0 {
-		return errors.New("the cluster's file has no command for it, or the node's name is none that a command may have")
+		return errors.New("the cluster file has no command for it, or the node's name has characters that a command may not have")
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C is not for what brings nodes back
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C must not stop a command that brings nodes back
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if log != nil {
@@ -357,31 +362,31 @@ func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 	return nil
 }
 
-// undoLeftFaults brings back the nodes that runs on this host left when they were
-// killed.
+// undoLeftFaults brings back the nodes that killed runs on this host had faults
+// on.
 func undoLeftFaults(ctx context.Context, c *clients.Clients, tell func(string)) error {
 	notes, err := c.HDFS.Names(ctx, faultsRoot)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for faults that a run has left: %w", err)
+		return fmt.Errorf("look for faults of killed runs: %w", err)
 	}
 	for _, name := range notes {
 		if !makerDied(faultsPrefix, name) {
-			tell("another run has faults happen on the cluster: " + name)
+			tell("another run injects faults on the cluster: " + name)
 			continue
 		}
-		note := path.Join(faultsRoot, name)
-		names, err := c.HDFS.Names(ctx, note)
+		folder := path.Join(faultsRoot, name)
+		names, err := c.HDFS.Names(ctx, folder)
 		if err != nil {
-			return fmt.Errorf("look for faults that a run has left: %w", err)
+			return fmt.Errorf("look for faults of killed runs: %w", err)
 		}
 		list := map[undo]int64{}
 		for _, text := range names {
 			what, node, _ := strings.Cut(text, "-")
 			list[undo{what, traces.Node(node)}] = 0
 		}
-		tell(fmt.Sprintf("bringing back %s, which a run that died left", strings.Join(names, ", ")))
+		tell(fmt.Sprintf("bringing nodes back after a killed run: %s", strings.Join(names, ", ")))
 		if err = bringBack(ctx, c, nil, list); err == nil {
-			err = removeNote(c, note)
+			err = removeUndo(c, folder)
 		}
 		if err != nil {
 			return err

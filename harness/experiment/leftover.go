@@ -15,9 +15,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// What a run makes on a cluster is called PREFIX-HOST-PID-START-NUMBER after
-// the process that made it, so that what a process that died left can be told.
-// Names serve as YARN tags, which are short and in lower case.
+// ownName returns a new name for something on a cluster:
+// PREFIX-HOST-PID-START-NUMBER, after the process that makes it. From the name
+// a later run can tell whether that process still lives. The names serve as
+// YARN tags, which are short and in lower case.
 func ownName(prefix string) string {
 	pid := os.Getpid()
 	return fmt.Sprintf("%s%d-%s-%08x", ownPrefix(prefix), pid, processStart(pid), rand.Uint32())
@@ -37,7 +38,8 @@ func ownPrefix(prefix string) string {
 	return prefix + "-" + host[:min(len(host), 40)] + "-"
 }
 
-// makerDied says that name was made on this host, by a process that is gone.
+// makerDied reports whether the name was made on this host by a process that
+// has ended.
 func makerDied(prefix, name string) bool {
 	rest, ours := strings.CutPrefix(name, ownPrefix(prefix))
 	parts := strings.Split(rest, "-")
@@ -48,15 +50,16 @@ func makerDied(prefix, name string) bool {
 	return err == nil && pid > 0 && processStart(pid) != parts[1]
 }
 
-// processStart tells a process from others that have its id at other times, by
-// its start in the kernel's ticks; "gone" for one that has ended.
+// processStart returns when a process started, in the kernel's ticks, or "gone"
+// if it has ended. Together with the id this identifies a process, since the
+// kernel reuses ids.
 func processStart(pid int) string {
-	const state, start = 0, 19 // after the name: fields 3 and 22 of proc(5)
+	const state, start = 0, 19 // positions of fields 3 and 22 of proc(5), counted after the process's name
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "gone"
 	}
-	// The name is in brackets and may hold anything.
+	// The process's name stands in brackets and may contain any character.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "gone"
@@ -64,16 +67,16 @@ func processStart(pid int) string {
 	return fields[start]
 }
 
-// unfinished are the states of an application that has not ended.
+// unfinished are the states of applications that have not ended.
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-// endLeftovers ends the applications that runs on this host left when they were
-// killed: they would be in the way of every measurement. It tells of others
-// that run, which will be too.
+// endLeftovers ends the applications that killed runs on this host left: they
+// would disturb every measurement. It tells about other running applications,
+// which disturb it too.
 func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(string)) error {
 	apps, err := cluster.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
 	if err != nil {
-		return fmt.Errorf("look for what else runs: %w", err)
+		return fmt.Errorf("look for other running applications: %w", err)
 	}
 	var left []yarnclient.App
 	for _, app := range apps {
@@ -82,10 +85,10 @@ func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(strin
 			leftover = leftover || makerDied(tagPrefix, tag)
 		}
 		if !leftover {
-			tell(fmt.Sprintf("%s (%s, of %s) runs on the cluster too and will disturb the measurement", app.ID, app.Name, app.User))
+			tell(fmt.Sprintf("%s (%s, of user %s) also runs on the cluster and will disturb the measurement", app.ID, app.Name, app.User))
 			continue
 		}
-		tell(fmt.Sprintf("ending %s (%s), which a run that died left", app.ID, app.Name))
+		tell(fmt.Sprintf("ending %s (%s), which a killed run left", app.ID, app.Name))
 		left = append(left, app)
 	}
 	return endApps(ctx, cluster.RM, left)
@@ -114,7 +117,7 @@ func endApps(ctx context.Context, rm *yarnclient.RM, apps []yarnclient.App) erro
 			}
 			select {
 			case <-ctx.Done():
-				return errors.Join(append(errs, fmt.Errorf("%s is still %s: yarn application -kill %s", app.ID, now.State, app.ID))...)
+				return errors.Join(append(errs, fmt.Errorf("%s is still in state %s; by hand: yarn application -kill %s", app.ID, now.State, app.ID))...)
 			case <-tick.C:
 			}
 		}

@@ -17,38 +17,39 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Simulate carries out the experiment in virtual time: the same trials in the
-// same order, of the workloads' twins on the cluster's machines as its file
-// describes them. Results and traces are as those of Run. Calibration has what
-// tasks cost; nil takes typical costs, of which the results warn.
+// Simulate carries out an experiment in virtual time. It runs the same trials
+// in the same order as Run and writes the same kinds of results and traces. The
+// trials are simulated twins of the workloads, on the machines that the cluster
+// file describes. calibration has the durations of tasks; nil means typical
+// ones, with a warning in the results.
 //
-// The input lies where the experiment's seed puts it, in every trial the same.
-// Each repeat draws other computing times, which are the same for all models.
+// The experiment's seed decides where the input's blocks are, the same for all
+// trials. Each repeat draws new computing times, the same for all models.
 func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
 	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
 }
 
-// simulatedWorld is where an experiment's trials run in virtual time.
+// simulatedWorld is the world in virtual time.
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // by workload
+	inputs      map[string]*replay.Trace // simulated inputs by the workload's label
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
 
-// open refuses what a simulation cannot honour, by its key.
+// open returns an error that names what a simulation does not support.
 func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
 	err = e.Supported()
 	if len(e.KeepNodes) > 0 {
-		err = errors.Join(err, errors.New("keepNodes: a simulation has no jobs of others; leave the key out"))
+		err = errors.Join(err, errors.New("keepNodes: a simulation has no jobs of other users; remove the key"))
 	}
 	if len(e.Clusters()) > 1 {
-		err = errors.Join(err, errors.New("models[].cluster: a simulation has one cluster; leave the key out"))
+		err = errors.Join(err, errors.New("models[].cluster: a simulation has one cluster; remove the key"))
 	}
 	if !e.ColdReads && w.calibration == nil {
-		err = errors.Join(err, errors.New("coldReads: typical times are of reads from disks, not from page caches; leave the key out, or give --calibration of runs that had it"))
+		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
 	}
 	for _, x := range e.Workloads {
 		_, terr := workload.Of(x).Twin(e.Cache)
@@ -66,14 +67,14 @@ func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 	return "", err
 }
 
-func (w *simulatedWorld) settle(context.Context) error { return nil }
-func (w *simulatedWorld) close(context.Context) error  { return nil }
+func (w *simulatedWorld) cleanUp(context.Context) error { return nil }
+func (w *simulatedWorld) close(context.Context) error   { return nil }
 
 func (w *simulatedWorld) stage(t *trial) (stage, error) {
 	return &simulatedTrial{trial: t, world: w}, nil
 }
 
-// simulatedTrial is one trial in virtual time.
+// simulatedTrial is the stage of a trial in virtual time.
 type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
@@ -81,7 +82,8 @@ type simulatedTrial struct {
 	costs *replay.Calibration
 }
 
-// prepare has the workload's jobs and files, made when they are first needed.
+// prepare makes the jobs and input files of the workload's simulated twin, once
+// per workload.
 func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
 	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
@@ -120,12 +122,12 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer func() { _ = sorter.Close() }() // what it wrote is temporary
+	defer func() { _ = sorter.Close() }() // if closing fails, only a temporary file is left
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Encode tells
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Add's error is ignored here, since Encode returns it
 	})
 	if err != nil {
 		return result, err
@@ -142,7 +144,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 		return result, err
 	}
 	if t.world.calibration == nil {
-		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not this cluster's; give --calibration")
+		result.Warnings = append(result.Warnings, "uncalibrated: tasks take typical times of a lab, not those of this cluster; give --calibration")
 	}
 	if limit := time.Duration(e.Timeout); limit > 0 && result.MakespanMs > limit.Milliseconds() {
 		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v", time.Duration(result.MakespanMs)*time.Millisecond, limit)
@@ -150,7 +152,7 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// check has no outputs to look at: virtual jobs write no records.
+// check compares nothing: simulated jobs write no records.
 func (t *simulatedTrial) check(context.Context) ([]string, error) { return []string{}, nil }
 
 func (t *simulatedTrial) clean() error { return nil }

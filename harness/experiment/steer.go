@@ -20,27 +20,28 @@ import (
 	"heddle/traces"
 )
 
-// observationsFile is a recording of what steering saw, in a trial's logs.
+// observationsFile is the name of the recording of what steering observed, in a
+// trial's logs.
 const observationsFile = "observations.jsonl.zst"
 
-// steering is a model's hand on the cluster while a trial's jobs run, or on what
-// their ApplicationMasters read alone. Nil is none: the cluster's own scheduler
-// decides, by splits as they were submitted.
+// steering lets a model decide on the cluster while a trial's jobs run. It may
+// decide placement, the splits that ApplicationMasters read, or both. nil means
+// that the cluster's own scheduler decides and the splits stay as submitted.
 type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
 	driver  *drive.Driver
 	log     *os.File
-	// observations is the recording, nil none.
+	// observations is the file for the recording; nil means no recording.
 	observations *os.File
 }
 
-// steer takes hold of the cluster for the trial's model. Steering ends with the
-// hold, and with ctx.
+// steer takes a hold of the cluster and starts steering by the trial's model.
+// Steering ends when the hold or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
-		return nil, t.letGo(ctx)
+		return nil, t.ensureUnsteered(ctx)
 	}
 	model, err := t.plan.Model.Scheduler(t.seed())
 	if err != nil {
@@ -87,40 +88,40 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	return s, nil
 }
 
-// letGo sees that nobody steers the cluster: what a hold that died has changed
-// is put back, and one that lives is an error.
-func (t *trialRun) letGo(ctx context.Context) error {
+// ensureUnsteered makes sure that nobody steers the cluster. It puts back what
+// an earlier hold left changed, and fails if a hold is alive.
+func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	cluster, err := lease.Connect(t.cluster.Config)
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	report, err := lease.Restore(ctx, cluster, lease.RestoreOptions{Options: lease.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(saying{t}, nil))}})
+	report, err := lease.Restore(ctx, cluster, lease.RestoreOptions{Options: lease.Options{Purpose: "heddle run, before trial " + t.plan.Name, Log: slog.New(slog.NewTextHandler(progressLog{t}, nil))}})
 	if err == nil {
 		err = report.Err()
 	}
 	if n := len(report.Back); n > 0 {
-		t.say("restore", fmt.Sprintf("%d changes of an earlier hold", n))
+		t.say("restore", fmt.Sprintf("%d changes of an earlier hold were put back", n))
 	}
 	return err
 }
 
-// saying has what a hold logs said with the trial's progress.
-type saying struct{ t *trialRun }
+// progressLog shows log lines as the trial's progress.
+type progressLog struct{ t *trialRun }
 
-func (s saying) Write(line []byte) (int, error) {
+func (s progressLog) Write(line []byte) (int, error) {
 	s.t.say("restore", string(bytes.TrimSpace(line)))
 	return len(line), nil
 }
 
-// keepSubmitted keeps a job's job.splitmetainfo as its client wrote it, beside
-// the one that its ApplicationMaster reads.
+// keepSubmitted keeps a job's job.splitmetainfo as its client wrote it. The
+// file of the same name is the one that the ApplicationMaster read.
 func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
 }
 
-// keepTraining keeps how a job's training converged, as a table of at most some
-// thousand episodes: of more, every so many.
+// keepTraining writes how a job's training converged as a table with at most
+// 1000 lines. If there are more episodes, it leaves out regularly.
 func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	const most = 1000
 	var b bytes.Buffer
@@ -134,8 +135,9 @@ func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("training.csv", b.Bytes(), 0o600) })
 }
 
-// stop ends steering and puts the cluster back as it was, also after ctx has
-// ended. Stranded are applications that can go on only under a label of ours.
+// stop ends steering and puts the cluster back as it was, even if ctx has
+// ended. stranded are applications that wait for labels which no node has any
+// more.
 func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 	if s == nil {
 		return nil, nil
@@ -155,7 +157,7 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	return report.Stranded, err
 }
 
-// run runs one job of the trial with the settings that its placement needs.
+// run runs one job of the trial, with the Hadoop settings that steering needs.
 func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (hibench.Result, error) {
 	if s == nil {
 		return runner.Run(ctx, tag)

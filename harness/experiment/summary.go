@@ -20,19 +20,18 @@ const (
 	traceFile  = "trace.heddle"
 )
 
-// Finished are the complete trials of a run, to be read. Their results and
-// traces are as they were recorded.
+// Finished is a run whose complete trials are to be read. Results and traces
+// have been compared with their recorded hashes.
 type Finished struct {
 	*runs.Run
-	// Results are in the plan's order.
+	// Results are in the order of the plan.
 	Results []Result
 
-	models map[string]string // what the traces under a label say is the model
+	models map[string]string // by a model's label, the model that the traces name
 }
 
-// Read reads the results of the run in folder dir. Results and traces that are
-// not as recorded are an error, or warnings of the run if it is to be read
-// unverified.
+// Read reads the results of the run in folder dir. A result or trace that
+// differs from its recorded hash is an error; with unverified it is a warning.
 func Read(dir string, unverified bool) (*Finished, error) {
 	run, err := runs.Open(dir)
 	if err != nil {
@@ -49,11 +48,12 @@ func Read(dir string, unverified bool) (*Finished, error) {
 	return &Finished{Run: run, Results: results, models: map[string]string{}}, nil
 }
 
-// TracePath is where the trial's trace is.
+// TracePath returns the path of a trial's trace.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// Figures are what the trial's trace comes to, or came to if it was not kept. Of a
-// trace that is damaged they are of what comes before that, with a warning.
+// Figures returns the figures of a trial. If the result has none, they are
+// computed from the trace. For a damaged trace they cover the part before the
+// damage, and there is a warning.
 func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
 	if r.Figures != nil {
 		return r.Figures, "", nil
@@ -66,24 +66,24 @@ func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err e
 	m = measure.Of(trace.Header(), trace.All())
 	var damage *tracefile.DamageError
 	if err := trace.Err(); errors.As(err, &damage) {
-		warning = fmt.Sprintf("%v: what the trace has before that is used", err)
+		warning = fmt.Sprintf("%v: only the part of the trace before that is used", err)
 	} else if err != nil {
 		return nil, "", err
 	}
 	return m, warning, f.checkTrace(r, trace.Header(), m)
 }
 
-// checkTrace says whether a trace can be that of the trial, by its header and its
-// jobs.
+// checkTrace returns an error if header or jobs show that the trace belongs to
+// another trial.
 func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) error {
 	foreign := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s is of another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: %s belongs to another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
 	}
 	if seed := cmp.Or(r.Seed, f.Manifest().Seed); h.Seed != seed {
-		return foreign("its seed is %d, that of the run %d", h.Seed, seed)
+		return foreign("its seed is %d, but the run's is %d", h.Seed, seed)
 	}
 	if model, ok := f.models[r.Model]; ok && h.Model != model {
-		return foreign("its model is %q, other traces under %q have %q", h.Model, r.Model, model)
+		return foreign("its model is %q, but other traces of %q have %q", h.Model, r.Model, model)
 	}
 	f.models[r.Model] = h.Model
 	known := map[traces.JobID]bool{}
@@ -98,8 +98,8 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results are the results of a run's complete trials, in the plan's order, or those
-// in its table. The files are verified.
+// Results returns the results of a run's complete trials in the order of the
+// plan, or those in its table. It verifies the files that it reads.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)
@@ -114,7 +114,7 @@ func Results(run *runs.Run) ([]Result, error) {
 		}
 		var r Result
 		if err := run.ReadTrialJSON(t.Name, resultFile, &r); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read result: %w; only runs of an experiment have results", err)
+			return nil, fmt.Errorf("read result: %w; only 'heddle run' writes results", err)
 		} else if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}
@@ -126,34 +126,35 @@ func Results(run *runs.Run) ([]Result, error) {
 	return results, nil
 }
 
-// check says what in the result of the trial in folder name cannot be.
+// check returns an error if a result read from the folder of trial name is
+// impossible.
 func (r *Result) check(name string) error {
 	if r.Trial != name {
-		return fmt.Errorf("trial: %q, but the folder is of trial %s", r.Trial, name)
+		return fmt.Errorf("trial: %q, but the folder is that of trial %s", r.Trial, name)
 	}
 	if is := config.TrialName(r.Repeat, r.Workload, r.Model); is != name {
-		return fmt.Errorf("repeat, workload and model: %d, %q and %q are those of trial %q", r.Repeat, r.Workload, r.Model, is)
+		return fmt.Errorf("repeat %d, workload %q and model %q belong to trial %q", r.Repeat, r.Workload, r.Model, is)
 	}
 	if r.MakespanMs < 0 {
-		return fmt.Errorf("makespanMs: %d is negative", r.MakespanMs)
+		return fmt.Errorf("makespanMs: %d: want 0 or more", r.MakespanMs)
 	}
 	if r.InputBytes < 0 {
-		return fmt.Errorf("inputBytes: %d is negative", r.InputBytes)
+		return fmt.Errorf("inputBytes: %d: want 0 or more", r.InputBytes)
 	}
 	seen := map[traces.JobID]bool{}
 	for i, j := range r.Jobs {
 		if j.CompletionMs < 0 {
-			return fmt.Errorf("jobs[%d].completionMs: %d is negative", i, j.CompletionMs)
+			return fmt.Errorf("jobs[%d].completionMs: %d: want 0 or more", i, j.CompletionMs)
 		}
 		if seen[j.ID] {
-			return fmt.Errorf("jobs[%d].id: %s is there twice", i, j.ID)
+			return fmt.Errorf("jobs[%d].id: %s occurs twice", i, j.ID)
 		}
 		seen[j.ID] = true
 	}
 	return nil
 }
 
-// writeSummary puts all results into one file.
+// writeSummary writes all results to summary.json.
 func writeSummary(run *runs.Run) error {
 	results, err := Results(run)
 	if err != nil {

@@ -21,42 +21,44 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// measuresFile is the table of a run of many short trials, which have no folders of
-// their own: a Result a line, with its figures.
+// measuresFile is the table of a run with many short trials. It replaces the
+// trials' folders. Each line is a Result with its figures.
 const measuresFile = "measures.jsonl"
 
-// Replays are replays to be kept as a run in virtual time. Traces are workloads,
-// and a model's seeds are its repeats.
+// Replays keeps replays as a run in virtual time. Each trace is a workload, and
+// each seed of a model is a repeat.
 type Replays struct {
-	// Root and Name are of the run folder; Name is by default the time.
+	// Root is the folder of run folders. Name is the run folder's name, by
+	// default the time.
 	Root, Name string
 	Command    []string
-	// Traces has each replay keep its trace in a folder of its own. Else the trials
-	// are one table.
+	// Traces keeps each replay's trace in its own folder. Otherwise the run is
+	// one table.
 	Traces bool
 
-	events []*tracefile.Sorter // by replay
+	events []*tracefile.Sorter // recorded events, one Sorter per replay
 }
 
-// Record has the replays record their events, where traces are to be kept.
+// Record makes the replays record their events, if traces are to be kept.
 func (k *Replays) Record(list []replay.Config) {
 	for i := range list {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Encode tells
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since Encode returns it
 		}
 	}
 }
 
-// Close gives up what was recorded.
+// Close deletes the recorded events.
 func (k *Replays) Close() {
 	for _, s := range k.events {
-		_ = s.Close() // what it wrote is temporary
+		_ = s.Close() // if closing fails, only a temporary file is left
 	}
 }
 
-// Keep makes a run folder of what the replays came to.
+// Keep writes the replays' results, and their traces if asked for, to a run
+// folder.
 func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated}
 	results := resultsOf(list)
@@ -92,13 +94,13 @@ func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	return run, errors.Join(err, run.End(err))
 }
 
-// keepTrial keeps a replay with its trace.
+// keepTrial writes one replay's result and trace.
 func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events *tracefile.Sorter) error {
 	active, err := run.Begin(r.Trial)
 	if err != nil {
 		return err
 	}
-	r.Figures = nil // they are the trace's
+	r.Figures = nil // leave the figures out of the result, as they can be computed from the trace
 	names := map[traces.JobID]string{}
 	for _, j := range o.JobList {
 		names[j.ID] = j.Name
@@ -127,10 +129,10 @@ func writeTable(run *runs.Run, results []Result) error {
 	return run.WriteFile(measuresFile, b.Bytes())
 }
 
-// resultsOf are replays as trials.
+// resultsOf turns replays into results of trials.
 func resultsOf(list []replay.Outcome) []Result {
 	type series struct{ workload, model string }
-	workloads := map[string]string{} // by trace
+	workloads := map[string]string{} // workload names by trace path
 	taken := map[string]bool{}
 	repeats := map[series]int{}
 	var results []Result
@@ -154,8 +156,8 @@ func resultsOf(list []replay.Outcome) []Result {
 	return results
 }
 
-// workloadOf names a trace by its file, or by its trial's folder where that is how
-// traces are told apart.
+// workloadOf names a workload after its trace's file, or after the trial's
+// folder if the file has the standard name.
 func workloadOf(path string) string {
 	name := filepath.Base(path)
 	if dir := filepath.Base(filepath.Dir(path)); name == traceFile && dir != "." {
@@ -193,7 +195,7 @@ func readTable(run *runs.Run) ([]Result, error) {
 			return bad(err)
 		}
 		if seen[r.Trial] {
-			return bad(fmt.Errorf("trial %s is there twice", r.Trial))
+			return bad(fmt.Errorf("trial %s occurs twice", r.Trial))
 		}
 		if r.Figures == nil {
 			return bad(errors.New("no figures"))

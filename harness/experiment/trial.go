@@ -29,21 +29,21 @@ import (
 	"heddle/yarnclient"
 )
 
-// tagPrefix begins the YARN tags of all our jobs.
+// tagPrefix is the start of the YARN tags of all our jobs.
 const tagPrefix = "heddle"
 
-// dataRoot is the folder in HDFS that everything heddle writes there is below.
+// dataRoot is the HDFS folder for everything that heddle writes.
 const dataRoot = "/heddle"
 
-// outageLimit is how long a daemon may be away between two trials.
+// outageLimit is how long a daemon may be down between two trials.
 const outageLimit = 5 * time.Minute
 
-// clusterWorld is where trials run on clusters.
+// clusterWorld is the world in which trials run on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // by name
-	sums     map[string]*hibench.Sums    // of the run's inputs on them
-	cache    *inputCache                 // what one trial leaves to the next
+	clusters map[string]*clients.Clients // clients of each cluster, by cluster name
+	sums     map[string]*hibench.Sums    // checksums of the run's inputs, by cluster name
+	cache    *inputCache                 // the cached input that a trial leaves for the next one
 }
 
 func (w *clusterWorld) name() string { return "" }
@@ -75,8 +75,9 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	return hadoop, nil
 }
 
-// settle ends what runs that died have left on the clusters.
-func (w *clusterWorld) settle(ctx context.Context) (err error) {
+// cleanUp ends applications and undoes faults that killed runs left on the
+// clusters.
+func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
 		err = errors.Join(err, endLeftovers(ctx, w.clusters[name], tell), undoLeftFaults(ctx, w.clusters[name], tell))
@@ -99,64 +100,66 @@ func (w *clusterWorld) stage(t *trial) (stage, error) {
 	return x, nil
 }
 
-// trialRun is one trial under way on a cluster.
+// trialRun is the stage of a trial on a cluster.
 type trialRun struct {
 	*trial
 	world   *clusterWorld
 	cluster *clients.Clients
 	sums    *hibench.Sums
-	// cache is what the trial before has left in the HDFS cache, then this
-	// trial's; nil is nothing. It stays for the next trial where keepCache says so.
+	// cache is the cached input: first the one that the trial before left, then
+	// this trial's own. nil means none. With keepCache it stays for the next
+	// trial.
 	cache     *inputCache
 	keepCache bool
 
 	runner  workload.Live
-	tags    []string                     // of its jobs
-	records map[string]*hibench.Counters // by tag
+	tags    []string                     // YARN tags, one per job
+	records map[string]*hibench.Counters // by tag, how many records a job read and wrote
 }
 
-// Result is what a trial came to, kept beside its trace as result.json.
+// Result is the result of a trial. The file result.json beside its trace has
+// it.
 type Result struct {
 	Trial    string `json:"trial"`
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
-	// Seed is the trial's where it is not the run's.
+	// Seed is the trial's seed, if it is not the run's.
 	Seed uint64 `json:"seed,omitempty"`
-	// InputBytes is the length of the input's files.
+	// InputBytes is the length of all input files.
 	InputBytes int64       `json:"inputBytes"`
 	Jobs       []JobResult `json:"jobs,omitempty"`
-	// MakespanMs is from the first submission to the last end.
+	// MakespanMs is the time from the first submission to the last job's end.
 	MakespanMs int64 `json:"makespanMs"`
-	// Figures are the trial's where its trace is not kept.
+	// Figures are the trial's figures, if its trace is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
-	// Cache is set where a part of the input was cached.
+	// Cache is set if a part of the input was cached.
 	Cache *CacheResult `json:"cache,omitempty"`
-	// Plan is set where the model planned the splits.
+	// Plan is set if the model planned the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
-	// Checked says what of the outputs was compared, in words.
+	// Checked says in words what was compared to check the outputs.
 	Checked []string `json:"checked,omitempty"`
-	// Reports are HiBench's own lines, where it ran the jobs.
+	// Reports are the lines that HiBench wrote, if it ran the jobs.
 	Reports  []string `json:"hibenchReports,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// JobResult is one job of a trial.
+// JobResult is the result of one job of a trial.
 type JobResult struct {
 	ID      traces.JobID `json:"id"`
 	Name    string       `json:"name"`
 	Outcome string       `json:"outcome"`
-	// CompletionMs is from submission to end, by Hadoop's clocks.
+	// CompletionMs is the time from submission to end, by Hadoop's clocks.
 	CompletionMs int64 `json:"completionMs"`
 }
 
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
-	defer func() { // what is cached stays known, so that it is removed
+	defer func() { // after an error, remember what is cached, so that close removes it
 		if err != nil {
 			t.world.cache = t.cache
 		}
 	}()
-	if t.step.Number > 1 { // the cluster may be down for a while, as in a restart
+	if t.step.Number > 1 { // between trials the cluster may be restarting
 		if err := t.cluster.AwaitAnswers(ctx, outageLimit); err != nil {
 			return 0, err
 		}
@@ -204,7 +207,7 @@ func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	return compared, nil
 }
 
-// clean removes what the jobs have written.
+// clean removes the outputs of the jobs.
 func (t *trialRun) clean() (err error) {
 	for _, tag := range t.tags {
 		err = errors.Join(err, t.runner.Clean(tag))
@@ -212,14 +215,14 @@ func (t *trialRun) clean() (err error) {
 	return errors.Join(err, t.dropLinks())
 }
 
-// cacheInput caches what the experiment says of the input, unless the trial
-// before has left just that.
+// cacheInput caches the part of the input that the experiment says, unless the
+// trial before has left the same part cached.
 func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
 	t.cache = nil
 	if left != nil {
-		whole, err := left.again(ctx, t.cluster.HDFS, input, say)
+		whole, err := left.stillCached(ctx, t.cluster.HDFS, input, say)
 		if whole {
 			t.cache = left
 			return nil
@@ -237,8 +240,8 @@ func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 	return err
 }
 
-// dropLinks removes what links out of the trial: the clients' configuration
-// folders consist of links to the cluster's own files.
+// dropLinks removes symbolic links from the trial's folder. The clients'
+// configuration folders have links to the cluster's own files.
 func (t *trialRun) dropLinks() error {
 	logs, err := t.folder.Folder("logs")
 	if err != nil {
@@ -253,7 +256,7 @@ func (t *trialRun) dropLinks() error {
 	})
 }
 
-// measure runs the trial's jobs while it captures them, and writes the trace.
+// measure runs the trial's jobs, captures them and writes the trace.
 func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
 	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
@@ -289,12 +292,12 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 		driver.Store(steering.driver)
 	}
 	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
-		t.say("steer", "all workers: jobs of others wait until the trial ends (keepNodes leaves them some)")
+		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	reports, ran := t.runJobs(jobsRun, steering, runner, tags)
 	if ran != nil {
-		// A client that is stopped leaves its application running.
+		// A client that ends does not end its application, so kill that.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))
@@ -305,13 +308,13 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	stranded, stopped := steering.stop(waiting)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
-	if ran != nil { // a master that was killed early has written none
+	if ran != nil { // an ApplicationMaster that was killed early wrote no history
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
 	captured, kept := session.Stop(history)
 	for _, app := range stranded {
-		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; end it")
+		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
 	}
 	if warning := t.cache.lookAgain(waiting); warning != "" {
 		captured.Warnings = append(captured.Warnings, warning)
@@ -323,8 +326,8 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	return result, errors.Join(err, t.keep(&result, &captured))
 }
 
-// startCapture begins to capture the trial's jobs. Progress tells of the driver's
-// steering too, once there is one.
+// startCapture starts to capture the trial's jobs. It reports progress, also of
+// steering once driver is set.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, tags []string, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
 	return capture.Start(ctx, watcher, capture.Options{
@@ -345,8 +348,9 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	})
 }
 
-// runJobs runs the trial's jobs at the same time, each with a client of its own,
-// until all have ended or one has failed. Reports are HiBench's lines.
+// runJobs runs the trial's jobs at the same time, each with its own client. It
+// returns when all have ended or one has failed. reports are HiBench's report
+// lines.
 func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workload.Live, tags []string) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
 	lines := make([]string, len(tags))
@@ -363,7 +367,7 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workl
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
 }
 
-// keep writes the trace and notes what it says of the jobs.
+// keep writes the trace and fills the result from it.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if t.cache != nil {
 		cached := t.cache.result
@@ -396,12 +400,13 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 		}
 	}
 	if want := max(t.plan.Workload.Jobs, 1); len(captured.Jobs) < want {
-		return fmt.Errorf("YARN knows %d applications with the tag of this trial, want %d or more", len(captured.Jobs), want)
+		return fmt.Errorf("YARN has %d applications with this trial's tags; want at least %d", len(captured.Jobs), want)
 	}
 	return nil
 }
 
-// recordsOf are what a job's attempts that succeeded read and wrote.
+// recordsOf returns how many records a job's successful attempts read and
+// wrote.
 func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	c := &hibench.Counters{}
 	if i := slices.IndexFunc(f.JobList, func(j *measure.Job) bool { return j.ID == job }); i >= 0 {
@@ -411,8 +416,8 @@ func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	return c
 }
 
-// killTagged ends the applications that carry one of the tags. It works also after ctx
-// has ended: nothing of ours stays on the cluster.
+// killTagged ends the applications that have one of the tags, even if ctx has
+// ended.
 func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
 	if err != nil {
@@ -421,7 +426,7 @@ func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	return endApps(ctx, t.cluster.RM, apps)
 }
 
-// newRunner is the trial's workload.
+// newRunner returns the trial's workload, ready to run on the cluster.
 func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	files, err := t.cluster.HDFS.Files()
 	if err != nil {
@@ -445,7 +450,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(env)
 }
 
-// writeResult keeps what a trial came to.
+// writeResult writes a trial's result.
 func writeResult(folder *runs.Active, r *Result) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -454,8 +459,8 @@ func writeResult(folder *runs.Active, r *Result) error {
 	return folder.WriteFile(resultFile, append(data, '\n'))
 }
 
-// workers are the nodes that hold data, as HiBench's reports count them; none
-// without HiBench, or where the NameNode tells only superusers.
+// workers returns the hosts of DataNodes, for HiBench's reports. It returns
+// none without HiBench, or if only superusers may ask the NameNode.
 func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	if t.cluster.Config.HiBench == "" {
 		return nil, nil
@@ -471,7 +476,7 @@ func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	return hosts, err
 }
 
-// versions notes what took part in the manifest.
+// versions adds software versions to the manifest.
 func (t *trialRun) versions(software map[string]string) error {
 	return t.results.Update(func(m *runs.Manifest) {
 		if m.Versions == nil {
@@ -481,8 +486,8 @@ func (t *trialRun) versions(software map[string]string) error {
 	})
 }
 
-// newTags are one for each job that the trial starts at once. YARN keeps tags in
-// lower case.
+// newTags returns a YARN tag for each job that the trial starts at once. Tags
+// are in lower case, as YARN keeps them so.
 func (t *trialRun) newTags() []string {
 	name := ownName(tagPrefix)
 	tags := make([]string, max(t.plan.Workload.Jobs, 1))
@@ -492,7 +497,7 @@ func (t *trialRun) newTags() []string {
 	return tags
 }
 
-// cause is why ctx ended, where that is why err is there.
+// cause adds to err why ctx ended, if it has.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)

@@ -14,45 +14,46 @@ import (
 	"heddle/traces"
 )
 
-// world is where an experiment's trials run: clusters, or virtual time.
+// world is where an experiment's trials run: on clusters or in virtual time.
 type world interface {
-	// name is the manifest's.
+	// name is the value of Manifest.World.
 	name() string
-	// open refuses what this world cannot honour. It returns the cluster's version
-	// of Hadoop, "" in virtual time.
+	// open fails if this world does not support the experiment. It returns the
+	// cluster's Hadoop version, "" in virtual time.
 	open(ctx context.Context) (hadoop string, err error)
-	// settle makes ready for the first trial.
-	settle(ctx context.Context) error
-	// stage is where one trial runs.
+	// cleanUp removes what would disturb the first trial.
+	cleanUp(ctx context.Context) error
+	// stage returns the steps of a trial in this world.
 	stage(t *trial) (stage, error)
-	// close leaves the world as it was.
+	// close removes what the trials left.
 	close(ctx context.Context) error
 }
 
-// stage is one trial in its world, in the order of its steps.
+// stage has the steps of one trial, which are called in the order of the
+// methods.
 type stage interface {
-	// prepare has the input ready, cached as the experiment says, and returns its
-	// length in bytes.
+	// prepare makes the input, caches it as the experiment says, and returns
+	// its length in bytes.
 	prepare(ctx context.Context) (inputBytes int64, err error)
-	// run has the workload's jobs run to their end and writes the trial's trace.
+	// run runs the workload's jobs to their end and writes the trial's trace.
 	run(ctx context.Context) (Result, error)
-	// check holds the outputs against the input, and says what it compared.
+	// check compares the outputs with the input, and returns what it compared.
 	check(ctx context.Context) ([]string, error)
-	// clean removes what the trial has made but for its folder.
+	// clean removes what the trial made, except its folder.
 	clean() error
 }
 
-// trial is one trial of the plan under way, in any world.
+// trial is one trial under way, in any world.
 type trial struct {
 	options *Options
 	plan    config.Trial
-	next    *config.Trial // nil: this is the last
+	next    *config.Trial // the trial after this one; nil if this is the last
 	results *runs.Run
 	folder  *runs.Active
 	step    Step
 }
 
-// run carries out the trial and writes its result.
+// run carries out all steps of the trial and writes its result.
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc
@@ -78,8 +79,8 @@ func (t *trial) run(ctx context.Context, w world) error {
 	return writeResult(t.folder, &result)
 }
 
-// keep writes the trial's trace and notes in the result what it comes to; names are
-// those of its jobs.
+// keep writes the trial's trace and fills the result from its events. names are
+// those of the jobs.
 func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
 	collector := measure.New(h)
 	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
@@ -95,7 +96,8 @@ func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]str
 	return f, nil
 }
 
-// seed is the trial's: each repeat has another, which is the same for all models.
+// seed returns the trial's seed. It differs between repeats but not between
+// models.
 func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
 
 func (t *trial) say(doing, text string) {
@@ -104,7 +106,7 @@ func (t *trial) say(doing, text string) {
 	t.options.Progress(step)
 }
 
-// carryOut runs what is to be done of an experiment in world w.
+// carryOut runs the trials of an experiment that are still to do in world w.
 func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	if o.Progress == nil {
 		o.Progress = func(Step) {}
@@ -118,7 +120,7 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 		return run, errors.Join(err, w.close(ctx))
 	}
 	defer run.Close()
-	if err = w.settle(ctx); err == nil {
+	if err = w.cleanUp(ctx); err == nil {
 		err = runTrials(ctx, o, w, run)
 	}
 	err = errors.Join(err, w.close(ctx))
@@ -131,8 +133,8 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	return run, err
 }
 
-// runTrials carries out trials one after the other. One that fails does not stop
-// the others.
+// runTrials runs trials one after the other. If one fails, the others still
+// run.
 func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 	plan := map[string]*config.Trial{}
 	for _, t := range o.Experiment.Trials() {
@@ -153,7 +155,7 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 			t.next = plan[todo[i+1]]
 		}
 		if active.Before != "" {
-			t.say("begin", "anew; what there was of it is in "+active.Before)
+			t.say("begin", "again; files of the last try are in "+active.Before)
 		}
 		if err := t.run(ctx, w); err != nil {
 			err = fmt.Errorf("trial %s: %w", name, err)
@@ -161,7 +163,7 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 				return errors.Join(err, ferr)
 			}
 			if ctx.Err() != nil {
-				return fmt.Errorf("stopped in %w; take it up with: heddle run --resume %s", err, run.Dir)
+				return fmt.Errorf("stopped in %w; to continue: heddle run --resume %s", err, run.Dir)
 			}
 			if errors.Is(err, runs.ErrDiskFull) {
 				return err

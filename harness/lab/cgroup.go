@@ -16,15 +16,15 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// cgroups are this machine's control groups, version 1 or 2. A group is named
-// by its path below the mount of every controller (version 1) or below the one
-// mount (version 2).
+// cgroups gives access to this machine's control groups, version 1 or 2. A
+// group is named by its path below the mount: in version 2 there is one mount,
+// in version 1 one for each controller.
 type cgroups struct {
-	unified string            // mount of version 2; empty is version 1
-	mounts  map[string]string // version 1: controller to mount
+	unified string            // mount of control groups version 2; empty means that version 1 is used
+	mounts  map[string]string // mount of each controller, for control groups version 1
 }
 
-// findCgroups reads which controllers are mounted where; root is "/" except in
+// findCgroups finds where the controllers are mounted. root is "/" except in
 // tests.
 func findCgroups(root string) (cgroups, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
@@ -64,7 +64,7 @@ func findCgroups(root string) (cgroups, error) {
 	return g, nil
 }
 
-// version is 1 or 2.
+// version returns the version of control groups in use, 1 or 2.
 func (g cgroups) version() int {
 	if g.unified != "" {
 		return 2
@@ -72,8 +72,8 @@ func (g cgroups) version() int {
 	return 1
 }
 
-// dirs are the folders of a group; a process belongs to it when it is in each
-// one's cgroup.procs.
+// dirs returns the folders of a group. A process is in the group when each
+// folder's cgroup.procs lists it.
 func (g cgroups) dirs(group string) []string {
 	if g.unified != "" {
 		return []string{filepath.Join(g.unified, group)}
@@ -83,10 +83,11 @@ func (g cgroups) dirs(group string) []string {
 		dirs = append(dirs, filepath.Join(mount, group))
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs) // cpu and cpuacct often share one
+	return slices.Compact(dirs) // remove duplicates: cpu and cpuacct often share a folder
 }
 
-// create makes a group and, in version 2, hands the controllers down to it.
+// create makes a group. In version 2 it also enables the controllers in each of
+// the group's parents, as the group would lack them otherwise.
 func (g cgroups) create(group string) error {
 	for _, dir := range g.dirs(group) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -96,7 +97,8 @@ func (g cgroups) create(group string) error {
 	if g.unified == "" {
 		return nil
 	}
-	// From the top: a group can hand down only what it was given.
+	// Enable controllers from the top down: a group can pass on only those that
+	// its parent passed to it.
 	path := "."
 	for _, part := range append([]string{"."}, strings.Split(filepath.Dir(group), "/")...) {
 		path = filepath.Join(path, part)
@@ -108,7 +110,8 @@ func (g cgroups) create(group string) error {
 	return nil
 }
 
-// limitCPU caps the cores that a group uses; here and below, 0 lifts the cap.
+// limitCPU limits a group to a number of cores. In this and the following
+// functions, 0 removes the limit.
 func (g cgroups) limitCPU(group string, cores float64) error {
 	const periodUs = 100_000
 	quota := strconv.Itoa(int(cores * periodUs))
@@ -124,7 +127,8 @@ func (g cgroups) limitCPU(group string, cores float64) error {
 	return g.write("cpu", group, "cpu.cfs_quota_us", quota)
 }
 
-// weighCPU says how much a group gets when cores are short: times what another has.
+// weighCPU sets a group's share when cores are short, as a multiple of the
+// default weight.
 func (g cgroups) weighCPU(group string, times int) error {
 	if g.unified != "" {
 		return g.write("", group, "cpu.weight", strconv.Itoa(100*times))
@@ -146,7 +150,8 @@ func (g cgroups) limitMemory(group string, size units.Size) error {
 	return g.write("memory", group, "memory.limit_in_bytes", text)
 }
 
-// limitReads caps what a group reads from one block device, "8:0".
+// limitReads limits how fast a group reads from one block device, which is
+// given as major and minor number: "8:0".
 func (g cgroups) limitReads(group, device string, rate units.Rate) error {
 	if g.unified != "" {
 		text := "max"
@@ -169,7 +174,8 @@ func (g cgroups) write(controller, group, file, text string) error {
 	return nil
 }
 
-// processes are the ids of all processes in a group and the groups below.
+// processes returns the ids of all processes in a group and in the groups below
+// it.
 func (g cgroups) processes(group string) []int {
 	var pids []int
 	for _, dir := range g.tree(group) {
@@ -184,7 +190,7 @@ func (g cgroups) processes(group string) []int {
 	return slices.Compact(pids)
 }
 
-// remove deletes a group without processes and all below it.
+// remove deletes a group and all groups below it. None may have processes.
 func (g cgroups) remove(group string) error {
 	var errs []error
 	for _, dir := range slices.Backward(g.tree(group)) {
@@ -195,8 +201,8 @@ func (g cgroups) remove(group string) error {
 	return errors.Join(errs...)
 }
 
-// tree is the folders of a group and of the groups below, parents first. Those
-// that vanish meanwhile are left out.
+// tree returns the folders of a group and of the groups below it, parents
+// first. Folders that vanish meanwhile are left out.
 func (g cgroups) tree(group string) []string {
 	var found []string
 	for _, dir := range g.dirs(group) {
@@ -210,15 +216,16 @@ func (g cgroups) tree(group string) []string {
 	return found
 }
 
-// removeEmptyParent deletes the folder that all labs share once none is left.
+// removeEmptyParent deletes the parent group of all labs if no lab is left.
 func (g cgroups) removeEmptyParent() {
 	for _, dir := range g.dirs("heddle") {
-		_ = unix.Rmdir(dir) // not empty: another lab is up
+		_ = unix.Rmdir(dir) // removing fails if the folder is not empty: another lab is up
 	}
 }
 
-// diskOf is the whole disk, "254:0", that a folder's files are read from;
-// limits act on disks, not on their partitions.
+// diskOf returns the disk that stores a folder, as major and minor number:
+// "254:0". It returns the whole disk, since read limits cannot be set on a
+// partition.
 func diskOf(folder string) (string, error) {
 	id, err := deviceOf(folder)
 	if err != nil {

@@ -9,30 +9,33 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Change is what to change of a running lab; nil is left as it is, 0 lifts a
-// limit. It lasts until the lab is started anew.
+// Change says what to change on a running lab. A nil field is left as it is; 0
+// removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string // empty is every worker, or every one of Rack
-	Rack   int      // 0 is every rack
+	Nodes  []string // names of the workers to change; empty means all of Rack
+	Rack   int      // number of the rack to change; 0 means all racks
 	CPUs   *float64
-	Speed  *float64 // the share of its cores that a node has, 1 is all
+	Speed  *float64 // the part of its cores that a worker may use, from above 0 to 1
 	Disk   *units.Rate
 	Link   *units.Rate
 	Uplink *units.Rate
 }
 
-// Set changes links, disks and CPU shares while the lab runs; it acts at once.
+// Set changes links, disks and CPU shares of a running lab, at once.
 func (l *Lab) Set(c Change) error {
 	if c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
 		return errors.New("change lab: nothing to change; give cpus, speed, disk, link or uplink")
 	}
-	if c.Speed != nil && (c.CPUs != nil || !(*c.Speed > 0 && *c.Speed <= 1)) {
-		return fmt.Errorf("change lab: speed %v: want more than 0 and at most 1, without cpus", *c.Speed)
+	if c.Speed != nil && c.CPUs != nil {
+		return errors.New("change lab: both speed and cpus: give one of them")
+	}
+	if c.Speed != nil && !(*c.Speed > 0 && *c.Speed <= 1) {
+		return fmt.Errorf("change lab: speed %v: want more than 0 and at most 1", *c.Speed)
 	}
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
-		return fmt.Errorf("change lab: no rack %d, it has 1 to %d", c.Rack, l.Cfg.Racks)
+		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
-	check := l.Cfg // the same limits as at the start
+	check := l.Cfg // the new values must be valid for the start of a lab too
 	check.Name = l.Name
 	if c.CPUs != nil {
 		check.CPUs = CPUs{*c.CPUs}
@@ -55,8 +58,8 @@ func (l *Lab) Set(c Change) error {
 	return l.noteRates(c)
 }
 
-// noteRates has the cluster file say what the lab has now. Rates that are not
-// the same everywhere it leaves out.
+// noteRates writes the changed rates to the cluster file. A rate that now
+// differs between nodes is left out of the file.
 func (l *Lab) noteRates(c Change) error {
 	cluster, err := config.LoadCluster(l.ClusterFile())
 	if err != nil {
@@ -73,7 +76,7 @@ func (l *Lab) noteRates(c Change) error {
 	return l.writeCluster(*cluster)
 }
 
-// changed are the workers that a change is for.
+// changed returns the workers that a change applies to.
 func (l *Lab) changed(c Change) ([]node, error) {
 	var nodes []node
 	for _, name := range c.Nodes {
@@ -82,7 +85,7 @@ func (l *Lab) changed(c Change) ([]node, error) {
 			return nil, err
 		}
 		if n.rack == 0 {
-			return nil, fmt.Errorf("%s has no limits; workers have", name)
+			return nil, fmt.Errorf("node %s is the master, which has no limits; name workers", name)
 		}
 		nodes = append(nodes, n)
 	}

@@ -15,23 +15,26 @@ import (
 	"time"
 )
 
-// Class-data sharing: what a JVM spends its first second on, finding, parsing
-// and verifying some thousand classes of Hadoop, is done once and mapped from a
-// file by every JVM after that: daemons, clients, ApplicationMasters and tasks
-// alike. The classes to put in are listed in hadoop/classes.gz, recorded by
-// TestRecordClasses from a cluster at work; what a Java or Hadoop of another
-// version lacks is left out.
+// Class-data sharing saves most of a JVM's first second. A JVM spends that
+// second on finding, parsing and verifying some thousand Hadoop classes. Here
+// one JVM does it once and writes an archive file, which every later JVM maps
+// into memory: daemons, clients, ApplicationMasters and tasks.
 //
-// The archive holds for one Java and one list of jars, which must come first on
-// the class path; a JVM that finds it does not fit starts without it and says
-// nothing.
+// TestRecordClasses recorded the list of these classes, hadoop/classes.gz, from
+// a working cluster. Classes that another version of Java or Hadoop lacks are
+// left out of the archive.
+//
+// An archive is valid for one Java and one list of jars, which must come first
+// on the class path. A JVM whose Java or jars differ ignores the archive
+// without a message.
 
 // recordClasses is a folder in which daemons list the classes that they load;
 // only TestRecordClasses sets it.
 var recordClasses string
 
-// classArchive finds the archive for a Hadoop and a Java, or builds it, and
-// gives its path; empty where that fails.
+// classArchive returns the path of the archive for this Hadoop and this Java,
+// and builds it if it is missing. When that fails it warns through say and
+// returns "".
 func classArchive(ctx context.Context, d distribution, java string, say func(Event)) string {
 	key, err := archiveKey(d, java)
 	if err != nil {
@@ -52,8 +55,8 @@ func classArchive(ctx context.Context, d distribution, java string, say func(Eve
 	return path
 }
 
-// buildArchive makes the archive under another name, so that it appears whole
-// or not at all.
+// buildArchive writes the archive under a temporary name and then renames it,
+// so that a half-written archive never has the final name.
 func buildArchive(ctx context.Context, d distribution, java, path string) error {
 	if err := os.MkdirAll(d.cache, 0o755); err != nil {
 		return err
@@ -94,7 +97,8 @@ func classList() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// archiveKey changes when anything changes that an archive depends on.
+// archiveKey returns a hash of all that an archive depends on: Java, the JVM
+// flags, the class list, and path, size and time of each jar.
 func archiveKey(d distribution, java string) (string, error) {
 	list, err := classList()
 	if err != nil {
@@ -119,7 +123,7 @@ func archiveKey(d distribution, java string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// archiveFlags let a JVM start from the archive.
+// archiveFlags returns the JVM flags that make a JVM use the archive.
 func (l *Lab) archiveFlags() []string {
 	if l.Archive == "" {
 		return nil
@@ -127,9 +131,9 @@ func (l *Lab) archiveFlags() []string {
 	return []string{"-XX:SharedArchiveFile=" + l.Archive, "-Xshare:auto"}
 }
 
-// containerJava is JAVA_HOME of containers, whose command lines are
-// MapReduce's: with an archive, a folder like the real one except that
-// bin/java adds it.
+// containerJava returns the JAVA_HOME of containers. MapReduce writes their
+// command lines, so no flag can be added there. When there is an archive, this
+// JAVA_HOME is a copy of the real one whose bin/java adds the flags.
 func (l *Lab) containerJava() string {
 	if l.Archive == "" {
 		return l.Java

@@ -15,71 +15,75 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Config says what a lab looks like. The zero value is not valid; begin with
-// Default.
+// Config describes a lab. The zero value is not valid; start from Default.
 type Config struct {
-	// Name tells labs apart: lower-case letters, digits and dashes, at most 32.
+	// Name tells labs on one machine apart: lower-case letters, digits and
+	// dashes, at most 32.
 	Name string `json:"-"`
-	// Nodes is the number of workers in all, Racks over how many racks they are
-	// spread; earlier racks get one more where it does not divide.
+	// Nodes is the number of workers in all. They are spread over Racks racks;
+	// when Racks does not divide Nodes, the first racks get one more.
 	Nodes int `json:"nodes"`
 	Racks int `json:"racks"`
-	// Slots is the number of containers a worker runs at once, Container the
-	// memory of each.
+	// Slots is the number of containers that a worker runs at once. Container
+	// is the memory of each.
 	Slots     int        `json:"slots"`
 	Container units.Size `json:"container"`
-	// CPUs are the cores a worker may use (0.4, 2); several make workers differ,
-	// in the order of their names, and begin again when there are more workers.
-	// Empty or 0 is no limit.
+	// CPUs lists the cores that workers may use, such as 0.4 or 2, in the order
+	// of the workers' names. A list shorter than the number of workers starts
+	// again from its beginning. Empty or 0 means no limit.
 	CPUs CPUs `json:"cpus,omitempty"`
-	// Memory of a worker, page cache included; 0 is no limit, AutoMemory is
-	// what its slots and daemons need.
+	// Memory is the memory of a worker, page cache included. 0 means no limit;
+	// AutoMemory means what its slots, daemons and cache need.
 	Memory Memory `json:"memory"`
-	// Disk is the rate at which a worker reads its disk; 0 is no limit.
+	// Disk is the rate at which a worker reads from its disk; 0 means no limit.
 	Disk units.Rate `json:"disk"`
-	// Link is the rate of a worker's link and Uplink that of a rack, both ways;
-	// 0 is no limit.
+	// Link is the rate of a worker's network link and Uplink that of a rack's,
+	// in each direction. 0 means no limit.
 	Link   units.Rate `json:"link"`
 	Uplink units.Rate `json:"uplink"`
-	// Cache is the size of a DataNode's HDFS cache; 0 is none.
+	// Cache is the size of each DataNode's HDFS cache; 0 means none.
 	Cache units.Size `json:"cache"`
-	// BlockSize and Replication are those of new files.
+	// BlockSize and Replication are the HDFS defaults for new files.
 	BlockSize   units.Size `json:"blockSize"`
 	Replication int        `json:"replication"`
-	// NMHeartbeat and AMHeartbeat are the intervals of NodeManagers and
-	// ApplicationMasters.
+	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
+	// and ApplicationMasters.
 	NMHeartbeat units.Duration `json:"nmHeartbeat"`
 	AMHeartbeat units.Duration `json:"amHeartbeat"`
-	// Scheduler is "capacity", with node labels, or "fair", which has none.
+	// Scheduler is "capacity", which has node labels, or "fair", which has
+	// none.
 	Scheduler string `json:"scheduler"`
-	// Async lets the capacity scheduler allocate without waiting for heartbeats.
+	// Async makes the capacity scheduler allocate without waiting for node
+	// heartbeats.
 	Async bool `json:"async"`
-	// CDS starts JVMs from a class-data archive where that is possible.
+	// CDS makes JVMs start from a class-data archive if one can be built.
 	CDS bool `json:"cds"`
-	// HadoopHome is an unpacked Hadoop distribution; empty takes 3.4.2 from
-	// Maven Central.
+	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
+	// Hadoop 3.4.2 from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
-	// Executable is the heddle binary that nodes run as agent; empty runs none.
+	// Executable is the path of the heddle binary that nodes run as their
+	// agent. Empty means no agents.
 	Executable string `json:"-"`
 }
 
-// Memory is a number of bytes or AutoMemory, which is written "auto".
+// Memory is a number of bytes or AutoMemory, whose text form is "auto".
 type Memory units.Size
 
-// AutoMemory asks for as much memory as slots, daemons and cache need.
+// AutoMemory means as much memory as slots, daemons and cache need.
 const AutoMemory Memory = -1
 
-// CPUs is a list of cores a worker; see Config.
+// CPUs is a list of cores, one for each worker; see Config.CPUs.
 type CPUs []float64
 
-// Schedulers of Config.
+// Values of Config.Scheduler: YARN's Capacity and Fair schedulers.
 const (
 	Capacity = "capacity"
 	Fair     = "fair"
 )
 
-// Default is a lab of four workers in two racks on which reads from cache,
-// disk, rack and beyond differ by more than a factor of two each.
+// Default returns a lab of four workers in two racks. On it, reads from the
+// HDFS cache, the node's disk, the rack and another rack each take more than
+// twice as long as the one before.
 func Default() Config {
 	return Config{
 		Name: "lab", Nodes: 4, Racks: 2, Slots: 2, Container: 512 * units.MiB,
@@ -90,12 +94,13 @@ func Default() Config {
 	}
 }
 
-// Rates are those of the lab's disks, links and uplinks, on this machine.
+// Rates returns the rates of the lab's disks, links and uplinks, and this
+// machine's number of cores.
 func (c Config) Rates() config.Rates {
 	return config.Rates{Disk: c.Disk, Link: c.Link, Uplink: c.Uplink, HostCores: float64(runtime.NumCPU())}
 }
 
-// Machines is the lab as simulations describe a cluster.
+// Machines returns the lab in the form in which simulations describe a cluster.
 func (c Config) Machines() *config.Machines {
 	return &config.Machines{
 		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
@@ -104,12 +109,13 @@ func (c Config) Machines() *config.Machines {
 	}
 }
 
-// nodeExpiry is as in yarn-site.props.
+// nodeExpiry is how long the ResourceManager waits for a silent NodeManager
+// before it counts it as lost. yarn-site.props sets the same value.
 const nodeExpiry = units.Duration(15 * time.Second)
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// Validate says what is wrong with c, all of it, in terms of the flags.
+// Validate returns an error that lists every wrong setting by its flag.
 func (c Config) Validate() error {
 	var errs []error
 	wrong := func(bad bool, format string, args ...any) {
@@ -141,14 +147,15 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// minMemory is what a worker needs so that nothing on it is killed for memory:
-// its containers in full, two daemons and an agent, the HDFS cache, which
-// counts as the DataNode's memory, and some page cache.
+// minMemory returns the memory that a worker needs so that nothing on it is
+// killed for lack of memory. It is the sum of its containers, two daemons and
+// an agent, some page cache, and the HDFS cache, which counts as the DataNode's
+// memory.
 func (c Config) minMemory() units.Size {
 	return units.Size(c.Slots)*c.Container + 512*units.MiB + c.Cache
 }
 
-// memory is Memory with AutoMemory worked out.
+// memory returns the memory of a worker in bytes, also for AutoMemory.
 func (c Config) memory() units.Size {
 	if c.Memory == AutoMemory {
 		return c.minMemory()
@@ -156,7 +163,7 @@ func (c Config) memory() units.Size {
 	return units.Size(c.Memory)
 }
 
-// String is the size, or "auto".
+// String returns the size as text, or "auto".
 func (m Memory) String() string {
 	if m == AutoMemory {
 		return "auto"
@@ -164,7 +171,7 @@ func (m Memory) String() string {
 	return units.Size(m).String()
 }
 
-// Set reads a size or "auto".
+// Set parses a size or "auto".
 func (m *Memory) Set(text string) error {
 	if text == "auto" {
 		*m = AutoMemory
@@ -173,13 +180,13 @@ func (m *Memory) Set(text string) error {
 	return (*units.Size)(m).Set(text)
 }
 
-// MarshalText is String.
+// MarshalText returns the memory as text, as String does.
 func (m Memory) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText is Set.
+// UnmarshalText parses a text, as Set does.
 func (m *Memory) UnmarshalText(text []byte) error { return m.Set(string(text)) }
 
-// String is the list as the flag takes it: "1,0.4".
+// String returns the list of cores in the form of the flag: "1,0.4".
 func (c CPUs) String() string {
 	var parts []string
 	for _, n := range c {
@@ -188,7 +195,7 @@ func (c CPUs) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Set reads such a list.
+// Set parses a list of cores such as "1,0.4".
 func (c *CPUs) Set(text string) error {
 	var list CPUs
 	for part := range strings.SplitSeq(text, ",") {
@@ -202,10 +209,10 @@ func (c *CPUs) Set(text string) error {
 	return nil
 }
 
-// ErrBadName is that a text cannot be the name of a lab.
+// ErrBadName means that a text is not allowed as the name of a lab.
 var ErrBadName = errors.New("want lower-case letters, digits and dashes, at most 32")
 
-// stateFolder is where a lab keeps its configuration and HDFS its data.
+// stateFolder returns the folder of a lab's configuration and its HDFS data.
 func stateFolder(name string) (string, error) {
 	if !labName.MatchString(name) {
 		return "", fmt.Errorf("lab %q: %w", name, ErrBadName)
@@ -214,14 +221,15 @@ func stateFolder(name string) (string, error) {
 	return filepath.Join(base, "heddle", "labs", name), err
 }
 
-// cacheFolder holds what labs of this user share and can make anew.
+// cacheFolder returns the folder of files that all labs of this user share.
+// They can all be made again.
 func cacheFolder() (string, error) {
 	base, err := userFolder("XDG_CACHE_HOME", ".cache")
 	return filepath.Join(base, "heddle"), err
 }
 
-// safePath has no character that a shell, a Java class path, a Hadoop list or
-// a URI would take apart.
+// safePath matches paths without characters that have a meaning to a shell, a
+// Java class path, a Hadoop list or a URI.
 var safePath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 
 func userFolder(variable, below string) (string, error) {

@@ -18,10 +18,10 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// daemon is one kind of process that a lab keeps running on a node.
+// daemon is a kind of process that a lab keeps running on a node.
 type daemon string
 
-// The daemons, by the names that commands take and print.
+// The daemons of a lab, with the names that commands accept and print.
 const (
 	nameNode        daemon = "namenode"
 	dataNode        daemon = "datanode"
@@ -31,7 +31,7 @@ const (
 	agent           daemon = "agent"
 )
 
-// jvms are the Hadoop daemons: main class and heap.
+// jvms gives main class and heap size of each Hadoop daemon.
 var jvms = map[daemon]struct {
 	main   string
 	heapMB int
@@ -43,16 +43,18 @@ var jvms = map[daemon]struct {
 	historyServer:   {"org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 192},
 }
 
-// The master's NodeManager: room for eight ApplicationMasters.
+// Resources of the master's NodeManager: enough for eight ApplicationMasters.
 const (
 	amNodeMB     = 4096
 	amNodeVCores = 16
 )
 
-// jvmFlags make JVMs small and quick to start; a dozen share two cores here.
+// jvmFlags make JVMs small and quick to start, since a dozen of them may share
+// two cores.
 var jvmFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"}
 
-// javaOpens is what Hadoop reaches into on Java 17.
+// javaOpens are the flags that let Hadoop use private parts of the Java
+// library, which Java 17 forbids otherwise.
 var javaOpens = func() []string {
 	var flags []string
 	for p := range strings.FieldsSeq("java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util java.util.concurrent " +
@@ -62,9 +64,9 @@ var javaOpens = func() []string {
 	return flags
 }()
 
-// enterScript is a node's door: what runs through it has the node's control
-// groups, network, hosts file and name. Every step replaces the one before, so
-// the process keeps its id.
+// enterScript returns a shell script that runs a command on a node: with the
+// node's control groups, network, hosts file and host name. Each step of the
+// script replaces its process by the next, so the process id stays the same.
 func (l *Lab) enterScript(n node) []byte {
 	var join strings.Builder
 	for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
@@ -80,8 +82,9 @@ exec nsenter --net=%[4]s/%[5]s unshare --mount --uts --propagation slave sh -c '
 `, n.name, l.Name, join.String(), namespaceFolder, l.namespace(n.name), l.root)
 }
 
-// Command is a command on a node, as if logged in there: its network, host
-// name, hosts file and limits, and Hadoop's commands on the PATH.
+// Command returns a command that runs on a node as if after a login there: with
+// the node's network, host name, hosts file and limits, and with Hadoop's
+// commands on the PATH.
 func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.nodePath(node, "enter"), argv...)
 	cmd.Env = append(os.Environ(), l.Env()...)
@@ -91,8 +94,8 @@ func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cm
 	return cmd
 }
 
-// Env is what a shell needs to use Hadoop's commands against the lab, as
-// "NAME=value".
+// Env returns the variables, "NAME=value", with which a shell's Hadoop commands
+// use this lab.
 func (l *Lab) Env() []string {
 	return []string{
 		"HADOOP_HOME=" + l.path("home"),
@@ -103,8 +106,8 @@ func (l *Lab) Env() []string {
 	}
 }
 
-// argv is the command line of a daemon. Its mark tells a daemon from a process
-// that got its id after a crash.
+// argv returns the command line of a daemon. One of its arguments marks the
+// daemon as the lab's; see mark.
 func (l *Lab) argv(n node, d daemon) []string {
 	if d == agent {
 		argv := []string{
@@ -146,7 +149,7 @@ func (l *Lab) mark(n node, d daemon) string {
 	return fmt.Sprintf("-Dheddle.daemon=%s/%s/%s", l.Name, n.name, d)
 }
 
-// startDaemon starts a daemon and returns at once.
+// startDaemon starts a daemon and does not wait for it to be ready.
 func (l *Lab) startDaemon(n node, d daemon) error {
 	log, err := os.OpenFile(l.logFile(n, d), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -155,8 +158,9 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 	defer log.Close()
 	cmd := exec.Command(l.nodePath(n.name, "enter"), l.argv(n, d)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A session of its own: ctrl-C at the terminal is not for the daemons. And
-	// an environment of its own: what the user's shell holds is not either.
+	// The daemon gets its own session, so that ctrl-C at the terminal does not
+	// end it. It gets its own environment, so that variables of the user's
+	// shell do not change its settings.
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	cmd.Dir = l.nodePath(n.name)
 	cmd.Env = []string{
@@ -167,7 +171,7 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s on %s: %w", d, n.name, err)
 	}
-	// Where this process lives on, its dead daemons must not stay as zombies.
+	// A daemon that dies while this process still runs must not stay a zombie.
 	go func() { _ = cmd.Wait() }()
 	return writeFile(l.pidFile(n, d), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
@@ -176,7 +180,7 @@ func (l *Lab) pidFile(n node, d daemon) string { return l.nodePath(n.name, "run"
 
 func (l *Lab) logFile(n node, d daemon) string { return l.nodePath(n.name, "log", string(d)+".log") }
 
-// pid is a running daemon's process id, 0 where it does not run.
+// pid returns the process id of a running daemon, or 0 if it does not run.
 func (l *Lab) pid(n node, d daemon) int {
 	text, err := os.ReadFile(l.pidFile(n, d))
 	if err != nil {
@@ -191,8 +195,9 @@ func (l *Lab) pid(n node, d daemon) int {
 		return 0
 	}
 	if len(cmdline) == 0 {
-		// Zombies and kernel threads have none, and no executable either; a
-		// process has none for the instant in which it replaces itself.
+		// The command line is empty for zombies and kernel threads, which have
+		// no executable either. It is also empty for an instant while a
+		// starting process replaces itself.
 		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 			return 0
 		}
@@ -204,7 +209,8 @@ func (l *Lab) pid(n node, d daemon) int {
 	return pid
 }
 
-// Start starts a daemon that is not running; it is not waited for.
+// Start starts a daemon unless it runs already. It does not wait for it to be
+// ready.
 func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -216,8 +222,8 @@ func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	return l.startDaemon(n, d)
 }
 
-// Kill sends a running daemon a signal, and after SIGKILL and SIGTERM waits
-// until it is gone.
+// Kill sends a signal to a running daemon. After SIGKILL and SIGTERM it waits
+// until the process has ended.
 func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix.Signal) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -240,8 +246,8 @@ func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix
 	return nil
 }
 
-// StartNode starts those of a worker's daemons that do not run; it waits for
-// none.
+// StartNode starts the daemons of a worker that do not run. It does not wait
+// for them to be ready.
 func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
 	n, err := l.worker(nodeName)
 	if err != nil {
@@ -255,8 +261,8 @@ func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
 	return nil
 }
 
-// KillNode kills all that runs on a worker, containers too, as if its power had
-// gone, and returns when nothing does.
+// KillNode kills every process on a worker, containers too, as a power failure
+// would. It returns when none is left.
 func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	n, err := l.worker(nodeName)
 	if err != nil {
@@ -265,7 +271,7 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	err = poll(ctx, func() (bool, error) {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL) // gone meanwhile
+			_ = unix.Kill(pid, unix.SIGKILL) // the kill fails if the process has ended meanwhile
 		}
 		return len(left) == 0, nil
 	})
@@ -275,11 +281,11 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	return nil
 }
 
-// worker is a node that is not the master.
+// worker returns the worker of a name, and an error for the master.
 func (l *Lab) worker(name string) (node, error) {
 	n, err := l.node(name)
 	if err == nil && n.rack == 0 {
-		err = fmt.Errorf("%s is no worker; name one of its daemons, as lab status does", name)
+		err = fmt.Errorf("node %s is no worker; name one of its daemons, as 'heddle lab status' does", name)
 	}
 	return n, err
 }
@@ -299,7 +305,7 @@ func (l *Lab) find(nodeName, daemonName string) (node, daemon, error) {
 	return node{}, "", fmt.Errorf("node %s has no daemon %q; it has %s", n.name, daemonName, strings.Join(names, ", "))
 }
 
-// daemonsOf are a node's daemons, its agent included.
+// daemonsOf returns the daemons that run on a node, its agent included.
 func (l *Lab) daemonsOf(n node) []daemon {
 	if l.hasAgents() {
 		return append([]daemon{agent}, n.daemons...)
@@ -307,15 +313,15 @@ func (l *Lab) daemonsOf(n node) []daemon {
 	return n.daemons
 }
 
-// hasAgents says whether the lab's nodes run agents: whether Up has found a
-// binary that can.
+// hasAgents reports whether the lab's nodes run agents. They do if Up was given
+// a heddle binary with the agent command.
 func (l *Lab) hasAgents() bool {
 	_, err := os.Stat(l.path("agent.token"))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// poll asks until the answer is yes, with a pause in between, and gives up
-// with the context.
+// poll calls done every 50 ms until it returns true or an error, or until ctx
+// ends.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

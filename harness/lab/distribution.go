@@ -16,19 +16,20 @@ import (
 	"strings"
 )
 
-// hadoopVersion is what comes from Maven Central; later 3.4 releases are
-// incomplete there.
+// hadoopVersion is the version fetched from Maven Central. Later 3.4 releases
+// lack artifacts there.
 const hadoopVersion = "3.4.2"
 
-// distribution is a Hadoop that JVMs can run from.
+// distribution is an installed Hadoop.
 type distribution struct {
-	classpath string // java's wildcards, jars only: "DIR/*:DIR/*"
-	examples  string // hadoop-mapreduce-examples-VERSION.jar
-	cache     string // folder for what is derived from it
+	classpath string // Java class path with jars only: "DIR/*:DIR/*"
+	examples  string // path of hadoop-mapreduce-examples-VERSION.jar
+	cache     string // folder for Hadoop's jars and class-data archives
 }
 
-// findDistribution takes Hadoop from an unpacked distribution, from the user's
-// cache, or from Maven Central into the cache.
+// findDistribution returns the Hadoop that Config.HadoopHome names, or else the
+// one in the user's cache. If the cache has none, it fetches one from Maven
+// Central.
 func findDistribution(ctx context.Context, c Config, say func(Event)) (distribution, error) {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -51,9 +52,10 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 	return d, fetchJars(ctx, jars)
 }
 
-// checkJars compares a folder of jars with hadoop/jars.sha256. A jar that is not
-// in the list is an error too: the class path takes every jar of the folder.
-// 'go generate' renews the list after a change of hadoop/pom.xml.
+// checkJars compares the jars in a folder with hadoop/jars.sha256. A jar that
+// is not in that list is an error too, since the class path takes every jar of
+// the folder. After a change of hadoop/pom.xml, 'go generate' writes the list
+// again.
 //
 //go:generate ./pin.sh
 func checkJars(folder string) error {
@@ -61,7 +63,7 @@ func checkJars(folder string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{} // SHA-256 by file name
+	want := map[string]string{} // the SHA-256 that each file must have, by file name
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		want[name] = sum
@@ -104,8 +106,8 @@ func fileSHA256(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// fetchJars has Maven resolve the embedded pom and checks what it fetched. The
-// folder appears whole or not at all.
+// fetchJars lets Maven fetch the artifacts of hadoop/pom.xml and then checks
+// them. It fetches into a temporary folder and renames it at the end.
 func fetchJars(ctx context.Context, jars string) error {
 	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
 		return err
@@ -125,7 +127,7 @@ func fetchJars(ctx context.Context, jars string) error {
 	out := filepath.Join(tmp, "jars")
 	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
-	// Maven's Java would leave a folder in /tmp.
+	// Maven's JVM would otherwise leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -140,14 +142,14 @@ func fetchJars(ctx context.Context, jars string) error {
 	}
 	if err := os.Rename(out, jars); err != nil {
 		if _, statErr := os.Stat(jars); statErr == nil {
-			return nil // another up was faster
+			return nil // not an error: another 'lab up' was faster
 		}
 		return err
 	}
 	return nil
 }
 
-// unpacked is a distribution as Apache packs it.
+// unpacked returns the Hadoop in a folder made from Apache's tar file.
 func unpacked(home, cache string) (distribution, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -177,8 +179,8 @@ func unpacked(home, cache string) (distribution, error) {
 	}, nil
 }
 
-// javaHome finds the Java to run Hadoop with; its version is checked, since
-// Hadoop 3.4 fails in odd ways on one that is too old or too new.
+// javaHome finds the Java to run Hadoop with, and checks its version. Hadoop
+// 3.4 fails with misleading errors on a Java that is too old or too new.
 func javaHome() (string, error) {
 	home := os.Getenv("JAVA_HOME")
 	if home == "" {
@@ -206,7 +208,7 @@ func javaHome() (string, error) {
 	return home, nil
 }
 
-// lastLines is the end of a log.
+// lastLines returns the last n lines of a log.
 func lastLines(log []byte, n int) string {
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -15,20 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// grace is how long daemons may take to end by themselves; a NodeManager that
-// has run many jobs would take 17 s.
+// grace is how long daemons may take to end after SIGTERM. A NodeManager that
+// has run many jobs would need 17 s.
 const grace = 1500 * time.Millisecond
 
 // Down ends the lab's processes and removes its network, mounts and control
-// groups; what is in HDFS stays, unless purge removes the state folder too. It
-// works on what a killed Up or a reboot has left.
+// groups. HDFS data stays, unless purge says to remove the state folder too.
+// Down also cleans up after a killed Up and after a reboot.
 func Down(ctx context.Context, name string, purge bool) error {
 	unlock, err := lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	// Half a lab helps nobody: what is begun goes on when ctx is cancelled.
+	// A cancelled ctx does not stop Down midway, since half a lab is of no use.
+	// Only the deadline of ctx counts.
 	to, limited := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
 	if limited {
@@ -40,7 +41,7 @@ func Down(ctx context.Context, name string, purge bool) error {
 	if err != nil {
 		return err
 	}
-	// The name is enough: the plan may be missing or broken.
+	// The name is enough to find everything; lab.json may be missing or broken.
 	l, err := open(root, savedPlan{Cfg: Config{Name: name, Racks: 1}})
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func Down(ctx context.Context, name string, purge bool) error {
 	return nil
 }
 
-// Down takes this lab down; see the function.
+// Down takes this lab down, as the function Down does.
 func (l *Lab) Down(ctx context.Context, purge bool) error { return Down(ctx, l.Name, purge) }
 
 func (l *Lab) down(ctx context.Context, purge bool) error {
@@ -63,9 +64,9 @@ func (l *Lab) down(ctx context.Context, purge bool) error {
 	return errors.Join(errs...)
 }
 
-// endProcesses ends everything in the lab's control groups, daemons, their
-// containers and commands alike, and daemons that are just on their way there:
-// first kindly, then not.
+// endProcesses ends every process of the lab: those in its control groups
+// (daemons, containers, commands) and daemons that are still on their way into
+// one. It sends SIGTERM first and SIGKILL after the grace period.
 func (l *Lab) endProcesses(ctx context.Context) error {
 	signal := func(s unix.Signal) (left int) {
 		for _, pid := range append(l.cgroups.processes(cgroupOf(l.Name)), l.marked()...) {
@@ -75,8 +76,9 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		}
 		return left
 	}
-	// A daemon that has just been started may be in no control group yet, and
-	// without a command line while its program replaces that which started it.
+	// none sends a signal and reports whether there was no process to get it.
+	// It looks for a while: a daemon that was just started may be in no control
+	// group yet, and has an empty command line while it replaces itself.
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()
@@ -85,12 +87,13 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	if none(unix.SIGTERM) {
 		return nil
 	}
-	kind, cancel := context.WithTimeout(ctx, grace)
+	gentle, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if poll(kind, func() (bool, error) { return none(0), nil }) == nil {
+	if poll(gentle, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
-	// A process may start another between the list and the kill: until none is left.
+	// A process may start another one between the listing and the kill, so
+	// repeat until none is left.
 	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
@@ -98,8 +101,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	return nil
 }
 
-// marked are the processes whose command line says that they are daemons of
-// this lab.
+// marked returns the ids of processes whose command line marks them as daemons
+// of this lab.
 func (l *Lab) marked() []int {
 	marks := [][]byte{[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/")}
 	var pids []int
@@ -116,7 +119,7 @@ func (l *Lab) marked() []int {
 	return pids
 }
 
-// unmount takes away every mount below the state folder.
+// unmount removes every mount below the state folder.
 func (l *Lab) unmount() error {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -135,7 +138,8 @@ func (l *Lab) unmount() error {
 	return errors.Join(errs...)
 }
 
-// removeCgroups waits a moment for the kernel to let go of dead processes.
+// removeCgroups deletes the lab's control groups. It retries for 2 s, since the
+// kernel needs a moment to remove ended processes from them.
 func (l *Lab) removeCgroups(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -15,21 +15,21 @@ import (
 	"heddle/harness/require"
 )
 
-// One configuration folder serves all nodes: what differs between them,
-// ${lab.node} and the like, is a system property of each daemon.
+// One configuration folder serves all nodes. Values that differ between nodes
+// are system properties of each daemon, such as ${lab.node}.
 
 //go:embed hadoop
 var hadoopFiles embed.FS
 
-// jobQueue is the queue whose jobs may use the labels.
+// jobQueue is the queue whose jobs may use node labels.
 const jobQueue = "root.replay"
 
-// queueLabels are the labels that jobs may ask for.
+// queueLabels returns the node labels that jobs may ask for.
 func queueLabels() []string {
 	return append([]string{require.Masters}, require.Pool(require.Triples)...)
 }
 
-// hadoopConf renders the configuration folder: file name to content.
+// hadoopConf returns the content of each file of the configuration folder.
 func (p *plan) hadoopConf() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	names := []string{"core-site", "hdfs-site", "yarn-site", "mapred-site"}
@@ -63,8 +63,8 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	return files, nil
 }
 
-// addRequired adds to a file's properties what is required of a cluster and they
-// do not have in a way of their own.
+// addRequired adds the properties that package require lists for a file. It
+// skips those that the file sets already.
 func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	own := "\n" + props.String()
 	has := func(name string) bool { return name != "" && strings.Contains(own, "\n"+name+"=") }
@@ -82,7 +82,7 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	}
 }
 
-// settings are what the templates in hadoop/ refer to.
+// settings returns the values that the templates in hadoop/ refer to.
 func (p *plan) settings() any {
 	c := p.Cfg
 	containerMB := int(c.Container / units.MiB)
@@ -102,14 +102,14 @@ func (p *plan) settings() any {
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
-		// A JVM takes about as much again beside its heap.
+		// a JVM takes about as much memory again as its heap
 		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
 		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
 	}
 }
 
-// propertiesXML turns key=value lines into a Hadoop configuration file; lines
-// with # are comments.
+// propertiesXML turns key=value lines into a Hadoop configuration file. Lines
+// that start with # are comments.
 func propertiesXML(props string) []byte {
 	var out bytes.Buffer
 	out.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
@@ -127,11 +127,11 @@ func propertiesXML(props string) []byte {
 
 func escapeXML(text string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
+	_ = xml.EscapeText(&out, []byte(text)) // a Builder's writes cannot fail
 	return out.String()
 }
 
-// writeHadoopConf writes the configuration folder anew.
+// writeHadoopConf replaces the configuration folder.
 func (l *Lab) writeHadoopConf() error {
 	files, err := l.hadoopConf()
 	if err != nil {
@@ -140,8 +140,8 @@ func (l *Lab) writeHadoopConf() error {
 	if err := os.RemoveAll(l.path("conf")); err != nil {
 		return err
 	}
-	// Maven's hadoop-hdfs.jar lacks the web pages that NameNode and DataNode
-	// look for; empty folders do.
+	// NameNode and DataNode do not start without these folders of web pages.
+	// Maven's hadoop-hdfs.jar lacks them; empty ones are enough.
 	for _, app := range []string{"hdfs", "datanode", "static"} {
 		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
 			return err
@@ -155,8 +155,8 @@ func (l *Lab) writeHadoopConf() error {
 	return nil
 }
 
-// writeFile writes through a second name, so that no reader and no crash sees
-// half a file.
+// writeFile writes a temporary file and renames it, so that neither a reader
+// nor a crash sees half a file.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

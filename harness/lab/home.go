@@ -9,9 +9,9 @@ import (
 	"text/template"
 )
 
-// writeHome makes the folder that serves as HADOOP_HOME: commands that work
-// from this machine and from within a node, and the examples jar where tools
-// look for it.
+// writeHome makes the folder that serves as HADOOP_HOME. It contains the
+// hadoop, hdfs, yarn and mapred commands, which work both on this machine and
+// inside a node, and the examples jar where tools look for it.
 func (l *Lab) writeHome(d distribution) error {
 	home := l.path("home")
 	if err := os.RemoveAll(home); err != nil {
@@ -41,7 +41,7 @@ func (l *Lab) writeHome(d distribution) error {
 	return l.writeContainerJava()
 }
 
-// script renders one of the shell scripts in hadoop/.
+// script returns a shell script from hadoop/ with its placeholders filled in.
 func (l *Lab) script(name string) ([]byte, error) {
 	text, err := hadoopFiles.ReadFile("hadoop/" + name)
 	if err != nil {

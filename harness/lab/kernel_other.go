@@ -9,8 +9,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Where there is no Linux a lab can be described, for simulations of it, and not
-// be run: NeedLinux says so before anything is tried.
+// Without Linux a lab can be described, for simulations of it, but not run.
+// NeedLinux says so before anything is tried.
 
 func mountMemory(string, units.Size) error       { return NeedLinux() }
 func detach(string) error                        { return NeedLinux() }

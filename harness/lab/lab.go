@@ -1,17 +1,26 @@
-// Package lab runs a real, unmodified Hadoop cluster on this one Linux machine:
-// NameNode, ResourceManager and JobHistoryServer on a master, DataNode and
-// NodeManager on every worker, each node in a network namespace of its own with
-// its own address, host name, link, disk rate, CPU share and memory. What it
-// hands out is a config.Cluster like that of a physical cluster: nothing
-// outside this package may know that it is the lab.
+// Package lab runs a real, unmodified Hadoop cluster on this one Linux machine.
+// NameNode, ResourceManager and JobHistoryServer run on a master; each worker
+// runs a DataNode and a NodeManager. Each node has its own network namespace,
+// and so its own address, host name, link, disk rate, CPU share and memory.
+//
+// The package describes the cluster by a config.Cluster, as for a physical
+// cluster: no package outside may depend on the cluster being the lab.
 //
 // A lab has a name, a state folder ("heddle/labs/NAME" under the user's state
-// directory) and a network 10.N.0.0/16; several run side by side. The state
-// folder alone is enough to come back after a reboot, and the name alone is
-// enough to remove everything that a killed Up has left.
+// directory) and a network 10.N.0.0/16. Several labs can run side by side.
+// After a reboot, the state folder is enough to bring the lab up again. After a
+// killed Up, the name is enough to remove everything that it left.
 //
-// Hadoop itself comes from Maven Central or from an unpacked distribution
+// Hadoop comes from Maven Central or from an unpacked distribution
 // (distribution.go). The lab needs root, and cgroup v1 or v2.
+//
+// Words:
+//
+//   - worker: a node that stores blocks and runs tasks, "r1n2" in rack 1
+//   - master: the node of the Hadoop masters; ApplicationMasters run there too
+//   - core: the part of the network outside all racks, with the master and this machine
+//   - uplink: the link between a rack's switch and the core
+//   - mark: an argument of a daemon's command line that tells whose daemon it is
 package lab
 
 import (
@@ -30,7 +39,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// Lab is one cluster on this machine, running or not.
+// Lab is a Hadoop cluster on this machine, running or not.
 type Lab struct {
 	plan
 	cgroups cgroups
@@ -38,10 +47,10 @@ type Lab struct {
 	history *yarnclient.History
 }
 
-// ErrNotFound is Open's answer for a name that has no state folder.
+// ErrNotFound means that no lab has the name: it has no state folder.
 var ErrNotFound = errors.New("no such lab")
 
-// Open finds a lab that Up has made before, running or not.
+// Open returns a lab that Up has made before, running or not.
 func Open(name string) (*Lab, error) {
 	root, err := stateFolder(name)
 	if err != nil {
@@ -71,7 +80,7 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	at := func(port int) yarnclient.Options {
 		return yarnclient.Options{
 			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
-			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // who asks asks again
+			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // no retries, since the callers repeat their questions themselves
 		}
 	}
 	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
@@ -83,15 +92,15 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	return l, nil
 }
 
-// savedPlan is the file lab.json: all that a plan is computed from.
+// savedPlan is the content of the file lab.json, from which a plan is computed.
 type savedPlan struct {
 	Cfg     Config `json:"config"`
-	Network int    `json:"network"` // N of 10.N.0.0/16
-	// Classpath and Archive are those of the Hadoop that the lab was last
-	// started with, see distribution.
+	Network int    `json:"network"` // the number N of the lab's network 10.N.0.0/16
+	// Classpath and Archive belong to the Hadoop that the lab last started; see
+	// distribution and classArchive.
 	Classpath string `json:"classpath,omitempty"`
 	Archive   string `json:"archive,omitempty"`
-	Java      string `json:"java,omitempty"` // JAVA_HOME of the daemons
+	Java      string `json:"java,omitempty"` // JAVA_HOME of the lab's daemons
 }
 
 func (l *Lab) save() error {
@@ -102,16 +111,18 @@ func (l *Lab) save() error {
 	return writeFile(l.path("lab.json"), append(data, '\n'), 0o644)
 }
 
-// Config is what the lab was last started with.
+// Config returns the configuration of the lab's last start.
 func (l *Lab) Config() Config { return l.Cfg }
 
-// ClassDataSharing says whether the lab's JVMs start from a class-data archive.
+// ClassDataSharing reports whether the lab's JVMs start from a class-data
+// archive.
 func (l *Lab) ClassDataSharing() bool { return l.Archive != "" }
 
-// ClusterFile is the path of the cluster file that Up has written.
+// ClusterFile returns the path of the cluster file, which Up writes.
 func (l *Lab) ClusterFile() string { return l.path("cluster.yaml") }
 
-// Cluster says how to reach the lab; the same as its cluster file.
+// Cluster returns the lab's addresses and settings, as its cluster file has
+// them.
 func (l *Lab) Cluster() config.Cluster {
 	master := l.nodes[0].ip
 	c := config.Cluster{
@@ -125,7 +136,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
-	if l.hasAgents() { // there is a heddle to run
+	if l.hasAgents() { // the fault commands run the heddle binary that agents run
 		run := func(command ...string) []string {
 			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
 		}
@@ -156,8 +167,9 @@ func (l *Lab) writeCluster(c config.Cluster) error {
 	return writeFile(l.ClusterFile(), data, 0o644)
 }
 
-// lock keeps two ups and downs of one lab apart; it waits. The lock file is
-// beside the lab's folder, which a purge removes.
+// lock waits until no other process brings this lab up or down, and then keeps
+// others out until unlock. The lock file is beside the state folder, so that a
+// purge does not remove it.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	root, err := stateFolder(name)
 	if err != nil {

@@ -20,13 +20,15 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// The lab's network is one Ethernet segment, 10.N.0.0/16: a bridge for the
-// core, where the master and this machine are, a bridge for every rack's
-// switch, a pair of devices between the two that is the rack's uplink, and a
-// pair between every node's namespace and its bridge. Links are shaped at both
-// ends, so that a rate holds in each direction.
+// The lab's network is one Ethernet segment, 10.N.0.0/16. One bridge is the
+// core, which connects the master and this machine; one bridge per rack is its
+// switch. A pair of devices joins each rack's bridge to the core: the uplink.
+// Another pair joins each node's namespace to its bridge: the node's link.
+// Rates are set at both ends of a pair, since a device limits only what it
+// sends.
 
-// buildNetwork makes bridges, namespaces and links; none of it may exist.
+// buildNetwork makes the bridges, namespaces and links. None of them may exist
+// yet.
 func (l *Lab) buildNetwork() error {
 	core, err := l.addBridge("core")
 	if err != nil {
@@ -71,8 +73,8 @@ func (l *Lab) addBridge(what string) (*netlink.Bridge, error) {
 	return b, errors.Join(netlink.LinkSetAlias(b, alias(l.Name)), netlink.LinkSetUp(b))
 }
 
-// addPair joins two bridges, or a bridge and the namespace peerNS, in which
-// the far end is called eth0.
+// addPair makes a pair of devices that joins two bridges. If farBridge is nil,
+// the far end is eth0 in the namespace peerNS instead.
 func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBridge *netlink.Bridge) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far}
 	if peerNS >= 0 {
@@ -94,7 +96,7 @@ func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBr
 	return errors.Join(netlink.LinkSetAlias(peer, alias(l.Name)), netlink.LinkSetMaster(peer, farBridge), netlink.LinkSetUp(peer))
 }
 
-// addNode makes a node's namespace and its link.
+// addNode makes a node's namespace and links it to a bridge.
 func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	ns, err := newNamespace(l.namespace(n.name))
 	if err != nil {
@@ -126,8 +128,8 @@ func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	return nil
 }
 
-// newNamespace makes a named namespace without moving the caller into it: the
-// thread that made it is thrown away.
+// newNamespace makes a named network namespace. Making one moves the thread
+// into it, so a thread of its own does that and ends.
 func newNamespace(name string) (ns netns.NsHandle, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -142,7 +144,7 @@ func newNamespace(name string) (ns netns.NsHandle, err error) {
 	return ns, nil
 }
 
-// shapeLink sets the rate of a node's link, both ways.
+// shapeLink sets the rate of a node's link in both directions.
 func (l *Lab) shapeLink(n node, rate units.Rate) error {
 	near, err := netlink.LinkByName(l.device(n.name))
 	if err != nil {
@@ -168,7 +170,7 @@ func (l *Lab) shapeLink(n node, rate units.Rate) error {
 	return shape(inside, far, rate)
 }
 
-// shapeUplink sets the rate of a rack's uplink, both ways.
+// shapeUplink sets the rate of a rack's uplink in both directions.
 func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
 	for _, end := range []string{"up", "dn"} {
 		dev, err := netlink.LinkByName(l.device(fmt.Sprintf("%s%d", end, rack)))
@@ -182,8 +184,9 @@ func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
 	return nil
 }
 
-// shape puts a token bucket on what a device sends, with fair queues inside so
-// that heartbeats are not stuck behind bulk data; rate 0 takes it away.
+// shape limits what a device sends with a token bucket; rate 0 removes the
+// limit. Fair queueing inside the bucket keeps heartbeats from waiting behind
+// bulk data.
 func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 	root := netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
 	if rate == 0 {
@@ -193,26 +196,26 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		}
 		return nil
 	}
-	const burst = 128 << 10 // more than the largest segment that a veth passes on
+	const burst = 128 << 10 // burst is larger than the largest segment that a veth sends
 	bucket := &netlink.Tbf{
 		QdiscAttrs: root,
 		Rate:       uint64(rate),
-		Limit:      uint32(int64(rate)/25 + burst), // 40 ms of queue
+		Limit:      uint32(int64(rate)/25 + burst), // the queue holds 40 ms of data at this rate
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
 	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}
-	// Not every kernel has fair queues; the lab does without.
+	// The lab works without fair queueing, which some kernels lack.
 	if err := h.QdiscReplace(inner); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("set the queue of %s: %w", dev.Attrs().Name, err)
 	}
 	return nil
 }
 
-// removeNetwork deletes all devices and namespaces of a lab, found by their
-// marks and names alone.
+// removeNetwork deletes all devices and namespaces of a lab. It finds devices
+// by alias and namespaces by name, so it needs no plan.
 func removeNetwork(lab string) error {
 	links, err := netlink.LinkList()
 	if err != nil {
@@ -223,13 +226,15 @@ func removeNetwork(lab string) error {
 		if dev.Attrs().Alias != alias(lab) {
 			continue
 		}
-		// One end of a pair takes the other with it.
+		// Deleting one end of a pair deletes the other, so it may be gone
+		// already.
 		if err := netlink.LinkDel(dev); err != nil && !errors.Is(err, unix.ENODEV) {
 			errs = append(errs, fmt.Errorf("delete %s: %w", dev.Attrs().Name, err))
 		}
 	}
 	for _, name := range namespaces(lab) {
-		// What a killed Up left may be a plain file without a namespace.
+		// Also remove a plain file that is no namespace, which a killed Up may
+		// have left.
 		path := filepath.Join(namespaceFolder, name)
 		for detach(path) == nil {
 		}
@@ -240,7 +245,7 @@ func removeNetwork(lab string) error {
 	return errors.Join(errs...)
 }
 
-// namespaces are the names of a lab's network namespaces.
+// namespaces returns the names of a lab's network namespaces.
 func namespaces(lab string) []string {
 	entries, _ := os.ReadDir(namespaceFolder)
 	var names []string
@@ -252,8 +257,9 @@ func namespaces(lab string) []string {
 	return names
 }
 
-// freeNetwork picks an N for 10.N.0.0/16 that no other lab has taken and that is
-// on no route of this machine; had, unless 0, is tried first.
+// freeNetwork picks an N for 10.N.0.0/16. It takes one that no other lab has
+// and that no route of this machine covers. It tries had first, unless had is
+// 0.
 func freeNetwork(had int, taken []int) (int, error) {
 	routes, err := netlink.RouteList(nil, unix.AF_INET)
 	if err != nil {
@@ -288,8 +294,8 @@ func address(ip netip.Addr) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: ip.AsSlice(), Mask: net.CIDRMask(16, 32)}}
 }
 
-// Dial gives a dial function whose connections begin on a node, as those of a
-// process there do. It takes the lab's node names and addresses.
+// Dial returns a dial function whose connections start from a node, like those
+// of a process there. The function accepts the lab's node names and addresses.
 func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
 		from, err := l.node(node)
@@ -309,7 +315,9 @@ func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) 
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			// The thread stays in the namespace, so it is not given back.
+			// The goroutine ends with its thread locked, so Go discards the
+			// thread. It stays in the node's namespace and must not run other
+			// goroutines.
 			runtime.LockOSThread()
 			ns, nsErr := netns.GetFromName(l.namespace(from.name))
 			if nsErr != nil {

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// programs are Java's and Hadoop's files, which the master's agent keeps in
-// memory: workers drop page caches for cold reads, and would read their code
-// again, some time, from disks that are slow for the sake of data.
+// programs returns the paths of Java's and Hadoop's files. The master's agent
+// keeps these files in memory. A worker that drops its page cache for cold
+// reads would otherwise read program code again from its disk, whose limit is
+// meant for data.
 func (l *Lab) programs() []string {
 	paths := []string{l.Java}
 	for jars := range strings.SplitSeq(l.Classpath, ":") {
@@ -21,21 +22,21 @@ func (l *Lab) programs() []string {
 	return paths
 }
 
-// forgetBlocks drops what the page cache has of the blocks that workers store.
-// Pages of an earlier start belong to control groups that are gone: no node's
-// cache would count them, nor drop them, and reads would find them.
+// forgetBlocks removes the workers' HDFS blocks from the page cache. Pages from
+// an earlier start belong to deleted control groups: no node counts or drops
+// them, yet reads would hit them.
 func (l *Lab) forgetBlocks() {
 	for _, n := range l.workers() {
 		_ = filepath.WalkDir(l.nodePath(n.name, "data"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // there is none yet
+				return nil // no error: the worker has no blocks yet
 			}
 			f, err := os.Open(path)
 			if err != nil {
 				return nil
 			}
 			defer f.Close()
-			_ = f.Sync() // dirty pages stay
+			_ = f.Sync() // sync first, as only clean pages can be removed
 			forgetPages(f)
 			return nil
 		})

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Renews hadoop/jars.sha256 after a change of hadoop/pom.xml: has Maven fetch
-# the jars and notes their SHA-256 sums. Look at the difference before you commit
-# it: each line that changes is a jar that labs will run from then on.
+# Writes hadoop/jars.sha256 after a change of hadoop/pom.xml: lets Maven fetch the
+# jars and writes their SHA-256 sums. Read the diff before you commit it: each
+# changed line is a jar that labs will run from then on.
 set -e
 cd "$(dirname "$0")/hadoop"
 tmp=$(mktemp -d)

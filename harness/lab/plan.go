@@ -8,24 +8,24 @@ import (
 )
 
 // plan is all that follows from a lab's configuration: nodes, names, addresses
-// and paths. It is computed, never stored.
+// and paths. It is computed and never stored.
 type plan struct {
 	savedPlan
 	Name  string
-	root  string // the state folder
-	nodes []node // the master, then the workers by rack
+	root  string // path of the lab's state folder
+	nodes []node // all nodes: the master, then the workers by rack
 }
 
 // node is one machine of the cluster.
 type node struct {
-	name    string // "master", "r1n2": its host name, and its name in Hadoop
-	rack    int    // 0 is the core, where the master is
+	name    string // the node's host name and name in Hadoop: "master", "r1n2"
+	rack    int    // number of the rack; 0 is the core, where the master is
 	ip      netip.Addr
-	cores   float64 // 0 is no limit
+	cores   float64 // CPU limit in cores; 0 means no limit
 	daemons []daemon
 }
 
-// Ports are Hadoop's own; every node has its own address.
+// Hadoop's default ports. Nodes can share them, as each has its own address.
 const (
 	portNN      = 8020
 	portNNHTTP  = 9870
@@ -38,12 +38,12 @@ const (
 )
 
 const (
-	// hadoopUser runs the daemons and owns what the lab makes in HDFS.
+	// hadoopUser runs the daemons and owns the lab's files in HDFS.
 	hadoopUser = "root"
-	// hostIP is this machine's own place in a lab's network.
+	// the last bytes of this machine's address and of the master's
 	hostPlace   = 254
 	masterPlace = 1
-	firstNet    = 100 // of the 10.N.0.0/16 that labs take
+	firstNet    = 100 // the lab's network is 10.N.0.0/16 with N in this range
 	lastNet     = 199
 )
 
@@ -55,8 +55,8 @@ func newPlan(root string, saved savedPlan) plan {
 	}
 	master := node{name: "master", ip: addr(0, masterPlace), daemons: []daemon{nameNode, resourceManager, historyServer}}
 	if c.Scheduler == Capacity {
-		// ApplicationMasters run here, so that workers can be moved freely
-		// between labels.
+		// ApplicationMasters run on the master, so that steering can move
+		// workers between labels at any time.
 		master.daemons = append(master.daemons, nodeManager)
 	}
 	p.nodes = append(p.nodes, master)
@@ -76,7 +76,8 @@ func newPlan(root string, saved savedPlan) plan {
 	return p
 }
 
-// rackOf spreads nodes over racks in order, the first racks one more.
+// rackOf returns the rack of worker i. Workers fill the racks in order, and the
+// first racks get one more if the division has a remainder.
 func rackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {
@@ -96,10 +97,10 @@ func (p *plan) nodePath(node string, parts ...string) string {
 func (p *plan) master() node    { return p.nodes[0] }
 func (p *plan) workers() []node { return p.nodes[1:] }
 
-// labels says whether the scheduler knows node labels.
+// labels reports whether the scheduler has node labels.
 func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity }
 
-// node finds a node by name.
+// node returns the node of a name.
 func (p *plan) node(name string) (node, error) {
 	var names []string
 	for _, n := range p.nodes {
@@ -111,22 +112,23 @@ func (p *plan) node(name string) (node, error) {
 	return node{}, fmt.Errorf("lab %s has no node %q; it has %s", p.Name, name, strings.Join(names, ", "))
 }
 
-// namespace is the name of a node's network namespace. Lab names have no dot,
-// so the prefix of one lab is never that of another.
+// namespace returns the name of a node's network namespace. Lab names contain
+// no dot, so one lab's prefix never starts another lab's names.
 func (p *plan) namespace(node string) string { return namespacePrefix(p.Name) + node }
 
 const namespaceFolder = "/run/netns"
 
 func namespacePrefix(lab string) string { return "heddle." + lab + "." }
 
-// device is the name of one of the lab's network devices on this machine; with
-// the longest node name it has 12 of the 15 characters that Linux allows.
+// device returns the name of a network device on this machine. With the longest
+// node name it has 12 characters; Linux allows 15.
 func (p *plan) device(what string) string { return fmt.Sprintf("h%d-%s", p.Network, what) }
 
-// alias marks every device of a lab, so that they are found by name alone.
+// alias returns the text that marks all devices of a lab, so that they can be
+// found without a plan.
 func alias(lab string) string { return "heddle lab " + lab }
 
-// cgroup is a node's control group below each controller's mount.
+// cgroup returns a node's control group, as a path below the mount.
 func (p *plan) cgroup(node string) string { return filepath.Join(cgroupOf(p.Name), node) }
 
 func cgroupOf(lab string) string { return filepath.Join("heddle", lab) }

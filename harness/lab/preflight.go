@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// MissingError says what this machine lacks for a lab.
+// MissingError lists what this machine lacks to run a lab.
 type MissingError struct {
 	What []Missing
 }
 
-// Missing is one thing that a machine lacks.
+// Missing is one thing that this machine lacks.
 type Missing struct {
-	Name string // "java", "root"
-	Why  string // what it is for, and what was found instead
-	// Package is the Debian package that brings it; empty where no package can.
+	Name string // what is missing, such as "java" or "root"
+	Why  string // why it is needed, and what was found instead
+	// Package is the Debian package that has what is missing. Empty means that
+	// no package has it.
 	Package string
 }
 
@@ -35,7 +36,7 @@ func (e *MissingError) Error() string {
 	return text.String()
 }
 
-// Packages are the Debian packages that would help.
+// Packages returns the Debian packages that contain what is missing.
 func (e *MissingError) Packages() []string {
 	var packages []string
 	for _, m := range e.What {
@@ -46,7 +47,7 @@ func (e *MissingError) Packages() []string {
 	return packages
 }
 
-// NeedLinux says so where there is none.
+// NeedLinux returns an error where the operating system is not Linux.
 func NeedLinux() error {
 	if runtime.GOOS == "linux" {
 		return nil
@@ -54,8 +55,8 @@ func NeedLinux() error {
 	return fmt.Errorf("a lab needs Linux, since its nodes are network namespaces and control groups, and this is %s", runtime.GOOS)
 }
 
-// NeedRoot checks that this process may change a lab. The error is a
-// *MissingError.
+// NeedRoot checks that this process has the rights to change a lab. Its error
+// is a *MissingError.
 func NeedRoot() error {
 	if os.Geteuid() != 0 {
 		return &MissingError{[]Missing{{Name: "root", Why: "network namespaces, links and control groups are made as root; run it with sudo"}}}
@@ -63,8 +64,8 @@ func NeedRoot() error {
 	return nil
 }
 
-// Preflight checks, without changing anything, that this machine can run a lab
-// like c. The error is a *MissingError.
+// Preflight checks that this machine can run a lab like c. It changes nothing.
+// Its error is a *MissingError.
 func Preflight(c Config) error {
 	var missing []Missing
 	need := func(name, why, pkg string) { missing = append(missing, Missing{name, why, pkg}) }

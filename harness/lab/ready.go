@@ -17,34 +17,35 @@ import (
 	"heddle/yarnclient"
 )
 
-// DaemonError says that a daemon died when it was started.
+// DaemonError says that a daemon ended right after its start.
 type DaemonError struct {
 	Node, Daemon string
-	Log          string // path
-	Last         string // its last lines, and errors before them
+	Log          string // the path of the daemon's log
+	Last         string // the last lines of the log, and the last errors before them
 }
 
 func (e *DaemonError) Error() string {
 	return fmt.Sprintf("%s on %s died; the end of %s:\n%s", e.Daemon, e.Node, e.Log, e.Last)
 }
 
-// startOrder begins with what takes longest and what others wait for.
+// startOrder puts first the daemons that take long to start and that others
+// wait for.
 var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManager, historyServer}
 
 // startMissing starts the daemons that do not run and waits until the cluster
-// can take jobs. Daemons start all at once and find each other; only the
-// history server waits for HDFS, since it looks again only every 10 s.
+// can take jobs. It starts all at once except the history server, which needs
+// HDFS: without it, it would retry only every 10 s.
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
-	// pending holds what has not been seen ready, and whether it was started
-	// here.
+	// pending has the daemons that are not ready yet. The value is true if this
+	// call started the daemon.
 	type key struct {
 		node string
 		d    daemon
 	}
 	pending := map[key]bool{}
-	held := map[key]bool{} // the history server, until HDFS can be written to
+	needHDFS := map[key]bool{} // daemons that wait until HDFS is writable: the history server
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
@@ -56,7 +57,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 			case !pending[k]:
 				continue
 			case d == historyServer:
-				held[k] = true
+				needHDFS[k] = true
 				continue
 			case d == nameNode:
 				if err := l.format(ctx); err != nil {
@@ -83,9 +84,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 				started, open := pending[k]
 				switch {
 				case !open:
-				case held[k]:
+				case needHDFS[k]:
 					if seen.hdfsWritable {
-						delete(held, k)
+						delete(needHDFS, k)
 						if err := l.startDaemon(n, d); err != nil {
 							return false, err
 						}
@@ -118,8 +119,9 @@ func (l *Lab) died(n node, d daemon) error {
 	return &DaemonError{Node: n.name, Daemon: string(d), Log: l.logFile(n, d), Last: endOfLog(log)}
 }
 
-// endOfLog is the end of a daemon's log. Why it died is often some way up,
-// above a stack trace and the notes of an orderly end.
+// endOfLog returns the last lines of a daemon's log, and before them its last
+// errors. Why a daemon died often stands further up, above a stack trace and
+// the messages of a clean shutdown.
 func endOfLog(log []byte) string {
 	const last, reasons = 8, 3
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
@@ -134,17 +136,18 @@ func endOfLog(log []byte) string {
 	return strings.Join(append(why, lines[split:]...), "\n")
 }
 
-// observed is what the cluster says of itself at one moment.
+// observed is what the Hadoop masters report at one moment.
 type observed struct {
-	hdfsWritable bool            // NameNode up and out of safe mode
-	dataNodes    map[string]bool // live, by name
+	hdfsWritable bool            // whether the NameNode is up and out of safe mode
+	dataNodes    map[string]bool // names of nodes with a live DataNode
 	rmActive     bool
-	nodeManagers map[string]bool // running, by name
+	nodeManagers map[string]bool // names of nodes with a running NodeManager
 	history      bool
 }
 
-// ready says whether a daemon that runs also serves. Masters count a worker that
-// has died for some 15 s more, so workers are asked too.
+// ready reports whether a running daemon serves requests. For a worker's daemon
+// it asks the worker too, since masters still count a dead worker for about 15
+// s.
 func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	switch d {
 	case nameNode:
@@ -154,7 +157,7 @@ func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	case resourceManager:
 		return o.rmActive
 	case nodeManager:
-		// Its pages come up after all else but the registration.
+		// A NodeManager serves its web pages last, just before it registers.
 		return o.nodeManagers[n.name] && listens(ctx, n.ip.String(), portNMHTTP)
 	case historyServer:
 		return o.history
@@ -163,7 +166,7 @@ func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	}
 }
 
-// registered asks a DataNode whether the NameNode has taken it.
+// registered asks a DataNode whether it is registered with the NameNode.
 func registered(ctx context.Context, n node) bool {
 	var info struct {
 		Beans []struct{ BPServiceActorInfo string }
@@ -176,7 +179,7 @@ func registered(ctx context.Context, n node) bool {
 	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
-// observe asks the masters; one that does not answer is not up.
+// observe asks the masters. A master that does not answer counts as down.
 func (l *Lab) observe(ctx context.Context) observed {
 	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
 	master := l.master().ip.String()
@@ -189,14 +192,14 @@ func (l *Lab) observe(ctx context.Context) observed {
 	if get(ctx, master, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &hdfs) && len(hdfs.Beans) == 1 {
 		o.hdfsWritable = hdfs.Beans[0].Safemode == ""
 		var live map[string]any
-		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // else none is live
+		_ = json.Unmarshal([]byte(hdfs.Beans[0].LiveNodes), &live) // if the list cannot be parsed, no DataNode counts as live
 		for name := range live {
 			host, _, _ := strings.Cut(name, ":")
 			o.dataNodes[host] = true
 		}
 	}
-	// Right after its start the ResourceManager serves wrong answers, with 200,
-	// until it is ACTIVE.
+	// A ResourceManager that has just started answers with status 200 but wrong
+	// content until its state is ACTIVE.
 	info, err := l.rm.Info(ctx)
 	o.rmActive = err == nil && info.HAState == yarnclient.HAActive
 	if o.rmActive {
@@ -212,10 +215,12 @@ func (l *Lab) observe(ctx context.Context) observed {
 
 var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answerLimit is for one question to a daemon that may just be starting.
+// answerLimit is how long a daemon, which may just be starting, may take for
+// one answer.
 const answerLimit = 2 * time.Second
 
-// get reads what NameNode and DataNode tell of themselves at /jmx.
+// get decodes the JSON that NameNode and DataNode serve at /jmx. It reports
+// whether that worked.
 func get(ctx context.Context, host string, port int, path string, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
 	if err != nil {
@@ -239,10 +244,10 @@ func listens(ctx context.Context, host string, port int) bool {
 	return true
 }
 
-// makeLabels adds the label pool and puts the master's NodeManager, which
-// ApplicationMasters run on, into its own label. Where the ResourceManager has
-// just started, all workers leave the labels that an earlier steering left them
-// in. Nodes need not have registered yet.
+// makeLabels adds the label pool and gives the master's NodeManager its label,
+// since ApplicationMasters run there. If the ResourceManager was just started
+// (fresh), it also removes labels that an earlier steering left on workers.
+// Nodes need not be registered yet.
 func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	if !l.labels() {
 		return nil
@@ -263,7 +268,7 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// format makes an empty HDFS where there is none.
+// format makes an empty HDFS unless the lab has one.
 func (l *Lab) format(ctx context.Context) error {
 	if l.hasData() {
 		return nil

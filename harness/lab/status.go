@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// Status is what runs of a lab and what its cluster says of itself.
+// Status lists the lab's daemons, which of them run and which are ready.
 type Status struct {
 	Name string `json:"name"`
-	// State is "up", "down", or "partial" where something is missing.
+	// State is "up", "down", or "partial" when only part of the lab runs.
 	State       string `json:"state"`
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
-	// PSSBytes is the memory of all daemons; what several share, such as the
-	// class-data archive, counts once.
+	// PSSBytes is the memory of all daemons. Memory that several share, such as
+	// the class-data archive, counts once.
 	PSSBytes int64          `json:"pssBytes"`
 	Daemons  []DaemonStatus `json:"daemons"`
 }
 
-// DaemonStatus is one daemon.
+// DaemonStatus is the status of one daemon.
 type DaemonStatus struct {
 	Node    string `json:"node"`
 	Address string `json:"address"`
 	Daemon  string `json:"daemon"`
-	PID     int    `json:"pid,omitempty"` // 0 is not running
-	// Ready says whether it serves: for DataNodes and NodeManagers, whether
-	// their master counts them.
+	PID     int    `json:"pid,omitempty"` // process id; 0 if the daemon does not run
+	// Ready reports whether the daemon serves. A DataNode or NodeManager must
+	// also be registered with its master.
 	Ready    bool  `json:"ready"`
 	RSSBytes int64 `json:"rssBytes,omitempty"`
 }
 
-// Status looks at processes and asks the masters.
+// Status looks at the daemons' processes and asks the Hadoop masters.
 func (l *Lab) Status(ctx context.Context) Status {
 	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
 	running, ready := 0, 0
@@ -67,7 +67,7 @@ func (l *Lab) Status(ctx context.Context) Status {
 	return s
 }
 
-// String is the status as a table.
+// String returns the status as a table.
 func (s Status) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "lab %s: %s, network %s, state in %s\n", s.Name, s.State, s.Network, s.Folder)
@@ -91,11 +91,12 @@ func (s Status) String() string {
 	return out.String()
 }
 
-// memory is one line of a process's memory sums, in bytes.
+// memory returns one sum from a process's smaps_rollup, such as "Pss", in
+// bytes.
 func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // gone: it uses none
+	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended and uses no memory
 	return kib << 10
 }

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Event is one step of Up or Down, for people.
+// Event is one step of Up, to be shown to a user.
 type Event struct {
-	Node   string        // empty where it concerns the whole lab
-	Daemon string        // empty where it is no daemon's
-	What   string        // "ready", "class-data archive built"
-	After  time.Duration // since Up or Down began
+	Node   string        // the step's node; empty if the step is about the whole lab
+	Daemon string        // the step's daemon; empty if the step is about no daemon
+	What   string        // the step's text, such as "ready"
+	After  time.Duration // the time since Up began
 }
 
-// String is the event as one line.
+// String returns the event as one line of text.
 func (e Event) String() string {
 	who := strings.TrimSpace(e.Node + " " + e.Daemon)
 	if who != "" {
@@ -33,16 +33,18 @@ func (e Event) String() string {
 	return fmt.Sprintf("%5.1fs  %s%s", e.After.Seconds(), who, e.What)
 }
 
-// upLimit is how long Up waits for daemons; they take 5 to 15 s on two idle
-// cores.
+// upLimit is how long Up waits for daemons. On two idle cores they take 5 to 15
+// s.
 const upLimit = 4 * time.Minute
 
 // Up brings a lab up and returns when it can take jobs: DataNodes and
-// NodeManagers registered, safe mode off, labels made. On a lab that is up it
-// returns at once; what is half up it completes or builds anew. When ctx ends
-// or a daemon dies, what Up has started is taken down again. The error is a
-// *MissingError where this machine cannot run a lab, and a *DaemonError where a
-// daemon died. progress may be nil.
+// NodeManagers are registered, HDFS is out of safe mode, the labels exist. If
+// the lab is up already, Up returns at once. If it is partly up, Up completes
+// it or builds it again. If ctx ends or a daemon dies, Up takes down what it
+// started.
+//
+// The error is a *MissingError if this machine cannot run a lab, and contains a
+// *DaemonError if a daemon died. progress may be nil.
 func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("bring lab up: %w", err)
@@ -69,8 +71,9 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 		return nil, err
 	case l.running() && !sameConfig(l.Cfg, c):
 		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
-	case l.whole() && sameConfig(l.Cfg, c):
-		// The network and the control groups are there; at most daemons are not.
+	case l.machinesExist() && sameConfig(l.Cfg, c):
+		// The lab's network and control groups exist; at most daemons are
+		// missing.
 		if err := l.startMissing(ctx, say); err != nil {
 			return nil, err
 		}
@@ -94,8 +97,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	return l, nil
 }
 
-// prepare does what leaves nothing running: it finds Hadoop, Java and a free
-// network, and writes the plan down.
+// prepare does the steps that start nothing: it finds Hadoop, Java and a free
+// network, and saves the plan.
 func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	dist, err := findDistribution(ctx, c, say)
 	if err != nil {
@@ -134,10 +137,11 @@ func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	return l, l.writeHome(dist)
 }
 
-// pickNetwork keeps the network that a lab had, unless this machine has come to
-// use it for something else, and never takes that of another lab.
+// pickNetwork picks the lab's network. It keeps the one that the lab had,
+// unless this machine now uses that address range otherwise. It never picks the
+// network of another lab.
 func pickNetwork(root string) (int, error) {
-	// What a killed Up has left would make its own network look taken.
+	// Devices of a killed Up would make the lab's own network look taken.
 	if err := removeNetwork(filepath.Base(root)); err != nil {
 		return 0, err
 	}
@@ -159,7 +163,7 @@ func pickNetwork(root string) (int, error) {
 	return freeNetwork(had, taken)
 }
 
-// build makes the lab's machines and starts Hadoop on them.
+// build makes the lab's nodes and starts Hadoop on them.
 func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	if err := l.down(ctx, false); err != nil {
 		return fmt.Errorf("clear what is left of it: %w", err)
@@ -193,12 +197,12 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	return l.writeClusterFile()
 }
 
-// masterWeight is how much of short cores the master gets, against a worker's
-// one. On a cluster it has a machine of its own, and its ResourceManager and
-// ApplicationMasters do not wait for tasks.
+// masterWeight is the master's CPU weight against a worker's 1, for when cores
+// are short. On a physical cluster the master has its own machine, so
+// ResourceManager and ApplicationMasters do not wait for tasks.
 const masterWeight = 4
 
-// applyLimits sets what each worker may use of cores, memory and disk.
+// applyLimits sets each worker's limits of cores, memory and disk reads.
 func (l *Lab) applyLimits(say func(Event)) error {
 	disk, diskErr := diskOf(l.root)
 	if diskErr != nil && l.Cfg.Disk > 0 {
@@ -222,7 +226,7 @@ func (l *Lab) applyLimits(say func(Event)) error {
 	return nil
 }
 
-// writeFiles writes the state folder's files except Hadoop's data.
+// writeFiles writes the files in the state folder, except Hadoop's data.
 func (l *Lab) writeFiles(c Config) error {
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())
 	for _, n := range l.nodes {
@@ -244,7 +248,8 @@ func (l *Lab) writeFiles(c Config) error {
 	); err != nil {
 		return err
 	}
-	// Nodes put their own over these, which a very small system lacks.
+	// /etc/hosts and /etc/nsswitch.conf must exist, since nodes mount their own
+	// files over them. A very small system lacks them.
 	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
@@ -255,8 +260,9 @@ func (l *Lab) writeFiles(c Config) error {
 	return nil
 }
 
-// installAgent copies the binary, which may be one that 'go run' deletes, and
-// makes the token that agents ask for. A binary that has no agent is left out.
+// installAgent copies the heddle binary, since 'go run' deletes its own, and
+// writes the token that agents require. If the binary has no agent command, the
+// lab runs without agents.
 func (l *Lab) installAgent(executable string) error {
 	os.Remove(l.path("agent.token"))
 	if executable == "" {
@@ -274,7 +280,7 @@ func (l *Lab) installAgent(executable string) error {
 		return fmt.Errorf("copy the agent: %w", err)
 	}
 	defer from.Close()
-	os.Remove(l.path("bin", "heddle")) // one that runs cannot be written to
+	os.Remove(l.path("bin", "heddle")) // remove the old binary first, as a running one cannot be overwritten
 	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return fmt.Errorf("copy the agent: %w", err)
@@ -288,7 +294,7 @@ func (l *Lab) installAgent(executable string) error {
 	return writeFile(l.path("agent.token"), []byte(hex.EncodeToString(token)+"\n"), 0o600)
 }
 
-// running says whether any of the lab's daemons runs.
+// running reports whether any of the lab's daemons runs.
 func (l *Lab) running() bool {
 	for _, n := range l.nodes {
 		for _, d := range l.daemonsOf(n) {
@@ -300,9 +306,10 @@ func (l *Lab) running() bool {
 	return false
 }
 
-// whole says whether the lab's machines are there, so that starting daemons is
-// all it takes. The cluster file is written last of all.
-func (l *Lab) whole() bool {
+// machinesExist reports whether the lab's network, control groups and files are
+// all there, so that only daemons need to be started. Up writes the cluster
+// file last.
+func (l *Lab) machinesExist() bool {
 	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
 		return false
 	}
@@ -316,7 +323,7 @@ func (l *Lab) whole() bool {
 	return true
 }
 
-// hasData says whether HDFS has been formatted.
+// hasData reports whether the lab's HDFS has been formatted.
 func (l *Lab) hasData() bool {
 	_, err := os.Stat(l.nodePath("master", "name", "current"))
 	return !errors.Is(err, fs.ErrNotExist)
@@ -324,7 +331,8 @@ func (l *Lab) hasData() bool {
 
 func sameConfig(a, b Config) bool { return differences(a, b) == "" }
 
-// differences names the settings that differ, as the state file has them.
+// differences lists the settings that differ between two configurations, by
+// their names in lab.json.
 func differences(a, b Config) string {
 	fields := func(c Config) map[string]json.RawMessage {
 		m := map[string]json.RawMessage{}

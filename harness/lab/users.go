@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A shared lab goes down when the last process that uses it has ended. Who
-// uses it is a file for each process in the lab's folder of users, beside the
-// state folder, which a purge removes.
+// Several processes may share a lab. It goes down when the last of them has
+// ended. Each of them has a file named after its process id in the lab's users
+// folder. That folder is beside the state folder, so that a purge does not
+// remove it.
 
-// Use notes that process pid uses the lab called name, so that DownWhenGone
-// for another process leaves it up.
+// Use records that process pid uses the lab, so that DownWhenGone for another
+// process leaves the lab up.
 func Use(name string, pid int) error {
 	users, err := usersFolder(name)
 	if err != nil {
@@ -27,8 +28,8 @@ func Use(name string, pid int) error {
 	return os.WriteFile(filepath.Join(users, strconv.Itoa(pid)), nil, 0o644)
 }
 
-// DownWhenGone waits until process pid has ended and takes the lab down, unless
-// another process uses it.
+// DownWhenGone waits until process pid has ended. Then it takes the lab down,
+// unless another process still uses it.
 func DownWhenGone(ctx context.Context, name string, pid int, purge bool) error {
 	if err := waitGone(ctx, pid); err != nil {
 		return fmt.Errorf("wait for process %d: %w", pid, err)

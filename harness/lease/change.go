@@ -11,9 +11,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// ReplaceLabels is yarnclient's, for any label: nodes that this hold touches
-// for the first time are noted before, all of a call in one step, which costs
-// some 30 ms. Give it all workers once, early.
+// ReplaceLabels does what yarnclient.RM.ReplaceLabels does. It first notes the
+// labels of nodes that this hold has not changed before, all nodes of a call in
+// one step, which takes some 30 ms. Naming all workers in one early call saves
+// later steps.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -34,8 +35,9 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 	})
 }
 
-// SetNodeResource is yarnclient's. At a first change, the sizes of all nodes
-// whose labels are noted are noted too, in one step.
+// SetNodeResource does what yarnclient.RM.SetNodeResource does. Before the
+// first change it notes, in one step, the sizes of all nodes whose labels are
+// noted.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -58,7 +60,7 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 			}
 		}
 		if !found {
-			return nil, errors.New("the ResourceManager does not tell its size: it is not running, or Hadoop is older than 3.3")
+			return nil, errors.New("the ResourceManager does not report its size: the node is not running, or Hadoop is older than 3.3")
 		}
 		return changes, nil
 	})
@@ -68,9 +70,9 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 	return h.cluster.RM.SetNodeResource(ctx, id, total)
 }
 
-// AddLabels is yarnclient's. Labels that are not there yet are noted and removed
-// again by Release, unless a queue, a node or an application has come to use
-// them.
+// AddLabels does what yarnclient.RM.AddLabels does. It notes the labels that it
+// adds, and Release removes them again unless a queue, a node or an application
+// uses them by then.
 func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -84,7 +86,7 @@ func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) e
 	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
 }
 
-// noteAdded notes and returns the labels that are not there.
+// noteAdded notes the labels of names that the cluster lacks, and returns them.
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -110,7 +112,8 @@ func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]
 	return missing, h.note(ctx, changes)
 }
 
-// SetAppPriority is yarnclient's; the priority is noted at its first change.
+// SetAppPriority does what yarnclient.RM.SetAppPriority does. It notes the
+// priority before the first change.
 func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -124,8 +127,9 @@ func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int
 	return h.cluster.RM.SetAppPriority(ctx, id, priority)
 }
 
-// SetSchedulerConf is yarnclient's, for settings of queues that are there and
-// for global ones that are set: those can be put back.
+// SetSchedulerConf does what yarnclient.RM.SetSchedulerConf does, for changes
+// that can be undone: settings of existing queues, and global settings that
+// have a value already.
 func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -137,7 +141,7 @@ func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.Scheduler
 
 func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclient.SchedulerChange) error {
 	if len(change.Remove)+len(change.Add) > 0 {
-		return errors.New("adding and removing queues is not noted in the journal, so it is not done")
+		return errors.New("queues cannot be added or removed: the journal has no note for that")
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -168,7 +172,7 @@ func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclien
 	return h.note(ctx, changes)
 }
 
-// settingName is a setting's full name.
+// settingName returns a setting's full property name.
 func (c Change) settingName() string {
 	if c.Queue == "" {
 		return c.Name
@@ -176,8 +180,8 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-// ensure notes those of names that are not noted yet, which read gives the
-// changes of, and checks that the hold is good.
+// ensure makes sure that names are noted. For those that are not, it calls
+// read, which returns what to note. It fails if the hold has ended.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
 	if err := h.alive(); err != nil {
 		return err
@@ -197,7 +201,7 @@ func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) boo
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	list := missing() // another may have noted them while we waited
+	list := missing() // look again, as another goroutine may have noted some meanwhile
 	if list == nil {
 		return nil
 	}
@@ -216,15 +220,15 @@ func (h *Hold) noted(k key) bool {
 	return there
 }
 
-// nodesToLabels and labelNames read what is so of an active ResourceManager:
-// one that starts answers with status 200 that there are no labels.
+// nodesToLabels and labelNames ask an active ResourceManager. One that is just
+// starting answers, with status 200, that there are no labels.
 func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
 	labelOf := map[string]string{}
 	err := whileActive(ctx, rm, func() error {
 		all, err := rm.NodesToLabels(ctx)
 		clear(labelOf)
 		for node, labels := range all {
-			labelOf[node] = strings.Join(labels, ",") // one at most
+			labelOf[node] = strings.Join(labels, ",") // a node has at most one label
 		}
 		return err
 	})
@@ -244,7 +248,8 @@ func labelNames(ctx context.Context, rm *yarnclient.RM) (map[string]bool, error)
 	return names, err
 }
 
-// whileActive reads, again if the ResourceManager was not active all the time.
+// whileActive calls read, and calls it again if the ResourceManager was not
+// active, or was another one, when read ended.
 func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeLimit, fmt.Errorf("no active ResourceManager within %v", activeLimit))
 	defer cancel()

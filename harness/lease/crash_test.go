@@ -250,7 +250,7 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if d := cmp.Diff(before, now); d != "" {
 		return fmt.Errorf("not as before:\n%s", d)
 	}
-	if _, open, err := (book{w.files}).notesBefore(t.Context(), 1000); err != nil || len(open) > 0 {
+	if _, open, err := (leaseDir{w.files}).notesBefore(t.Context(), 1000); err != nil || len(open) > 0 {
 		return fmt.Errorf("the journal still has %v (%v)", open, err)
 	}
 	if names, _ := w.files.List(t.Context(), Root); len(slices.DeleteFunc(names, func(n string) bool { return n[0] == '.' })) > 2 {

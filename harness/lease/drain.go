@@ -13,32 +13,33 @@ import (
 
 const drainEvery = 2 * time.Second
 
-// letJobsEnd gives the nodes of list to the labels of the pool that unfinished
-// jobs wait for, until there is no such job or h.drain has passed. Without it
-// they would wait for ever: the label that a job asks for cannot be changed, and
-// after a restore no node has it. Unlabelled jobs that wait get their turn too.
-// ApplicationMasters that were held start on the nodes for masters, the ones
-// that had a label of their own before; where none is noted, anywhere.
+// letJobsEnd lets steered jobs end before their labels are taken from the
+// nodes. A job cannot change the label that it asks for, so without a node with
+// that label it would wait for ever.
 //
-// What it gives to nodes is as noted as what the dead harness gave, so a crash
-// here is like any other.
+// Until no such job is left, and for at most h.drain, letJobsEnd gives the
+// nodes of list the labels that jobs wait for. Jobs that wait without a label
+// get a turn too. ApplicationMasters start on the nodes that had a label of
+// their own before the hold, or anywhere if no such node is noted.
+//
+// All these nodes are noted, so after a crash here another restore is enough.
 func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	ctx, cancel := context.WithTimeout(ctx, u.h.drain)
 	defer cancel()
-	steered := map[string]bool{} // jobs, also while they ask for nothing just now
+	steered := map[string]bool{} // ids of jobs that asked for a label of the pool, even if they ask for none now
 	for turn := 0; ; turn++ {
 		wanted, jobs, err := u.wanted(ctx, steered)
 		if err == nil && jobs == 0 {
 			return
 		}
 		if turn == 0 && err == nil {
-			u.h.log.Info("letting jobs end that ask for labels of the pool", "jobs", jobs, "longest", u.h.drain)
+			u.h.log.Info("waiting for jobs that ask for labels of the pool to end", "jobs", jobs, "longest", u.h.drain)
 		}
 		if err == nil {
 			err = u.share(ctx, list, wanted, turn)
 		}
 		if err != nil && ctx.Err() == nil {
-			u.h.log.Warn("jobs are not helped to their end just now", "reason", err)
+			u.h.log.Warn("nodes could not be given to waiting jobs; trying again", "reason", err)
 		}
 		if u.h.held() != nil || wait(ctx, drainEvery) != nil {
 			return
@@ -46,15 +47,15 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list a label that is wanted; when there are
-// more labels than nodes, others each time. Nodes for masters that none waits for
-// have their own.
+// share gives each running node of list one of the wanted labels. If there are
+// more labels than nodes, each turn gives other labels. A node for
+// ApplicationMasters gets its own label if none of them waits for another.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // nodes
+	masters, workers := 0, 0 // numbers of nodes for masters and of workers
 	for _, c := range list {
 		if c.Label == "" {
 			workers++
@@ -102,8 +103,8 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	return u.do(func() error { return u.rm.ReplaceLabels(ctx, move) })
 }
 
-// wanted returns the labels that containers are waited for in, of the pool or
-// none, and how many unfinished jobs have to do with the pool.
+// wanted returns the labels in which containers are wanted, "" for none, and
+// the number of unfinished jobs that use or used labels of the pool.
 func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels []string, jobs int, err error) {
 	var apps []yarnclient.App
 	err = whileActive(ctx, u.rm, func() (err error) {
@@ -117,7 +118,7 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // it is not always among the requests
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // the request for an ApplicationMaster is not always among a.Requests
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
@@ -130,8 +131,8 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 	return labels, jobs, err
 }
 
-// stranded lists unfinished applications that wait for a label of the pool that
-// no running node has.
+// stranded lists the unfinished applications that wait for a label of the pool
+// that no running node has.
 func (u *undoing) stranded(ctx context.Context) []string {
 	var apps []yarnclient.App
 	var nodes []yarnclient.Node
@@ -142,7 +143,7 @@ func (u *undoing) stranded(ctx context.Context) []string {
 		return err
 	})
 	if err != nil {
-		u.h.log.Warn("not known whether jobs are left without nodes", "reason", err)
+		u.h.log.Warn("cannot tell whether jobs wait for labels that no node has", "reason", err)
 	}
 	return strandedApps(apps, nodes)
 }
@@ -151,7 +152,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // it has its master
+			if label == a.AMLabel && a.AMNode != "" { // the ApplicationMaster runs, so its label is not needed any more
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {

@@ -15,32 +15,35 @@ import (
 	"heddle/yarnclient"
 )
 
-// Files are the operations on HDFS that lease and journal need. A path that is
-// not there is fs.ErrNotExist.
+// Files are the operations on HDFS that lease and journal need. They return
+// fs.ErrNotExist for a path that does not exist.
 type Files interface {
-	// MkdirAll makes a folder below Root and those above it, unless they are there.
-	// Nobody else can read what is below Root.
+	// MkdirAll makes a folder below Root and its missing parents. Only the
+	// owner can read folders below Root.
 	MkdirAll(ctx context.Context, path string) error
-	// Create makes a file with a content, or fails with fs.ErrExist. It fails
-	// also when the folder is not there. A crash may leave it without content.
+	// Create makes a file with the given content. It fails with fs.ErrExist if
+	// the file exists, and also fails if its folder does not. A crash may leave
+	// the file empty.
 	Create(ctx context.Context, path string, data []byte) error
-	// Read returns a file's content, none for one that is not written to its end.
+	// Read returns a file's content. For a file whose writer has not finished,
+	// it returns none.
 	Read(ctx context.Context, path string) ([]byte, error)
-	// List returns the names in a folder, in order.
+	// List returns the sorted names in a folder.
 	List(ctx context.Context, path string) ([]string, error)
-	// Modified is the modification time by the NameNode's clock: of a file, its
-	// creation; of a folder, when something in it was created, renamed or
-	// removed.
+	// Modified returns the modification time, by the NameNode's clock. A file's
+	// is when it was created; a folder's is when something in it was last
+	// created, renamed or removed.
 	Modified(ctx context.Context, path string) (time.Time, error)
-	// Rename renames a file within its folder.
+	// Rename gives a file another name in the same folder.
 	Rename(ctx context.Context, from, to string) error
-	// RemoveAll removes a file or folder; it is no error if it is not there.
+	// RemoveAll removes a file or a folder; one that does not exist is no
+	// error.
 	RemoveAll(ctx context.Context, path string) error
 }
 
-// Connect returns the cluster that a cluster file names, with clients of its own
-// whose limits fit into a lease: a call that is under way when the hold is lost
-// has ended before the lease is void.
+// Connect returns clients for the cluster of a cluster file. Their timeouts are
+// short enough for the lease: when a hold is lost, a call under way ends before
+// the lease is void.
 func Connect(c *config.Cluster) (*Target, error) {
 	rm, err := yarnclient.NewRM(yarnclient.Options{
 		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,
@@ -57,7 +60,7 @@ func Connect(c *config.Cluster) (*Target, error) {
 	return &Target{Name: c.Name, RM: rm, Files: &hdfsFiles{client}}, nil
 }
 
-// Close ends the connections of Connect.
+// Close closes the connections that Connect opened.
 func (c *Target) Close() {
 	c.RM.Close()
 	if f, ok := c.Files.(*hdfsFiles); ok {
@@ -72,7 +75,8 @@ func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// The journal is its user's alone; what Root is in has the inputs of jobs too.
+	// Only the owner may read the journal. The folder above Root holds inputs
+	// of jobs, which all users read.
 	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
 		return err
 	}
@@ -104,8 +108,7 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 }
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
-	// The length leaves out a block that is being written, whose bytes cannot be
-	// counted on.
+	// Stat's length leaves out a block that is still being written.
 	info, err := f.client.Stat(ctx, name)
 	if err != nil || info.Length == 0 {
 		return nil, err
@@ -155,7 +158,7 @@ func randomID() []byte {
 	return id
 }
 
-// wait waits for d or until ctx ends.
+// wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

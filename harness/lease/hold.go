@@ -1,18 +1,27 @@
-// Package lease gives one harness at a time the right to change a cluster, and
-// puts back what was changed: labels of nodes, sizes of nodes, labels added,
-// priorities of applications, scheduler settings. It does so in order
-// ([Hold.Release]), after a kill -9, after a restart of the ResourceManager and
+// Package lease lets one harness at a time change a cluster, and puts the
+// changes back: labels and sizes of nodes, added labels, priorities of
+// applications, scheduler settings. It can put them back at a normal end
+// ([Hold.Release]), after a kill -9, after a restart of the ResourceManager,
 // from another machine ([Restore]), and unattended ([Watch]).
 //
-// Two things in HDFS make that safe. A lease, renewed every 5 s, says who holds
-// the cluster; it is void when it was not renewed for 30 s. A journal has, once
-// for each thing and before its first change, what it was before. A change goes
-// through the Hold, which notes it first; the second change of the same thing
-// costs a look into a map. See lease.go and journal.go for the formats.
+// Two files in HDFS make this safe; lease.go and journal.go describe them. The
+// lease says who holds the cluster. The journal says, for each thing, what it
+// was before its first change. Every change goes through the Hold, which writes
+// the journal first. A second change of the same thing writes nothing.
 //
-// What it leaves out: what to change is the caller's business, and changes that
-// others make meanwhile, with rmadmin, are not seen. A node that both changed
-// goes back to what it was before the hold.
+// The package does not decide what to change. It does not see changes that
+// others make meanwhile, with rmadmin for instance: a node that both changed
+// gets back what it had before the hold.
+//
+// Words:
+//
+//   - hold: the right of one harness to change the cluster, from Take to Release
+//   - lease: the record of a hold in HDFS, renewed every 5 s; it is void, and may be taken over, after 30 s without renewal
+//   - epoch: the number of a hold; each new hold has the next number
+//   - note: a journal entry for one changed thing, with what it was before
+//   - settle: to reduce the journal to the notes not put back yet
+//   - pool: the node labels for steered jobs, as package require names them
+//   - stranded: said of an application that waits for a label of the pool that no running node has
 package lease
 
 import (
@@ -29,71 +38,72 @@ import (
 	"heddle/yarnclient"
 )
 
-// Target is what a hold works on.
+// Target is the cluster that a hold is for.
 type Target struct {
-	// Name appears in messages.
+	// Name is the cluster's name in messages.
 	Name string
 	RM   *yarnclient.RM
-	// Files is the cluster's HDFS, where lease and journal are.
+	// Files is the cluster's HDFS, which stores lease and journal.
 	Files Files
 }
 
-// Options of a hold.
+// Options say what a hold is for, and where its copies and messages go.
 type Options struct {
-	// Purpose says what the cluster is held for, to whoever finds it held:
-	// "heddle run first.yaml".
+	// Purpose says what the hold is for, such as "heddle run first.yaml".
+	// Others who want the cluster see it.
 	Purpose string
-	// Folder, if set, takes a copy of the journal (FileName), for the case that
-	// HDFS loses its own.
+	// Folder, if set, gets a copy of the journal (FileName), in case HDFS loses
+	// its own.
 	Folder string
-	// Log takes what an operator needs to see; nil discards it.
+	// Log gets messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// ErrLost is the cause when a hold ended before its Release: it could not be
-// renewed in time, or another has taken over.
+// ErrLost means that a hold ended before its Release: its lease could not be
+// renewed in time, or another process took it over.
 var ErrLost = errors.New("the hold on the cluster is lost")
 
-// Hold is the right to change a cluster. Its methods are safe for use by many
-// goroutines. Those that change something have the names and arguments of
-// yarnclient.RM's.
+// Hold is the right to change a cluster. Its methods may be called from many
+// goroutines. Those that change something have the names and arguments of the
+// methods of yarnclient.RM.
 type Hold struct {
-	cluster *Target
-	book    book
-	epoch   int
-	older   []int // epochs whose folders are settled with this hold's
-	log     *slog.Logger
+	cluster  *Target
+	leaseDir leaseDir
+	epoch    int
+	older    []int // numbers of earlier epochs, whose folders settle removes
+	log      *slog.Logger
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
-	renewed atomic.Pointer[time.Time] // when the last successful renewal was asked for
-	ended   chan struct{}             // closed to end the renewal
+	renewed atomic.Pointer[time.Time] // when the last successful renewal of the lease began
+	ended   chan struct{}             // closed to stop renewing the lease
 	end     func()
 
-	busy   sync.RWMutex // read-locked by a change under way, locked by Release
-	noting sync.Mutex   // held while the journal is written
-	mu     sync.RWMutex // guards notes
+	busy   sync.RWMutex // lock that each change holds for reading, and Release for writing
+	noting sync.Mutex   // lock held while the journal is written
+	mu     sync.RWMutex // lock for the notes
 	notes  notes
-	files  int // notes written to HDFS
+	files  int // number of note files in HDFS so far
 	local  *localJournal
-	drain  time.Duration // see RestoreOptions
+	drain  time.Duration // how long jobs get to end; see RestoreOptions.Drain
 }
 
-// Take waits until the cluster is free, puts back what an earlier hold has left
-// changed, and holds the cluster until Release. A [*HeldError] says that another
-// holds it and is alive, which shows within a few seconds; for one that died it
-// waits until its lease is void.
+// Take waits until the cluster is free, puts back what earlier holds left
+// changed, and then holds the cluster until Release. If another holds it and is
+// alive, Take returns a [*HeldError] after a few seconds. If that one died,
+// Take waits until its lease is void.
 //
-// The hold's Context ends with ctx too, but the lease is renewed until Release.
+// The hold's Context ends when ctx does, but the lease is renewed until
+// Release.
 func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
 	h, err := begin(ctx, c, o, claimant{})
 	if err == nil {
 		var left Report
 		if left, err = h.putBack(ctx, undoSteering); err == nil {
 			for _, item := range left.Left {
-				h.log.Warn("an earlier hold's change is still there", "change", item.String(), "reason", item.Why)
+				h.log.Warn("a change of an earlier hold could not be put back", "change", item.String(), "reason", item.Why)
 			}
 			err = h.settle(ctx, left)
 		}
@@ -102,19 +112,20 @@ func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take hold of cluster %s: %w", c.Name, err)
+		return nil, fmt.Errorf("hold cluster %s: %w", c.Name, err)
 	}
 	return h, nil
 }
 
-// begin claims the lease, reads what is noted and keeps the lease renewed.
+// begin takes the lease, reads the notes of earlier holds, and starts to renew
+// the lease.
 func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error) {
-	h := &Hold{cluster: c, book: book{c.Files}, log: o.Log, ended: make(chan struct{})}
+	h := &Hold{cluster: c, leaseDir: leaseDir{c.Files}, log: o.Log, ended: make(chan struct{})}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.end = sync.OnceFunc(func() { close(h.ended) })
-	epoch, asked, err := h.book.claim(ctx, ownerOf(o), as, h.log)
+	epoch, asked, err := h.leaseDir.claim(ctx, ownerOf(o), as, h.log)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +133,7 @@ func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error
 	h.renewed.Store(&asked)
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.renewal.Go(func() { h.keep(context.WithoutCancel(ctx)) })
-	if h.older, h.notes, err = h.book.notesBefore(ctx, epoch); err == nil && o.Folder != "" {
+	if h.older, h.notes, err = h.leaseDir.notesBefore(ctx, epoch); err == nil && o.Folder != "" {
 		h.local, err = openLocal(o.Folder)
 	}
 	if err != nil {
@@ -134,21 +145,22 @@ func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error
 
 func ownerOf(o Options) Owner {
 	w := Owner{PID: os.Getpid(), Purpose: o.Purpose, Folder: o.Folder}
-	w.Host, _ = os.Hostname() // empty is said so
+	w.Host, _ = os.Hostname() // if the host name is unknown, it is shown as empty
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}
 	return w
 }
 
-// Epoch numbers the holds of a cluster; a later hold has a higher one.
+// Epoch returns the number of this hold. A later hold of the cluster has a
+// higher one.
 func (h *Hold) Epoch() int { return h.epoch }
 
-// Context ends when the hold does: with ErrLost as cause when it was lost, and
-// with the context given to Take. Steering must stop then.
+// Context ends when the hold ends: with cause ErrLost if it was lost. It ends
+// too when the context given to Take does. Changes must stop then.
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Lost is nil, or says why the hold was lost.
+// Lost returns nil, or why the hold was lost.
 func (h *Hold) Lost() error {
 	if err := h.lost.Load(); err != nil {
 		return *err
@@ -156,13 +168,13 @@ func (h *Hold) Lost() error {
 	return nil
 }
 
-// Release puts the cluster back as it was and lets go of it. Changes under way
-// are waited for, later ones refused. What could not be put back is in the
-// report, stays in the journal, and is tried again by Restore and by the next
-// Take. After a hold was lost, it does what Restore does.
+// Release puts the cluster back as it was and ends the hold. It waits for
+// changes under way and refuses later ones. Changes that it could not put back
+// are in Report.Left and stay in the journal for Restore or the next Take. If
+// the hold was lost, Release does what Restore does.
 //
-// Jobs that ask for labels which no node has then are in Report.Stranded: wait
-// for them, or kill them, before.
+// Report.Stranded lists the jobs that wait for labels which no node has
+// afterwards. To avoid that, wait for these jobs, or kill them, before Release.
 func (h *Hold) Release(ctx context.Context) (Report, error) {
 	h.cancel(errReleased)
 	h.busy.Lock()
@@ -190,21 +202,22 @@ func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 		err = h.settle(ctx, r)
 	}
 	if err == nil {
-		err = h.book.release(ctx, h.epoch)
+		err = h.leaseDir.release(ctx, h.epoch)
 	}
 	return r, err
 }
 
-// giveUp lets go of a cluster that this hold has changed nothing of: what older
-// holds noted is still there.
+// giveUp releases the lease of a hold that has changed nothing. The notes of
+// earlier holds stay.
 func (h *Hold) giveUp(ctx context.Context) {
-	if err := h.book.release(context.WithoutCancel(ctx), h.epoch); err != nil {
-		h.log.Warn("lease not released; it will be void by itself", "reason", err)
+	if err := h.leaseDir.release(context.WithoutCancel(ctx), h.epoch); err != nil {
+		h.log.Warn("the lease was not released; it becomes void by itself", "reason", err)
 	}
 	h.abandon()
 }
 
-// abandon ends the hold without putting anything back, as a crash would.
+// abandon ends the hold and leaves lease and changes as they are, as a crash
+// would.
 func (h *Hold) abandon() {
 	h.end()
 	h.cancel(errReleased)
@@ -216,5 +229,5 @@ func (h *Hold) unreleased(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("release hold of cluster %s: %w; what is still changed there puts back, later: heddle labels restore", h.cluster.Name, err)
+	return fmt.Errorf("release hold of cluster %s: %w; 'heddle labels restore' puts back what is still changed", h.cluster.Name, err)
 }

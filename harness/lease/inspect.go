@@ -10,23 +10,25 @@ import (
 	"heddle/yarnclient"
 )
 
-// State is what Inspect found. Its JSON keys are stable.
+// State is what Inspect found: labels, nodes, the last hold and its notes. Its
+// JSON keys are stable.
 type State struct {
 	Cluster string  `json:"cluster"`
 	Labels  []Label `json:"labels"`
 	Nodes   []Node  `json:"nodes"`
-	// Lease is the last hold; nil if there was none. Hold says how it is: "none",
-	// "released", "held" or "void".
+	// Lease is the last hold's, nil if there was none. Hold is its state:
+	// "none", "released", "held" or "void".
 	Hold  string `json:"hold"`
 	Lease *Lease `json:"lease,omitempty"`
-	// Noted are the changes that are to be put back when the hold ends, and
-	// those of Prepare.
+	// Noted are the changes in the journal: those of Prepare, and those that
+	// will be put back when the hold ends.
 	Noted []Change `json:"noted"`
-	// Warnings are for the user.
+	// Warnings are messages for the user.
 	Warnings []string `json:"warnings"`
 }
 
-// Label is a label of the cluster.
+// Label is a node label of the cluster. Pool says whether it belongs to the
+// pool.
 type Label struct {
 	Name      string   `json:"name"`
 	Exclusive bool     `json:"exclusive"`
@@ -34,7 +36,7 @@ type Label struct {
 	Nodes     []string `json:"nodes"`
 }
 
-// Node is a node of the cluster.
+// Node is a NodeManager with its label and size.
 type Node struct {
 	ID       string `json:"node"`
 	Rack     string `json:"rack"`
@@ -44,15 +46,16 @@ type Node struct {
 	VCores   int    `json:"vcores"`
 }
 
-// Inspect looks at the labels of a cluster and at who holds it. It changes
-// nothing, but for a file in HDFS that tells the NameNode's time.
+// Inspect reads a cluster's labels and who holds it. It changes nothing on the
+// cluster, except that it makes and removes a file in HDFS to learn the
+// NameNode's time.
 func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
-	if _, err := c.RM.Info(ctx); err != nil { // not to be waited for
+	if _, err := c.RM.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
 	err := whileActive(ctx, c.RM, func() (err error) {
@@ -71,7 +74,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	if err != nil {
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
-	b := book{c.Files}
+	b := leaseDir{c.Files}
 	l, err := b.lease(ctx)
 	if err == nil && l.Epoch > 0 {
 		s.Lease = &l
@@ -111,20 +114,20 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	case "held":
 		return s, nil
 	case "void":
-		s.Warnings = append(s.Warnings, "the hold was not renewed in time: heddle labels restore puts back what is noted, as would an agent with --watchdog")
+		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle labels restore', or an agent with --watchdog, puts back the noted changes")
 	case "released":
 		if slices.ContainsFunc(s.Noted, func(c Change) bool { return !c.Prepared }) {
-			s.Warnings = append(s.Warnings, "some changes could not be put back: try heddle labels restore")
+			s.Warnings = append(s.Warnings, "some changes could not be put back: try 'heddle labels restore'")
 		}
 	}
 	for _, app := range strandedApps(apps, nodes) {
-		s.Warnings = append(s.Warnings, app+", which no running node has, and nothing steers: it waits for ever; kill it")
+		s.Warnings = append(s.Warnings, app+", which no running node has, and no harness steers: it waits for ever; kill it")
 	}
 	return s, nil
 }
 
-// judge says how a lease is.
-func (b book) judge(ctx context.Context, l Lease) (string, error) {
+// judge returns the state of a lease: "released", "void" or "held".
+func (b leaseDir) judge(ctx context.Context, l Lease) (string, error) {
 	if l.Released {
 		return "released", nil
 	}

@@ -17,38 +17,41 @@ import (
 	"heddle/yarnclient"
 )
 
-// Kind is a kind of thing that a hold changes.
+// Kind is the kind of thing that was changed, such as a node's label.
 type Kind string
 
-// Kinds of things, by the name that Change.Name has.
+// Kinds of things that a hold changes. Each comment says how Change.Name names
+// the thing.
 const (
-	NodeLabel    Kind = "nodeLabel"    // label of a node, "host:port"
-	NodeResource Kind = "nodeResource" // size of a node, "host:port"
-	AddedLabel   Kind = "addedLabel"   // a label that was not there
-	Priority     Kind = "priority"     // of an application
-	Setting      Kind = "setting"      // of the Capacity scheduler
+	NodeLabel    Kind = "nodeLabel"    // the label of a node; named "host:port"
+	NodeResource Kind = "nodeResource" // the size of a node; named "host:port"
+	AddedLabel   Kind = "addedLabel"   // a label that the hold added; named by the label
+	Priority     Kind = "priority"     // the priority of an application; named by its id
+	Setting      Kind = "setting"      // a setting of the Capacity scheduler; named by the setting
 )
 
-// Change is one thing that was changed, and what it was before. A journal line
-// is the CRC-32C of its JSON in eight hexadecimal digits, a blank and the JSON.
+// Change is a note: one changed thing and what it was before. A line of the
+// journal is eight hexadecimal digits, a space and the change as JSON. The
+// digits are the CRC-32C of the JSON.
 type Change struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
-	// What it was before, by kind; the zero value of others.
-	Label    string               `json:"label,omitempty"` // empty: default partition
+	// The old value, in the field for the kind; other fields are zero.
+	Label    string               `json:"label,omitempty"` // the old label of a node; empty means the default partition
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
 	Priority int                  `json:"priority,omitempty"`
-	// Queue is whose Setting it is, empty for a global one; Value is empty where
-	// the queue had none.
+	// Queue is the queue of a Setting, empty for a global setting. Value is
+	// empty if the queue did not have that setting.
 	Queue string `json:"queue,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Prepared is set for what shall stay between holds (Prepare).
+	// Prepared marks changes by Prepare, which stay when a hold ends.
 	Prepared bool `json:"prepared,omitempty"`
 
-	line []byte // of a kind that this version does not know
+	line []byte // the line's JSON, for a kind that this version does not know
 }
 
-// key tells changes of the same thing.
+// key identifies the thing that was changed: two changes of one thing have
+// equal keys.
 type key struct {
 	kind        Kind
 	queue, name string
@@ -57,7 +60,7 @@ type key struct {
 
 func (c Change) key() key { return key{c.Kind, c.Queue, c.Name, c.Prepared} }
 
-// Before is what it was before, as text.
+// Before returns the old value as text.
 func (c Change) Before() string {
 	switch c.Kind {
 	case NodeLabel:
@@ -101,7 +104,7 @@ func labelText(label string) string {
 	return label
 }
 
-// notes are changes by key; of two notes of the same thing the first counts.
+// notes are changes by key. Of two changes of one thing the first counts.
 type notes map[key]Change
 
 func (n notes) add(list []Change) {
@@ -112,7 +115,7 @@ func (n notes) add(list []Change) {
 	}
 }
 
-// sorted returns the notes of a kind in order of name, of all kinds for "".
+// sorted returns the notes of one kind sorted by name; kind "" means all.
 func (n notes) sorted(kind Kind) []Change {
 	var list []Change
 	for _, c := range n {
@@ -143,9 +146,8 @@ func encode(changes []Change) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// parse reads journal lines up to the first that is not whole, which is what a
-// crash leaves: nothing was changed on the strength of it. whole says that
-// there was none.
+// parse reads journal lines up to the first damaged one. A crash may leave such
+// a line, and then its change was not made. whole is false if there was one.
 func parse(data []byte) (changes []Change, whole bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -171,14 +173,15 @@ func parse(data []byte) (changes []Change, whole bool) {
 
 const notePrefix = "note-"
 
-// notesBefore reads what the holds before epoch have noted, and lists them.
-func (b book) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
+// notesBefore reads the notes of all holds before an epoch. It also returns the
+// epochs of these holds.
+func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
 	all := notes{}
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // the oldest note of a thing counts
+	slices.Reverse(epochs) // oldest epoch first, since the first note of a thing counts
 	var older []int
 	for _, e := range epochs {
 		if e >= epoch {
@@ -204,8 +207,8 @@ func (b book) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) 
 	return older, all, nil
 }
 
-// note writes changes to both journals. They may be carried out when it returns
-// nil. h.noting is held.
+// note writes changes to the journal in HDFS and to its copy. Only after it has
+// returned nil may they be made. The caller holds h.noting.
 func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -218,10 +221,10 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 		return fmt.Errorf("note in journal: %w", err)
 	}
 	h.files++
-	if err := h.book.files.Create(ctx, h.noteFile(h.files), data); err != nil {
+	if err := h.leaseDir.files.Create(ctx, h.noteFile(h.files), data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	if err := h.held(); err != nil { // else another may have read the journal before
+	if err := h.held(); err != nil { // if the lease was lost meanwhile, another process may have read the journal without this note
 		return err
 	}
 	h.mu.Lock()
@@ -234,7 +237,7 @@ func (h *Hold) noteFile(n int) string {
 	return fmt.Sprintf("%s/%s%06d", folderOf(h.epoch), notePrefix, n)
 }
 
-// settle makes the journals say what is still to be put back, and no more.
+// settle reduces both journals to the changes that are still to be put back.
 func (h *Hold) settle(ctx context.Context, r Report) error {
 	before := h.files
 	open := notes{}
@@ -249,12 +252,12 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 		return err
 	}
 	for n := 1; n <= before; n++ {
-		if err := h.book.files.RemoveAll(ctx, h.noteFile(n)); err != nil {
+		if err := h.leaseDir.files.RemoveAll(ctx, h.noteFile(n)); err != nil {
 			return err
 		}
 	}
 	for _, epoch := range h.older {
-		if err := h.book.files.RemoveAll(ctx, folderOf(epoch)); err != nil {
+		if err := h.leaseDir.files.RemoveAll(ctx, folderOf(epoch)); err != nil {
 			return err
 		}
 	}
@@ -262,17 +265,18 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 	return nil
 }
 
-// FileName is the journal's copy in a run folder.
+// FileName is the name of the journal's copy in a run folder.
 const FileName = "steering.journal"
 
-// settled is a line of a copy: what stands before it was put back.
+// settled marks a line in a journal's copy: all changes before it were put
+// back.
 const settled Kind = "settled"
 
-// localJournal is a copy; a nil one keeps nothing.
+// localJournal is the journal's copy in a run folder. A nil one writes nothing.
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	root, err := os.OpenRoot(folder) // no link leads out of the run folder
+	root, err := os.OpenRoot(folder) // an os.Root, so that no symbolic link leads out of the folder
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -308,6 +312,6 @@ func (l *localJournal) settle() error {
 
 func (l *localJournal) close() {
 	if l != nil {
-		l.file.Close() // what was written is synced
+		l.file.Close() // closing cannot lose data, as every write was synced
 	}
 }

@@ -14,48 +14,52 @@ import (
 	"time"
 )
 
-// Root is the folder in HDFS that has all holds, one folder each, named after
-// the epoch:
+// Root is the folder of all holds in HDFS. Each hold has a folder in it, named
+// after its epoch:
 //
 //	/heddle/steer/000007/owner         created exclusively: who holds the cluster
-//	/heddle/steer/000007/beat-41       renamed to beat-42 with every renewal
+//	/heddle/steer/000007/beat-41       each renewal renames it: beat-42, beat-43
 //	/heddle/steer/000007/note-000001   journal lines, written once
-//	/heddle/steer/000007/released      the hold ended in order
+//	/heddle/steer/000007/released      the hold ended with Release
 //
-// The highest epoch with an owner is the lease. Taking over is creating the
-// next one, so that nothing is ever checked and then removed. A rename sets
-// the folder's modification time by the NameNode's clock, and the age of that
-// time is told by a fresh file's: no clock of ours takes part.
+// The highest epoch with an owner file is the lease. To take over is to create
+// the next epoch's owner file, which only one process can do. Nothing has to be
+// checked and then removed.
 //
-// Who may write there can have labels changed by whoever restores. The folder
-// is its maker's and its group's.
+// A rename sets the folder's modification time by the NameNode's clock. The age
+// of a lease is the difference to the modification time of a new file, so the
+// clocks of our machines do not matter.
+//
+// Whoever can write there decides what a restore changes on the cluster.
+// Therefore only the folder's owner and group have access.
 const Root = "/heddle/steer"
 
 const (
 	renewEvery = 5 * time.Second
-	// leaseLimit is how long a lease lasts without renewal. Its holder stops at
-	// stopLimit, so that a call that it has under way has ended by then.
+	// leaseLimit is how long a lease lasts without a renewal. Its holder stops
+	// changing things at stopLimit, so that a call under way has ended when the
+	// lease does.
 	leaseLimit = 30 * time.Second
 	stopLimit  = 20 * time.Second
-	// watchLimit is how long a lease that is void by the NameNode's clock is
-	// watched all the same: that clock may have jumped, and a live holder is
-	// seen renewing in that time.
+	// watchLimit is how long a lease is watched even if it is void by the
+	// NameNode's clock. That clock may have jumped, and a live holder renews
+	// within this time.
 	watchLimit = 2 * renewEvery
 	lookEvery  = time.Second
 )
 
-// Owner says who holds a cluster.
+// Owner is the process that holds a cluster.
 type Owner struct {
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	User    string `json:"user"`
 	Purpose string `json:"purpose"`
-	Folder  string `json:"folder,omitempty"` // run folder on Host
+	Folder  string `json:"folder,omitempty"` // path of the owner's run folder, on Host
 }
 
 func (o Owner) String() string {
 	if o.PID == 0 {
-		return "a process that died while taking it"
+		return "an unknown process, which died while it took the lease"
 	}
 	s := fmt.Sprintf("%s on %s, process %d", o.User, o.Host, o.PID)
 	if o.Purpose != "" {
@@ -67,39 +71,40 @@ func (o Owner) String() string {
 	return s
 }
 
-// Lease is the last hold of a cluster. Times are the NameNode's.
+// Lease is the last hold of a cluster as HDFS records it. Its times are by the
+// NameNode's clock.
 type Lease struct {
 	Epoch    int       `json:"epoch"`
 	Owner    Owner     `json:"owner"`
 	Since    time.Time `json:"since"`
 	Renewed  time.Time `json:"renewed"`
-	Until    time.Time `json:"until"` // when it is void unless renewed
+	Until    time.Time `json:"until"` // when the lease becomes void unless it is renewed
 	Released bool      `json:"released"`
 
 	beat int
 }
 
-// renewedSince says that l is the lease seen, renewed. It goes by the beat: the
-// time of a folder stands still for a while when the NameNode's clock was set
-// back.
+// renewedSince reports whether l is the same lease as seen, but renewed. It
+// compares beats, since a folder's time does not advance for a while after the
+// NameNode's clock was set back.
 func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
-// HeldError says that another holds the cluster and is alive.
+// HeldError means that another process holds the cluster and is alive.
 type HeldError struct{ Lease Lease }
 
 func (e *HeldError) Error() string {
 	l := e.Lease
-	return fmt.Sprintf("the cluster is held by %v, since %s, and was renewed just now; it is free when that ends, or %v after it was killed (%s unless renewed)",
+	return fmt.Sprintf("the cluster is held by %v, since %s; its lease was renewed just now; wait for that process to end, or kill it: the cluster is free %v after the last renewal (at %s unless renewed again)",
 		l.Owner, l.Since.Format(time.DateTime), leaseLimit, l.Until.Format(time.TimeOnly))
 }
 
-// book is the folder of holds.
-type book struct{ files Files }
+// leaseDir gives access to the HDFS folder Root, with all holds.
+type leaseDir struct{ files Files }
 
 func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 
-// epochs lists the folders, highest first.
-func (b book) epochs(ctx context.Context) ([]int, error) {
+// epochs lists the epochs that have a folder, highest first.
+func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	names, err := b.files.List(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -118,8 +123,8 @@ func (b book) epochs(ctx context.Context) ([]int, error) {
 	return epochs, nil
 }
 
-// lease returns the last hold; epoch 0 if there was none.
-func (b book) lease(ctx context.Context) (Lease, error) {
+// lease returns the last hold's lease. Its epoch is 0 if there was no hold.
+func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 	for {
 		epochs, err := b.epochs(ctx)
 		if err != nil {
@@ -129,23 +134,24 @@ func (b book) lease(ctx context.Context) (Lease, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return l, forbidden(err)
 		}
-		// A folder that was listed is gone: a later hold has settled it.
+		// A listed folder is gone, since a later hold has settled it. List
+		// again.
 		if err := ctx.Err(); err != nil {
 			return Lease{}, context.Cause(ctx)
 		}
 	}
 }
 
-// newest returns the first of epochs that has an owner; fs.ErrNotExist if one
-// of them is there no more.
-func (b book) newest(ctx context.Context, epochs []int) (Lease, error) {
+// newest returns the lease of the first of epochs that has an owner file. It
+// returns fs.ErrNotExist if a folder vanishes meanwhile.
+func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
 		folder := folderOf(epoch)
 		names, err := b.files.List(ctx, folder)
 		if err != nil {
 			return Lease{}, err
 		}
-		if !slices.Contains(names, "owner") { // being taken, or its taker died
+		if !slices.Contains(names, "owner") { // the epoch has no owner: its owner file is not written yet, or its process died before that
 			continue
 		}
 		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}
@@ -158,24 +164,25 @@ func (b book) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // what died while writing it stays unknown
+		_ = json.Unmarshal(data, &l.Owner) // if its process died while it wrote the file, the owner stays unknown
 		return l, err
 	}
 	return Lease{}, nil
 }
 
-// claimant says which leases may be taken over; zero fields do not matter.
+// claimant says which leases a claim may take over. Zero fields set no
+// condition.
 type claimant struct {
-	own   int // the epoch of a lease of our own, void or not
-	after int // no other lease than that of this epoch
+	own   int // the epoch of our own lease, which may be taken over even if not void
+	after int // the only epoch that may be taken over; 0 means any
 }
 
-var errPassed = errors.New("another has taken the lease and let go of it")
+var errTakenMeanwhile = errors.New("another process has taken and released the lease")
 
-// claim takes the lease when it is free, and waits for one that is not renewed
-// to become void. It returns a HeldError as soon as a renewal is seen. The
-// lease counts from the time returned, which is before it was asked for.
-func (b book) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
+// claim waits for the lease to be free or void, and takes it. It returns a
+// HeldError as soon as it sees a renewal. It also returns the time before its
+// successful attempt, from which the new lease counts.
+func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
 	var seen Lease
 	var since time.Time
 	for {
@@ -185,14 +192,14 @@ func (b book) claim(ctx context.Context, owner Owner, as claimant, log *slog.Log
 			return 0, asked, err
 		}
 		if as.after != 0 && l.Epoch != as.after {
-			return 0, asked, errPassed
+			return 0, asked, errTakenMeanwhile
 		}
 		free := l.Epoch == 0 || l.Released || l.Epoch == as.own
 		switch {
 		case free:
 		case l.Epoch != seen.Epoch:
 			seen, since = l, time.Now()
-			log.Info("the cluster is held; waiting whether the lease is renewed", "owner", l.Owner.String(), "renewed", l.Renewed)
+			log.Info("the cluster is held; waiting to see whether the lease is renewed", "owner", l.Owner.String(), "renewed", l.Renewed)
 		case l.renewedSince(seen):
 			return 0, asked, &HeldError{l}
 		default:
@@ -205,7 +212,7 @@ func (b book) claim(ctx context.Context, owner Owner, as claimant, log *slog.Log
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another was faster
+			as.own = 0 // another process took the epoch first
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {
@@ -214,9 +221,9 @@ func (b book) claim(ctx context.Context, owner Owner, as claimant, log *slog.Log
 	}
 }
 
-// void says whether a lease that was watched for so long without a renewal has
-// ended.
-func (b book) void(ctx context.Context, l Lease, watched time.Duration) (bool, error) {
+// void reports whether a lease has ended, given how long it was watched without
+// a renewal.
+func (b leaseDir) void(ctx context.Context, l Lease, watched time.Duration) (bool, error) {
 	if watched < watchLimit {
 		return false, nil
 	}
@@ -227,8 +234,8 @@ func (b book) void(ctx context.Context, l Lease, watched time.Duration) (bool, e
 	return err == nil && !now.Before(l.Until), err
 }
 
-// now is the NameNode's time.
-func (b book) now(ctx context.Context) (time.Time, error) {
+// now returns the time by the NameNode's clock.
+func (b leaseDir) now(ctx context.Context) (time.Time, error) {
 	probe := fmt.Sprintf("%s/.now-%x", Root, randomID())
 	if err := b.files.Create(ctx, probe, nil); err != nil {
 		return time.Time{}, err
@@ -237,8 +244,8 @@ func (b book) now(ctx context.Context) (time.Time, error) {
 	return t, errors.Join(err, b.files.RemoveAll(ctx, probe))
 }
 
-// create makes an epoch ours, or fails with fs.ErrExist.
-func (b book) create(ctx context.Context, epoch int, owner Owner) error {
+// create takes an epoch. It fails with fs.ErrExist if another process has it.
+func (b leaseDir) create(ctx context.Context, epoch int, owner Owner) error {
 	folder := folderOf(epoch)
 	if err := b.files.MkdirAll(ctx, folder); err != nil {
 		return forbidden(err)
@@ -255,22 +262,22 @@ func (b book) create(ctx context.Context, epoch int, owner Owner) error {
 
 func forbidden(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; only the user who steered first reads and writes there: name that one as user in the cluster file, or hand the folder over: hdfs dfs -mkdir -p %s; hdfs dfs -chown -R USER %s", err, Root, Root)
+		return fmt.Errorf("%w; only the user who steered first may read and write there: set that user as 'user' in the cluster file, or change the folder's owner: hdfs dfs -mkdir -p %s; hdfs dfs -chown -R USER %s", err, Root, Root)
 	}
 	return err
 }
 
-var errSuperseded = errors.New("another has taken over")
+var errSuperseded = errors.New("another process has taken over")
 
-// renew sets the modification time of the epoch's folder, unless a later epoch
-// has an owner.
-func (b book) renew(ctx context.Context, epoch int) error {
-	// The NameNode alone is asked: DataNodes of a cluster at work may be slow.
+// renew renews the lease of an epoch. It fails with errSuperseded if a later
+// epoch has an owner.
+func (b leaseDir) renew(ctx context.Context, epoch int) error {
+	// Only the NameNode is asked, since DataNodes under load may be slow.
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return err
 	}
-	if len(epochs) > 0 && epochs[0] > epoch { // perhaps its taker died before it was one
+	if len(epochs) > 0 && epochs[0] > epoch { // a later epoch without an owner file is no lease
 		l, err := b.lease(ctx)
 		if err != nil {
 			return err
@@ -282,7 +289,7 @@ func (b book) renew(ctx context.Context, epoch int) error {
 	folder := folderOf(epoch)
 	names, err := b.files.List(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(names, "owner") {
-		return fmt.Errorf("%w, or has removed %s", errSuperseded, folder)
+		return fmt.Errorf("%w, or has removed folder %s", errSuperseded, folder)
 	}
 	if err != nil {
 		return err
@@ -293,7 +300,7 @@ func (b book) renew(ctx context.Context, epoch int) error {
 	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
 }
 
-// beatIn finds the beat among the names of a folder.
+// beatIn returns the number of the beat file among the names of a folder.
 func beatIn(names []string) (n int, there bool) {
 	for _, name := range names {
 		if number, is := strings.CutPrefix(name, "beat-"); is {
@@ -305,8 +312,8 @@ func beatIn(names []string) (n int, there bool) {
 	return -1, false
 }
 
-// release marks the epoch as ended; what is noted there is still to be put back.
-func (b book) release(ctx context.Context, epoch int) error {
+// release marks an epoch as released. Its notes stay, to be put back.
+func (b leaseDir) release(ctx context.Context, epoch int) error {
 	err := b.files.Create(ctx, path.Join(folderOf(epoch), "released"), nil)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

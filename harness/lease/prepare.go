@@ -12,37 +12,39 @@ import (
 	"heddle/yarnclient"
 )
 
-// PrepareOptions of Prepare.
+// PrepareOptions are the options of Prepare.
 type PrepareOptions struct {
 	Options
-	// Triples is how many jobs can be steered at a time.
+	// Triples is how many jobs can be steered at a time. Each needs three
+	// labels.
 	Triples int
-	// Queue is the leaf queue whose jobs are steered, "root.default"; empty: the
-	// leaf with the largest capacity.
+	// Queue is the leaf queue of the steered jobs, such as "root.default".
+	// Empty means the leaf queue with the largest capacity.
 	Queue string
-	// DryRun changes nothing.
+	// DryRun finds out what is missing and changes nothing.
 	DryRun bool
 }
 
-// Preparation is what Prepare did, or would do.
+// Preparation lists the labels and settings that Prepare has added, or would
+// add.
 type Preparation struct {
 	Queue string `json:"queue"`
-	// Labels were missing and are added.
+	// Labels are the missing node labels, which Prepare adds.
 	Labels []string `json:"labels"`
-	// Settings of the Capacity scheduler, by full name, were missing and are
-	// set.
+	// Settings are the missing settings of the Capacity scheduler, which it
+	// sets, by full property name.
 	Settings map[string]string `json:"settings"`
-	// ByHand is set where the scheduler takes settings from its file only: they
-	// have to be put into capacity-scheduler.xml.
+	// ByHand is true if the scheduler takes settings from its file only. The
+	// user has to put Settings into capacity-scheduler.xml then.
 	ByHand bool `json:"byHand"`
 
 	update []yarnclient.QueueSettings
 }
 
-// Prepare sets a cluster up for steering: the labels that the requirements name,
-// and the right of one queue to the whole of each. It stays until a Restore with Prepared.
-// Settings of a scheduler with the memory store are gone after a restart of the
-// ResourceManager; prepare again then.
+// Prepare sets a cluster up for steering: it adds the labels that package
+// require names, and gives one queue the whole capacity of each. This stays
+// until a Restore with Prepared. A scheduler with the memory store forgets the
+// settings when the ResourceManager restarts; then prepare again.
 func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
 	p, err := prepare(ctx, c, o)
 	if err != nil {
@@ -61,7 +63,7 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 		return p, err
 	}
 	if err = h.prepare(ctx, p); err != nil {
-		h.giveUp(ctx) // what was noted is undone with Prepared
+		h.giveUp(ctx) // what was noted stays, and a Restore with Prepared undoes it
 		return p, err
 	}
 	_, err = h.Release(ctx)
@@ -83,7 +85,7 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 	return h.cluster.RM.SetSchedulerConf(ctx, change)
 }
 
-// plan finds what is missing.
+// plan finds the missing labels and settings.
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
 	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
 	needs := require.All(o.Triples)
@@ -91,7 +93,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
-	if _, err := rm.Info(ctx); err != nil { // not to be waited for
+	if _, err := rm.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
 		return p, err
 	}
 	err := whileActive(ctx, rm, func() (err error) {
@@ -153,14 +155,15 @@ func largestLeaf(s yarnclient.Scheduler) string {
 	return best.Path
 }
 
-// grant adds the settings that give the queue, and those above it, the whole of
-// each label; of the masters' what they have will do.
+// grant adds the settings that give the queue and its parents the whole
+// capacity of each label. For the masters' label any existing capacity is
+// enough.
 func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
 	rows := require.Of("queueLabels")
 	capacity, access := rows[0], rows[1]
 	want := append([]string{labels.Masters}, labels.Jobs...)
 	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{} // by full name
+		settings := map[string]string{} // settings of this queue to change, by full property name
 		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
 			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
 			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {
@@ -196,7 +199,7 @@ func missingFrom(have, want []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
-// trimZero makes "100.0" of a capacity "100".
+// trimZero turns a capacity such as "100.0" into "100".
 func trimZero(percent string) string {
 	if whole, fraction, ok := strings.Cut(percent, "."); ok && strings.Trim(fraction, "0") == "" {
 		return whole

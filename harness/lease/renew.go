@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// keep renews the lease until the hold ends. A renewal counts from the moment
-// it was asked for. When none has come through for stopLimit, the hold is lost,
-// also while a call hangs.
+// keep renews the lease until the hold ends. A renewal counts from the time at
+// which it was started. The hold is lost when no renewal has succeeded for
+// stopLimit, even while a call hangs.
 func (h *Hold) keep(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -19,7 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 	defer next.Stop()
 	var asked time.Time
 	failed := errors.New("no answer from HDFS")
-	var result chan error // of the renewal under way
+	var result chan error // where the renewal under way sends its result
 	for {
 		select {
 		case <-h.ended:
@@ -32,7 +32,7 @@ func (h *Hold) keep(ctx context.Context) {
 			go func(result chan<- error) {
 				ctx, cancel := context.WithTimeoutCause(ctx, renewEvery, fmt.Errorf("no answer from HDFS within %v", renewEvery))
 				defer cancel()
-				result <- h.book.renew(ctx, h.epoch)
+				result <- h.leaseDir.renew(ctx, h.epoch)
 			}(result)
 		case err := <-result:
 			result = nil
@@ -42,10 +42,10 @@ func (h *Hold) keep(ctx context.Context) {
 				return
 			case err != nil:
 				failed = err
-				h.log.Warn("lease not renewed", "reason", err)
+				h.log.Warn("the lease was not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				at := asked // of its own: the next renewal only counts when it is through
+				at := asked // the start of this renewal, copied since asked changes with the next one
 				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))
@@ -54,17 +54,18 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// lose ends the hold, unless it is lost already.
+// lose ends the hold with ErrLost; a second call does nothing.
 func (h *Hold) lose(why error) {
 	err := fmt.Errorf("%w: %w", ErrLost, why)
 	if h.lost.CompareAndSwap(nil, &err) {
-		h.log.Error("steering must stop", "reason", err)
+		h.log.Error("the hold is lost; steering must stop", "reason", err)
 	}
 	h.cancel(err)
 }
 
-// held says that the lease is still ours, or why not. It looks at the time
-// itself: after a pause of the whole process, a change may come before keep.
+// held returns nil if the lease is still ours, or else why not. It checks the
+// time itself: after this whole process was paused, a change could come before
+// keep has noticed.
 func (h *Hold) held() error {
 	if h.Lost() == nil && time.Since(*h.renewed.Load()) > stopLimit {
 		h.lose(fmt.Errorf("not renewed for %v", stopLimit))
@@ -72,7 +73,7 @@ func (h *Hold) held() error {
 	return h.Lost()
 }
 
-// alive says that steering may go on, or why not.
+// alive returns nil if changes may go on, or else why not.
 func (h *Hold) alive() error {
 	if err := h.held(); err != nil {
 		return err

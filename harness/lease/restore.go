@@ -13,32 +13,33 @@ import (
 	"heddle/harness/runs"
 )
 
-// Report says what became of each thing that was noted.
+// Report says for each noted change whether it was put back.
 type Report struct {
-	// Epoch of the hold that put things back; 0 if there was nothing to do.
+	// Epoch is that of the hold that put things back; 0 if there were no notes.
 	Epoch int `json:"epoch"`
-	// Back was put back now; Same was so already; Kept stays changed, for the
-	// reason given; Left should have been put back and was not.
+	// Back lists the things that were put back now, Same those that had their
+	// old value already. Kept lists those that stay changed, and why. Left
+	// lists those that should have been put back but were not.
 	Back []Item `json:"back"`
 	Same []Item `json:"same"`
 	Kept []Item `json:"kept"`
 	Left []Item `json:"left"`
-	// Stranded are unfinished applications that ask for a label of the pool
+	// Stranded lists unfinished applications that ask for a label of the pool
 	// that no running node has.
 	Stranded []string `json:"stranded"`
-	// Warnings say what of the run folder's copy was not read.
+	// Warnings say which parts of the journal's copy were not read.
 	Warnings []string `json:"warnings,omitempty"`
 
-	open []Change // to stay in the journal
+	open []Change // the changes that were not put back and stay in the journal
 }
 
-// Item is one noted change and what became of it.
+// Item is one noted change, and why it was not put back.
 type Item struct {
 	Change
 	Why string `json:"why,omitempty"`
 }
 
-// Err is an error if something is left.
+// Err returns an error if some changes were not put back.
 func (r *Report) Err() error {
 	if len(r.Left) == 0 {
 		return nil
@@ -47,25 +48,26 @@ func (r *Report) Err() error {
 		len(r.Left), len(r.Left)+len(r.Back)+len(r.Same), r.Left[0].Change, r.Left[0].Why)
 }
 
-// RestoreOptions of Restore. Folder of Options is here a run folder whose copy
-// of the journal is put back too, in case HDFS has lost its own.
+// RestoreOptions are the options of Restore. Options.Folder is a run folder
+// here: the copy of the journal in it is put back too, in case HDFS has lost
+// its own.
 type RestoreOptions struct {
 	Options
-	// Prepared undoes also what Prepare has set up.
+	// Prepared says to undo what Prepare has set up, too.
 	Prepared bool
-	// Drain is how long jobs that ask for labels of the pool may take to end
-	// before the nodes leave those labels. Until then they get nodes in turn;
-	// after it they wait for ever, and are in Report.Stranded.
+	// Drain is how long jobs that ask for labels of the pool get to end before
+	// nodes lose these labels. Nodes get the labels in turn until then. Jobs
+	// that have not ended by then wait for ever, and are in Report.Stranded.
 	Drain time.Duration
-	// Unverified takes what stands before the damage in a damaged copy.
+	// Unverified reads a damaged copy up to the damage instead of failing.
 	Unverified bool
 
-	after int // only if the last hold is this one; 0: whichever
+	after int // restore only if the last hold has this epoch; 0 means any
 }
 
-// Restore takes the hold that another has left behind and puts back everything
-// it noted. A hold that is alive is a [*HeldError]. It does nothing, and writes
-// nothing, when there is nothing to put back.
+// Restore takes over the hold that another process left behind, and puts back
+// all its noted changes. If that process is alive, it returns a [*HeldError].
+// If nothing is noted, it changes and writes nothing.
 func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	var copied notes
 	var warning string
@@ -86,11 +88,11 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	return r, nil
 }
 
-// list is s, in JSON [] where it is empty.
+// list returns s, or [] instead of null in JSON if s is empty.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
 func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
-	b := book{c.Files}
+	b := leaseDir{c.Files}
 	l, err := b.lease(ctx)
 	if err != nil {
 		return Report{}, err
@@ -106,7 +108,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, nil
 	}
 	folder := o.Folder
-	o.Folder = "" // read, not written
+	o.Folder = "" // the folder's journal is read here, not written by the new hold
 	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
@@ -131,9 +133,10 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 	return r, err
 }
 
-// readLocal reads a run folder's copy. A last line that is cut was not acted
-// on. Damage before it is an error of runs.ErrDamaged; unverified, what stands
-// before the damage is read.
+// readLocal reads the journal's copy in a run folder. It ignores a last line
+// that was cut off, since the change of that line was not made. Damage before
+// the last line is runs.ErrDamaged; with unverified it reads the lines before
+// the damage.
 func readLocal(folder string, unverified bool) (n notes, warning string, err error) {
 	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {
@@ -141,11 +144,11 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 	}
 	changes, _ := parse(data)
 	if lines := bytes.Count(data, []byte("\n")); lines > len(changes) {
-		damage := fmt.Sprintf("%s: line %d of %d has another checksum than it was written with", filepath.Join(folder, FileName), len(changes)+1, lines)
+		damage := fmt.Sprintf("%s: line %d of %d: the checksum is wrong", filepath.Join(folder, FileName), len(changes)+1, lines)
 		if !unverified {
-			return nil, "", fmt.Errorf("read journal: %w: %s; --unverified puts back what the lines before it say", runs.ErrDamaged, damage)
+			return nil, "", fmt.Errorf("read journal: %w: %s; --unverified puts back the changes of the lines before it", runs.ErrDamaged, damage)
 		}
-		warning = fmt.Sprintf("%s: %s: what the lines before it say is put back", runs.NotVerified, damage)
+		warning = fmt.Sprintf("%s: %s: the changes of the lines before it are put back", runs.NotVerified, damage)
 	}
 	n = notes{}
 	for _, c := range changes {
@@ -158,8 +161,8 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 	return n, warning, nil
 }
 
-// dropCutLine removes from a run folder's copy a last line that a crash has
-// cut. It was not acted on, and what is written behind it would not be read.
+// dropCutLine removes a last line that a crash has cut off from the journal's
+// copy. Its change was not made, and lines written after it could not be read.
 func dropCutLine(f *os.File, folder string) error {
 	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {
@@ -168,25 +171,25 @@ func dropCutLine(f *os.File, folder string) error {
 	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
-// undo says which notes are acted on.
+// undo says which noted changes are put back.
 type undo bool
 
 const (
 	undoSteering undo = false
-	undoAll      undo = true // what Prepare did too
+	undoAll      undo = true // undo the changes of Prepare too
 )
 
 const (
-	// activeLimit bounds the waiting for an active ResourceManager.
+	// activeLimit is how long to wait for an active ResourceManager.
 	activeLimit = time.Minute
-	// nodeLimit bounds the waiting for nodes to register after its restart, and
-	// for a changed size to show.
+	// nodeLimit is how long to wait for nodes to register after a restart of
+	// the ResourceManager, and for a changed size to show.
 	nodeLimit = 15 * time.Second
 )
 
-// putBack makes everything that is noted as it was before, by its value: what
-// is so already is left alone, so it may be done again and again. It fails only
-// when the hold is lost; all other trouble is in the report.
+// putBack sets everything that is noted to its old value. Things that have it
+// already are left alone, so putBack may be repeated. It fails only if the hold
+// is lost; other failures are in the report.
 func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.epoch}}
 	h.mu.RLock()
@@ -207,17 +210,17 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		return u.report, h.held()
 	}
 	labels := todo.sorted(NodeLabel)
-	u.resources(ctx, todo.sorted(NodeResource)) // first, so that jobs have room to end
+	u.resources(ctx, todo.sorted(NodeResource)) // node sizes first, so that jobs have room to end
 	if h.drain > 0 && len(labels) > 0 {
 		u.letJobsEnd(ctx, labels)
 	}
 	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
-	u.settings(ctx, todo.sorted(Setting)) // before the labels that they name
+	u.settings(ctx, todo.sorted(Setting)) // scheduler settings before the labels that they refer to
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {
-			u.left(c, errors.New("written by a newer heddle, which has to put it back"))
+			u.left(c, errors.New("a newer version of heddle noted it; use that version to put it back"))
 		}
 	}
 	if len(labels) > 0 {

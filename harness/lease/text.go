@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// WriteText writes the state for people.
+// WriteText writes the state as text for people.
 func (s State) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "cluster %s\n\nNODE\tRACK\tSTATE\tLABEL\tMEMORY\tVCORES\n", s.Cluster)
@@ -43,7 +43,7 @@ func (s State) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// WriteText writes the report for people.
+// WriteText writes the report as text for people.
 func (r Report) WriteText(out io.Writer) error {
 	var b strings.Builder
 	if r.Epoch == 0 {
@@ -71,7 +71,8 @@ func (r Report) WriteText(out io.Writer) error {
 	return err
 }
 
-// WriteText writes the preparation for people; dry says that nothing was done.
+// WriteText writes the preparation as text for people. dry says that Prepare
+// only looked.
 func (p Preparation) WriteText(out io.Writer, dry bool) error {
 	var b strings.Builder
 	would := ""

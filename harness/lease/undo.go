@@ -10,7 +10,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// undoing is one pass over the notes.
+// undoing is the work of one putBack.
 type undoing struct {
 	h      *Hold
 	rm     *yarnclient.RM
@@ -34,8 +34,8 @@ func (u *undoing) allLeft(list []Change, err error) {
 	}
 }
 
-// labels go back in one call; where that is refused, node by node. The store
-// takes them also for nodes that are down.
+// labels puts back the labels of nodes in one call, or node by node if that
+// call is refused. The ResourceManager accepts labels for nodes that are down.
 func (u *undoing) labels(ctx context.Context, list []Change) {
 	there, err := labelNames(ctx, u.rm)
 	if err != nil {
@@ -52,13 +52,13 @@ func (u *undoing) labels(ctx context.Context, list []Change) {
 		back := map[string]string{}
 		list = slices.DeleteFunc(list, func(c Change) bool {
 			want := c.Label
-			gone := want != "" && !there[want] // whoever removed it took it off the nodes
+			gone := want != "" && !there[want] // A label that was removed is gone from its nodes too, so none is wanted.
 			if gone {
 				want = ""
 			}
 			switch {
 			case now[c.Name] != want && try == 3:
-				u.left(c, orElse(refused[c.Name], fmt.Errorf("has %s", labelText(now[c.Name]))))
+				u.left(c, orElse(refused[c.Name], fmt.Errorf("the node has %s", labelText(now[c.Name]))))
 			case now[c.Name] != want:
 				back[c.Name] = want
 				return false
@@ -94,11 +94,11 @@ func orElse(err, otherwise error) error {
 	return otherwise
 }
 
-// resources go back node by node. A restart of the ResourceManager or of the
-// node has done it already; a node that is not known yet after one is waited
-// for, for a while.
+// resources puts back the sizes of nodes, one by one. A restart of the
+// ResourceManager or of the node may have done that already. For nodeLimit it
+// waits for nodes that are not registered yet.
 func (u *undoing) resources(ctx context.Context, list []Change) {
-	var set []Change // asked to be set, not seen yet
+	var set []Change // sizes whose change was requested and does not show yet
 	start := time.Now()
 	for len(list) > 0 {
 		var nodes map[string]yarnclient.Node
@@ -121,10 +121,10 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			wasSet := slices.ContainsFunc(set, func(s Change) bool { return s.key() == c.key() })
 			switch {
 			case c.Resource == nil:
-				u.left(c, errors.New("the journal does not have its size"))
+				u.left(c, errors.New("the journal has no old size for it"))
 			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
 				u.back(c)
-			case known && n.State == "RUNNING" && n.Total == *c.Resource: // as after a restart
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // the size is right already, for instance after a restart
 				u.same(c)
 			case known && n.State != "RUNNING":
 				u.left(c, fmt.Errorf("the node is %s", n.State))
@@ -139,9 +139,9 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			case !late:
 				again = append(again, c)
 			case !known:
-				u.same(c) // it comes back with a size of its own, if it does
+				u.same(c) // an unknown node has its own size if it comes back
 			default:
-				u.left(c, fmt.Errorf("offers %d MiB, %d vcores although told otherwise", n.Total.MemoryMB, n.Total.VCores))
+				u.left(c, fmt.Errorf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores))
 			}
 		}
 		if list = again; len(list) > 0 {
@@ -187,8 +187,8 @@ func (u *undoing) priorities(ctx context.Context, list []Change) {
 	}
 }
 
-// settings go back in one call, since the capacities of one parent must add up
-// at every moment.
+// settings puts back all settings in one call, since the capacities below one
+// parent must always add up to 100 %.
 func (u *undoing) settings(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -206,7 +206,7 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	var changed []Change
 	for _, c := range list {
 		if now[c.settingName()] == c.Value {
-			u.same(c) // also after a restart with the memory store
+			u.same(c) // the setting is right already, for instance after a restart with the memory store
 			continue
 		}
 		changed = append(changed, c)
@@ -233,9 +233,8 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	}
 }
 
-// addedLabels are removed one by one, unless something uses them by now: to
-// remove a label takes it from its nodes, and ends applications that ask for
-// it.
+// addedLabels removes labels one by one, except those in use: removing a label
+// takes it from its nodes and ends the applications that ask for it.
 func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -264,7 +263,7 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 			var refused *yarnclient.RemoteError
 			switch {
 			case errors.As(err, &refused) && refused.Status == 400:
-				u.kept(c, refused.Error()) // a queue names it
+				u.kept(c, refused.Error()) // the ResourceManager refuses since a queue names the label
 			case err != nil:
 				u.left(c, err)
 			default:
@@ -274,7 +273,8 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 	}
 }
 
-// labelUsers says of each label that is in use who uses it.
+// labelUsers returns, for each label in use, one node or application that uses
+// it.
 func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
 	users := map[string]string{}
 	nodes, err := nodesToLabels(ctx, rm)
@@ -299,7 +299,7 @@ func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, erro
 
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-// labelsOf are the labels that an application asks for.
+// labelsOf returns the labels that an application asks for.
 func labelsOf(a *yarnclient.App) []string {
 	labels := []string{a.Label, a.AMLabel}
 	for _, r := range a.Requests {
@@ -308,7 +308,7 @@ func labelsOf(a *yarnclient.App) []string {
 	return slices.DeleteFunc(labels, func(l string) bool { return l == "" })
 }
 
-// do makes a change while the lease is ours.
+// do makes a change if the lease is still ours.
 func (u *undoing) do(change func() error) error {
 	if err := u.h.held(); err != nil {
 		return err

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// watchEvery is how often a watchdog looks; retryEvery how often it tries again
-// to put back what was left.
+// watchEvery is how often a watchdog looks at the lease. retryEvery is how long
+// it waits before it tries again to put back what is left.
 const (
 	watchEvery = 10 * time.Second
 	retryEvery = time.Minute
 )
 
-// DrainLimit is how long jobs get to end where nobody says otherwise.
+// DrainLimit is the default of RestoreOptions.Drain.
 const DrainLimit = 10 * time.Minute
 
-// Watch restores the cluster whenever a hold is left behind, until ctx ends. It
-// does what Restore does. Any number may watch a cluster: each takes the lease
-// first, and those that come too late go on watching.
+// Watch restores the cluster, as Restore does, whenever a hold was left behind,
+// until ctx ends. Several processes may watch one cluster. Each must take the
+// lease before it restores; the others go on watching.
 func Watch(ctx context.Context, c *Target, purpose string, log *slog.Logger) {
 	w := &watchdog{cluster: c, purpose: purpose, log: log}
 	for {
@@ -37,27 +37,27 @@ type watchdog struct {
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // at the last look
+	seen  Lease // the lease at the last look
 	tried time.Time
 	said  string
 }
 
 func (w *watchdog) look(ctx context.Context) error {
-	b := book{w.cluster.Files}
+	b := leaseDir{w.cluster.Files}
 	l, err := b.lease(ctx)
 	if err != nil {
 		return err
 	}
 	unrenewed := l.Epoch == w.seen.Epoch && !l.renewedSince(w.seen)
 	w.seen = l
-	// A released lease may have changes that could not be put back.
+	// A released hold may have left changes that could not be put back.
 	if l.Epoch == 0 || !unrenewed || l.Released && time.Since(w.tried) < retryEvery {
 		return nil
 	}
 	w.tried = time.Now()
 	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log}, Drain: DrainLimit, after: l.Epoch})
 	var held *HeldError
-	if errors.As(err, &held) || errors.Is(err, errPassed) { // it lives, or another watchdog was faster
+	if errors.As(err, &held) || errors.Is(err, errTakenMeanwhile) { // no error: the holder is alive, or another watchdog was faster
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {
@@ -68,21 +68,21 @@ func (w *watchdog) look(ctx context.Context) error {
 		w.log.Warn("not put back; trying again", "change", i.String(), "reason", i.Why)
 	}
 	for _, app := range r.Stranded {
-		w.log.Warn("a job is left without nodes; kill it, or steer it again", "job", app)
+		w.log.Warn("a job waits for a label that no node has; kill it, or steer it again", "job", app)
 	}
 	return nil
 }
 
-// say logs an error that was not the last one's too.
+// say logs an error unless it is the same as the last one.
 func (w *watchdog) say(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
 	if text != w.said && text != "" {
-		w.log.Warn("the cluster cannot be watched; trying again", "reason", text)
+		w.log.Warn("the lease cannot be read; trying again", "reason", text)
 	} else if text != w.said {
-		w.log.Info("the cluster is watched again")
+		w.log.Info("the lease can be read again")
 	}
 	w.said = text
 }

@@ -8,26 +8,26 @@ import (
 	"heddle/yarnclient"
 )
 
-// Parking is the label of nodes that are to start nothing: no queue has it and
-// no job asks for it. A capacity for it at the root alone would stop the
+// Parking is the label of nodes that must start nothing: no queue and no job
+// uses it. A capacity for it at the root queue alone would stop the
 // ResourceManager.
 const Parking = "idle"
 
-// Masters is the label of the nodes that ApplicationMasters run on.
+// Masters is the label of the nodes that run ApplicationMasters.
 const Masters = "am"
 
-// Triples is how many jobs can be steered at a time unless somebody says
-// otherwise. Each takes a label for its ApplicationMaster (a00), for its maps (m00)
+// Triples is the default number of jobs that can be steered at a time. Each job
+// needs a triple of labels: for its ApplicationMaster (a00), for its maps (m00)
 // and for its reduces (r00).
 const Triples = 16
 
 var triple = regexp.MustCompile(`^([amr])([0-9]{2})$`)
 
-// InPool says whether a label is one that steering gives to nodes for a moment,
-// Parking among them.
+// InPool reports whether steering gives this label to nodes: Parking, or one of
+// a triple.
 func InPool(label string) bool { return label == Parking || triple.MatchString(label) }
 
-// Pool returns the labels of so many triples.
+// Pool returns the labels of the given number of triples.
 func Pool(triples int) []string {
 	var labels []string
 	for _, role := range "amr" {
@@ -38,8 +38,8 @@ func Pool(triples int) []string {
 	return labels
 }
 
-// Whole returns the numbers, "00" and so on, of the triples that has says yes to
-// all three labels of.
+// Whole returns the numbers, such as "00", of the triples whose three labels
+// are all among labels.
 func Whole(labels []string) []string {
 	roles := map[string]int{}
 	for _, label := range labels {
@@ -57,7 +57,7 @@ func Whole(labels []string) []string {
 	return numbers
 }
 
-// Exclusive are the names of the labels that are exclusive.
+// Exclusive returns the names of the exclusive labels.
 func Exclusive(labels []yarnclient.NodeLabel) []string {
 	var names []string
 	for _, l := range labels {

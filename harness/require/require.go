@@ -1,7 +1,12 @@
-// Package require holds as data what heddle needs of a Hadoop cluster: settings
-// with the reason for each, and node labels. The lab's files are written from
-// it, doctor checks by it, and labels prepare sets what can be set while the
-// cluster runs.
+// Package require lists what heddle needs of a Hadoop cluster: settings, with
+// the reason for each, and node labels. The lab writes its files from this
+// list, doctor checks a cluster against it, and 'heddle labels prepare' sets
+// what can be set on a running cluster.
+//
+// Words:
+//
+//   - triple: the three node labels of one steered job, for ApplicationMaster, maps and reduces
+//   - pool: the labels of all triples, and the label of parked nodes
 package require
 
 import (
@@ -13,50 +18,54 @@ import (
 	"strings"
 )
 
-// Requirements are all of them. Their JSON keys are stable.
+// Requirements are all settings and labels. Their JSON keys are stable.
 type Requirements struct {
 	Settings []Setting `json:"settings"`
 	Labels   Labels    `json:"labels"`
 }
 
-// Labels are the node labels of steering, all exclusive.
+// Labels are the node labels that steering uses, all exclusive.
 type Labels struct {
-	Parking string   `json:"parking"` // in no queue
+	Parking string   `json:"parking"` // the label of parked nodes, which no queue may use
 	Masters string   `json:"masters"`
 	Jobs    []string `json:"jobs"`
 }
 
-// Setting is a property that a feature needs.
+// Setting is a Hadoop property that a feature needs.
 type Setting struct {
-	// Feature and Check are the names that doctor's report has for what needs the
-	// setting, and for what looks at it.
+	// Feature is the feature that needs the setting, and Check the id of the
+	// check that looks at it. Both are named as in doctor's report.
 	Feature  string `json:"feature"`
 	Check    string `json:"check"`
 	File     string `json:"file"`
 	Property string `json:"property"`
-	// Value is a good one. Where Rule says so others are good too. Capital letters
-	// stand for what depends on the cluster: QUEUE is the path of the leaf queue
-	// that is steered, with LABEL of each queue above it too; LABEL is each label
-	// but Parking, LABELS a list of them.
+	// Value is a good value. If Rule is set, it describes the good values.
+	// Words in capitals stand for what depends on the cluster. QUEUE is the
+	// path of the steered leaf queue; where LABEL occurs too, also the path of
+	// each queue above it. LABEL is each label except Parking, and LABELS is
+	// the list of these.
 	Value string `json:"value"`
 	Rule  string `json:"rule,omitempty"`
-	// Default is Hadoop's.
+	// Default is the value that Hadoop uses if the property is not set.
 	Default string `json:"default"`
-	// Or is a property that does instead.
+	// Or is another property that can be set instead.
 	Or string `json:"or,omitempty"`
-	// Required is that the feature does not work without it, or not at all well.
+	// Required is true if the feature does not work, or works badly, without
+	// it.
 	Required bool `json:"required"`
-	// Restart is the daemon to restart after a change; empty: the next job has it.
-	// Queues are not refreshed from their file where the store is not the file.
+	// Restart is the daemon to restart after a change. Empty means that it
+	// takes effect with the next job. With a store other than the file, the
+	// ResourceManager does not read changes of the file while it runs.
 	Restart string `json:"restart"`
-	// Prepared is that labels prepare sets it while the cluster runs.
+	// Prepared is true if 'heddle labels prepare' can set it on a running
+	// cluster.
 	Prepared bool   `json:"prepared"`
 	Why      string `json:"why"`
 
-	met func(string) bool // nil: only Value is good
+	met func(string) bool // function that tells good values; nil means that only Value is good
 }
 
-// Met says whether a value is good; "" is that it is not set.
+// Met reports whether a value is good. "" means that the property is not set.
 func (s Setting) Met(value string) bool {
 	value = cmp.Or(value, s.Default)
 	if s.met == nil {
@@ -65,22 +74,22 @@ func (s Setting) Met(value string) bool {
 	return s.met(value)
 }
 
-// In is the setting's name for a queue and a label.
+// In returns the property's name for a queue and a label.
 func (s Setting) In(queue, label string) string {
 	return strings.NewReplacer("QUEUE", queue, "LABEL", label).Replace(s.Property)
 }
 
-// Of are the settings that a check of doctor's looks at.
+// Of returns the settings that one of doctor's checks looks at.
 func Of(check string) []Setting {
 	return slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return s.Check != check })
 }
 
-// All returns the requirements of steering so many jobs at a time.
+// All returns the requirements for steering the given number of jobs at a time.
 func All(triples int) Requirements {
 	return Requirements{slices.Clone(settings), Labels{Parking, Masters, Pool(triples)}}
 }
 
-// WriteText writes them for people.
+// WriteText writes the requirements as text for people.
 func (r Requirements) WriteText(out io.Writer) error {
 	var b strings.Builder
 	feature := ""
@@ -110,7 +119,7 @@ func (r Requirements) WriteText(out io.Writer) error {
 			note("then restart: %s", s.Restart)
 		}
 	}
-	fmt.Fprintf(&b, "QUEUE is the leaf queue that is steered, with LABEL each queue above it too\nnode labels, which heddle labels prepare adds, all exclusive\n  %s: parks nodes, in no queue\n  %s: on the nodes of ApplicationMasters\n  %s: one of each kind for each job at a time\n",
+	fmt.Fprintf(&b, "QUEUE is the steered leaf queue; in settings with LABEL also each queue above it\nnode labels, all exclusive; heddle labels prepare adds them\n  %s: for parked nodes, in no queue\n  %s: for the nodes of ApplicationMasters\n  %s: one of each kind for each job at a time\n",
 		r.Labels.Parking, r.Labels.Masters, strings.Join(r.Labels.Jobs, " "))
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -122,10 +131,11 @@ func oneOf(good ...string) func(string) bool {
 
 func isSet(value string) bool { return value != "" }
 
-// inHDFS is of folders: one without a scheme is in the cluster's file system.
+// inHDFS reports whether a folder is in HDFS, the default for one without a
+// scheme.
 func inHDFS(value string) bool { return value != "" && !strings.HasPrefix(value, "file:") }
 
-// lasting is of folders that a restart of their host leaves.
+// lasting reports whether a folder survives a restart of its host.
 func lasting(value string) bool {
 	return value != "" && !strings.HasPrefix(strings.TrimPrefix(value, "file://"), "/tmp/")
 }

@@ -2,14 +2,14 @@ package require
 
 import "math"
 
-// Features, as doctor reports them.
+// Names of the features that need settings, as in doctor's report.
 const (
-	Captured = "captured" // traces of jobs
-	Steered  = "steered"  // placement by our models
-	Cached   = "cached"   // inputs put into the HDFS cache
+	Captured = "captured" // the feature of making traces of jobs
+	Steered  = "steered"  // the feature of placement by our models
+	Cached   = "cached"   // the feature of inputs in the HDFS cache
 )
 
-// Queues begins the name of each setting of the Capacity scheduler.
+// Queues is the start of the name of every Capacity scheduler setting.
 const Queues = "yarn.scheduler.capacity."
 
 const (
@@ -27,8 +27,8 @@ const (
 	doneFolder    = "${yarn.app.mapreduce.am.staging-dir}/history/done"
 )
 
-// settings is the table, the rows of a check together. The reason in a check's
-// first row is the one that doctor gives.
+// settings is the list of all settings. Settings of one check stand together;
+// doctor shows the reason of the first.
 var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",
@@ -38,7 +38,7 @@ var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: hdfsXML, Property: "dfs.encrypt.data.transfer", Value: "false",
 		Default: "false", Required: true, Restart: "NameNode and DataNode",
-		Why: "reading files, and rewriting the splits of jobs: heddle speaks to DataNodes in clear",
+		Why: "reading files and rewriting splits: heddle's connections to DataNodes are not encrypted",
 	},
 	{
 		Feature: Captured, Check: "historyFolder", File: mapredXML, Property: "mapreduce.jobhistory.intermediate-done-dir", Value: doneFolder + "_intermediate",
@@ -84,7 +84,7 @@ var settings = []Setting{
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels.LABEL.capacity", Value: "100",
 		Default: "0", Required: true, Restart: resourceManager, Prepared: true,
-		Why: "a queue whose jobs may use the whole of a label; with a capacity of 0 they wait for ever",
+		Why: "a queue whose jobs may use all nodes of a label; with a capacity of 0 they wait for ever",
 	},
 	{
 		Feature: Steered, Check: "queueLabels", File: capacityXML, Property: Queues + "QUEUE.accessible-node-labels", Value: "LABELS",
@@ -114,12 +114,12 @@ var settings = []Setting{
 	{
 		Feature: Steered, Check: "asyncScheduling", File: capacityXML, Property: Queues + "schedule-asynchronously.scheduling-interval-ms", Value: "20",
 		Rule: "1 to 100", met: between(1, 100), Default: "5", Restart: resourceManager,
-		Why: "the same; the shorter, the more of a core the ResourceManager takes",
+		Why: "the same; a shorter interval costs the ResourceManager more CPU",
 	},
 	{
 		Feature: Steered, Check: "localityDelay", File: capacityXML, Property: Queues + "node-locality-delay", Value: "40",
-		Rule: "any number: while a model steers it is off, and Hadoop cannot unset again what was not set", met: between(-1, math.MaxInt32), Restart: resourceManager,
-		Why: "a node that was opened for a job to be used at once, also by maps that are not local there",
+		Rule: "any number: steering sets it to -1 and puts the number back, and Hadoop cannot unset a setting", met: between(-1, math.MaxInt32), Restart: resourceManager,
+		Why: "a node that gets a job's label to be used at once, even by maps that are not local there",
 	},
 	{
 		Feature: Steered, Check: "priorities", File: yarnXML, Property: "yarn.cluster.max-application-priority", Value: "100",
@@ -129,7 +129,7 @@ var settings = []Setting{
 	{
 		Feature: Steered, Check: "liveQueues", File: yarnXML, Property: "yarn.scheduler.configuration.store.class", Value: "memory",
 		Rule: "memory, leveldb, zk or fs", met: oneOf("memory", "leveldb", "zk", "fs"), Default: "file", Restart: resourceManager,
-		Why: "changing queues and scheduler settings without a restart",
+		Why: "changes of queues and scheduler settings without a restart",
 	},
 
 	{

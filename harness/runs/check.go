@@ -15,25 +15,25 @@ import (
 	"strings"
 )
 
-// Limits of the records of a run. A trial takes some 2 KB of the manifest.
+// Limits of a run's record files. The manifest has some 2 KB per trial.
 const (
 	maxRecordBytes = 64 << 20
-	// maxRecordValues bounds what the bytes become in memory.
+	// maxRecordValues limits the memory that a record's JSON values take.
 	maxRecordValues = 1_000_000
 )
 
-// maxFaults of a run are told, the others counted.
+// maxFaults is how many faults of a run are listed; further ones are counted.
 const maxFaults = 20
 
-// NotVerified begins the warnings of a run that is read Unverified.
+// NotVerified is the start of the warnings about a run that is read Unverified.
 const NotVerified = "not verified"
 
-// Verify reads the named files of every complete trial, such as
-// "trace.heddle", and compares them with what was recorded when the trial was
-// completed. What differs is an error of ErrDamaged that names all such files.
-// A run that is Unverified has warnings instead. No file is hashed twice.
+// Verify compares files of complete trials with their recorded hashes. names
+// are the files' names in the trials' folders, such as "trace.heddle".
+// Differences are one error, an ErrDamaged that names all such files; for an
+// Unverified run they are warnings. A file is hashed only once.
 //
-// Only files that are then read need to be verified.
+// Only files that will be read need to be verified.
 func (r *Run) Verify(names ...string) error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Run) Verify(names ...string) error {
 		folder := "trials/" + t.Name
 		switch t.State {
 		case TrialMissing:
-			faults = append(faults, folder+" is missing, and the trial was done")
+			faults = append(faults, folder+" is missing, although the trial was done")
 		case TrialDone:
 			for _, name := range names {
 				fault, err := r.difference(root, folder+"/", name, t.Files)
@@ -63,8 +63,8 @@ func (r *Run) Verify(names ...string) error {
 	return r.judge(faults)
 }
 
-// ReadFile reads a file right in the run folder, such as experiment.yaml. One
-// that is not as recorded is treated as by Verify.
+// ReadFile reads a file at the top of the run folder, such as experiment.yaml.
+// It verifies the file as Verify does.
 func (r *Run) ReadFile(name string) ([]byte, error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -89,17 +89,19 @@ func (r *Run) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Warnings name the files that were read though they are not as recorded.
+// Warnings name the files that were read although they differ from their
+// recorded hashes.
 func (r *Run) Warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.warnings)
 }
 
-// judge makes an error or warnings of faults; r.mu is held.
+// judge turns faults into an error, or into warnings for an Unverified run. The
+// caller holds r.mu.
 func (r *Run) judge(faults []string) error {
 	if n := len(faults) - maxFaults; n > 0 {
-		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more", n))
+		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more faults", n))
 	}
 	if r.Unverified {
 		for _, fault := range faults {
@@ -112,11 +114,11 @@ func (r *Run) judge(faults []string) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is not as it was recorded: %s; --unverified goes on all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
+	return fmt.Errorf("%w: %s differs from its record: %s; --unverified reads it all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
 }
 
-// difference says in which way a file is not as it was recorded. An error is that
-// this cannot be told. r.mu is held.
+// difference says how a file differs from its record, "" if it does not. The
+// caller holds r.mu.
 func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (fault string, err error) {
 	path := folder + name
 	if fault, known := r.compared[path]; known {
@@ -134,7 +136,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // whoever wants it says so
+		return "", nil // no fault here: whoever reads the missing file reports it
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:
@@ -142,24 +144,24 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	}
 	defer f.Close()
 	if i < 0 {
-		return path + " was added: it is in no record", nil
+		return path + " was added: no record has it", nil
 	}
 	was := recorded[i]
 	if info.Size() != was.Bytes {
-		return fmt.Sprintf("%s has changed: it has %d bytes, had %d", path, info.Size(), was.Bytes), nil
+		return fmt.Sprintf("%s has changed: it has %d bytes, its record says %d", path, info.Size(), was.Bytes), nil
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != was.SHA256 {
-		return path + " has changed: same length, other SHA-256", nil
+		return path + " has changed: the length is the same, the SHA-256 is not", nil
 	}
 	return "", nil
 }
 
-// openRegular opens a file inside root for reading. Devices, pipes and links
-// that lead out of root are refused.
+// openRegular opens a regular file inside root for reading. It refuses devices,
+// pipes, and links that lead out of root.
 func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	name = filepath.FromSlash(name)
 	info, err := root.Lstat(name)
@@ -173,8 +175,8 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// ReadJournal reads a file of another package's in folder dir, which needs to
-// hold no whole run. ErrNotRun if there is none.
+// ReadJournal reads a file that another package keeps in folder dir. The folder
+// need not be a complete run. A missing file is ErrNotRun.
 func ReadJournal(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
@@ -190,7 +192,7 @@ func ReadJournal(dir, name string) ([]byte, error) {
 	return nil, err
 }
 
-// readRecord reads a small file inside root.
+// readRecord reads a record file inside root.
 func readRecord(root *os.Root, name string) ([]byte, error) {
 	f, _, err := openRegular(root, name)
 	if err != nil {
@@ -199,25 +201,25 @@ func readRecord(root *os.Root, name string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxRecordBytes+1))
 	if err == nil && len(data) > maxRecordBytes {
-		err = fmt.Errorf("%w: %s has more than %d bytes", ErrDamaged, filepath.Join(root.Name(), name), maxRecordBytes)
+		err = fmt.Errorf("%w: %s is longer than %d bytes", ErrDamaged, filepath.Join(root.Name(), name), maxRecordBytes)
 	}
 	return data, err
 }
 
-// decodeRecord is json.Unmarshal that names the file, and refuses what would
-// take much more memory than a run's records do.
+// decodeRecord is like json.Unmarshal. Its errors name the file, and it refuses
+// data that would take far more memory than a run's records.
 func decodeRecord(file string, data []byte, v any) error {
 	if n := bytes.Count(data, []byte(",")); n > maxRecordValues {
 		return fmt.Errorf("%w: %s has %d values, want at most %d", ErrDamaged, file, n, maxRecordValues)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%w: %s: %w; it was changed by hand, or the disk lost it", ErrDamaged, file, err)
+		return fmt.Errorf("%w: %s: %w; it was changed by hand or damaged on disk", ErrDamaged, file, err)
 	}
 	return nil
 }
 
-// ReadTrialJSON reads a small JSON file of a complete trial into v, without
-// verifying it.
+// ReadTrialJSON reads a JSON file of a complete trial into v, without verifying
+// it.
 func (r *Run) ReadTrialJSON(trial, name string, v any) error {
 	return readJSON(r.Dir, "trials/"+trial+"/"+name, v)
 }

@@ -17,18 +17,18 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// tempPrefix marks files that are being written; they are no part of a run.
+// tempPrefix marks files that are being written. They are not part of the run.
 const tempPrefix = ".writing-"
 
-// Files and folders of a run are their owner's alone: a job's configuration may
-// hold passwords, and what holds settings cannot be told from what does not.
+// Only the owner may read a run's files and folders. A job's configuration may
+// contain passwords, and files with passwords cannot be told from others.
 const (
 	fileMode   = 0o600
 	folderMode = 0o700
 )
 
-// writeAtomic puts data at name below root so that after a crash there is the old
-// file or the new one, whole.
+// writeAtomic writes data to the file name below root. After a crash there is
+// either the old file or the whole new one.
 func writeAtomic(root *os.Root, name string, data []byte) error {
 	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -36,8 +36,8 @@ func writeAtomic(root *os.Root, name string, data []byte) error {
 	})
 }
 
-// writeWith is writeAtomic of what write writes; needBytes is 0 where its length
-// is not known.
+// writeWith is like writeAtomic, but the function write writes the data.
+// needBytes is the length of the data, 0 if unknown.
 func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	err := func() error {
@@ -46,7 +46,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer func() { _ = root.Remove(temp) }() // of no effect once renamed
+		defer func() { _ = root.Remove(temp) }() // removing fails once the file has been renamed, which is fine
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}
@@ -77,19 +77,19 @@ func syncDir(dir string) error {
 	return syncOpen(d)
 }
 
-// syncOpen syncs an open folder and closes it.
+// syncOpen syncs and closes an open folder.
 func syncOpen(d *os.File) error {
 	defer d.Close()
-	// Some file systems cannot sync a folder; they do not need it.
+	// some file systems cannot sync a folder, and do not need it
 	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
 		return err
 	}
 	return nil
 }
 
-// Explain adds to an error of writing path what a full disk calls for: how
-// much is wanted (0: unknown) and left, and what to do. errors.Is(err,
-// ErrDiskFull) then holds. Other errors are returned as they are.
+// Explain adds advice to an error from writing path if the disk is full: how
+// much space is needed (if needBytes is not 0) and left, and what to do. The
+// result is an ErrDiskFull then. Other errors are returned unchanged.
 func Explain(path string, needBytes int64, err error) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
@@ -116,9 +116,9 @@ func freeBytes(dir string) (int64, bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// settle hashes and syncs all files below root, and its folders. Programs that
-// were started may have made some with other modes.
-func settle(root *os.Root) ([]File, error) {
+// syncAll syncs all files and folders below root and returns the files' hashes.
+// It also sets their modes, as a started program may have made some files.
+func syncAll(root *os.Root) ([]File, error) {
 	files := []File{}
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		path := filepath.Join(root.Name(), name)
@@ -146,7 +146,8 @@ func settle(root *os.Root) ([]File, error) {
 	return files, err
 }
 
-// hashFile returns length and hash of a file, after a sync if asked for.
+// hashFile returns length and hash of a file. With sync it syncs the file
+// first.
 func hashFile(path string, sync bool) (File, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 
 const lockFile = ".lock"
 
-// lock is the kernel's on a file: it ends with the process, however that ends,
-// and is not handed on to programs that the process starts.
+// lock is a kernel lock on a file. It ends with the process, even a killed one.
+// Programs that the process starts do not inherit it.
 type lock struct{ file *os.File }
 
-// acquire makes this process the run's owner, who may write below its folder;
-// ErrRunning if another one is.
+// acquire makes this process the run's owner, the only one that may write to
+// its folder. It fails with ErrRunning if another process is.
 func (r *Run) acquire() error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -37,7 +37,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	if err != nil {
 		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
 	}
-	// isLocked of another process holds the lock too, for a moment.
+	// Try a few times: isLocked of another process may hold the lock for a
+	// moment.
 	for range 5 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			break
@@ -47,7 +48,7 @@ func (r *Run) acquireIn(root *os.Root) error {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
 		who := r.manifest.Owner
-		return fmt.Errorf("%w: process %d on %s works on %s; wait for it, or stop it", ErrRunning, who.PID, who.Host, r.Dir)
+		return fmt.Errorf("%w: process %d on %s works on %s; wait for it or stop it", ErrRunning, who.PID, who.Host, r.Dir)
 	} else if err != nil {
 		f.Close()
 		return fmt.Errorf("lock %s: %w", path, err)
@@ -56,7 +57,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	return nil
 }
 
-// release gives the run up; r.mu is held, or nobody else has r yet.
+// release ends the ownership. The caller holds r.mu, or no other goroutine has
+// r yet.
 func (r *Run) release() {
 	if r.lock != nil {
 		r.lock.file.Close()
@@ -65,9 +67,9 @@ func (r *Run) release() {
 	}
 }
 
-// isLocked says whether a process works on the run in dir.
+// isLocked reports whether a process owns the run in dir.
 func isLocked(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // should it be a pipe
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // O_NONBLOCK does not wait if the file is a pipe
 	if err != nil {
 		return false
 	}

@@ -15,45 +15,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manifestFormat is the newest form of manifests that this version writes and
-// reads.
+// manifestFormat is the newest manifest format that this version reads and
+// writes.
 const manifestFormat = 1
 
-// Manifest is what a run says of itself. Its JSON keys are stable; later
-// versions may add some.
+// Manifest is the description and state of a run, in manifest.json. Its JSON
+// keys are stable; later versions may add some.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	// Error says why a run failed or was interrupted.
+	// Error says why the run failed or was interrupted.
 	Error    string    `json:"error,omitempty"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`
 	Heddle   Build     `json:"heddle"`
-	// Command is the command line, with secrets blotted out.
+	// Command is the command line, with *** in place of secrets.
 	Command []string `json:"command,omitempty"`
 	Owner   Owner    `json:"owner"`
 	Seed    uint64   `json:"seed"`
 	// World is where the trials ran: WorldSimulated, or "" for a cluster.
 	World string `json:"world,omitempty"`
-	// Versions of what took part: "hadoop", "java", "kernel".
+	// Versions are those of the software used, by name: "hadoop", "java",
+	// "kernel".
 	Versions map[string]string `json:"versions,omitempty"`
-	// Settings that results depend on and that are in no other file, such as
-	// "classDataSharing".
+	// Settings are values that results depend on and that no other file has,
+	// such as "classDataSharing".
 	Settings map[string]string `json:"settings,omitempty"`
 	Trials   []TrialRecord     `json:"trials"`
-	// Files are those right in the run folder.
+	// Files are the files at the top of the run folder.
 	Files []File `json:"files,omitempty"`
 }
 
-// WorldSimulated is the Manifest.World of trials in virtual time.
+// WorldSimulated is the value of Manifest.World for trials in virtual time.
 const WorldSimulated = "simulated"
 
-// State is how far a run is.
+// State says how far a run has come.
 type State string
 
-// States of a run. One whose manifest says Running but whose process is gone
-// is read as Interrupted.
+// States of a run. If the manifest says Running but the run's process has
+// ended, the state is read as Interrupted.
 const (
 	Running     State = "running"
 	Finished    State = "finished"
@@ -61,54 +62,54 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Build is the heddle that ran.
+// Build identifies the heddle binary of a run.
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
-	// Modified is that the source differed from the revision.
+	// Modified is true if the source differed from Revision.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 }
 
-// Owner is the process that works, or worked last, on a run.
+// Owner is the process that works on a run, or was the last to do so.
 type Owner struct {
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
 }
 
-// TrialRecord is a trial's record.
+// TrialRecord is the state of one trial.
 type TrialRecord struct {
 	Name     string     `json:"name"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
 	Started  time.Time  `json:"started,omitzero"`
 	Finished time.Time  `json:"finished,omitzero"`
-	// Files are all of a trial that is done.
+	// Files are all files of a complete trial.
 	Files []File `json:"files,omitempty"`
 }
 
-// TrialState is how far a trial is.
+// TrialState says how far a trial has come.
 type TrialState string
 
-// States of a trial.
+// States of a trial, from todo to done or failed.
 const (
 	TrialTodo        TrialState = "todo"
 	TrialRunning     TrialState = "running"
 	TrialDone        TrialState = "done"
 	TrialFailed      TrialState = "failed"
-	TrialInterrupted TrialState = "interrupted" // it was running when the run was
-	TrialMissing     TrialState = "missing"     // it was done, and its folder is gone
+	TrialInterrupted TrialState = "interrupted" // the trial was running when the run was interrupted
+	TrialMissing     TrialState = "missing"     // the trial was done, but its folder is gone
 )
 
-// File is a file as it was when it was complete.
+// File is a complete file with its length and hash.
 type File struct {
-	// Name is relative to the folder of the trial or run, with slashes.
+	// Name is the path below the folder of the trial or run, with slashes.
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// begin sets what a new run knows of itself.
+// begin fills in what is known when a run starts.
 func (m *Manifest) begin(name string) {
 	*m = m.clone()
 	m.Format, m.Name, m.State = manifestFormat, name, Running
@@ -126,7 +127,7 @@ func (m *Manifest) begin(name string) {
 		m.Trials[i] = TrialRecord{Name: m.Trials[i].Name, State: TrialTodo}
 	}
 	if m.Trials == nil {
-		m.Trials = []TrialRecord{} // a list, also when it is empty
+		m.Trials = []TrialRecord{} // so that JSON has an empty list instead of null
 	}
 }
 
@@ -136,9 +137,10 @@ func (m Manifest) clone() Manifest {
 	return m
 }
 
-// End notes how the run ended and gives the folder up. A nil err is success if
-// all trials are done; one that wraps context.Canceled an interruption; any
-// other a failure. It returns what stands in the way of saying so.
+// End records how the run ended and ends this process's ownership. If err is
+// nil and all trials are done, the run is Finished. If err wraps
+// context.Canceled, it is Interrupted, and otherwise Failed. End returns an
+// error if it cannot record this.
 func (r *Run) End(err error) error {
 	todo := len(r.Todo())
 	r.mu.Lock()
@@ -163,8 +165,8 @@ func (r *Run) End(err error) error {
 	return r.replace(m)
 }
 
-// Close gives the folder up without an end, if End has not: the run is then
-// interrupted. For use with defer.
+// Close ends this process's ownership. If End was not called before, the run is
+// Interrupted. It is meant for defer.
 func (r *Run) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,8 +212,9 @@ var (
 	userInfo   = regexp.MustCompile(`(://)[^\s]*@`)
 )
 
-// blotSecrets replaces what follows a flag or property with a telling name,
-// and users and passwords in addresses. A file with a secret may be named.
+// blotSecrets replaces secrets in a command line by ***: values of flags and
+// properties whose name tells of a secret, and users and passwords in
+// addresses. Paths of files with secrets stay.
 func blotSecrets(args []string) []string {
 	args = slices.Clone(args)
 	next := false

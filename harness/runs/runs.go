@@ -1,26 +1,27 @@
-// Package runs keeps the results of runs on disk, one folder a run:
+// Package runs keeps the results of runs on disk, in one folder per run:
 //
-//	manifest.json       what ran, with which versions and settings, state, trials, hashes
-//	experiment.yaml     the experiment as it was given
-//	cluster.yaml        the cluster as it was reached; no secrets are in such files
-//	summary.json        results, when the run has ended
-//	trials/NAME/        one trial, complete
-//	  trial.json        its record, with the SHA-256 of each file beside it
+//	manifest.json       what ran, with which versions and settings; state, trials, hashes
+//	experiment.yaml     the experiment file as given
+//	cluster.yaml        the cluster file as used; such files contain no secrets
+//	summary.json        the results, once the run has ended
+//	trials/NAME/        a complete trial
+//	  trial.json        its record, with the SHA-256 of each of its files
 //	  trace.heddle
 //	  jobs/JOB-ID/      job.xml, job.split, job.splitmetainfo and the .jhist file
 //	  logs/
-//	trials/NAME.partial/  one that is under way, or that never came to its end;
-//	                      .partial.before once it is begun anew
+//	trials/NAME.partial/  a trial that is under way or was never completed;
+//	                      renamed to .partial.before when it is begun again
 //
-// Every file of the package's own is written beside its place, synced and then
-// renamed, and a trial's folder gets its name only when all in it is on disk.
-// Nobody but the owner can read any of it.
+// The package writes each of its files under a temporary name, syncs it and
+// renames it. A trial's folder gets its final name when everything in it is on
+// disk. Only the owner can read any of it.
 //
-// So a run that was killed, or whose disk was full, keeps all that was complete
-// and never looks finished: its process held a lock on the folder that died
-// with it (Interrupted), and Resume says which trials are still to do.
+// Therefore a run that was killed, or whose disk was full, keeps its complete
+// trials and never looks finished. Its process held a lock on the folder, which
+// ended with the process: the run reads as Interrupted. Resume says which
+// trials are still to do.
 //
-// What is in a trace or a job folder is not this package's business.
+// The package does not look into traces and job folders.
 package runs
 
 import (
@@ -38,43 +39,44 @@ import (
 	"time"
 )
 
-// Errors to branch on.
+// Errors that callers of this package distinguish.
 var (
-	// ErrExists is that a folder is there already and cannot be continued.
+	// ErrExists means that the folder exists and cannot be continued.
 	ErrExists = errors.New("folder exists")
-	// ErrRunning is that another process works on the run.
+	// ErrRunning means that another process works on the run.
 	ErrRunning = errors.New("run is under way")
-	// ErrNotRun is that a folder holds no run.
+	// ErrNotRun means that the folder is no run.
 	ErrNotRun = errors.New("not a run folder")
-	// ErrDamaged is that a run's files are not what heddle has written.
+	// ErrDamaged means that a run's files differ from what heddle wrote.
 	ErrDamaged = errors.New("run is damaged")
-	// ErrDiskFull is that a file could not be written for want of space.
+	// ErrDiskFull means that there was no space to write a file.
 	ErrDiskFull = errors.New("disk full")
 )
 
 const manifestFile = "manifest.json"
 
-// Run is a run folder: the caller's own after Create or Resume, and only for
-// reading after Open. It may be used by many goroutines.
+// Run is a run folder. After Create or Resume this process owns it and may
+// write to it; after Open it can only be read. It may be used by many
+// goroutines.
 type Run struct {
-	// Dir is the folder.
+	// Dir is the path of the run folder.
 	Dir string
-	// Unverified is that files are read also where they are not as recorded;
-	// Warnings then names them. To be set before anything is read.
+	// Unverified allows to read files that differ from their recorded hashes;
+	// Warnings names them. Set it before anything is read.
 	Unverified bool
 
 	mu       sync.Mutex
 	manifest Manifest
-	// Everything is written through root, so that no link in the folder and no
-	// name leads out of it. Both are nil for reading only.
+	// All writes go through root, so that no link or name leads out of the
+	// folder. lock and root are nil if the run can only be read.
 	lock     *lock
 	root     *os.Root
-	compared map[string]string // what Verify has found, by file
+	compared map[string]string // by path, how the file differs from its record
 	warnings []string
 }
 
-// DefaultRoot is where run folders go by default: heddle/runs in the user's
-// state folder.
+// DefaultRoot returns the default folder for run folders: heddle/runs in the
+// user's state folder.
 func DefaultRoot() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -87,19 +89,19 @@ func DefaultRoot() (string, error) {
 	return filepath.Join(state, "heddle", "runs"), nil
 }
 
-// Name is the usual name of a run's folder: when, and what.
+// Name returns the default name of a run folder: the start time and what ran.
 func Name(started time.Time, what string) string {
 	return started.Format("20060102-150405") + "-" + what
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
 
-// Create makes the folder root/name for the run that m describes; Trials of m
-// is the plan, of which only names are looked at. The run is then under way, of
-// this process, until End or Close.
+// Create makes the folder root/name for the run that m describes. m.Trials is
+// the plan; only the names count. This process owns the run until End or Close.
 //
-// A folder that exists is refused (ErrExists, ErrRunning), unless it is an
-// unfinished run of the same plan: that one is continued as by Resume.
+// If the folder exists, Create fails with ErrExists or ErrRunning. The
+// exception is an unfinished run of the same plan, which is continued as by
+// Resume.
 func Create(root, name string, m Manifest) (*Run, error) {
 	if !plainName.MatchString(name) {
 		return nil, fmt.Errorf("create run %q: want a name of letters, digits and ._-", name)
@@ -119,7 +121,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if err := r.acquire(); err != nil {
 		return nil, err
 	}
-	// The folder may have been there, empty.
+	// Set the mode, as the folder may have existed, empty, with another one.
 	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("create run folder: %w", err)
@@ -127,7 +129,7 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-// checkPlan says whether each trial has a name of its own, fit for a folder.
+// checkPlan checks that the trials' names are different and fit for folders.
 func checkPlan(trials []TrialRecord) error {
 	seen := map[string]bool{}
 	for i, t := range trials {
@@ -135,14 +137,14 @@ func checkPlan(trials []TrialRecord) error {
 			return fmt.Errorf("trials[%d].name: %q: want a name of letters, digits and ._-", i, t.Name)
 		}
 		if seen[t.Name] {
-			return fmt.Errorf("trials[%d].name: two trials are called %s", i, t.Name)
+			return fmt.Errorf("trials[%d].name: two trials are named %s", i, t.Name)
 		}
 		seen[t.Name] = true
 	}
 	return nil
 }
 
-// vacant says whether nothing is in dir, or only what Create makes before the
+// vacant reports whether dir is empty, or has only what Create makes before the
 // manifest.
 func vacant(dir string) bool {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +170,7 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 	}
 	r, err := Open(dir)
 	if errors.Is(err, ErrNotRun) {
-		return nil, refuse("it is not a run of heddle")
+		return nil, refuse("it is no run folder")
 	} else if err != nil {
 		return nil, err
 	}
@@ -176,9 +178,9 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 	same := slices.EqualFunc(old.Trials, m.Trials, func(a, b TrialRecord) bool { return a.Name == b.Name })
 	switch {
 	case old.State == Finished:
-		return nil, refuse("it holds a finished run")
+		return nil, refuse("it has a finished run")
 	case !same || old.Seed != m.Seed:
-		return nil, refuse("it holds an unfinished run of other trials or another seed")
+		return nil, refuse("it has an unfinished run of other trials or with another seed")
 	}
 	if _, err := r.Resume(); err != nil {
 		return nil, err
@@ -186,7 +188,7 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-// Open reads the run in folder dir. ErrNotRun if there is none.
+// Open reads the run in folder dir. It fails with ErrNotRun if there is none.
 func Open(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	if err := r.load(); err != nil {
@@ -204,7 +206,7 @@ func (r *Run) load() error {
 		return fmt.Errorf("read run: %w", err)
 	}
 	if m.Format < 1 || m.Format > manifestFormat {
-		return fmt.Errorf("%w: %s has format %d, this version reads up to %d", ErrDamaged, file, m.Format, manifestFormat)
+		return fmt.Errorf("%w: %s: format %d: want 1 to %d, which this version reads", ErrDamaged, file, m.Format, manifestFormat)
 	}
 	if err := checkPlan(m.Trials); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, file, err)
@@ -218,8 +220,8 @@ func (r *Run) load() error {
 		case err != nil:
 			return fmt.Errorf("read run: %w", err)
 		case t.State != TrialDone:
-			// The process may have ended between completing the trial, whose
-			// folder then has its name, and saying so in the manifest.
+			// The process may have ended after it completed the trial, whose
+			// folder has its final name then, and before it wrote the manifest.
 			m.Trials[i] = done
 		}
 	}
@@ -235,9 +237,9 @@ func (r *Run) load() error {
 	return nil
 }
 
-// List opens the runs in folder root, in order of name. Folders without a run
-// are passed over; the error names runs that could not be read, the others are
-// returned all the same. A root that does not exist has no runs.
+// List opens the runs in folder root, sorted by name. It skips folders that are
+// no runs. The error names runs that cannot be read; the others are returned
+// all the same. A root that does not exist has no runs.
 func List(root string) ([]*Run, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -257,14 +259,15 @@ func List(root string) ([]*Run, error) {
 	return list, errors.Join(errs...)
 }
 
-// Manifest is a copy of what the run says of itself now.
+// Manifest returns a copy of the run's current manifest.
 func (r *Run) Manifest() Manifest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.manifest.clone()
 }
 
-// Todo names the trials that are not complete, in order.
+// Todo returns the names of the trials that are not complete, in the order of
+// the plan.
 func (r *Run) Todo() []string {
 	var names []string
 	for _, t := range r.Manifest().Trials {
@@ -275,8 +278,9 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns Todo.
-// ErrRunning while another process is; ErrExists if the run is finished.
+// Resume makes this process the owner of an unfinished run and returns Todo. It
+// fails with ErrRunning if another process owns it, and with ErrExists if the
+// run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", r.Dir, err)
@@ -293,7 +297,7 @@ func (r *Run) resume() error {
 	if err := r.acquire(); err != nil {
 		return err
 	}
-	// Only now does nobody else change it.
+	// Read the run again: only now can no other process change it.
 	err := r.load()
 	if err == nil && r.manifest.State == Finished {
 		err = fmt.Errorf("%w: the run is finished", ErrExists)
@@ -302,7 +306,7 @@ func (r *Run) resume() error {
 		r.manifest.State, r.manifest.Error, r.manifest.Finished = Running, "", time.Time{}
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
-			if t.State == TrialMissing { // to be done again
+			if t.State == TrialMissing { // a missing trial must be done again
 				r.manifest.Trials[i] = TrialRecord{Name: t.Name, State: TrialTodo}
 			}
 		}
@@ -314,8 +318,8 @@ func (r *Run) resume() error {
 	return err
 }
 
-// Update changes the manifest and writes it. Name, state and trials are not
-// its business.
+// Update changes the manifest and writes it. change must leave name, state and
+// trials alone.
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -324,11 +328,11 @@ func (r *Run) Update(change func(*Manifest)) error {
 	return r.replace(m)
 }
 
-// WriteFile writes a file right in the run folder, such as experiment.yaml,
-// and notes its hash.
+// WriteFile writes a file at the top of the run folder, such as
+// experiment.yaml, and records its hash.
 func (r *Run) WriteFile(name string, data []byte) error {
 	if !plainName.MatchString(name) || name == manifestFile {
-		return fmt.Errorf("write %q into the run folder: not a name for a file of a run", name)
+		return fmt.Errorf("write %q into the run folder: want a name of letters, digits and ._-, other than manifest.json", name)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -345,7 +349,7 @@ func (r *Run) WriteFile(name string, data []byte) error {
 
 var errReadOnly = errors.New("the run is open for reading only; resume it first")
 
-// replace writes m and, only if that worked, makes it the run's manifest.
+// replace writes m to disk and, if that succeeds, makes it the run's manifest.
 func (r *Run) replace(m Manifest) error {
 	if r.lock == nil {
 		return errReadOnly

@@ -18,26 +18,26 @@ const (
 	trialFile = "trial.json"
 )
 
-// Active is a trial that is under way, in its folder NAME.partial.
+// Active is a trial under way, in the folder NAME.partial.
 type Active struct {
-	// Name is the trial's, Dir its folder until Done, Before that of what the last
-	// attempt at it left, "" none.
+	// Name is the trial's name, and Dir its folder until Done. Before is the
+	// folder with what the last try at this trial left, "" if there was none.
 	Name, Dir, Before string
 
 	run     *Run
 	started time.Time
 }
 
-// below is the name of a trial's folder in the run's.
+// below returns the path of a trial's folder below the run's.
 func below(name string) string { return filepath.Join("trials", name) }
 
 func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
 
-// TrialDir is the folder of a trial that is done.
+// TrialDir returns the folder of a complete trial.
 func (r *Run) TrialDir(name string) string { return r.trialDir(name) }
 
-// Begin starts a trial of the plan in an empty folder. What the last attempt at it
-// left stays as NAME.partial.before.
+// Begin starts a trial of the plan in an empty folder. What the last try at it
+// left is kept as NAME.partial.before.
 func (r *Run) Begin(name string) (*Active, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *Run) Begin(name string) (*Active, error) {
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
-// setTrial writes the record into the manifest; r.mu is held.
+// setTrial writes a trial's record to the manifest. The caller holds r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
 	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
@@ -74,9 +74,9 @@ func (r *Run) setTrial(t TrialRecord) error {
 	return r.replace(m)
 }
 
-// Folder makes a folder in the trial, "jobs", and opens it; "." is the trial's own.
-// Names that come from a cluster are safe: neither name nor a link leads out of
-// the trial.
+// Folder makes and opens a folder in the trial, such as "jobs"; "." is the
+// trial's own. Names that come from a cluster are safe: neither a name nor a
+// link leads out of the trial.
 func (t *Active) Folder(name string) (*os.Root, error) {
 	fail := func(err error) (*os.Root, error) {
 		return nil, fmt.Errorf("trial %s: make folder %q: %w", t.Name, name, Explain(filepath.Join(t.Dir, name), 0, err))
@@ -101,8 +101,9 @@ func (t *Active) Folder(name string) (*os.Root, error) {
 	return folder, nil
 }
 
-// WriteFile writes a whole file into the trial; name is "result.json" or
-// "jobs/job_1_0001/job.xml", whose folder it makes. Names are safe as for Folder.
+// WriteFile writes a whole file into the trial, and makes its folder. name is a
+// path such as "result.json" or "jobs/job_1_0001/job.xml", and is safe as for
+// Folder.
 func (t *Active) WriteFile(name string, data []byte) error {
 	return t.write(name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -110,7 +111,8 @@ func (t *Active) WriteFile(name string, data []byte) error {
 	})
 }
 
-// Write is WriteFile of what write writes.
+// Write writes a file into the trial, like WriteFile. The function write writes
+// the data.
 func (t *Active) Write(name string, write func(io.Writer) error) error {
 	return t.write(name, 0, write)
 }
@@ -124,8 +126,8 @@ func (t *Active) write(name string, needBytes int64, write func(io.Writer) error
 	return writeWith(folder, filepath.Base(name), needBytes, write)
 }
 
-// Done completes the trial: all its files are hashed and synced, and its
-// folder gets its name.
+// Done completes the trial: it syncs and hashes all its files, and gives its
+// folder the final name.
 func (t *Active) Done() error {
 	r := t.run
 	r.mu.Lock()
@@ -138,7 +140,7 @@ func (t *Active) Done() error {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
 	defer own.Close()
-	files, err := settle(own)
+	files, err := syncAll(own)
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
@@ -160,7 +162,7 @@ func (t *Active) Done() error {
 	return r.setTrial(record)
 }
 
-// Failed notes why the trial came to nothing. Its folder stays NAME.partial.
+// Failed records why the trial failed. Its folder stays NAME.partial.
 func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
@@ -169,8 +171,8 @@ func (t *Active) Failed(why error) error {
 	})
 }
 
-// readTrial reads the record in a complete trial's folder; fs.ErrNotExist if
-// there is no such folder.
+// readTrial reads the record of a complete trial. It returns fs.ErrNotExist if
+// the trial has no complete folder.
 func (r *Run) readTrial(name string) (TrialRecord, error) {
 	dir := r.trialDir(name)
 	if _, err := os.Stat(dir); err != nil {
@@ -178,12 +180,12 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // not fs.ErrNotExist: the folder is there
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // the error is not fs.ErrNotExist, since the trial's folder exists
 	} else if err != nil {
 		return TrialRecord{}, err
 	}
 	if t.Name != name || t.State != TrialDone {
-		return TrialRecord{}, fmt.Errorf("%w: %s: is the record of trial %q in state %q", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
+		return TrialRecord{}, fmt.Errorf("%w: %s: it is the record of trial %q in state %q, want this trial in state done", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
 	}
 	return t, nil
 }

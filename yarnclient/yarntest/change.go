@@ -13,7 +13,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// Applications.
+// Requests for applications: state, kill, priority.
 
 func (c *Fake) appState(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
@@ -49,11 +49,11 @@ func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appPriority(w, r, a)
 }
 
-// Labels.
+// Requests for node labels: list, add, remove, replace.
 
 var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
 
-// known is the labels the ResourceManager answers with: none until it has
+// known returns the labels that the ResourceManager knows: none until it has
 // loaded them.
 func (c *Fake) known() []string {
 	if !c.up() {
@@ -103,7 +103,7 @@ func (c *Fake) writeLabel(w *writer, label string) {
 	})
 }
 
-// labelled lists the nodes with a label, those included that do not exist.
+// labelled lists the nodes with a label, including nodes that do not exist.
 func (c *Fake) labelled() (ids []string, labelOf map[string]string) {
 	labelOf = maps.Clone(c.stored)
 	for _, n := range c.nodes {
@@ -174,8 +174,8 @@ func (c *Fake) removeLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// replaceLabels moves all nodes of a call or none. A node that does not exist
-// is stored.
+// replaceLabels changes all nodes of a call or none. It stores labels of nodes
+// that do not exist.
 func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		NodeToLabels []struct {
@@ -223,7 +223,7 @@ func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Scheduler settings.
+// Requests for scheduler settings: list and change.
 
 func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	keys := slices.Sorted(maps.Keys(c.conf))
@@ -235,8 +235,8 @@ func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// setSchedulerConf keeps the settings and acts on two of them: the bound of
-// one heartbeat, and the locality delay.
+// setSchedulerConf stores the settings. Two of them have an effect: the most
+// containers per heartbeat, and the locality delay.
 func (c *Fake) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		Key   string `xml:"key"`

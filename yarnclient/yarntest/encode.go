@@ -7,18 +7,19 @@ import (
 	"strconv"
 )
 
-// dialect is how an answer is written.
+// dialect is one of the ways in which Hadoop writes an answer.
 type dialect int
 
 const (
-	natural     dialect = iota // root kept, typed, lists as arrays
-	mapped                     // root dropped, every scalar quoted, a list of one bare
-	typed                      // as mapped, but typed and with arrays: Hadoop 3.5
-	markup                     // XML
-	naturalBare                // natural without the root
+	natural     dialect = iota // JSON with the root name, typed scalars, lists as arrays
+	mapped                     // JSON without the root name, all scalars quoted, a list of one without brackets
+	typed                      // JSON without the root name, typed scalars, lists as arrays: Hadoop 3.5
+	markup                     // the dialect of XML answers
+	naturalBare                // JSON without the root name, typed scalars, lists as arrays: all versions
 )
 
-// writer writes one answer in a dialect, from calls in document order.
+// writer writes an answer in a dialect. Its methods are called in the order of
+// the document.
 type writer struct {
 	bytes.Buffer
 	d     dialect
@@ -37,7 +38,7 @@ func (w *writer) name(name string) {
 	}
 }
 
-// object writes a member that is an object.
+// object writes an object with a name; members writes its content.
 func (w *writer) object(name string, members func()) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
@@ -53,12 +54,12 @@ func (w *writer) object(name string, members func()) {
 	w.comma = true
 }
 
-// list writes n objects of one name.
+// list writes n objects with the same name, each by a call of member.
 func (w *writer) list(name string, n int, member func(i int)) {
 	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
 }
 
-// texts writes strings of one name.
+// texts writes several strings with the same name.
 func (w *writer) texts(name string, list []string) {
 	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
 }
@@ -86,16 +87,16 @@ func (w *writer) elements(name string, n int, element func(name string, i int)) 
 func (w *writer) text(name, value string) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
-		_ = xml.EscapeText(w, []byte(value)) // a buffer takes everything
+		_ = xml.EscapeText(w, []byte(value)) // a buffer's writes cannot fail
 		w.WriteString("</" + name + ">")
 		return
 	}
 	w.name(name)
-	quoted, _ := json.Marshal(value) // a string always can be
+	quoted, _ := json.Marshal(value) // encoding a string cannot fail
 	w.Write(quoted)
 }
 
-// set writes a text unless it is empty.
+// set writes a named text, but nothing if the text is empty.
 func (w *writer) set(name, value string) {
 	if value != "" {
 		w.text(name, value)
@@ -147,7 +148,7 @@ func (w *writer) resource(name string, memoryMB int64, vcores int) {
 	})
 }
 
-// entries writes a map; the old dialect has null for an empty one.
+// entries writes a map. The dialect mapped writes an empty one as null.
 func (w *writer) entries(name string, n int, entry func(i int)) {
 	if n == 0 && w.d == mapped {
 		w.name(name)

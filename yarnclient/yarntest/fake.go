@@ -1,18 +1,22 @@
-// Package yarntest has a fake YARN cluster to test against: ResourceManager,
+// Package yarntest is a fake YARN cluster for tests: ResourceManager,
 // NodeManagers, MapReduce ApplicationMasters and JobHistory server behind one
-// REST interface, with the behaviour that placement depends on. Nodes send
-// heartbeats, node labels partition them, jobs ask per host, rack and
-// anywhere, containers are allocated on heartbeats or asynchronously, masters
-// bind tasks to containers late, tasks run and end, and what can go wrong on a
-// real cluster can be made to go wrong at a chosen moment.
+// REST interface. It behaves like Hadoop where placement depends on it. Nodes
+// send heartbeats, and node labels partition them. Jobs request containers on
+// hosts, in racks and anywhere; containers are allocated on heartbeats or
+// asynchronously. ApplicationMasters bind tasks to containers late. Tasks run
+// and end. Tests can inject faults of a real cluster at any moment.
 //
-// It is a model, not Hadoop: one queue order (priority, then submission), no
-// queue capacities, no preemption, no shuffle, no HDFS.
+// It is a model and not Hadoop. It has one queue order (priority, then
+// submission), and no queue capacities, preemption, shuffle or HDFS.
 //
 // The cluster has no goroutine and no timer. It is a sequence of events in
-// virtual time; every request first carries out those that are due by
-// [Config].Now. So it is deterministic, works with the wall clock, with a
-// manual [Clock] and under testing/synctest, and a thousand nodes cost little.
+// virtual time: each request first carries out the events that are due by
+// [Config].Now. Therefore it is deterministic, works with the wall clock, with
+// a manual [Clock] and under testing/synctest, and a thousand nodes cost
+// little.
+//
+// Words: master stands for a job's ApplicationMaster; an ask is a row of an
+// application's table of resource requests.
 package yarntest
 
 import (
@@ -27,54 +31,60 @@ import (
 	"heddle/yarnclient"
 )
 
-// Config describes a cluster. Zero durations mean what is said.
+// Config describes a cluster. For a zero duration, each field says what it
+// means.
 type Config struct {
 	Nodes []Node
-	// Labels are the node labels known from the start, all exclusive; those of
-	// Nodes are added.
+	// Labels are the node labels that exist at the start, all exclusive. Those
+	// of Nodes are added.
 	Labels []string
-	// Heartbeat of NodeManagers, 200 ms unless set. Nodes are spread over it.
+	// Heartbeat is the interval of NodeManagers' heartbeats; 0 means 200 ms.
+	// The nodes' heartbeats are spread evenly over it.
 	Heartbeat time.Duration
-	// AMHeartbeat of ApplicationMasters, 200 ms unless set.
+	// AMHeartbeat is the interval of ApplicationMasters' heartbeats; 0 means
+	// 200 ms.
 	AMHeartbeat time.Duration
-	// Async is the interval of asynchronous scheduling, which gives a node at
-	// most one container in each; 0 allocates on node heartbeats only, there as
-	// many as fit.
+	// Async is the interval of asynchronous scheduling, which allocates at most
+	// one container per node and interval. 0 means allocation on node
+	// heartbeats only, as many containers as fit.
 	Async time.Duration
-	// MaxAssignments bounds the containers of one heartbeat; 0 means no bound.
+	// MaxAssignments is the most containers per heartbeat; 0 means no limit.
 	MaxAssignments int
-	// LocalityDelay is node-locality-delay: opportunities to pass over before a
-	// rack-local container; 0 means none.
+	// LocalityDelay is node-locality-delay: how many scheduling opportunities a
+	// request passes up before it takes a rack-local container. 0 means none.
 	LocalityDelay int
-	// LabelDelay is the time from a label change to the scheduler's knowing it.
+	// LabelDelay is the time from a label change until the scheduler uses it.
 	LabelDelay time.Duration
-	// AMStart is the time from a master's container to its registration, 500 ms
-	// unless set; TaskStart from the master's getting a container to the
-	// attempt's start, 20 ms unless set.
+	// AMStart is the time from the allocation of a master's container to the
+	// master's registration; 0 means 500 ms. TaskStart is the time from when
+	// the master gets a container to the attempt's start; 0 means 20 ms.
 	AMStart, TaskStart time.Duration
-	// Expiry is how long a silent node counts as running, 15 s unless set.
+	// Expiry is how long a silent node counts as running; 0 means 15 s.
 	Expiry time.Duration
-	// Typed makes the answers that Hadoop 3.3 and 3.4 write with every scalar
-	// quoted and lists of one collapsed come typed and as arrays, as 3.5 does.
+	// Typed writes all answers with typed scalars and arrays, as Hadoop 3.5
+	// does. Hadoop 3.3 and 3.4 write some with quoted scalars, and a list of
+	// one without brackets.
 	Typed bool
-	// Conf is what the daemons tell of their settings.
+	// Conf has the settings that the daemons report.
 	Conf map[string]string
-	// Latency is added to every exchange of Transport.
+	// Latency is added to each request through Transport.
 	Latency time.Duration
-	// Now is the clock; nil is time.Now, which testing/synctest controls.
+	// Now returns the time; nil means time.Now, which testing/synctest
+	// controls.
 	Now func() time.Time
 }
 
-// Node is a NodeManager.
+// Node describes a NodeManager of the fake cluster.
 type Node struct {
 	Host     string
-	Rack     string // "/rack1"
-	Label    string // empty: default partition
+	Rack     string // the node's rack, such as "/rack1"
+	Label    string // the node's label; empty means the default partition
 	MemoryMB int64
 	VCores   int
 }
 
-// Workers returns racks times perRack nodes r1n1, r1n2, ... in racks /rack1, ...
+// Workers returns perRack nodes r1n1, r1n2, ... in each of the racks /rack1,
+// ...
 func Workers(racks, perRack int, memoryMB int64, vcores int) []Node {
 	var nodes []Node
 	for r := 1; r <= racks; r++ {
@@ -85,23 +95,23 @@ func Workers(racks, perRack int, memoryMB int64, vcores int) []Node {
 	return nodes
 }
 
-// Clock is a clock that a test moves.
+// Clock is a clock that only the test advances.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts at a fixed moment.
+// NewClock returns a clock that shows a fixed time.
 func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_700_000_000_000)} }
 
-// Now is for Config.Now.
+// Now returns the time that the clock shows. Config.Now can be set to it.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock on.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,25 +125,25 @@ type Fake struct {
 	mux    *http.ServeMux
 	faults []*fault
 
-	now    time.Time // of the event being carried out
+	now    time.Time // the time of the event that is being carried out
 	queue  eventQueue
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
-	labels map[string]bool   // name -> exclusive
-	stored map[string]string // labels of nodes that do not exist, which Hadoop keeps
+	labels map[string]bool   // whether each node label is exclusive, by its name
+	stored map[string]string // labels of nodes that do not exist, which Hadoop stores
 	conf   map[string]string
 
-	id       int64 // epoch
+	id       int64 // the current value of ClusterInfo.ID
 	restarts int
-	haState  string // "" while down
-	active   string // where a standby redirects
+	haState  string // HA state; "" while the ResourceManager is down
+	active   string // the address that a standby redirects to
 	apps     []*app
 	appByID  map[string]*app
 	scratch  scratch
 }
 
-// New starts a cluster: nodes are registered, nothing runs.
+// New returns a cluster whose nodes are registered and where nothing runs.
 func New(cfg Config) *Fake {
 	orElse := func(d *time.Duration, otherwise time.Duration) {
 		if *d == 0 {
@@ -185,7 +195,7 @@ func (c *Fake) run() {
 	c.now = until
 }
 
-// after plans an event.
+// after adds an event to the queue, which happens after the time d.
 func (c *Fake) after(d time.Duration, do func()) {
 	c.seq++
 	heap.Push(&c.queue, event{c.now.Add(d), c.seq, do})
@@ -193,25 +203,25 @@ func (c *Fake) after(d time.Duration, do func()) {
 
 func (c *Fake) up() bool { return c.haState == yarnclient.HAActive }
 
-// node is a NodeManager and what the scheduler thinks of it.
+// node is a NodeManager, with the scheduler's view of it.
 type node struct {
 	Node
 	id         string
-	state      string // RUNNING, LOST
-	dead       bool   // sends no heartbeats
+	state      string // state of the node: RUNNING or LOST
+	dead       bool   // whether the node is stopped and sends no heartbeats
 	seen       time.Time
-	sched      string    // the label that the scheduler goes by
-	schedAt    time.Time // it knows the last change then
+	sched      string    // the node label that the scheduler uses
+	schedAt    time.Time // when the scheduler starts to use the last label change
 	total      yarnclient.Resource
 	used       yarnclient.Resource
 	containers []*container
 	beat       func()
 
-	stale time.Duration // fault: the next label change reaches the scheduler late
-	twice bool          // fault: the next allocation is doubled
+	stale time.Duration // injected delay of the next label change in the scheduler
+	twice bool          // injected fault: the next allocation is doubled
 }
 
-// container is an allocated container.
+// container is a container that the scheduler has allocated on a node.
 type container struct {
 	id       string
 	app      *app
@@ -219,7 +229,7 @@ type container struct {
 	priority int
 	memoryMB int64
 	started  time.Time
-	ended    bool // on the node; the ResourceManager learns it with the heartbeat
+	ended    bool // whether it has ended on its node; the next heartbeat tells the ResourceManager
 	attempt  *attempt
 }
 
@@ -227,7 +237,8 @@ func (n *node) fits(memoryMB int64) bool {
 	return n.used.MemoryMB+memoryMB <= n.total.MemoryMB && n.used.VCores < n.total.VCores
 }
 
-// heartbeat tells the ResourceManager what ended, and lets it allocate.
+// heartbeat reports a node's ended containers to the ResourceManager, which may
+// allocate new ones.
 func (c *Fake) heartbeat(n *node) {
 	if n.dead {
 		return
@@ -246,7 +257,7 @@ func (c *Fake) heartbeat(n *node) {
 	}
 }
 
-// reap frees the containers that gone selects.
+// reap frees those containers of a node for which gone returns true.
 func (c *Fake) reap(n *node, gone func(*container) bool) {
 	kept := n.containers[:0]
 	for _, k := range n.containers {
@@ -262,8 +273,8 @@ func (c *Fake) reap(n *node, gone func(*container) bool) {
 	n.containers = kept
 }
 
-// StopNode silences a NodeManager: its tasks end with it, and it is LOST after
-// Expiry.
+// StopNode stops a NodeManager. Its tasks end, it sends no more heartbeats, and
+// it is LOST after Expiry.
 func (c *Fake) StopNode(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -291,7 +302,8 @@ func (c *Fake) StopNode(host string) {
 	})
 }
 
-// StartNode brings a stopped NodeManager back, empty and with its own size.
+// StartNode starts a stopped NodeManager, without containers and with its
+// configured size.
 func (c *Fake) StartNode(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,8 +322,9 @@ func (c *Fake) StartNode(host string) {
 	c.after(0, n.beat)
 }
 
-// lost tells the master, or for its own container the ResourceManager, that a
-// container is gone. One that the master has not heard of it asks for again.
+// lost tells the master that a container is gone; for the master's own
+// container it tells the ResourceManager. If the master did not know of the
+// container yet, it requests it again.
 func (c *Fake) lost(k *container) {
 	a := k.app
 	switch i := slices.Index(a.granted, k); {
@@ -324,8 +337,8 @@ func (c *Fake) lost(k *container) {
 	}
 }
 
-// setLabel changes a node's label at once in the answers and LabelDelay later
-// in the scheduler, which learns of changes in their order.
+// setLabel changes a node's label. Answers show it at once; the scheduler uses
+// it after LabelDelay, and sees changes in their order.
 func (c *Fake) setLabel(n *node, label string) {
 	n.Label = label
 	at := c.now.Add(c.cfg.LabelDelay + n.stale)
@@ -339,13 +352,13 @@ func (c *Fake) setLabel(n *node, label string) {
 	}
 	restarts := c.restarts
 	c.after(at.Sub(c.now), func() {
-		if c.restarts == restarts { // else it has read what is stored
+		if c.restarts == restarts { // a ResourceManager that was restarted has read the stored labels already
 			n.sched = label
 		}
 	})
 }
 
-// maxPriority caps those of applications.
+// maxPriority is the highest priority of an application.
 const maxPriority = 100
 
 type event struct {

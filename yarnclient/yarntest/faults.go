@@ -9,23 +9,23 @@ import (
 	"heddle/yarnclient"
 )
 
-// Fault makes calls go wrong.
+// Fault makes calls fail.
 type Fault struct {
-	Method string // of the calls; empty: any
-	Path   string // part of their path
-	Skip   int    // calls to leave alone first
-	Times  int    // how many calls; 0 means 1, negative all
+	Method string // HTTP method of the calls that fail; empty means any
+	Path   string // a part of the URL path of the calls that fail
+	Skip   int    // how many matching calls succeed before the first fails
+	Times  int    // how many calls fail; 0 means 1, a negative number all
 
-	// Apply carries the call out before it goes wrong: a change that was made
-	// although the caller cannot know. With Hang, a call that succeeds after
-	// its timeout.
+	// Apply carries the call out before it fails, so the caller cannot know
+	// that the change was made. With Hang, the call succeeds after the caller's
+	// timeout.
 	Apply bool
-	Hang  bool // no answer until the caller gives up
-	Drop  bool // the connection ends without an answer
-	// Status answers with this status and Body, as HTML if it begins with "<".
+	Hang  bool // whether there is no answer until the caller gives up
+	Drop  bool // whether the connection ends without an answer
+	// Status and Body replace the answer. Body is HTML if it starts with "<".
 	Status int
 	Body   string
-	Cut    int // the answer ends after so many bytes
+	Cut    int // number of bytes after which the answer ends
 }
 
 type fault struct {
@@ -33,8 +33,8 @@ type fault struct {
 	seen int
 }
 
-// Inject makes later calls go wrong. Of several faults that match a call, the
-// first one injected acts.
+// Inject makes later calls fail. If several faults match a call, the one
+// injected first acts.
 func (c *Fake) Inject(f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Fake) faultFor(r *http.Request) *fault {
 	return nil
 }
 
-// spoil turns an answer into what the fault says.
+// spoil turns a good answer into the one that the fault describes.
 func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	if f.Hang {
 		<-r.Context().Done()
@@ -82,21 +82,21 @@ func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	answer.Body.WriteString(f.Body)
 }
 
-// StaleLabel makes the next label change of a node reach the scheduler only
-// after d: until then it allocates on the old label.
+// StaleLabel delays the next label change of a node in the scheduler by d.
+// Until then it allocates by the old label.
 func (c *Fake) StaleLabel(host string, d time.Duration) {
 	c.glitch(host, func(n *node) { n.stale = d })
 }
 
-// AllocateTwice makes the next allocation on a node one of two containers at
-// once, whatever the node's size, as a race of Hadoop's scheduler may.
+// AllocateTwice doubles the next allocation on a node, whatever the node's
+// size. A race in Hadoop's scheduler can do the same.
 func (c *Fake) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
 
-// GiveBack makes the master of an application give back the next containers that
-// it gets for reduces, and ask for them again: it had taken its request back just
-// before.
+// GiveBack makes the master of an application release the next containers that
+// it gets for reduces, and request them again. A real master does so if it has
+// just cancelled its request.
 func (c *Fake) GiveBack(appID string, reduces int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +115,8 @@ func (c *Fake) glitch(host string, set func(*node)) {
 	}
 }
 
-// SetHA makes the ResourceManager STANDBY, INITIALIZING or ACTIVE. A standby
-// redirects to active, "http://rm2:8088", or nowhere if that is empty.
+// SetHA sets the ResourceManager's state: STANDBY, INITIALIZING or ACTIVE. A
+// standby redirects to active, "http://rm2:8088", or nowhere if that is empty.
 func (c *Fake) SetHA(state, active string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,11 +127,11 @@ func (c *Fake) SetHA(state, active string) {
 	c.haState, c.active = state, active
 }
 
-// RestartRM kills the ResourceManager. It takes no connection while down, then
-// answers everything with status 200 and wrong for as long as initializing,
-// then is active with a new id: labels, applications and priorities are kept;
-// node sizes and scheduler settings are those of the configuration again, and
-// applications come back with their masters' next heartbeats.
+// RestartRM kills the ResourceManager. It accepts no connections while down.
+// Then, while initializing, its answers have status 200 and wrong content. Then
+// it is active with a new id. It keeps labels, applications and priorities;
+// node sizes and scheduler settings are the configured ones again. Applications
+// are back after their masters' next heartbeats.
 func (c *Fake) RestartRM(down, initializing time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

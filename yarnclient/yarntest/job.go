@@ -9,29 +9,32 @@ import (
 	"heddle/yarnclient"
 )
 
-// Job is a MapReduce job to submit. Zero fields mean what is said.
+// Job is a MapReduce job to submit. For a zero field, each field says what it
+// means.
 type Job struct {
-	Name, User, Queue string // "job", "root", "root.default"
-	Tags              string // comma-separated
+	Name, User, Queue string // job name, user and queue; empty means "job", "root", "root.default"
+	Tags              string // YARN tags, comma-separated
 	Priority          int
-	// Labels that the master, the maps and the reduces ask for.
+	// The labels that the master, the maps and the reduces request.
 	AMLabel, MapLabel, ReduceLabel string
-	// Maps are the hosts of each map's split; a map may have none.
+	// Maps has the hosts of each map's split; a map may have none.
 	Maps    [][]string
 	Reduces int
-	// Slowstart is the share of maps to complete before reduces are asked for.
+	// Slowstart is the share of maps that must be done before reduces are
+	// requested.
 	Slowstart float64
-	// MemoryMB of a task, 512 unless set; AMMemoryMB of the master, 512.
+	// MemoryMB is the memory of a task, AMMemoryMB that of the master; 0 means
+	// 512.
 	MemoryMB, AMMemoryMB int64
-	// Run says how long an attempt runs and whether it then fails; nil: a
-	// second, without failure.
+	// Run returns how long an attempt runs and whether it then fails. nil means
+	// one second without failure.
 	Run func(kind string, task, attempt int) (time.Duration, bool)
 }
 
-// app is an application, which here is always a MapReduce job.
+// app is an application; all are MapReduce jobs.
 type app struct {
 	Job
-	id, serial string // application_1_0002, 1_0002
+	id, serial string // ids such as application_1_0002 and 1_0002
 	state      string
 	final      string
 	priority   int
@@ -45,19 +48,19 @@ type app struct {
 	containerSeq int
 	asks         map[ask]int
 	missed       int
-	live         []*container // held in the eyes of the ResourceManager
+	live         []*container // containers that the ResourceManager counts as running
 	master       *container
-	granted      []*container // not yet told to the master
-	hidden       bool         // after a restart, until its master is back
+	granted      []*container // allocated containers that the master does not know yet
+	hidden       bool         // whether the restarted ResourceManager waits for the master's next heartbeat
 
-	tasks         []*task // maps, then reduces
-	changed       bool    // the master has other asks to send
+	tasks         []*task // all tasks: maps, then reduces
+	changed       bool    // whether the master has new asks to send
 	mapsDone      int
 	reducesDone   int
 	reducesAsked  bool
 	turns         int
-	givesBack     int // containers that come for reduces
-	failedMap     int // attempts by kind and outcome
+	givesBack     int // number of containers for reduces that the master will release
+	failedMap     int // numbers of the job's attempts by kind and outcome
 	killedMap     int
 	failedReduce  int
 	killedReduce  int
@@ -73,26 +76,26 @@ type masterRun struct {
 
 type task struct {
 	app      *app
-	index    int // in its kind
+	index    int // index of the task among those of its kind
 	reduce   bool
 	hosts    []string
 	waiting  bool
-	failed   bool // had a failed attempt: asked again without hosts
+	failed   bool // whether an attempt has failed, so that the task is requested without hosts
 	done     bool
-	turn     int       // in line: 0 at first, later the later it was asked for again
-	since    time.Time // asked for
+	turn     int       // the task's order among waiting tasks: 0 at first, then later ones are larger
+	since    time.Time // when the task was last requested
 	attempts []*attempt
 }
 
 type attempt struct {
 	task      *task
 	number    int
-	state     string // STARTING, RUNNING, SUCCEEDED, FAILED, KILLED
+	state     string // state of the attempt: STARTING, RUNNING, SUCCEEDED, FAILED or KILLED
 	container *container
 	started   time.Time
 	finished  time.Time
-	locality  string // node, rack, off
-	silent    bool   // its node is dead: it never reports
+	locality  string // locality of the attempt: node, rack or off
+	silent    bool   // whether the attempt's node is stopped, so that it never reports its end
 	run       time.Duration
 	fails     bool
 }
@@ -146,8 +149,8 @@ func (a *attempt) id() string {
 	return "attempt" + strings.TrimPrefix(a.task.id(), "task") + "_" + itoa(a.number)
 }
 
-// Submit starts a job and returns its application id. A label that the cluster
-// does not know is refused.
+// Submit starts a job and returns its application id. It fails if the job
+// requests a label that the cluster does not have.
 func (c *Fake) Submit(j Job) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,8 +200,8 @@ func (c *Fake) Submit(j Job) (string, error) {
 	return a.id, nil
 }
 
-// Resplit changes the hosts of each map's split, as a rewrite of the staged
-// job.splitmetainfo does: a master reads it when it starts.
+// Resplit changes the hosts of each map's split, like a rewrite of the job's
+// staged job.splitmetainfo. The master reads them when it starts.
 func (c *Fake) Resplit(appID string, maps [][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,21 +222,21 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 	return nil
 }
 
-// Attempt is what became of one task attempt that got a container.
+// Attempt is the record of a task attempt that got a container.
 type Attempt struct {
-	ID, Kind  string // MAP, REDUCE
-	Task      int    // number in its kind
+	ID, Kind  string // the attempt's id, and MAP or REDUCE
+	Task      int    // index of the task among those of its kind
 	Number    int
 	Host      string
 	Container string
 	State     string
-	Locality  string // of a map: node, rack, off; empty for a re-run after failure
+	Locality  string // locality of a map: node, rack or off; empty for a re-run after a failure
 	Allocated time.Time
 	Started   time.Time
 	Finished  time.Time
 }
 
-// Attempts is the truth about a job's attempts that got a container, in the
+// Attempts returns the records of a job's attempts that got a container, in the
 // order of tasks.
 func (c *Fake) Attempts(appID string) []Attempt {
 	c.mu.Lock()

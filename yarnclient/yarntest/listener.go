@@ -7,21 +7,21 @@ import (
 	"syscall"
 )
 
-// Listener takes connections that stay in memory, so that virtual time works.
+// Listener accepts connections that stay in memory, so that virtual time works.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	close  func()
 }
 
-// NewListener is for one http.Server.
+// NewListener returns a listener for one http.Server.
 func NewListener() *Listener {
 	l := &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	l.close = sync.OnceFunc(func() { close(l.closed) })
 	return l
 }
 
-// DialContext connects to the listener, whatever the address.
+// DialContext connects to the listener in memory, whatever the address.
 func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
@@ -44,8 +44,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept.
+// Close makes Accept and DialContext fail.
 func (l *Listener) Close() error { l.close(); return nil }
 
-// Addr has no meaning.
+// Addr returns a made-up address.
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "pipe"} }

@@ -41,7 +41,7 @@ func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 	c.job(w, r, strings.Split(path, "/"), false, []*app{a})
 }
 
-// history answers for the JobHistory server, which knows ended jobs.
+// history answers for the JobHistory server, which has the ended jobs.
 func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
 	if path == "info" {
@@ -60,8 +60,9 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	c.job(w, r, strings.Split(strings.TrimPrefix(path, "mapreduce/"), "/"), true, ended)
 }
 
-// job answers jobs[/JOB[/tasks[/TASK[/attempts[/ATTEMPT[/state]]]]]] and the
-// counters, conf and jobattempts on the way.
+// job answers requests for
+// jobs[/JOB[/tasks[/TASK[/attempts[/ATTEMPT[/state]]]]]], and for counters,
+// conf and jobattempts in between.
 func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
 	if path[0] != "jobs" {
 		c.notFound(w, r, "path")
@@ -213,8 +214,8 @@ func (t *task) write(w *writer) {
 	w.text("successfulAttempt", successful)
 }
 
-// writeAttempts adds the attempt that waits for a container, which a master
-// lists as STARTING.
+// writeAttempts writes a task's attempts. One that waits for a container has
+// state STARTING, as in Hadoop.
 func (t *task) writeAttempts(w *writer) {
 	n := len(t.attempts)
 	if t.waiting {

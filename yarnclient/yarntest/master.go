@@ -6,7 +6,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// register is the moment an ApplicationMaster is up: it asks for its tasks.
+// register registers an ApplicationMaster, which then requests containers for
+// its tasks.
 func (c *Fake) register(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt || a.master == nil || a.master.ended {
 		return
@@ -27,8 +28,8 @@ func (c *Fake) register(a *app, attempt int) {
 	c.masterBeat(a, attempt)
 }
 
-// masterBeat is a heartbeat of a master to the ResourceManager: it gets its new
-// containers, binds tasks to them, and sends what it still waits for.
+// masterBeat is a heartbeat from a master to the ResourceManager. The master
+// gets its new containers, binds tasks to them, and sends its asks.
 func (c *Fake) masterBeat(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt {
 		return
@@ -50,9 +51,10 @@ func (c *Fake) masterBeat(a *app, attempt int) {
 	}
 }
 
-// bind gives tasks to containers as the MapReduce master does: first those
-// that ask without locality, then maps by node over all containers of this
-// heartbeat, then by rack, then any; the one that has waited in line longest.
+// bind binds tasks to containers as the MapReduce master does. Tasks without
+// locality come first. Then come maps that are local to the node, for all
+// containers of this heartbeat, then maps local to the rack, then any map.
+// Within each group the task that has waited longest is first.
 func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
@@ -75,14 +77,15 @@ func (c *Fake) bind(a *app, granted []*container) {
 			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
 		})
 	}
-	for _, k := range left { // nothing waits for it
+	for _, k := range left { // release the rest, as no task needs these containers
 		k.ended = true
 	}
 }
 
 var levels = map[string]int{"node": 0, "rack": 1, "off": 2}
 
-// level is how far a map's split is from a node.
+// level returns how far a map's split is from a node: 0 is on the node, 1 in
+// its rack, 2 further.
 func (c *Fake) level(t *task, n *node) int {
 	if slices.Contains(t.hosts, n.Host) {
 		return 0
@@ -95,7 +98,8 @@ func (c *Fake) level(t *task, n *node) int {
 	return 2
 }
 
-// start has the container run the first task in line that fits, if there is one.
+// start runs the first waiting task for which fits returns true. It returns
+// false if there is none.
 func (c *Fake) start(a *app, k *container, locality string, fits func(*task) bool) bool {
 	var first *task
 	for _, t := range a.tasks {
@@ -128,7 +132,7 @@ func (c *Fake) startAttempt(t *task, k *container, locality string) {
 	})
 }
 
-// report is the end of a task's run, which its master hears at once.
+// report ends a task's run, which its master learns at once.
 func (c *Fake) report(x *attempt) {
 	if x.ended() || x.silent {
 		return
@@ -140,7 +144,7 @@ func (c *Fake) report(x *attempt) {
 	}
 }
 
-// endAttempt ends an attempt; the task is asked for again unless it succeeded.
+// endAttempt ends an attempt. Unless it succeeded, the task is requested again.
 func (c *Fake) endAttempt(x *attempt, state string) {
 	t, a := x.task, x.task.app
 	if x.started.IsZero() {
@@ -175,11 +179,11 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	a.turns++
 	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
-		t.failed = false // reduces are always asked without hosts
+		t.failed = false // a failed reduce is requested like a new one, always without hosts
 	}
 }
 
-// shuffled lets the reduces that waited for the last map run on.
+// shuffled lets the running reduces that waited for the last map go on.
 func (c *Fake) shuffled(a *app) {
 	for _, t := range a.tasks {
 		for _, x := range t.attempts {
@@ -190,7 +194,7 @@ func (c *Fake) shuffled(a *app) {
 	}
 }
 
-// sendAsks replaces the pending table by what the waiting tasks need.
+// sendAsks replaces the application's asks by those of the waiting tasks.
 func (c *Fake) sendAsks(a *app) {
 	clear(a.asks)
 	if !a.reducesAsked && float64(a.mapsDone) >= a.Slowstart*float64(len(a.Maps)) {
@@ -222,7 +226,7 @@ func (c *Fake) sendAsks(a *app) {
 	}
 }
 
-// finish ends an application; its containers are freed with the next
+// finish ends an application. Its containers are freed with the next
 // heartbeats.
 func (c *Fake) finish(a *app, state, final string) {
 	a.state, a.final, a.finished = state, final, c.now
@@ -238,9 +242,9 @@ func (c *Fake) finish(a *app, state, final string) {
 	}
 }
 
-// KillMaster ends the running ApplicationMaster of a job: its containers go
-// with it, and the ResourceManager starts another, which keeps the maps that
-// are done.
+// KillMaster ends the running ApplicationMaster of a job with all its
+// containers. The ResourceManager starts another one, which keeps the completed
+// maps.
 func (c *Fake) KillMaster(appID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +268,7 @@ func (c *Fake) masterLost(a *app) {
 		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // yarn.resourcemanager.am.max-attempts
+	if a.attemptNo == 2 { // two attempts at most, as yarn.resourcemanager.am.max-attempts says by default
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}

@@ -16,15 +16,15 @@ import (
 	"heddle/yarnclient"
 )
 
-// Moody answers as Well does, until it is told to misbehave.
+// Moody answers like Well until a test makes it misbehave.
 type Moody struct {
 	Well http.Handler
-	// Spare is a path that is always answered well.
+	// Spare is a path that Well always answers.
 	Spare string
 	mood  atomic.Pointer[Misdeed]
 }
 
-// Misbehave has later requests answered so; nil ends that.
+// Misbehave applies a misdeed to later requests; nil ends that.
 func (m *Moody) Misbehave(d *Misdeed) { m.mood.Store(d) }
 
 func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,32 +35,33 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Well.ServeHTTP(w, r)
 }
 
-// Misdeed is a way in which a web server of Hadoop's, or what listens at its
-// address, goes wrong. It works over any connection that can be hijacked, also
-// one in memory.
+// Misdeed is a fault of a Hadoop web server, or of whatever listens at its
+// address. It works over any connection that can be hijacked, even one in
+// memory.
 type Misdeed struct {
 	Name string
-	// Lie says that the answer is one that Hadoop might give, as far as a client
-	// can tell, with wrong things in it.
+	// Lie is true if a client cannot tell that the answer is wrong: Hadoop
+	// might give it.
 	Lie   bool
 	serve answerer
 }
 
-// answerer answers a request in place of well, or with what well answers.
+// answerer answers a request wrongly. It may use the right answer, which well
+// gives.
 type answerer func(w http.ResponseWriter, r *http.Request, well http.Handler)
 
-// Misdeeds are all ways to misbehave.
+// Misdeeds returns all misdeeds.
 func Misdeeds() []*Misdeed { return slices.Clone(misdeeds) }
 
 const (
 	jsonType = "application/json"
 	htmlType = "text/html"
-	// okHead begins an answer that is written byte by byte.
+	// okHead is the start of an HTTP answer that is written byte by byte.
 	okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 )
 
 var misdeeds = []*Misdeed{
-	// The connection, or what does not speak HTTP.
+	// Misdeeds of the connection, and of services other than HTTP.
 	{Name: "silent", serve: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // else it is not seen that the client leaves
 		<-r.Context().Done()
@@ -104,7 +105,7 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "SSH", serve: raw(func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })},                         //nolint:errcheck // the client may have left
 	{Name: "an RPC port", serve: raw(func(c net.Conn) { io.WriteString(c, "\x00\x00\x00\x70\x00\xff\xfe\x1b[2J\x07") })}, //nolint:errcheck // the client may have left
-	// Answers to another question, and errors.
+	// Misdeeds that answer something else, or with an error.
 	{Name: "empty", serve: say(200, jsonType, "")},
 	{Name: "an empty object", serve: say(200, jsonType, "{}")},
 	{Name: "null", serve: say(200, jsonType, "null")},
@@ -128,13 +129,13 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "503", serve: say(503, "text/plain", "")},
 	{Name: "999", serve: say(999, "text/plain", "")},
-	// Redirects.
+	// Misdeeds that redirect the client.
 	{Name: "standby", serve: redirect(func(*http.Request) string { return "" }, "This is standby RM. There is no active RM right now.")},
 	{Name: "redirects to itself", serve: redirect(func(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }, "")},
 	{Name: "redirects in a circle", serve: redirect(func(r *http.Request) string { return "http://localhost:" + port(r.Host) + r.URL.RequestURI() }, "")},
 	{Name: "redirects to nowhere", serve: redirect(func(r *http.Request) string { return "http://127.0.0.1:1" + r.URL.RequestURI() }, "")},
 	{Name: "redirects to a file", serve: redirect(func(*http.Request) string { return "file:///etc/passwd" }, "")},
-	// The right answer, spoilt.
+	// Misdeeds that change the right answer.
 	{Name: "cut off", serve: altered(func(body []byte) []byte { return body[:len(body)*2/3] })},
 	{Name: "nothing but null", serve: leaves(func(any) any { return nil })},
 	{Name: "lists for values", serve: leaves(func(v any) any { return []any{v, v} })},
@@ -177,7 +178,7 @@ var misdeeds = []*Misdeed{
 	})},
 }
 
-// say answers with a text, whatever was asked.
+// say returns a misdeed that answers with a text, whatever was requested.
 func say(status int, kind, body string) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", kind)
@@ -186,7 +187,8 @@ func say(status int, kind, body string) answerer {
 	}
 }
 
-// redirect sends the client to another address; none where that is empty.
+// redirect returns a misdeed that redirects to the address that to returns, or
+// nowhere if that is empty.
 func redirect(to func(r *http.Request) string, body string) answerer {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if location := to(r); location != "" {
@@ -197,7 +199,8 @@ func redirect(to func(r *http.Request) string, body string) answerer {
 	}
 }
 
-// raw has the connection for itself once the request is there.
+// raw returns a misdeed that hands the connection to serve once the request has
+// arrived.
 func raw(serve func(c net.Conn)) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -209,7 +212,8 @@ func raw(serve func(c net.Conn)) answerer {
 	}
 }
 
-// repeat writes a head, then a piece again and again until the client leaves.
+// repeat returns a misdeed that writes head, and then piece again and again
+// until the client leaves.
 func repeat(head, piece string, pause time.Duration) answerer {
 	return raw(func(c net.Conn) {
 		_, err := io.WriteString(c, head)
@@ -220,7 +224,8 @@ func repeat(head, piece string, pause time.Duration) answerer {
 	})
 }
 
-// altered answers what well does, with another body.
+// altered returns a misdeed that sends the right answer with its body changed
+// by alter.
 func altered(alter func(body []byte) []byte) answerer {
 	return func(w http.ResponseWriter, r *http.Request, well http.Handler) {
 		answer := httptest.NewRecorder()
@@ -234,12 +239,14 @@ func altered(alter func(body []byte) []byte) answerer {
 	}
 }
 
-// leaves changes each value of the answer that is no object and no list.
+// leaves returns a misdeed that changes each value of the right answer other
+// than objects and lists.
 func leaves(change func(v any) any) answerer {
 	return altered(func(body []byte) []byte { return changeLeaves(body, change) })
 }
 
-// numbers puts to in place of each number, quoted ones included.
+// numbers returns a misdeed that replaces each number of the right answer,
+// quoted ones too, by to.
 func numbers(to string) answerer {
 	return leaves(func(v any) any {
 		if s, quoted := v.(string); quoted && json.Valid([]byte(s)) && s != "true" && s != "false" {
@@ -255,7 +262,8 @@ func numbers(to string) answerer {
 	})
 }
 
-// text puts to in place of each text that is no number.
+// text returns a misdeed that replaces each text of the right answer other than
+// numbers by to.
 func text(to string) answerer {
 	return leaves(func(v any) any {
 		if s, is := v.(string); is && !json.Valid([]byte(s)) {
@@ -270,8 +278,8 @@ func port(host string) string {
 	return p
 }
 
-// changeLeaves changes every value of a JSON text that is no object and no list;
-// another text stays as it is.
+// changeLeaves changes each value of a JSON text other than objects and lists.
+// It returns a text that is not JSON unchanged.
 func changeLeaves(body []byte, change func(v any) any) []byte {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -2,19 +2,19 @@ package yarntest
 
 import "heddle/yarnclient"
 
-// ask is a row of an application's pending table.
+// ask identifies a row of an application's table of resource requests.
 type ask struct {
 	priority int
-	name     string // host, rack or "*"
+	name     string // where the container is requested: a host, a rack or "*"
 }
 
-// scratch is reused between rounds.
+// scratch is memory reused between rounds of the scheduler.
 type scratch struct {
-	waiting map[string]bool // labels that some application waits for
+	waiting map[string]bool // node labels in which some application requests containers
 	order   []*app
 }
 
-// asyncRound offers every node once.
+// asyncRound tries to allocate a container on each node.
 func (c *Fake) asyncRound() {
 	c.after(c.cfg.Async, c.asyncRound)
 	if !c.up() {
@@ -46,11 +46,12 @@ func (c *Fake) waitingLabels() map[string]bool {
 	return c.scratch.waiting
 }
 
-// priorities in the order they are served.
+// priorities lists the priorities of requests in the order in which they are
+// served.
 var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, yarnclient.PriorityReduce, yarnclient.PriorityMap}
 
-// allocateOn gives the node up to most containers, 0 for no bound, and returns
-// how many.
+// allocateOn allocates at most most containers on a node, 0 means no limit, and
+// returns their number.
 func (c *Fake) allocateOn(n *node, most int) int {
 	given := 0
 	for most == 0 || given < most {
@@ -71,16 +72,17 @@ func (c *Fake) allocateOn(n *node, most int) int {
 	return given
 }
 
-// next is the application and priority that the node serves next: by
-// application priority, then submission, then request priority. A request
-// that passes over the node for locality counts the opportunity.
+// next returns the application and priority to serve next on a node: by
+// application priority, then submission, then request priority. A request that
+// does not take the node, for the sake of locality, counts a missed
+// opportunity.
 func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	order := c.scratch.order[:0]
 	for _, a := range c.apps {
 		if a.ended() || len(a.asks) == 0 {
 			continue
 		}
-		at := len(order) // few are waiting: insertion keeps submission order
+		at := len(order) // Insertion keeps the order of submission among equal priorities, and few applications wait.
 		for at > 0 && order[at-1].priority < a.priority {
 			at--
 		}
@@ -116,7 +118,9 @@ func (c *Fake) localEnough(n *node, a *app, priority int) bool {
 			names++
 		}
 	}
-	// Off-switch waits with the share of the cluster that the asks name.
+	// A container outside the requested racks must wait for missed
+	// opportunities. Their number grows with the number of hosts and racks that
+	// the asks name.
 	pending := a.asks[ask{priority, "*"}]
 	if a.asks[ask{priority, n.Rack}] == 0 && a.missed > min(len(c.nodes), pending*(names-1)/len(c.nodes)) {
 		return true

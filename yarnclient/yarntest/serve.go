@@ -14,9 +14,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// ServeHTTP answers for every daemon of the cluster; give the cluster to
-// httptest.NewServer for a test over sockets. A ResourceManager that is down
-// drops the connection there; only Transport can refuse it.
+// ServeHTTP answers for all daemons of the cluster. For a test over sockets,
+// pass the cluster to httptest.NewServer; there a ResourceManager that is down
+// drops connections. Only Transport can refuse them.
 func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := c.faultFor(r)
 	if f != nil && f.Hang && !f.Apply {
@@ -39,7 +39,7 @@ func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = body[:f.Cut]
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(body) // a caller that left does not matter
+	_, _ = w.Write(body) // writing fails only if the caller has left
 }
 
 func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
@@ -62,9 +62,8 @@ func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// Transport reaches the cluster without sockets, whatever host is asked, so
-// that virtual time works: under testing/synctest a socket would not count as
-// waiting.
+// Transport connects to the cluster without sockets, whatever the host. Virtual
+// time needs this: testing/synctest does not wait for a socket.
 func (c *Fake) Transport() http.RoundTripper { return transport{c} }
 
 type transport struct{ c *Fake }
@@ -84,7 +83,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	server.Host = req.URL.Host
 	rec := httptest.NewRecorder()
 	defer func() {
-		if recover() != nil { // the handler dropped the connection
+		if recover() != nil { // a panic means that the handler dropped the connection
 			if err = req.Context().Err(); err == nil {
 				err = io.EOF
 			}
@@ -125,7 +124,7 @@ func pause(req *http.Request, d time.Duration) error {
 	}
 }
 
-// write sends one answer. natural types keep their root, the others do not.
+// write sends an answer. Only the dialect natural has the root name in JSON.
 func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root string, members func(*writer)) {
 	out := &writer{d: d}
 	kind := "application/json;charset=utf-8"
@@ -147,10 +146,10 @@ func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root str
 		out.WriteByte('}')
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(out.Bytes()) // into a recorder
+	_, _ = w.Write(out.Bytes()) // ignore the error, as writing to a recorder cannot fail
 }
 
-// refuse sends a RemoteException.
+// refuse answers with an error status and a RemoteException.
 func (c *Fake) refuse(w http.ResponseWriter, r *http.Request, status int, exception, message string) {
 	rec := httptest.NewRecorder()
 	c.write(rec, r, natural, "RemoteException", func(w *writer) {

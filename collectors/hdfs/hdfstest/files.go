@@ -11,8 +11,8 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// list is a listing of a file, or of the files in a folder, with locations; nil
-// for other calls, and where there are none.
+// list answers a call that lists a file, or the files in a folder, with
+// locations. It returns nil for other calls, and if there are no such files.
 func (nn *NameNode) list(method string, request []byte) *hdfspb.GetListingResponse {
 	asked := &hdfspb.GetListingRequest{}
 	if method != "getListing" || proto.Unmarshal(request, asked) != nil {

@@ -13,14 +13,14 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// Misdeed is a way in which a NameNode, or what listens at its address, goes
-// wrong. None of them lets a client know what it wanted to know.
+// Misdeed is a fault of a NameNode, or of whatever listens at its address. With
+// any of them, a client cannot get an answer.
 type Misdeed struct {
 	Name  string
-	serve func(c net.Conn) // until the client has left
+	serve func(c net.Conn) // serves one client, and returns when the client has left
 }
 
-// Misdeeds are all ways to misbehave.
+// Misdeeds returns all misdeeds.
 func Misdeeds() []Misdeed { return slices.Clone(misdeeds) }
 
 var misdeeds = []Misdeed{
@@ -106,16 +106,16 @@ var misdeeds = []Misdeed{
 	{"an endless exception", refuse("java.io.IOException", strings.Repeat("x\n", 1<<20), hdfspb.ResponseHeader_ERROR_APPLICATION)},
 }
 
-// say answers with a text, whatever a client asks.
+// say returns a misdeed that answers with a text, whatever a client asks.
 func say(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 		io.WriteString(c, text)             //nolint:errcheck // the client may have left
-		<-time.After(10 * time.Millisecond) // it is read before the connection ends
+		<-time.After(10 * time.Millisecond) // gives the client time to read before the connection ends
 	}
 }
 
-// each answers every call, one after the other, until write fails.
+// each returns a misdeed that answers every call by write, until write fails.
 func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn) {
 	return func(c net.Conn) {
 		calls, err := greet(c)
@@ -129,7 +129,7 @@ func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn)
 	}
 }
 
-// with answers every call with some bytes.
+// with returns a misdeed that answers every call with the bytes of answer.
 func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	return each(func(c net.Conn, method string, id uint32) error {
 		_, err := c.Write(answer(method, id))
@@ -137,10 +137,10 @@ func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	})
 }
 
-// refuse answers every call with an exception.
+// refuse returns a misdeed that answers every call with an exception.
 func refuse(class, text string, detail hdfspb.ResponseHeader_Detail) func(net.Conn) {
 	return with(func(_ string, id uint32) []byte { return refusal(id, class, text, detail) })
 }
 
-// frameLength is what a frame of a size begins with.
+// frameLength returns the first bytes of a frame: its length.
 func frameLength(size uint32) []byte { return binary.BigEndian.AppendUint32(nil, size) }

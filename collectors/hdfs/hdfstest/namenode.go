@@ -1,7 +1,6 @@
-// Package hdfstest has a NameNode to test against, over sockets: an HDFS that
-// answers the first questions of a client, knows the files that it is given, and
-// can be told to misbehave. It has no DataNodes: files have locations, and no
-// contents.
+// Package hdfstest runs a NameNode for tests, over real sockets. It answers the
+// first questions of a client, knows the files that it is given, and can be
+// told to misbehave. It has no DataNodes: files have locations but no contents.
 package hdfstest
 
 import (
@@ -23,21 +22,21 @@ import (
 
 // NameNode is a NameNode that a test has started.
 type NameNode struct {
-	// Address is "host:port".
+	// Address is the NameNode's address, "host:port".
 	Address string
 
 	listener net.Listener
 	serving  sync.WaitGroup
-	files    map[string]hdfs.File // by path
+	files    map[string]hdfs.File // the files of the HDFS, by path
 
 	bad   atomic.Pointer[Misdeed]
-	next  atomic.Pointer[Misdeed] // bad once calls are answered
+	next  atomic.Pointer[Misdeed] // the misdeed that starts after the given number of calls
 	calls atomic.Int32
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 }
 
-// Start starts a NameNode that ends with the test.
+// Start starts an active, empty NameNode, which is stopped when the test ends.
 func Start(t testing.TB) *NameNode {
 	nn, err := New()
 	if err != nil {
@@ -47,7 +46,7 @@ func Start(t testing.TB) *NameNode {
 	return nn
 }
 
-// New starts a NameNode that is active and knows these files. It runs until Close.
+// New starts an active NameNode with the given files. It runs until Close.
 func New(files ...hdfs.File) (*NameNode, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,27 +69,28 @@ func New(files ...hdfs.File) (*NameNode, error) {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // a client that left does not matter
+				_ = nn.serve(c) // a client that leaves causes an error, which does not matter
 			})
 		}
 	})
 	return nn, nil
 }
 
-// Close ends the NameNode and its connections.
+// Close stops the NameNode and closes its connections.
 func (nn *NameNode) Close() {
 	nn.listener.Close()
 	nn.dropAll()
 	nn.serving.Wait()
 }
 
-// Misbehave ends all connections and has later ones misbehave; nil ends that.
+// Misbehave closes all connections and makes later ones misbehave. nil makes
+// them normal again.
 func (nn *NameNode) Misbehave(m *Misdeed) {
 	nn.bad.Store(m)
 	nn.dropAll()
 }
 
-// MisbehaveAfter answers some calls more before it misbehaves.
+// MisbehaveAfter answers the given number of further calls and then misbehaves.
 func (nn *NameNode) MisbehaveAfter(calls int, m *Misdeed) {
 	nn.calls.Store(int32(calls))
 	nn.next.Store(m)
@@ -141,7 +141,7 @@ func (nn *NameNode) serve(c net.Conn) error {
 	}
 }
 
-// answerTo is what an empty HDFS answers.
+// answerTo returns the answer of an empty HDFS.
 func answerTo(method string, id uint32) []byte {
 	folder := &hdfspb.FileStatus{FileType: hdfspb.FileStatus_DIR}
 	switch method {
@@ -161,8 +161,9 @@ func answerTo(method string, id uint32) []byte {
 	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
 }
 
-// serverDefaults is GetServerDefaultsResponseProto, which heddle itself never
-// asks for: block size, checksum and packet size, replication, buffer size.
+// serverDefaults returns a GetServerDefaultsResponseProto with block size,
+// checksum and packet size, replication and buffer size. Package hdfs has no
+// such message, as it never asks for one.
 func serverDefaults() proto.Message {
 	var defaults []byte
 	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {
@@ -174,13 +175,13 @@ func serverDefaults() proto.Message {
 	return m
 }
 
-// calls reads what a client asks.
+// calls reads the RPC calls of a client.
 type calls struct {
 	r       *bufio.Reader
-	request []byte // of the call that was read last
+	request []byte // the request of the last call, encoded
 }
 
-// greet reads what a client begins with.
+// greet reads and checks the greeting at the start of a client's connection.
 func greet(c net.Conn) (*calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
@@ -193,7 +194,7 @@ func greet(c net.Conn) (*calls, error) {
 	return &calls{r: r}, nil
 }
 
-// next is the next call, without the one that only says who calls.
+// next returns the next call. It skips the message that only names the user.
 func (c *calls) next() (method string, id uint32, err error) {
 	for {
 		var size [4]byte
@@ -238,7 +239,8 @@ func refusal(id uint32, class, text string, detail hdfspb.ResponseHeader_Detail)
 	})
 }
 
-// frame is the messages, each behind its length, behind the length of all.
+// frame returns the messages as a frame: the length of all, then each message
+// after its own length.
 func frame(messages ...proto.Message) []byte {
 	b := make([]byte, 4)
 	for _, m := range messages {

@@ -1,11 +1,11 @@
-// Package jobsplit reads the two files that a MapReduce client leaves in a
-// job's staging folder for its ApplicationMaster: job.split, which says what
-// each map reads, and job.splitmetainfo, which says on which hosts. Entry i of
-// either is map i. It writes job.splitmetainfo too, which is how a plan of map
-// to host reaches an ApplicationMaster that has not started yet.
+// Package jobsplit reads the two files in a job's staging folder that tell the
+// ApplicationMaster about input splits: job.split says what each map reads, and
+// job.splitmetainfo on which hosts that is stored. Entry i of both belongs to
+// map i. The package can also write job.splitmetainfo, and so pass a plan of
+// map to host to an ApplicationMaster that has not started yet.
 //
-// It knows file splits only: a job whose splits are of another class (TeraGen's
-// row ranges, CombineFileSplit) is refused by UnknownClassError.
+// It supports file splits only. For other classes, such as TeraGen's row ranges
+// and CombineFileSplit, it returns an UnknownClassError.
 package jobsplit
 
 import (
@@ -15,49 +15,50 @@ import (
 	"io"
 )
 
-// Meta is one map's entry in job.splitmetainfo.
+// Meta is the entry of one map in job.splitmetainfo.
 type Meta struct {
-	// Hosts are the names that the ApplicationMaster asks containers on.
+	// Hosts are the nodes on which the ApplicationMaster requests containers.
 	Hosts []string
 	// Offset is where the map's split starts in job.split, in bytes.
 	Offset int64
-	// Length is what the map reads, in bytes of input.
+	// Length is the bytes of input that the map reads.
 	Length int64
 }
 
 // Split is the part of a file that one map reads.
 type Split struct {
 	// Path is as the client wrote it, usually "hdfs://host:port/path", without
-	// any percent encoding.
+	// percent encoding.
 	Path string
-	// Offset and Length are in bytes of the file.
+	// Offset and Length are bytes of the file.
 	Offset, Length int64
 }
 
-// UnknownClassError says that a split is of a class that has no known fields.
+// UnknownClassError means that a split has a Java class that is not supported.
 type UnknownClassError struct {
-	// Map is the split's index, Class the Java class of it.
+	// Map is the split's index, and Class its Java class.
 	Map   int
 	Class string
 }
 
 func (e *UnknownClassError) Error() string {
-	return fmt.Sprintf("job.split: map %d is a %s, which is not known to be a part of a file", e.Map, e.Class)
+	return fmt.Sprintf("job.split: map %d: its split has class %s; want a FileSplit", e.Map, e.Class)
 }
 
 const (
 	metaMagic   = "META-SPL"
 	metaVersion = 1
-	// splitHead is magic and version of job.split, the latter as a plain int32.
+	// splitHead is the start of job.split: a magic text, and the version as an
+	// int32.
 	splitHead = "SPL\x00\x00\x00\x01"
-	// maxEntries is above any job that an ApplicationMaster can hold.
+	// maxEntries is more maps than any ApplicationMaster can hold.
 	maxEntries = 10_000_000
 	maxHosts   = 10_000
 	maxText    = 64 << 10
 )
 
-// fileSplits are the classes that Hadoop serialises as Text path, long offset,
-// long length.
+// fileSplits are the classes that Hadoop serialises as path (Text), offset
+// (long) and length (long).
 var fileSplits = map[string]bool{
 	"org.apache.hadoop.mapreduce.lib.input.FileSplit": true,
 	"org.apache.hadoop.mapred.FileSplit":              true,
@@ -76,10 +77,10 @@ func ParseMeta(r io.Reader) ([]Meta, error) {
 func (d *decoder) metas() []Meta {
 	d.magic(metaMagic)
 	if v := d.vlong(); d.err == nil && v != metaVersion {
-		d.fail("version %d, know only %d", v, metaVersion)
+		d.fail("version %d: want %d", v, metaVersion)
 	}
 	n := d.count("maps", maxEntries)
-	// Grown, not made to size: n is not to be trusted before its bytes are there.
+	// The slice grows as entries are read, since the count may be wrong.
 	var metas []Meta
 	for range n {
 		m := Meta{}
@@ -88,7 +89,7 @@ func (d *decoder) metas() []Meta {
 		}
 		m.Offset, m.Length = d.vlong(), d.vlong()
 		if d.err == nil && (m.Offset < 0 || m.Length < 0) {
-			d.fail("map %d: offset %d, length %d", len(metas), m.Offset, m.Length)
+			d.fail("map %d: offset %d, length %d: want 0 or more", len(metas), m.Offset, m.Length)
 		}
 		if d.err != nil {
 			return nil
@@ -99,7 +100,7 @@ func (d *decoder) metas() []Meta {
 	return metas
 }
 
-// AppendMeta appends a job.splitmetainfo that holds metas to b.
+// AppendMeta appends metas to b in the format of job.splitmetainfo.
 func AppendMeta(b []byte, metas []Meta) []byte {
 	b = append(b, metaMagic...)
 	b = appendVlong(b, metaVersion)
@@ -115,10 +116,10 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 	return b
 }
 
-// Parse reads the splits that metas point to in data, a whole job.split.
+// Parse reads the splits that metas point to. data is a whole job.split.
 func Parse(data []byte, metas []Meta) ([]Split, error) {
 	if !bytes.HasPrefix(data, []byte(splitHead)) {
-		return nil, fmt.Errorf("job.split: starts with %q, not %q", data[:min(len(data), len(splitHead))], splitHead)
+		return nil, fmt.Errorf("job.split: starts with %q; want %q", data[:min(len(data), len(splitHead))], splitHead)
 	}
 	splits := make([]Split, 0, len(metas))
 	for i, m := range metas {
@@ -133,7 +134,7 @@ func Parse(data []byte, metas []Meta) ([]Split, error) {
 
 func parseOne(data []byte, i int, m Meta) (Split, error) {
 	if m.Offset < int64(len(splitHead)) || m.Offset >= int64(len(data)) {
-		return Split{}, fmt.Errorf("job.split: map %d starts at byte %d of %d", i, m.Offset, len(data))
+		return Split{}, fmt.Errorf("job.split: map %d: its split starts at byte %d: want %d to %d", i, m.Offset, len(splitHead), len(data)-1)
 	}
 	d := &decoder{r: bytes.NewReader(data[m.Offset:])}
 	class := d.text()
@@ -142,7 +143,7 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 	}
 	s := Split{Path: d.text(), Offset: d.long(), Length: d.long()}
 	if d.err == nil && (s.Offset < 0 || s.Length < 0) {
-		d.fail("offset %d, length %d", s.Offset, s.Length)
+		d.fail("offset %d, length %d: want 0 or more", s.Offset, s.Length)
 	}
 	if d.err != nil {
 		return Split{}, fmt.Errorf("job.split: map %d at byte %d: %w", i, m.Offset+d.n, d.err)

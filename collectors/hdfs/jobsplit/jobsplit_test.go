@@ -115,7 +115,7 @@ func TestBadMeta(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"empty":         {"", "unexpected EOF"},
 		"other file":    {"PK\x03\x04 a zip file", `starts with "PK\x03\x04 a z"`},
-		"version":       {"META-SPL\x02\x00", "version 2, know only 1"},
+		"version":       {"META-SPL\x02\x00", "version 2: want 1"},
 		"cut":           {good[:len(good)-1], "unexpected EOF"},
 		"longer":        {good + "x", "more bytes after the last map"},
 		"negative maps": {"META-SPL\x01\xff", "-1 maps"},
@@ -142,11 +142,11 @@ func TestBadSplits(t *testing.T) {
 		metas []Meta
 		want  string
 	}{
-		"empty":     {nil, metas, `starts with "", not`},
-		"other":     {[]byte("META-SPL"), metas, `starts with "META-SP", not`},
-		"version":   {[]byte("SPL\x00\x00\x00\x02"), metas, `starts with "SPL\x00\x00\x00\x02", not`},
-		"before":    {one, []Meta{{Offset: 6}}, "map 0 starts at byte 6 of"},
-		"after":     {one, []Meta{metas[0], {Offset: int64(len(one))}}, "map 1 starts at byte"},
+		"empty":     {nil, metas, `starts with ""; want`},
+		"other":     {[]byte("META-SPL"), metas, `starts with "META-SP"; want`},
+		"version":   {[]byte("SPL\x00\x00\x00\x02"), metas, `starts with "SPL\x00\x00\x00\x02"; want`},
+		"before":    {one, []Meta{{Offset: 6}}, "map 0: its split starts at byte 6: want 7 to "},
+		"after":     {one, []Meta{metas[0], {Offset: int64(len(one))}}, "map 1: its split starts at byte"},
 		"cut":       {one[:len(one)-1], metas, "unexpected EOF"},
 		"negative":  {negative, metas, "offset -1, length 6"},
 		"not there": {one, []Meta{{Offset: 9}}, "job.split: map 0"},

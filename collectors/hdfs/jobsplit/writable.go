@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// source is what a decoder reads from.
+// source is the input of a decoder: whole reads, and single bytes.
 type source interface {
 	io.Reader
 	io.ByteReader
 }
 
-// decoder reads Hadoop's Writable encodings. After the first error everything
-// reads as zero and err stays.
+// decoder reads Hadoop's Writable encodings. After the first error, err stays
+// and all values read as zero.
 type decoder struct {
 	r   source
-	n   int64 // bytes read
+	n   int64 // number of bytes decoded so far
 	err error
 }
 
@@ -55,9 +55,9 @@ func (d *decoder) bytes(n int) []byte {
 	return b
 }
 
-// vlong reads a variable-length integer: one byte from -112 to 127 stands for
-// itself; below that the byte says sign and length of what follows, big-endian,
-// a negative number as its complement.
+// vlong reads a variable-length integer. A first byte from -112 to 127 is the
+// value itself. A lower one gives sign and number of the bytes that follow,
+// big-endian; a negative value is stored as its complement.
 func (d *decoder) vlong() int64 {
 	first := int8(d.byte())
 	if first >= -112 {
@@ -88,7 +88,7 @@ func (d *decoder) long() int64 {
 func (d *decoder) count(what string, limit int64) int64 {
 	n := d.vlong()
 	if d.err == nil && (n < 0 || n > limit) {
-		d.fail("%d %s", n, what)
+		d.fail("%d %s: want 0 to %d", n, what, limit)
 	}
 	if d.err != nil {
 		return 0
@@ -106,7 +106,7 @@ func (d *decoder) text() string {
 
 func (d *decoder) magic(want string) {
 	if got := d.bytes(len(want)); d.err == nil && string(got) != want {
-		d.fail("starts with %q, not %q", got, want)
+		d.fail("starts with %q; want %q", got, want)
 	}
 }
 

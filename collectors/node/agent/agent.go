@@ -1,13 +1,13 @@
-// Package agent serves one node's samples to other machines, over HTTP with a
-// bearer token, and holds the client of that service. It keeps the samples of
-// the last hour in memory and writes no file.
+// Package agent serves the samples of one node over HTTP, to clients with a
+// bearer token. It also has the client. The agent keeps the samples of the last
+// hour in memory and writes no file.
 //
 //	GET  /info          what the node is, and its clock
-//	GET  /samples       samples after a cursor, JSON
+//	GET  /samples       samples after a cursor, as JSON
 //	GET  /metrics       the last reading, in Prometheus' text format
-//	POST /drop-caches   empties the page cache, where the agent allows it
+//	POST /drop-caches   empties the page cache, if the agent allows it
 //
-// Every path answers 401 without the token.
+// A request without the token is answered by 401.
 package agent
 
 import (
@@ -27,49 +27,50 @@ import (
 	"heddle/collectors/node"
 )
 
-// DefaultPort is where agents listen unless told otherwise.
+// DefaultPort is the default port of agents.
 const DefaultPort = 9177
 
-// maxConnections are open at once; more wait in the kernel's queue. A harness
-// takes a few.
+// maxConnections is how many connections may be open at once. Others wait in
+// the kernel's queue. A harness uses a few.
 const maxConnections = 64
 
-// Options describe one agent.
+// Options configure one agent.
 type Options struct {
-	// Listen is "host:port"; an empty host is every address. Empty listens at
-	// DefaultPort: on every address with TLS, on loopback without, since the
-	// token could be read on the network.
+	// Listen is "host:port"; an empty host means every address. An empty Listen
+	// means DefaultPort: with TLS on every address, without TLS on loopback
+	// only, since others on the network could read the token.
 	Listen string
-	// TokenFile holds the bearer token, see ReadToken.
+	// TokenFile is the path of the file with the bearer token; see ReadToken.
 	TokenFile string
-	// Node is the name that Hadoop knows the node by; empty takes the hostname.
+	// Node is the node's name in Hadoop. Empty means the hostname.
 	Node string
-	// Interval between samples; zero is a second.
+	// Interval is the time between samples. Zero means one second.
 	Interval time.Duration
-	// Keep is how long samples stay; zero is an hour.
+	// Keep is how long samples are kept. Zero means one hour.
 	Keep time.Duration
-	// TLSCert and TLSKey are PEM files; both empty serves plain HTTP.
+	// TLSCert and TLSKey are paths of PEM files. If both are empty, the agent
+	// serves plain HTTP.
 	TLSCert, TLSKey string
-	// AllowDropCaches opens POST /drop-caches.
+	// AllowDropCaches allows POST /drop-caches.
 	AllowDropCaches bool
-	// Version is the agent's own, for /info.
+	// Version is the agent's version, for /info.
 	Version string
-	// Sample says what to measure.
+	// Sample says what to measure: the host or a control group.
 	Sample node.Options
-	// Log takes what an operator needs to see; nil discards it.
+	// Log gets messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// Validate says what is wrong with o, and how it should be.
+// Validate returns an error if an option is wrong.
 func (o *Options) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); o.Listen != "" && err != nil {
 		return fmt.Errorf("listen address %q: want host:port, such as :%d", o.Listen, DefaultPort)
 	}
 	if o.Interval != 0 && o.Interval < node.MinInterval {
-		return fmt.Errorf("interval %v: want at least %v, the kernel counts no finer", o.Interval, node.MinInterval)
+		return fmt.Errorf("interval %v: want at least %v: the kernel counts CPU time in steps of 10 ms", o.Interval, node.MinInterval)
 	}
 	if o.Keep < 0 {
-		return fmt.Errorf("keep %v: want a positive duration", o.Keep)
+		return fmt.Errorf("keep %v: want 0 for the default, or a positive duration", o.Keep)
 	}
 	if (o.TLSCert == "") != (o.TLSKey == "") {
 		return errors.New("TLS needs both a certificate and its key")
@@ -87,11 +88,12 @@ type Agent struct {
 	started time.Time
 	ring    *ring
 	last    lastReading
-	drops   dropGate
+	drops   dropLimiter
 	log     *slog.Logger
 }
 
-// New checks o, reads its token and certificate, and finds what to measure.
+// New checks o, reads the token and the certificate, and finds what can be
+// measured.
 func New(o Options) (*Agent, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -135,8 +137,8 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Run listens, samples and serves until ctx ends, then lets requests under way
-// finish.
+// Run listens, samples and serves until ctx ends. Then it lets requests under
+// way finish.
 func (a *Agent) Run(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.opts.Listen)
 	if err != nil {
@@ -148,9 +150,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.Serve(ctx, l)
 }
 
-// Serve is Run on a listener that is there already; it closes l.
+// Serve is like Run, on an existing listener. It closes l.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
-	// Below TLS, so that a connection counts from its first byte.
+	// The limit of connections is below TLS, so that a connection counts from
+	// its first byte.
 	l = netutil.LimitListener(l, maxConnections)
 	scheme := "http"
 	if a.cert != nil {
@@ -165,7 +168,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second, // also of the TLS handshake
+		ReadHeaderTimeout: 5 * time.Second, // time limit for the request header, TLS handshake included
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -206,20 +209,20 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// sample fills the ring until ctx ends. A group of numbers that goes missing,
-// or comes back, is logged once.
+// sample adds samples to the ring until ctx ends. It logs once when a metric
+// group goes missing, and once when it is back.
 func (a *Agent) sample(ctx context.Context) {
 	missing := map[string]bool{}
 	a.sampler.Run(ctx, a.opts.Interval, func(r *node.Reading, s node.Sample) {
 		for group, why := range r.Absent {
 			if !missing[group] {
-				a.log.Warn("not measured", "numbers", group, "reason", why)
+				a.log.Warn("metric group not measured", "group", group, "reason", why)
 				missing[group] = true
 			}
 		}
 		for group := range missing {
 			if _, absent := r.Absent[group]; !absent {
-				a.log.Info("measured again", "numbers", group)
+				a.log.Info("metric group measured again", "group", group)
 				delete(missing, group)
 			}
 		}

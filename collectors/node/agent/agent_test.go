@@ -155,7 +155,7 @@ func TestSampling(t *testing.T) {
 		}
 		stop()
 		sampling.Wait()
-		if n := strings.Count(log.String(), "numbers=memory"); n != 1 {
+		if n := strings.Count(log.String(), "not measured\" group=memory"); n != 1 {
 			t.Errorf("absent memory logged %d times in 10 samples, want once:\n%s", n, &log)
 		}
 	})

@@ -21,36 +21,37 @@ import (
 	"heddle/collectors/node"
 )
 
-// What a Client's errors wrap, for callers that branch.
+// Errors that callers distinguish. Errors of a Client wrap them.
 var (
-	// ErrUnreachable: no answer came, or none that an agent gives.
+	// ErrUnreachable means that there was no answer, or none from an agent.
 	ErrUnreachable = errors.New("agent not reachable")
-	// ErrUnauthorised: the agent has another token.
+	// ErrUnauthorised means that the agent has another token.
 	ErrUnauthorised = errors.New("token refused")
-	// ErrForbidden: the agent was not started with what this needs.
+	// ErrForbidden means that the agent was started without the option that
+	// allows the request.
 	ErrForbidden = errors.New("not allowed by the agent")
-	// ErrTLS comes with ErrUnreachable: one side speaks TLS and the other does
-	// not, or the agent's certificate is not accepted.
-	ErrTLS = errors.New("TLS does not fit")
+	// ErrTLS comes with ErrUnreachable. Only one side speaks TLS, or the
+	// agent's certificate is not accepted.
+	ErrTLS = errors.New("TLS failed")
 )
 
 // ClientOptions say how to reach one agent.
 type ClientOptions struct {
-	// URL is "http://host:9177", or https.
+	// URL is the agent's address, "http://host:9177" or with https.
 	URL string
-	// TokenFile holds the bearer token, see ReadToken.
+	// TokenFile is the path of the file with the bearer token; see ReadToken.
 	TokenFile string
-	// CAFile is a PEM file that an https agent's certificate is checked
-	// against; empty takes the machine's own authorities.
+	// CAFile is the path of a PEM file with which to verify an https agent's
+	// certificate. Empty means this machine's own certificate authorities.
 	CAFile string
-	// DialContext opens connections, where addresses mean something other than
-	// they do to this process; nil dials.
+	// DialContext opens connections, for addresses that this machine cannot
+	// resolve. nil means a plain net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// Timeout bounds Info and Samples; zero is 10 s.
+	// Timeout limits Info and Samples. Zero means 10 s.
 	Timeout time.Duration
 }
 
-// Client asks one agent. It is safe for concurrent use.
+// Client is the client of one agent. It may be used by many goroutines.
 type Client struct {
 	url       string
 	caFile    string
@@ -65,7 +66,7 @@ const (
 	dropTimeout    = 5 * time.Minute
 )
 
-// NewClient reads the files that o names; it opens no connection.
+// NewClient reads the files that o names. It does not connect.
 func NewClient(o ClientOptions) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -79,8 +80,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 		DialContext:         o.DialContext,
 		TLSHandshakeTimeout: 5 * time.Second,
 		IdleConnTimeout:     time.Minute,
-		// No proxy: agents are on the cluster's own network, and the token is
-		// for nobody else.
+		// no proxy: agents are on the cluster's network, and nobody else may
+		// see the token
 	}
 	if o.DialContext == nil {
 		transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
@@ -110,36 +111,38 @@ func NewClient(o ClientOptions) (*Client, error) {
 		SetTransport(transport).
 		SetBaseURL(c.url).
 		SetAuthToken(token).
-		SetDisableWarn(true). // about a token without TLS; the agent warns once
+		SetDisableWarn(true). // no warning of a token without TLS; the agent logs that itself
 		SetLogger(noLog{}).
 		SetResponseBodyLimit(maxAnswerBytes).
-		// A redirect would carry the token elsewhere.
+		// Redirects are not followed, since they would send the token
+		// elsewhere.
 		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}))
 	return c, nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Info asks what the node is.
+// Info returns what the agent says about itself and its node.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	var info Info
 	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", nil, &info)
 }
 
-// Samples asks for what came after a cursor: FromOldest, FromNow or the last
-// page's Next. Ask again at once while a page has More.
+// Samples returns the samples after a cursor, which is FromOldest, FromNow or
+// the Next of the last page. While a page has More, there are further samples
+// already.
 func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
 	var page Page
 	query := url.Values{"since": {string(after)}}
 	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples", query, &page)
 }
 
-// DropCaches empties the node's page cache, which may take minutes when much
-// is to be written out first. It asks again when the agent says to wait since
-// caches are being dropped, or just were.
+// DropCaches empties the node's page cache. This can take minutes if much must
+// be written to disk first. If the agent says that it is busy with another
+// request, DropCaches waits and asks again.
 func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
 	defer cancel()
@@ -158,7 +161,7 @@ func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	}
 }
 
-// busyError is an agent's answer to ask again after a while.
+// busyError is an agent's request to ask again after some time.
 type busyError struct {
 	wait time.Duration
 	text string
@@ -166,17 +169,20 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 
-// ClockOffset is how far a node's clock is ahead of this machine's: the truth
-// is within UncertaintyNs of OffsetNs, if this machine's clock did not step.
+// ClockOffset is how far a node's clock is ahead of this machine's. The true
+// offset differs from OffsetNs by at most UncertaintyNs, unless this machine's
+// clock was set meanwhile.
 type ClockOffset struct {
 	OffsetNs      int64 `json:"offsetNs"`
 	UncertaintyNs int64 `json:"uncertaintyNs"`
 }
 
-// clockTries is how often ClockOffset asks; the quickest answer says most.
+// clockTries is how often ClockOffset asks. The fastest answer is the most
+// exact.
 const clockTries = 5
 
-// ClockOffset compares the node's clock with the middle of request and answer.
+// ClockOffset compares the node's clock with the time halfway between request
+// and answer.
 func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 	var best ClockOffset
 	for try := range clockTries {
@@ -193,8 +199,8 @@ func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 	return best, nil
 }
 
-// do sends one request and reads its JSON answer into result. A request is
-// sent once: who polls asks again anyway.
+// do sends one request and decodes its JSON answer into result. It does not
+// repeat a failed request, as callers poll anyway.
 func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, path string, query url.Values, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -203,7 +209,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, pa
 		if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
 			return fmt.Errorf("agent %s: %s: %w", c.url, what, cause)
 		}
-		kind, next := ErrUnreachable, "see that `heddle agent` runs there and listens on that address (--listen, or --tls-cert and --tls-key)"
+		kind, next := ErrUnreachable, "start `heddle agent` there, listening on that address (--listen, or --tls-cert and --tls-key)"
 		if hint := c.tlsHint(err); hint != "" {
 			kind, next = errUnreachableTLS, hint
 		}
@@ -224,7 +230,7 @@ func (c *Client) check(resp *resty.Response) error {
 	_ = json.Unmarshal(resp.Body(), &said)
 	switch status := resp.StatusCode(); {
 	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s does not hold this agent's token; copy the agent's token file", ErrUnauthorised, c.tokenFile)
+		return fmt.Errorf("%w: the token in %s is not this agent's; copy the agent's token file", ErrUnauthorised, c.tokenFile)
 	case status == http.StatusTooManyRequests && said.Error != "":
 		seconds, _ := strconv.Atoi(resp.Header().Get("Retry-After"))
 		return &busyError{time.Duration(min(max(seconds, 1), 60)) * time.Second, said.Error}
@@ -236,17 +242,17 @@ func (c *Client) check(resp *resty.Response) error {
 		return fmt.Errorf("%w: it serves TLS; %s", errUnreachableTLS,
 			"write https:// in its url in the cluster file, and the CA that signed its certificate as caFile")
 	case status != http.StatusOK || media != "application/json":
-		return fmt.Errorf("%w: something else answered there: %s, %q; check host and port (agents take %d)",
+		return fmt.Errorf("%w: the answer is not an agent's: %s, %q; check host and port (agents use %d by default)",
 			ErrUnreachable, resp.Status(), media, DefaultPort)
 	}
 	return nil
 }
 
-// errUnreachableTLS is both.
+// errUnreachableTLS wraps ErrUnreachable and ErrTLS.
 var errUnreachableTLS = fmt.Errorf("%w: %w", ErrUnreachable, ErrTLS)
 
-// tlsHint says what to change when err is a usual mistake with TLS, and is
-// empty otherwise.
+// tlsHint says what to change if err is a common mistake with TLS. Otherwise it
+// returns "".
 func (c *Client) tlsHint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -260,16 +266,16 @@ func (c *Client) tlsHint(err error) string {
 		}
 		return "the CA that signed its certificate is not in " + checked + " as caFile in the cluster file"
 	case errors.As(err, &host):
-		return "its certificate is for other names; give the agent (--tls-cert) one for the host in its url in the cluster file"
+		return "its certificate is for other names; give the agent a certificate (--tls-cert) for the host that its url in the cluster file names"
 	case errors.As(err, &invalid):
-		return "give the agent (--tls-cert) a valid certificate; one that should be valid now shows a wrong clock"
+		return "its certificate is not valid now; give the agent another one (--tls-cert), or set the clocks right"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response"):
 		return "it serves no TLS: write http:// in its url in the cluster file, or start it with --tls-cert and --tls-key"
 	}
 	return ""
 }
 
-// redact takes a password out of a URL that is about to be shown.
+// redact removes the password from a URL that will be shown.
 func redact(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
 		return u.Redacted()
@@ -277,7 +283,7 @@ func redact(raw string) string {
 	return "(not a URL)"
 }
 
-// noLog keeps resty from writing to stderr: errors come back to the caller.
+// noLog keeps resty from writing to stderr. The caller gets all errors.
 type noLog struct{}
 
 func (noLog) Errorf(string, ...any) {}

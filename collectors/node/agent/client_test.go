@@ -38,9 +38,9 @@ func TestClientErrors(t *testing.T) {
 		wrapped          error
 		says             string
 	}{
-		{"nobody listens", "http://" + closedAddress(t), "", ErrUnreachable, "see that `heddle agent` runs there"},
+		{"nobody listens", "http://" + closedAddress(t), "", ErrUnreachable, "start `heddle agent` there"},
 		{"other token", agentURL, other, ErrUnauthorised, "copy the agent's token file"},
-		{"a web page", answer(200, "text/html", "<html>"), "", ErrUnreachable, "something else answered"},
+		{"a web page", answer(200, "text/html", "<html>"), "", ErrUnreachable, "not an agent's"},
 		{"a web page's 404", answer(404, "text/html", "<html>"), "", ErrUnreachable, "404 Not Found"},
 		{"a redirect", answer(302, "text/html", ""), "", ErrUnreachable, "302 Found"},
 		{"a proxy's 503", answer(503, "text/html", "busy"), "", ErrUnreachable, "503"},
@@ -109,7 +109,7 @@ func TestTLS(t *testing.T) {
 		{"no CA named", secure, "", "name it as caFile in the cluster file"},
 		{"another CA named", secure, otherCert, "not in " + otherCert + "; name the right one as caFile"},
 		{"certificate of another host", other, otherCert, "its certificate is for other names"},
-		{"certificate that ended", old, oldCert, "give the agent (--tls-cert) a valid certificate"},
+		{"certificate that ended", old, oldCert, "its certificate is not valid now"},
 		{"HTTP asked of an agent with TLS", "http" + strings.TrimPrefix(secure, "https"), "", "write https:// in its url in the cluster file"},
 		{"TLS asked of an agent without", "https" + strings.TrimPrefix(plain, "http"), cert, "start it with --tls-cert and --tls-key"},
 	} {

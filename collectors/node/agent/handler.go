@@ -21,17 +21,17 @@ type Info struct {
 	Node    string `json:"node"`
 	Version string `json:"version"`
 	node.Facts
-	StartedWallNs int64 `json:"startedWallNs"` // Unix ns, the node's clock
+	StartedWallNs int64 `json:"startedWallNs"` // start of the agent in Unix ns, by the node's clock
 	IntervalMs    int64 `json:"intervalMs"`
-	KeptSamples   int   `json:"keptSamples"` // how many the agent keeps at most
-	DropCaches    bool  `json:"dropCaches"`  // whether the agent allows it
-	// Clock is nil where the kernel does not say.
+	KeptSamples   int   `json:"keptSamples"` // the most samples that the agent keeps
+	DropCaches    bool  `json:"dropCaches"`  // whether the agent allows dropping caches
+	// Clock is nil if the kernel does not report it.
 	Clock *node.Clock `json:"clock,omitempty"`
-	// NowWallNs is the node's clock as the answer was written.
+	// NowWallNs is the node's clock when the answer was written.
 	NowWallNs int64 `json:"nowWallNs"`
 }
 
-// Handler answers the agent's paths. Serve uses it; so may a test.
+// Handler returns the HTTP handler for all paths of the agent.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", a.serveInfo)
@@ -43,16 +43,17 @@ func (a *Agent) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
-			w.Header().Set("Connection", "close") // whoever it is takes none of maxConnections
+			w.Header().Set("Connection", "close") // close the connection: a client without the token must not use up maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no path reads one
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // No path of the agent reads a request body, so a small limit is enough.
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// authorised compares hashes, which takes as long whatever was sent.
+// authorised checks a request's token. It compares hashes, which always takes
+// the same time.
 func (a *Agent) authorised(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	want, got := sha256.Sum256(a.token), sha256.Sum256([]byte(sent))
@@ -72,7 +73,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // last: the client halves the rest
+	info.NowWallNs = time.Now().UnixNano() // the time is set last, since ClockOffset assumes that request and answer took equally long
 	answer(w, info)
 }
 
@@ -93,11 +94,12 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 	if wait := a.drops.enter(); wait > 0 {
 		seconds := int((wait + time.Second - 1) / time.Second)
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("caches are or were just being dropped; ask again in %d s", seconds))
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("another request has just dropped caches; ask again in %d s", seconds))
 		return
 	}
 	defer a.drops.leave()
-	// Writing out dirty pages can take long on a slow disk.
+	// The answer may take minutes, as dirty pages are written to a slow disk
+	// first.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	dropped, err := a.sampler.DropCaches()
 	if err != nil {
@@ -110,18 +112,20 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 	answer(w, dropped)
 }
 
-// dropGate lets one drop through at a time, and the next one minDropInterval
-// after it: writing out and reading again is work for the whole node.
-type dropGate struct {
+// dropLimiter allows one drop of caches at a time, and the next one
+// minDropInterval later. Writing pages out and reading them again burdens the
+// whole node.
+type dropLimiter struct {
 	mu    sync.Mutex
 	busy  bool
-	ended time.Time // of the last drop
+	ended time.Time // time at which the last drop of caches ended
 }
 
 const minDropInterval = 5 * time.Second
 
-// enter returns 0 to who may drop now, and must leave; otherwise how long to wait.
-func (g *dropGate) enter() (wait time.Duration) {
+// enter returns 0 if the caller may drop caches now; it must call leave
+// afterwards. Otherwise enter returns how long to wait.
+func (g *dropLimiter) enter() (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.busy {
@@ -134,7 +138,7 @@ func (g *dropGate) enter() (wait time.Duration) {
 	return max(wait, 0)
 }
 
-func (g *dropGate) leave() {
+func (g *dropLimiter) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.busy, g.ended = false, time.Now()
@@ -142,10 +146,10 @@ func (g *dropGate) leave() {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // fails only when the client has gone
+	_ = json.NewEncoder(w).Encode(v) // encoding fails only if the client has left
 }
 
-// refusal is the body of every answer but 200 that a handler here gives.
+// refusal is the body of every answer with a status other than 200.
 type refusal struct {
 	Error string `json:"error"`
 }

@@ -151,7 +151,7 @@ func TestClientWaitsToDrop(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.DropCaches(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "just being dropped") {
+		if _, err := c.DropCaches(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "has just dropped caches") {
 			t.Errorf("given up after 1 s: %v", err)
 		}
 	})

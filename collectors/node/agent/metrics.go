@@ -10,7 +10,7 @@ import (
 	"heddle/collectors/node"
 )
 
-// lastReading is the newest reading, nil before the first.
+// lastReading is the latest reading, nil before the first.
 type lastReading struct {
 	mu sync.Mutex
 	r  *node.Reading
@@ -28,8 +28,8 @@ func (l *lastReading) get() *node.Reading {
 	return l.r
 }
 
-// registry holds the node's metrics, and the agent's own process for what it
-// costs.
+// registry returns the metrics of the node and of the agent's own process,
+// which show what the agent costs.
 func (a *Agent) registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
@@ -39,8 +39,8 @@ func (a *Agent) registry() *prometheus.Registry {
 	return reg
 }
 
-// readingCollector turns the last reading into metrics; a scrape reads nothing
-// from the kernel. Numbers that are absent give no metric.
+// readingCollector turns the last reading into Prometheus metrics. A scrape
+// reads nothing from the kernel. A value that is absent gives no metric.
 type readingCollector struct {
 	last *lastReading
 	opts Options
@@ -91,14 +91,14 @@ var (
 	descNetDrops   = desc("node_network_drops_total", "Packets dropped.", "interface", "direction")
 )
 
-// groupNames are those that can be absent.
+// groupNames are the metric groups that can be absent.
 var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 
-// Describe sends nothing, which makes the collector an unchecked one: what it
-// collects depends on the node.
+// Describe sends nothing. This tells Prometheus that the metrics depend on the
+// node.
 func (c readingCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the last reading.
+// Collect sends the metrics of the last reading to Prometheus.
 func (c readingCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

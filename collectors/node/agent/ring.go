@@ -10,45 +10,46 @@ import (
 )
 
 const (
-	// maxKept bounds memory to 200 MB: a sample takes 2 KB with ten devices.
+	// maxKept limits memory to 200 MB: a sample with ten devices takes 2 KB.
 	maxKept = 100_000
-	// maxPage bounds one answer.
+	// maxPage limits the samples in one answer.
 	maxPage = 1000
 )
 
-// Cursor marks a place in an agent's samples. Use what a Page gave, or one of
+// Cursor is a position in an agent's samples. Callers use Page.Next or one of
 // the constants.
 type Cursor string
 
 const (
-	// FromOldest is before the oldest sample that the agent still has.
+	// FromOldest is the position before the oldest sample that the agent has.
 	FromOldest Cursor = ""
-	// FromNow is after the newest sample.
+	// FromNow is the position after the newest sample.
 	FromNow Cursor = "now"
 )
 
-// Page is an agent's samples after a cursor.
+// Page is a list of samples after a cursor.
 type Page struct {
-	// Samples are in order; at most 1000.
+	// Samples are in order of time; at most 1000.
 	Samples []node.Sample `json:"samples"`
-	// Next is the cursor for the samples after these.
+	// Next is the cursor after these samples.
 	Next Cursor `json:"next"`
-	// More is whether there are such already.
+	// More is true if there are samples after Next already.
 	More bool `json:"more"`
-	// Lost counts samples after the cursor that were overwritten.
+	// Lost is the number of samples after the cursor that were overwritten.
 	Lost uint64 `json:"lost"`
-	// Restarted is whether the cursor came from an earlier run of the agent:
-	// what that run had after the cursor is gone, and not in Lost.
+	// Restarted is true if the cursor is from an earlier run of the agent.
+	// Samples of that run after the cursor are gone, and Lost does not count
+	// them.
 	Restarted bool `json:"restarted"`
 }
 
-// ring keeps the last samples, whose Seq counts up from 1 without gaps.
+// ring keeps the last samples. Their Seq counts from 1 without gaps.
 type ring struct {
 	mu    sync.Mutex
-	epoch int64 // tells this run's cursors from an earlier run's
+	epoch int64 // a number for each run of the agent, to recognise cursors of other runs
 	size  int
-	kept  []node.Sample // a sample is at (Seq-1) % size
-	last  uint64        // Seq of the newest, 0 before the first
+	kept  []node.Sample // the samples kept; each is at index (Seq-1) % size
+	last  uint64        // Seq of the newest sample, 0 before the first
 }
 
 func newRing(size int, epoch int64) *ring {
@@ -70,9 +71,9 @@ func (r *ring) add(s node.Sample) {
 func (r *ring) since(after Cursor, limit int) (Page, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // last+1 while empty
+	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample; last+1 while the ring is empty
 	p := Page{Samples: []node.Sample{}}
-	from := oldest // Seq of the first sample to give
+	from := oldest // Seq of the first sample to return
 	switch after {
 	case FromOldest:
 	case FromNow:
@@ -86,7 +87,7 @@ func (r *ring) since(after Cursor, limit int) (Page, error) {
 		case epoch != r.epoch:
 			p.Restarted = true
 		case seq > r.last:
-			return p, fmt.Errorf("cursor %q is of a sample yet to come", after)
+			return p, fmt.Errorf("cursor %q: it is after the newest sample of this agent", after)
 		default:
 			from = max(seq+1, oldest)
 			p.Lost = from - (seq + 1)

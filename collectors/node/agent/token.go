@@ -15,8 +15,8 @@ const (
 	maxTokenBytes = 1024
 )
 
-// ReadToken reads a bearer token from the first line of a file that other
-// users cannot read. No error holds any of it.
+// ReadToken reads a bearer token from the first line of a file, which other
+// users must not be able to read. No error contains a part of the token.
 func ReadToken(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no token file given")
@@ -50,8 +50,8 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// CreateToken writes a new random token to path, which only this user may
-// read. A file that is there already is kept.
+// CreateToken writes a new random token to path, readable only by this user. If
+// the file exists, it stays as it is.
 func CreateToken(path string) (created bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("create token: %w", err)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Hadoop's commands against the lab <<.Lab>>: stands in for bin/hadoop, hdfs,
-# yarn and mapred of a distribution. A command runs on the node that it is
-# called on, and on the master when it is called from outside the lab.
+# Runs the commands hadoop, hdfs, yarn and mapred of a Hadoop distribution on the
+# lab <<.Lab>>. A command called on a node of the lab runs there; one called from
+# outside runs on the master.
 node=
 for n in <<.Nodes>>; do
 	[ /proc/self/ns/net -ef <<.Namespaces>>$n ] && node=$n

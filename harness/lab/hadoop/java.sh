@@ -1,9 +1,9 @@
 #!/bin/sh
-# Java for the containers of lab <<.Lab>>: starts ApplicationMasters and tasks
-# from the class-data archive. That needs Hadoop's jars first on the class path,
-# and MapReduce puts only the container's working folder before them, so the two
-# change places. A job with another class path, such as one that wants its own
-# classes first, gets what it asked for.
+# Java for the containers of lab <<.Lab>>. It starts ApplicationMasters and tasks
+# from the class-data archive, for which Hadoop's jars must come first on the
+# class path. MapReduce puts the container's working folder before them, so this
+# script swaps the two. It leaves any other class path as it is, such as that of
+# a job that wants its own classes first.
 case ${CLASSPATH-} in
 "$PWD:<<.Classpath>>:"*)
 	CLASSPATH="<<.Classpath>>:$PWD:${CLASSPATH#"$PWD:<<.Classpath>>:"}"

@@ -1,11 +1,11 @@
 // Package labtest gives tests a real Hadoop cluster: one lab for all packages
-// of a 'go test' run. The first test that asks starts it, later packages find
-// it up, and a guard process takes it down when 'go test' has ended, however it
-// ended. It is for tests only.
+// of a 'go test' run. The first test that asks for it starts it, and tests of
+// later packages find it up. A guard process takes it down when 'go test' has
+// ended, even if it was killed.
 //
-// Tests share the cluster: each works under an HDFS folder of its own, and none
-// stops a daemon or counts on being alone. A test that breaks things brings up
-// a lab of its own name.
+// Tests share the cluster. Each works in its own HDFS folder, stops no daemon,
+// and does not rely on being alone. A test that breaks something brings up its
+// own lab under another name.
 package labtest
 
 import (
@@ -26,13 +26,13 @@ import (
 	"heddle/harness/lab"
 )
 
-// Name of the shared lab.
+// Name is the name of the shared lab.
 const Name = "test"
 
-// Shared is the lab that all tests of this run share, up and ready. The test is
-// skipped under -short and where this machine cannot run a lab, and fails
-// instead under HEDDLE_LAB=require. HEDDLE_LAB_NAME names a running lab to use
-// instead, which stays up.
+// Shared returns the lab that all tests of this run share, up and ready. It
+// skips the test under -short and where this machine cannot run a lab; with
+// HEDDLE_LAB=require the test fails instead of the latter. If HEDDLE_LAB_NAME
+// names a running lab, Shared returns that one, which stays up.
 func Shared(t testing.TB) *lab.Lab {
 	t.Helper()
 	Need(t)
@@ -53,8 +53,8 @@ func Shared(t testing.TB) *lab.Lab {
 	return l
 }
 
-// Need skips a test that needs a lab where there can be none, or fails it under
-// HEDDLE_LAB=require.
+// Need skips a test if no lab can run here, or fails it with
+// HEDDLE_LAB=require. It also skips it under -short.
 func Need(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -71,8 +71,8 @@ func Need(t testing.TB) {
 	}
 }
 
-// Long skips a test that waits for minutes, most of them for Hadoop to notice
-// that something is gone, unless HEDDLE_LONG=1 asks for those.
+// Long skips a test that takes minutes unless HEDDLE_LONG=1. Such tests mostly
+// wait for Hadoop to notice that something is gone.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv("HEDDLE_LONG") != "1" {
@@ -80,14 +80,14 @@ func Long(t testing.TB) {
 	}
 }
 
-// shared starts the lab once a test binary.
+// shared starts the lab once per test binary.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	binary, err := Binary()
 	if err != nil {
 		return nil, err
 	}
-	// 'go test' waits for this test binary and then starts the next package's;
-	// a binary that was started by hand is on its own.
+	// The lab's user is 'go test', which outlives this test binary and starts
+	// the next package's, or this binary if it was started by hand.
 	user := os.Getpid()
 	if comm, _ := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/comm"); strings.TrimSpace(string(comm)) == "go" {
 		user = os.Getppid()
@@ -95,7 +95,7 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	if err := lab.Use(Name, user); err != nil {
 		return nil, err
 	}
-	// A guard more than needed does no harm, one less does.
+	// An extra guard does no harm; a missing one leaves the lab up.
 	guard := exec.Command(binary, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
@@ -110,7 +110,7 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	return lab.Up(ctx, c, nil)
 })
 
-// Binary builds the heddle command once a test binary and gives its path.
+// Binary builds the heddle command once per test binary and returns its path.
 var Binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package leasetest has an HDFS in memory, as far as a hold needs one, for tests
-// that steer a cluster of package yarntest.
+// Package leasetest provides an HDFS in memory, with the operations that a hold
+// needs. It is for tests that steer a cluster of package yarntest.
 package leasetest
 
 import (
@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Files is a file system in memory with a clock of its own; it is a hold.Files.
-// Its methods may be called from any goroutine.
+// Files is a file system in memory with its own clock. It implements
+// lease.Files. Its methods may be called from any goroutine.
 type Files struct {
-	// Now is the NameNode's clock; nil is time.Now, which testing/synctest
-	// controls.
+	// Now returns the NameNode's time. nil means time.Now, which
+	// testing/synctest controls.
 	Now func() time.Time
 
 	mu      sync.Mutex
@@ -43,7 +43,8 @@ func (f *Files) now() time.Time {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// touch sets a folder's time; like a NameNode, never back.
+// touch sets the time of a path's folder. Like a NameNode, it never sets a time
+// back.
 func (f *Files) touch(name string) {
 	e := f.entries[path.Dir(name)]
 	if now := f.now(); now.After(e.modified) {
@@ -51,7 +52,7 @@ func (f *Files) touch(name string) {
 	}
 }
 
-// MkdirAll makes a folder and those above it.
+// MkdirAll makes a folder and its missing parents.
 func (f *Files) MkdirAll(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +74,7 @@ func (f *Files) mkdirAll(name string) error {
 	return nil
 }
 
-// Create makes a file with a content.
+// Create makes a file with the given content.
 func (f *Files) Create(_ context.Context, name string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +117,7 @@ func (f *Files) List(_ context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// Modified is the modification time of a file or folder.
+// Modified returns the modification time of a file or folder.
 func (f *Files) Modified(_ context.Context, name string) (time.Time, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -99,9 +99,10 @@ func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, e
 	return replicasOf(located), err
 }
 
-// located are the blocks of each split, as they were within the last second.
+// located are the blocks of each split as a capture has just seen them, or as they
+// are now. What was asked for last time, a second ago or more, is too old.
 func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
-	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, time.Second)
+	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, 900*time.Millisecond)
 	located := make([][]hdfs.Block, len(job.splits))
 	for i, split := range job.splits {
 		located[i] = blocks[split]

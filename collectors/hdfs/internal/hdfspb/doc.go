@@ -1,9 +1,10 @@
-// Package hdfspb holds the messages of Hadoop IPC version 9 and of the NameNode
-// calls that collectors/hdfs makes. Field numbers are Hadoop's; names never
-// travel, so the package name is ours and does not clash with other HDFS
-// clients linked into the same program. Fields nobody reads are left out.
+// Package hdfspb has the protobuf messages of Hadoop IPC version 9 and of the
+// NameNode calls that collectors/hdfs makes. The field numbers are Hadoop's.
+// Message names are never sent, so the protobuf package has a name of our own,
+// which does not clash with other HDFS clients in the same program. Fields that
+// nobody reads are left out.
 //
-// The tests of collectors/hdfs fail when the generated code does not match the
+// The tests of collectors/hdfs fail if the generated code does not match the
 // .proto files.
 package hdfspb
 

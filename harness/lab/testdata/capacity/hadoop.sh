@@ -1,7 +1,7 @@
 #!/bin/sh
-# Hadoop's commands against the lab lab: stands in for bin/hadoop, hdfs,
-# yarn and mapred of a distribution. A command runs on the node that it is
-# called on, and on the master when it is called from outside the lab.
+# Runs the commands hadoop, hdfs, yarn and mapred of a Hadoop distribution on the
+# lab lab. A command called on a node of the lab runs there; one called from
+# outside runs on the master.
 node=
 for n in master r1n1 r1n2 r2n1 r2n2; do
 	[ /proc/self/ns/net -ef /run/netns/heddle.lab.$n ] && node=$n
