@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/avro"
 
 	"heddle/traces"
+	"heddle/traces/mend"
 )
 
 // The forms of a history, as its first line names them.
@@ -18,19 +20,6 @@ const (
 	avroJSON   = "Avro-Json"
 	avroBinary = "Avro-Binary"
 )
-
-// Stats says what a file held besides the job.
-type Stats struct {
-	Events int // read, unknown ones included
-	// Unreadable counts events that do not fit the file's own schema and were
-	// stepped over; FirstUnreadable says where the first is and why.
-	Unreadable      int
-	FirstUnreadable string
-	// Times, counters and numbers of tasks that cannot be, and were replaced;
-	// FirstOdd says what the first is.
-	OddTimes, OddCounts, OddTotals int
-	FirstOdd                       string
-}
 
 // Limits of what a history may say.
 const (
@@ -59,11 +48,17 @@ func (e *CutOffError) Unwrap() error { return e.Err }
 // maxLineBytes bounds the schema's line and events in JSON.
 const maxLineBytes = 256 << 20
 
-// Parse reads a history file. With a *CutOffError it also returns the job as
-// far as the file goes; with any other error the job is nil.
-func Parse(in io.Reader) (*Job, Stats, error) {
+// Parse reads a history file, and also gives the number of events that it read.
+// With a *CutOffError it returns the job as far as the file goes; with any other
+// error the job is nil. Events that do not fit the file's own schema are left
+// out, and times and numbers that cannot be are replaced.
+func Parse(in io.Reader) (job *Job, events int, err error) { return parse(in, &mend.Log{}) }
+
+// parse is Parse with a log for what was left out and replaced.
+func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
 		in:       bufio.NewReaderSize(in, 1<<18),
+		log:      log,
 		job:      &Job{Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1},
 		tasks:    map[string]*Task{},
 		attempts: map[string]*Attempt{},
@@ -72,7 +67,7 @@ func Parse(in io.Reader) (*Job, Stats, error) {
 	err := p.parse()
 	var cut *CutOffError
 	if err != nil && !errors.As(err, &cut) {
-		return nil, p.stats, err
+		return nil, p.events, err
 	}
 	for kind, n := range map[string]*int32{"MAP": &p.job.Maps, "REDUCE": &p.job.Reduces} {
 		if *n < 0 {
@@ -84,14 +79,17 @@ func Parse(in io.Reader) (*Job, Stats, error) {
 			}
 		}
 	}
-	return p.job, p.stats, err
+	return p.job, p.events, err
 }
 
 type parser struct {
-	in     *bufio.Reader
-	schema *avro.Schema
-	offset int64
-	stats  Stats
+	in      *bufio.Reader
+	schema  *avro.Schema
+	offset  int64 // in the file
+	start   int64 // of the event under way
+	events  int   // read, unknown ones included
+	log     *mend.Log
+	refused error // by the log
 
 	job      *Job
 	tasks    map[string]*Task
@@ -142,29 +140,26 @@ func (p *parser) line() ([]byte, error) {
 // parseJSON reads one event a line, with empty lines between. An event that
 // the schema does not fit is stepped over, but at the end it is a cut.
 func (p *parser) parseJSON() error {
-	for {
-		start := p.offset
+	for p.refused == nil {
+		p.start = p.offset
 		line, readErr := p.line()
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
 			p.event = event{}
 			err := p.schema.DecodeJSON(line, &p.event, avro.SkipUnknown())
-			switch {
-			case err == nil:
-				p.take()
-			case readErr != nil:
-				return &CutOffError{p.stats.Events, start, errors.Join(err, notEOF(readErr))}
-			default:
-				p.unreadable(start, err)
+			if err != nil && readErr != nil {
+				return &CutOffError{p.events, p.start, errors.Join(err, notEOF(readErr))}
 			}
+			p.take(err)
 		}
 		if readErr != nil {
 			if err := notEOF(readErr); err != nil {
-				return &CutOffError{p.stats.Events, p.offset, err}
+				return &CutOffError{p.events, p.offset, err}
 			}
-			return nil
+			break
 		}
 	}
+	return p.refused
 }
 
 // parseBinary reads events back to back; nothing marks where one begins, so
@@ -174,8 +169,8 @@ func (p *parser) parseBinary() error {
 	if err != nil {
 		return fmt.Errorf("read job history: %w", err)
 	}
-	for len(data) > 0 {
-		p.event = event{}
+	for len(data) > 0 && p.refused == nil {
+		p.start, p.event = p.offset, event{}
 		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
 		if err != nil {
 			// An event may have a known field in another type.
@@ -183,16 +178,14 @@ func (p *parser) parseBinary() error {
 			var otherErr error
 			rest, otherErr = p.schema.Decode(data, &other)
 			if otherErr != nil {
-				return &CutOffError{p.stats.Events, p.offset, otherErr}
+				return &CutOffError{p.events, p.offset, otherErr}
 			}
-			p.unreadable(p.offset, err)
-		} else {
-			p.take()
 		}
+		p.take(err)
 		p.offset += int64(len(data) - len(rest))
 		data = rest
 	}
-	return nil
+	return p.refused
 }
 
 func notEOF(err error) error {
@@ -202,19 +195,22 @@ func notEOF(err error) error {
 	return err
 }
 
-func (p *parser) unreadable(offset int64, err error) {
-	p.stats.Events++
-	p.stats.Unreadable++
-	if p.stats.Unreadable == 1 {
-		p.stats.FirstUnreadable = fmt.Sprintf("byte %d: %v", offset, err)
+// mend notes a defect of the event under way.
+func (p *parser) mend(kind mend.Kind, about string) {
+	if p.refused == nil {
+		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)
 	}
 }
 
 // take puts p.event into the job. Later events win: a second ApplicationMaster
 // writes what the first knew again, and a map that had succeeded may still be
 // killed with its node.
-func (p *parser) take() {
-	p.stats.Events++
+func (p *parser) take(unreadable error) {
+	p.events++
+	if unreadable != nil {
+		p.mend(badEvents, unreadable.Error())
+		return
+	}
 	j, r := p.job, &p.event.Record
 	if r.JobID != "" {
 		j.ID = r.JobID
@@ -270,21 +266,15 @@ func (p *parser) putRight(r *record) {
 		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
 	} {
 		if *ms < 0 || *ms > maxMs {
-			p.odd(&p.stats.OddTimes, *ms)
+			p.mend(impossibleTime, strconv.FormatInt(*ms, 10))
 			*ms = p.job.SubmitMs
 		}
 	}
 	for _, n := range [...]*int32{&r.TotalMaps, &r.TotalReduces} {
 		if *n < 0 || *n >= maxIndex {
-			p.odd(&p.stats.OddTotals, int64(*n))
+			p.mend(oddTotal, strconv.Itoa(int(*n)))
 			*n = -1
 		}
-	}
-}
-
-func (p *parser) odd(count *int, n int64) {
-	if *count++; p.stats.FirstOdd == "" {
-		p.stats.FirstOdd = fmt.Sprintf("%s of %s: %d", p.event.Type, p.job.ID, n)
 	}
 }
 

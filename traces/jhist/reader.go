@@ -46,24 +46,10 @@ func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { r
 // Read implements format.Reader.
 func (r *reader) Read(in io.Reader) error {
 	r.Records++
-	job, stats, err := Parse(in)
+	job, _, err := parse(in, r.Log)
 	var cut *CutOffError
 	if errors.As(err, &cut) {
 		err = r.Log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error())
-	}
-	for _, m := range [...]struct {
-		times int
-		kind  mend.Kind
-		about string
-	}{
-		{stats.Unreadable, badEvents, stats.FirstUnreadable},
-		{stats.OddTimes, impossibleTime, stats.FirstOdd},
-		{stats.OddCounts, oddCount, stats.FirstOdd},
-		{stats.OddTotals, oddTotal, stats.FirstOdd},
-	} {
-		for range m.times {
-			err = errors.Join(err, r.Log.Add(m.kind, "an event", m.about))
-		}
 	}
 	switch {
 	case err != nil:

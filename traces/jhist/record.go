@@ -95,7 +95,7 @@ func (p *parser) counters(r *recordCounters) traces.Counters {
 			switch {
 			case field == nil || c.Value == -1:
 			case c.Value < 0 || c.Value > maxCount:
-				p.odd(&p.stats.OddCounts, c.Value)
+				p.mend(oddCount, c.Name)
 			default:
 				n := field(&all)
 				*n = min(traces.AddCount(max(*n, 0), c.Value), maxCount)
@@ -124,7 +124,7 @@ func (p *parser) jobCounters(r *recordCounters) {
 			if n := fields[c.Name]; n != nil && c.Value >= 0 && c.Value <= maxCount {
 				*n = c.Value
 			} else if n != nil {
-				p.odd(&p.stats.OddCounts, c.Value)
+				p.mend(oddCount, c.Name)
 			}
 		}
 	}
