@@ -3,19 +3,19 @@ package traces
 import "math"
 
 // Event is one thing that happened. Its concrete type is a pointer to one of
-// the structs below. Their range tags say which values a field can have;
-// package tracefile explains them.
+// the structs below. A field's range tag says which values it can have; package
+// tracefile lists the ranges.
 type Event interface {
-	// At is when it happened.
+	// At returns the time at which it happened.
 	At() Time
-	// Kind is its record number in the file.
+	// Kind returns the number of its record type.
 	Kind() Kind
-	// Fields shows v every field, T first, in the order of the file.
+	// Fields calls v with every field, T first, in the order of the file.
 	Fields(v Visitor)
 }
 
-// Kind numbers the record types. Numbers are never used again for something
-// else; a reader skips those it does not know.
+// Kind is the number of a record type. A number that is no longer written is
+// never given to another type. Readers skip numbers that they do not know.
 type Kind uint8
 
 // Record types.
@@ -41,21 +41,21 @@ const (
 	KindJobListed
 )
 
-// NodeUp says that a node joined after the start, or came back.
+// NodeUp: a node joined the cluster after the start of the run, or came back.
 type NodeUp struct {
 	T Time `json:"t"`
 	NodeFacts
 }
 
-// NodeDown says that a node was lost or taken out.
+// NodeDown: a node was lost or removed.
 type NodeDown struct {
 	T      Time   `json:"t"`
 	Node   Node   `json:"node" range:"some"`
 	Reason string `json:"reason,omitempty"` // "lost", "decommissioned", "unhealthy", …
 }
 
-// NodeSample is one reading of a node's metrics. Rates are over the interval
-// that ends at T; -1 is "not measured".
+// NodeSample has the metrics of a node at T. Rates are means over the interval
+// that ends at T. -1 means that a metric was not measured.
 type NodeSample struct {
 	T          Time    `json:"t"`
 	Node       Node    `json:"node" range:"some"`
@@ -64,7 +64,7 @@ type NodeSample struct {
 	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // cores busy
 	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // cores idle with I/O under way
 	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // cores taken by the hypervisor
-	// CPUThrottledNs is how long tasks were held back by a CPU quota.
+	// CPUThrottledNs is the time in which a CPU quota stopped tasks.
 	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
 	Load1                float64 `json:"load1" range:",-1"`
 	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // without page cache
@@ -84,7 +84,7 @@ type NodeSample struct {
 	ClockUncertaintyNs   int64   `json:"clockUncertaintyNs,omitempty"`
 }
 
-// NodeLabel says that a node carries Label from T on; empty is the default
+// NodeLabel: a node has this label from T on. The empty label is the default
 // partition.
 type NodeLabel struct {
 	T     Time   `json:"t"`
@@ -92,7 +92,7 @@ type NodeLabel struct {
 	Label string `json:"label"`
 }
 
-// JobSubmitted is a job's arrival with what is known of it by then.
+// JobSubmitted: a job arrived.
 type JobSubmitted struct {
 	T        Time   `json:"t"`
 	Job      JobID  `json:"job" range:"some"`
@@ -102,9 +102,10 @@ type JobSubmitted struct {
 	Priority int32  `json:"priority" range:"signed"`
 	Maps     int32  `json:"maps" range:"tasks"`
 	Reduces  int32  `json:"reduces" range:"tasks"`
-	// Workload is what heddle ran it as ("wordcount"), empty for others' jobs.
+	// Workload is the name of the workload ("wordcount") that heddle ran. It is
+	// empty for jobs that others submitted.
 	Workload string `json:"workload,omitempty"`
-	// Container sizes and settings that placement depends on.
+	// The sizes of containers and the settings that decide about placement.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
 	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
@@ -115,7 +116,7 @@ type JobSubmitted struct {
 	Speculation       bool    `json:"speculation"`
 }
 
-// JobStarted says that the ApplicationMaster runs and has read the splits.
+// JobStarted: the ApplicationMaster runs and has read the splits.
 type JobStarted struct {
 	T             Time  `json:"t"`
 	Job           JobID `json:"job" range:"some"`
@@ -124,15 +125,16 @@ type JobStarted struct {
 	AMMemoryBytes int64 `json:"amMemoryBytes,omitempty"`
 }
 
-// JobFinished is a job's end with Hadoop's own totals, kept to be compared
-// with the sums over the trace's attempts. -1 is "not reported".
+// JobFinished: a job ended. The totals are Hadoop's own, which can be compared
+// with sums over the trace's attempts. -1 means "not reported".
 type JobFinished struct {
 	T           Time     `json:"t"`
 	Job         JobID    `json:"job" range:"some"`
 	Outcome     Outcome  `json:"outcome"`
 	Diagnostics string   `json:"diagnostics,omitempty"`
 	Counters    Counters `json:"counters"`
-	// Assigned map attempts by split locality, as the ApplicationMaster counted.
+	// The numbers of map attempts that got a container, by split locality, as the
+	// ApplicationMaster counted them.
 	DataLocalMaps  int64 `json:"dataLocalMaps" range:",-1"`
 	RackLocalMaps  int64 `json:"rackLocalMaps" range:",-1"`
 	OtherLocalMaps int64 `json:"otherLocalMaps" range:",-1"`
@@ -140,71 +142,73 @@ type JobFinished struct {
 	LaunchedReds   int64 `json:"launchedReduces" range:",-1"`
 }
 
-// TaskScheduled says that a task waits for a container from T on. For maps it
-// carries the split.
+// TaskScheduled: a task waits for a container from T on. The split is that of a
+// map; a reduce has none.
 type TaskScheduled struct {
 	T    Time `json:"t"`
 	Task Task `json:"task"`
 	// SplitHosts are the hosts that the ApplicationMaster saw.
 	SplitHosts []Node `json:"splitHosts,omitempty"`
-	// Path, OffsetBytes and LengthBytes are the split's piece of its file; Path
-	// is empty where it is not known.
+	// Path, OffsetBytes and LengthBytes say which part of which file the split
+	// is. Path is empty if it is not known.
 	Path        string  `json:"path,omitempty"`
 	OffsetBytes int64   `json:"offsetBytes,omitempty"`
 	LengthBytes int64   `json:"lengthBytes,omitempty"`
 	Blocks      []Block `json:"blocks,omitempty"`
 }
 
-// TaskFinished is a task's end.
+// TaskFinished: a task ended.
 type TaskFinished struct {
 	T       Time    `json:"t"`
 	Task    Task    `json:"task"`
 	Outcome Outcome `json:"outcome"`
-	// Winner is the number of the attempt that succeeded, -1 none.
+	// Winner is the number of the attempt that succeeded; -1 means none.
 	Winner int32 `json:"winner" range:"tasks,-1"`
 }
 
-// AttemptStarted says that an attempt's container was launched.
+// AttemptStarted: an attempt's container was launched.
 type AttemptStarted struct {
 	T         Time    `json:"t"`
 	Attempt   Attempt `json:"attempt"`
 	Node      Node    `json:"node"`
 	Rack      string  `json:"rack,omitempty"`
 	Container string  `json:"container,omitempty"`
-	// SplitLocality is by the hosts that the ApplicationMaster saw, as Hadoop
-	// counts it; unknown for reduces.
+	// SplitLocality compares the node with the split's hosts, as Hadoop counts
+	// locality. It is unknown for reduces.
 	SplitLocality Level `json:"splitLocality"`
-	// ReplicaLocality is by the block's replicas and caches at T.
+	// ReplicaLocality compares the node with the nodes that had a replica or a
+	// cached copy of the block at T.
 	ReplicaLocality Level `json:"replicaLocality"`
-	// SampleAgeNs is how old the block and cache locations behind
-	// ReplicaLocality were at T; -1 where there were none.
+	// SampleAgeNs is the age, at T, of the NameNode's answer that ReplicaLocality
+	// was computed from; -1 means that there was no answer.
 	SampleAgeNs int64 `json:"sampleAgeNs" range:"age,-1"`
 	Speculative bool  `json:"speculative,omitempty"`
 }
 
-// AttemptFinished is an attempt's end.
+// AttemptFinished: an attempt ended.
 type AttemptFinished struct {
 	T       Time    `json:"t"`
 	Attempt Attempt `json:"attempt"`
 	Outcome Outcome `json:"outcome"`
-	// Unlaunched is true for an attempt that got a container and was ended
-	// before it started; it has no AttemptStarted.
+	// Unlaunched is true for an attempt that got a container and ended before it
+	// was launched. It has no AttemptStarted.
 	Unlaunched bool `json:"unlaunched,omitempty"`
-	// MapDone is when a map had read its input and began its final merge.
-	// ShuffleDone and SortDone are a reduce's. 0 is "not reported".
+	// MapDone is the time at which a map had read its input and began its final
+	// merge. ShuffleDone and SortDone are the ends of a reduce's phases. 0 means
+	// "not reported".
 	MapDone     Time     `json:"mapDone,omitempty"`
 	ShuffleDone Time     `json:"shuffleDone,omitempty"`
 	SortDone    Time     `json:"sortDone,omitempty"`
 	Error       string   `json:"error,omitempty"`
 	Counters    Counters `json:"counters"`
-	// Node and SplitLocality are where an unlaunched attempt's container was;
-	// those of others are in AttemptStarted.
+	// Node and SplitLocality are those of an unlaunched attempt's container. All
+	// other attempts have them in AttemptStarted.
 	Node          Node  `json:"node,omitempty"`
 	SplitLocality Level `json:"splitLocality,omitempty"`
 }
 
-// Counters are Hadoop's counts of an attempt or a job. -1 is "not reported".
-// Records are those of maps and of reduces, a job's the sum of both.
+// Counters are Hadoop's counters of an attempt or of a job. -1 means "not
+// reported". A job's records are the sum over its maps and reduces.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`
@@ -224,7 +228,7 @@ type Counters struct {
 var NoCounters = Counters{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 // AddCount adds a count to a sum. A count below 0 is not reported and adds
-// nothing; the sum stays at the greatest number where it would go over it.
+// nothing. A sum that would overflow becomes the greatest int64.
 func AddCount(sum, count int64) int64 {
 	if count <= 0 {
 		return sum
@@ -235,8 +239,8 @@ func AddCount(sum, count int64) int64 {
 	return sum + count
 }
 
-// BlockReplica says that Node has (or, with Gone, no longer has) a replica of
-// a block, as the NameNode answered at T.
+// BlockReplica: according to the NameNode, a node has a replica of a block at T.
+// With Gone it no longer has it.
 type BlockReplica struct {
 	T           Time   `json:"t"`
 	Block       Block  `json:"block"`
@@ -247,8 +251,8 @@ type BlockReplica struct {
 	Gone        bool   `json:"gone,omitempty"`
 }
 
-// BlockCached says that Node has (or, with Gone, no longer has) a block in its
-// HDFS cache, as the NameNode answered at T.
+// BlockCached: according to the NameNode, a node has a block in its HDFS cache
+// at T. With Gone it no longer has it.
 type BlockCached struct {
 	T     Time  `json:"t"`
 	Block Block `json:"block"`
@@ -256,29 +260,30 @@ type BlockCached struct {
 	Gone  bool  `json:"gone,omitempty"`
 }
 
-// Decision is what a model asked for.
+// Decision: a model asked to start a task of a job on a node.
 type Decision struct {
 	T    Time     `json:"t"`
 	ID   int64    `json:"id" range:"id"` // from 1, unique in the run
 	Job  JobID    `json:"job" range:"some"`
 	What TaskKind `json:"what"`
 	Node Node     `json:"node"`
-	// TaskIndex is the task the model meant, -1 any of the job's.
+	// TaskIndex is the task that the model chose; -1 means any task of the job.
 	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
-	// BindIndex is the map that the ApplicationMaster was predicted to bind,
-	// -1 no prediction; BindBranch says by which rule.
+	// BindIndex is the map that the ApplicationMaster was expected to start in
+	// the container, and BindBranch the rule behind that. -1 means that nothing
+	// was expected.
 	BindIndex  int32  `json:"bindIndex" range:"tasks,-1"`
 	BindBranch string `json:"bindBranch,omitempty"` // rerun, node, rack, any
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// Actuation is what became of a decision.
+// Actuation: the outcome of a decision is known.
 type Actuation struct {
 	T        Time  `json:"t"` // when the outcome was known
 	Decision int64 `json:"decision" range:"id"`
 	AskedAt  Time  `json:"askedAt"` // when the cluster was told
-	// GrantedAt is when the container was first seen, 0 never.
+	// GrantedAt is the time at which the container was first seen; 0 means never.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
 	Outcome   string  `json:"outcome"` // honoured, none, surplus, wrong-job, wrong-node, cancelled
 	Container string  `json:"container,omitempty"`
@@ -286,7 +291,7 @@ type Actuation struct {
 	Cause     string  `json:"cause,omitempty"`
 }
 
-// Heartbeat is one opportunity: a node reported with room.
+// Heartbeat: a node with free resources reported to the scheduler.
 type Heartbeat struct {
 	T                Time  `json:"t"`
 	Node             Node  `json:"node" range:"some"`
@@ -296,7 +301,7 @@ type Heartbeat struct {
 	RunningContainer int32 `json:"running" range:"signed"`
 }
 
-// Note is a remark for the reader of a run: a fault injected, a phase begun.
+// Note is a remark for people, such as "fault 2 was injected".
 type Note struct {
 	T    Time   `json:"t"`
 	Text string `json:"text"`

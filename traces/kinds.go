@@ -2,11 +2,11 @@ package traces
 
 import "fmt"
 
-// kinds holds what belongs to each record type; position 0 is no event.
+// kinds describes the record types by their numbers.
 var kinds = [...]struct {
 	name string
 	make func() Event
-	// rank orders events of the same T so that causes come before effects.
+	// rank orders events with the same T: causes come before effects.
 	rank uint8
 }{
 	KindNodeUp:          {"nodeUp", func() Event { return new(NodeUp) }, 0},
@@ -30,13 +30,13 @@ var kinds = [...]struct {
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
-// Kinds is one past the highest record type known.
+// Kinds is the highest known record type plus one.
 const Kinds = Kind(len(kinds))
 
-// Known is false for record types that only other versions of the program have.
+// Known reports whether this version of the program has the record type.
 func (k Kind) Known() bool { return k < Kinds && kinds[k].make != nil }
 
-// String is the kind's name as JSON has it, "attemptStarted".
+// String returns the kind's name in JSON, such as "attemptStarted".
 func (k Kind) String() string {
 	if k >= Kinds || kinds[k].name == "" {
 		return fmt.Sprintf("kind(%d)", uint8(k))
@@ -44,7 +44,7 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// New makes an empty event of kind k, nil where k is not known.
+// New returns an empty event of kind k, or nil if k is not known.
 func New(k Kind) Event {
 	if !k.Known() {
 		return nil
@@ -52,7 +52,7 @@ func New(k Kind) Event {
 	return kinds[k].make()
 }
 
-// ParseKind reads a kind's name.
+// ParseKind returns the kind with a name.
 func ParseKind(name string) (Kind, error) {
 	for k := Kind(1); k < Kinds; k++ {
 		if k.Known() && kinds[k].name == name {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Compare orders events as a finished trace has them: by T, and at the same T
-// causes before effects. It returns 0 for events whose order is that of their
-// arrival.
+// Compare gives the order of events in a finished trace: by T, and at the same T
+// causes before effects. Events for which it returns 0 stay in the order in which
+// they were written.
 func Compare(a, b Event) int {
 	if c := cmp.Compare(a.At(), b.At()); c != 0 {
 		return c

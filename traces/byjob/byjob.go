@@ -1,6 +1,8 @@
-// Package byjob gathers a trace's events job by job, for those who write or
-// draw whole jobs. It reads a trace twice, to know when a job's last event has
-// come, and keeps the jobs under way.
+// Package byjob reads a trace job by job: each job comes with all its events.
+//
+// It reads the file twice. The first time it counts the events of each job, so
+// that it knows a job's last event. Only jobs that have begun and not ended are in
+// memory.
 package byjob
 
 import (
@@ -13,7 +15,7 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Job is a job with all its events; those that the trace lacks are nil.
+// Job is a job with its events. An event that the trace does not have is nil.
 type Job struct {
 	ID        traces.JobID
 	Submitted *traces.JobSubmitted
@@ -22,7 +24,7 @@ type Job struct {
 	Tasks     []*Task // maps first, by index
 }
 
-// Task is a task with all its events.
+// Task is a task with its events.
 type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
@@ -30,15 +32,15 @@ type Task struct {
 	Attempts  []*Attempt // by number
 }
 
-// Attempt is an attempt with all its events.
+// Attempt is an attempt with its events.
 type Attempt struct {
 	ID       traces.Attempt
 	Started  *traces.AttemptStarted
 	Finished *traces.AttemptFinished
 }
 
-// Jobs reads the jobs of a trace in the order of their first events. An error
-// is the last thing that comes.
+// Jobs returns the jobs of a trace in the order of their first events. After an
+// error there are no more jobs.
 func Jobs(path string) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
 		if err := gather(path, yield); err != nil {
@@ -78,7 +80,7 @@ func gather(path string, yield func(*Job, error) bool) error {
 	})
 }
 
-// read shows each event of a job, until more is false or the trace ends.
+// read calls more with each event that belongs to a job, until it returns false.
 func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
@@ -97,7 +99,7 @@ func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	return nil
 }
 
-// gathered is a job under way.
+// gathered is a job of which events are still to come.
 type gathered struct {
 	Job
 	tasks    map[traces.Task]*Task

@@ -6,11 +6,11 @@ import (
 	"heddle/traces"
 )
 
-// maxNodes bounds the clusters that are made up.
+// maxNodes is the largest cluster that is made up.
 const maxNodes = 1 << 20
 
-// Nodes makes up a cluster: count nodes in racks that are filled one after the
-// other, as evenly as can be.
+// Nodes makes up a cluster of count nodes. The racks have equal numbers of nodes,
+// or differ by one.
 func Nodes(count, racks int) ([]traces.NodeFacts, error) {
 	racks = max(racks, 1)
 	if count < 1 || count > maxNodes || racks > count {

@@ -6,16 +6,16 @@ import (
 	"heddle/traces"
 )
 
-// Placer puts replicas on a cluster's nodes by HDFS's rule: the first on the
-// writer's node, the second on another rack, the third on the second's rack,
-// further ones anywhere; never two on a node.
+// Placer chooses nodes for the replicas of a block by HDFS's rule: the first on
+// the writer's node, the second in another rack, the third in the second's rack,
+// further ones anywhere. No node gets two.
 type Placer struct {
 	nodes []traces.NodeFacts
 	index map[traces.Node]int
 	racks map[string][]int // positions in nodes
 }
 
-// NewPlacer takes the nodes in their order, which the draws depend on.
+// NewPlacer returns a Placer. The choices depend on the order of the nodes.
 func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	p := &Placer{nodes: nodes, index: map[traces.Node]int{}, racks: map[string][]int{}}
 	for i, n := range nodes {
@@ -25,8 +25,9 @@ func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	return p
 }
 
-// Replicas appends the nodes of part i of a file, copies in all or as many as
-// the cluster has. writer is the first's node; empty draws one.
+// Replicas appends the nodes of the replicas of part i of a file: copies of them,
+// or as many as the cluster has nodes. If writer is not a node of the cluster,
+// the first node is drawn too.
 func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed, file, i uint64) []traces.Node {
 	copies = min(copies, len(p.nodes))
 	if copies <= 0 {
@@ -57,7 +58,7 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	return to
 }
 
-// otherRack is a node off the rack of node first, -1 where there is none.
+// otherRack returns a node in another rack than first, -1 if there is none.
 func (p *Placer) otherRack(first int, r uint64) int {
 	rack := p.nodes[first].Rack
 	if len(p.racks[rack]) == len(p.nodes) {
@@ -70,7 +71,7 @@ func (p *Placer) otherRack(first int, r uint64) int {
 	}
 }
 
-// anywhere is a node that is not taken; there is one.
+// anywhere returns a node that is not taken. There must be one.
 func (p *Placer) anywhere(taken []int, r uint64) int {
 	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
@@ -79,7 +80,7 @@ func (p *Placer) anywhere(taken []int, r uint64) int {
 	}
 }
 
-// free is a node of pool that is not taken, -1 where there is none.
+// free returns a node of pool that is not taken, -1 if there is none.
 func free(pool, taken []int, r uint64) int {
 	var left []int
 	for _, i := range pool {

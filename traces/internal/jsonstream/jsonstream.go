@@ -1,9 +1,9 @@
-// Package jsonstream reads files of JSON objects of any number and size, one
-// object at a time: objects one after the other, in lists, or both.
+// Package jsonstream reads files with many JSON objects, one object at a time.
+// The objects may stand one after the other, in lists, or both.
 //
-// Defects are noted in a mend.Log. A value of another type than its member has
-// is left out, and the object around it is read. Of an object that is not JSON
-// nothing is read; the reading goes on with the next object that begins a line.
+// It notes defects in a mend.Log and goes on. A value of a wrong type is left
+// out; the rest of its object is read. An object that is not valid JSON is left
+// out; reading goes on at the next line that begins with an opening brace.
 package jsonstream
 
 import (
@@ -30,7 +30,7 @@ var (
 
 // Reader reads the objects of one file.
 type Reader struct {
-	// Aside is true for values of which no defect matters.
+	// Aside is true while the reader reads values whose defects do not matter.
 	Aside bool
 
 	log     *mend.Log
@@ -38,12 +38,12 @@ type Reader struct {
 	decode  *jsontext.Decoder
 	options json.Options
 	base    int64             // offset in the file of the decoder's first byte
-	begin   int64             // of the object at hand
+	begin   int64             // offset of the object under way
 	text    []byte            // a text without its escapes
 	names   map[string]string // texts that are kept
 }
 
-// source is a file of which bytes were read ahead and given back.
+// source reads bytes that were given back first, and then the file.
 type source struct {
 	back []byte
 	in   io.Reader
@@ -60,24 +60,24 @@ func (s *source) Read(p []byte) (int, error) {
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// New reads from in. Members read values of their Go types. Without a log the
-// first defect ends the reading.
+// New returns a Reader. Each member reads the values of one Go type; the JSON
+// package reads all other types. If log is nil, the first defect is an error.
 func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
 	r := &Reader{log: log, in: source{in: in}, options: json.WithUnmarshalers(json.JoinUnmarshalers(members...)), names: map[string]string{}}
 	r.decode = jsontext.NewDecoder(&r.in, lenient)
 	return r
 }
 
-// Member reads values of type T, by the function or, where that says so, by its
-// fields.
+// Member has a function read the values of type T. If it returns ByFields, the
+// JSON package reads them.
 func Member[T any](read func(*T) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
 }
 
-// Mend notes a defect of the object at hand.
+// Mend notes a defect of the object under way.
 func (r *Reader) Mend(kind mend.Kind, about string) error { return r.mendAt(r.begin, kind, about) }
 
-// MendHere notes a defect of the value that was read last.
+// MendHere notes a defect of the value that was just read.
 func (r *Reader) MendHere(kind mend.Kind, about string) error {
 	return r.mendAt(r.offset(), kind, about)
 }
@@ -96,8 +96,9 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 // offset is the number of bytes read of the file.
 func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 
-// Next reads the next object that is whole into what fresh gives, a pointer to a
-// struct. The error is io.EOF at the end of the file.
+// Next reads the next valid object into the struct that fresh returns a pointer
+// to. fresh is called again after an object that is not valid. At the end of the
+// file the error is io.EOF.
 func (r *Reader) Next(fresh func() any) error {
 	for {
 		err := r.value(fresh)
@@ -117,7 +118,7 @@ func (r *Reader) Next(fresh func() any) error {
 	}
 }
 
-// value reads an object, and the brackets and commas before it.
+// value reads the next object, and before it the brackets of lists.
 func (r *Reader) value(fresh func() any) error {
 	for {
 		kind := r.decode.PeekKind()
@@ -129,7 +130,7 @@ func (r *Reader) value(fresh func() any) error {
 			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
 			return json.UnmarshalDecode(r.decode, fresh(), r.options)
 		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
-			// Behind damage in a list the decoder knows of no list.
+			// After damage inside a list, the decoder does not know of the list.
 			r.restart(at+1, ahead[1:])
 		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
 			if _, err := r.decode.ReadToken(); err != nil {
@@ -141,7 +142,7 @@ func (r *Reader) value(fresh func() any) error {
 	}
 }
 
-// cause is what a decoder's error is about.
+// cause returns the error of a Member, without the JSON package's text around it.
 func (r *Reader) cause(err error) error {
 	var semantic *json.SemanticError
 	switch {
@@ -153,14 +154,14 @@ func (r *Reader) cause(err error) error {
 	return fmt.Errorf("byte %d: %w", r.offset(), err)
 }
 
-// restart begins a new decoder at an offset; ahead was read of what comes there.
+// restart begins again at an offset. ahead are bytes that were read from there.
 func (r *Reader) restart(offset int64, ahead []byte) {
 	r.in.back = slices.Concat(ahead, r.in.back)
 	r.base = offset
 	r.decode.Reset(&r.in, lenient)
 }
 
-// resync goes to the next opening brace that begins a line.
+// resync goes to the next line that begins with an opening brace.
 func (r *Reader) resync() {
 	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
 	r.in.back = nil
@@ -181,8 +182,8 @@ func (r *Reader) resync() {
 	}
 }
 
-// Is is true if the value at hand is of a kind. One that is not is stepped over,
-// and reported unless it is null.
+// Is reports whether the next value is of a kind. If it is not, it is skipped,
+// and noted as a defect unless it is null.
 func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	at := r.decode.PeekKind()
 	if at == kind {
@@ -194,13 +195,13 @@ func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	return false, r.MendHere(WrongType, "want "+want)
 }
 
-// List reads the elements of a list, one with each call of element.
+// List reads a list. It calls element for each element, which must read it.
 func (r *Reader) List(element func() error) error {
 	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
 }
 
-// Object reads the members of an object, one with each call of member, which
-// reads the value; the key is valid until then.
+// Object reads an object. It calls member for each key, which must read the
+// value. The key is valid until then.
 func (r *Reader) Object(member func(key []byte) error) error {
 	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
 		key, err := r.decode.ReadValue()
@@ -228,8 +229,8 @@ func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) e
 	return err
 }
 
-// ByFields is what a Member returns for an object that is to be read field by
-// field. Another value is stepped over.
+// ByFields is for the function of a Member: returning its result has the JSON
+// package read an object into the fields of T. A value of another type is skipped.
 func (r *Reader) ByFields() error {
 	ok, err := r.Is(jsontext.KindBeginObject, "an object")
 	if ok {
@@ -238,22 +239,22 @@ func (r *Reader) ByFields() error {
 	return err
 }
 
-// Another is one more element of a list. It may hold what an earlier object left
-// there, so that lists within it are used again.
+// Another makes a list longer by one element and returns that. The element may
+// have the content of an earlier object, so that its own lists are used again.
 func Another[T any](list *[]T) *T {
 	n := len(*list)
 	*list = slices.Grow(*list, 1)[:n+1]
 	return &(*list)[n]
 }
 
-// Into reads the value at hand into v.
+// Into reads the next value into v.
 func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
 
-// Skip steps over the value at hand.
+// Skip skips the next value.
 func (r *Reader) Skip() error { return r.decode.SkipValue() }
 
-// Text is a text, valid until the next call; ok is false for null and for what
-// is none. A number or truth value is taken as it is written.
+// Text reads a text, which is valid until the next call. A number, true or false
+// is taken as it is written. ok is false for null and for lists and objects.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
 	switch kind := r.decode.PeekKind(); kind {
 	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
@@ -267,10 +268,10 @@ func (r *Reader) Text() (text []byte, ok bool, err error) {
 	return r.unquote(value), true, nil
 }
 
-// maxNames bounds the texts that Keep has at a time.
+// maxNames is the largest number of texts that Keep remembers.
 const maxNames = 1 << 16
 
-// Keep makes a string of a text, the same one for texts that come again.
+// Keep converts a text to a string. Equal texts share one string.
 func (r *Reader) Keep(text []byte) string {
 	kept, ok := r.names[string(text)]
 	if !ok {
@@ -283,7 +284,7 @@ func (r *Reader) Keep(text []byte) string {
 	return kept
 }
 
-// String is a Member's reader of texts; what is none stays as it is.
+// String reads a text. A value that is none leaves *to as it is.
 func (r *Reader) String(to *string) error {
 	text, ok, err := r.Text()
 	if ok {
@@ -299,12 +300,12 @@ func (r *Reader) unquote(value []byte) []byte {
 	case bytes.IndexByte(value, '\\') < 0:
 		return value[1 : len(value)-1]
 	}
-	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // half a surrogate pair becomes U+FFFD
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // half of a surrogate pair becomes U+FFFD
 	return r.text
 }
 
-// Int is a whole number; ok is false for null and for what is none. A number may
-// be in quotes, and have a fraction of 0 or an exponent.
+// Int reads a whole number. It may be in quotes, and "5.0" and "1e3" are whole
+// numbers too. ok is false for null and for what is not a whole number.
 func (r *Reader) Int() (n int64, ok bool, err error) {
 	kind := r.decode.PeekKind()
 	if kind != jsontext.KindNumber && kind != jsontext.KindString {
@@ -325,8 +326,8 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
 }
 
-// HasKey is true if an object at the top of a file that begins with head has one
-// of the keys.
+// HasKey reports whether an object at the top level of a file has one of the
+// keys. head is the beginning of the file.
 func HasKey(head []byte, keys ...string) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
 	for {
