@@ -1,7 +1,9 @@
-// Package exchange turns other tools' traces into heddle's and back: it opens
-// files, tells their format by their content, gathers the cluster from
-// topologies and hosts, and makes one trace of any number of files. What each
-// format is like is in its own package.
+// Package exchange imports traces of other tools and exports traces in their
+// formats.
+//
+// An import opens the files, detects their format, collects the nodes of the
+// cluster from topologies and from the hosts that jobs name, and makes one trace
+// of all files. Each format is described in its own package.
 package exchange
 
 import (
@@ -18,17 +20,18 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Formats are all formats. The first that takes a file for its own reads it.
+// Formats has all formats. The first one that detects a file reads it.
 var Formats = []*format.Format{&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format}
 
-// jsonLines is a trace of heddle's own in JSON, which every command reads.
+// jsonLines is heddle's own trace as JSON Lines. Every command reads it, so that
+// it needs no import.
 var jsonLines = format.Format{
 	Name:  "jsonl",
 	Lists: true,
 	Write: func(e *format.Export) ([]string, error) { return nil, tracefile.WriteLines(e.Out, e.Header, e.Events) },
 }
 
-// Find is the format of a name, nil for none.
+// Find returns the format with a name, or nil.
 func Find(name string) *format.Format {
 	if i := slices.IndexFunc(Formats, func(f *format.Format) bool { return f.Name == name }); i >= 0 {
 		return Formats[i]
@@ -36,10 +39,10 @@ func Find(name string) *format.Format {
 	return nil
 }
 
-// Imports and Exports name the formats that can be read and written.
+// Imports returns the names of the formats that can be imported.
 func Imports() string { return names(func(f *format.Format) bool { return f.NewReader != nil }) }
 
-// Exports names the formats that can be written.
+// Exports returns the names of the formats that can be exported.
 func Exports() string { return names(func(f *format.Format) bool { return f.Write != nil }) }
 
 func names(of func(*format.Format) bool) string {

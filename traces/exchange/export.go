@@ -13,20 +13,20 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// ExportOptions say what to export and how.
+// ExportOptions are the options of Export.
 type ExportOptions struct {
 	Input  string // a trace
 	Format *format.Format
 	Output string // a file, or a folder for formats of several files; must not exist
-	// Topology, where set, is a second file for the nodes.
+	// Topology is the name of a second file for the nodes; empty means none.
 	Topology string
 }
 
-// ErrList says that a trace is a list of jobs.
+// ErrList is the error for a list of jobs in a format that needs tasks.
 var ErrList = errors.New("it is a list of jobs")
 
-// Export writes a trace in another format. out takes the place of an empty
-// Output. The notes say what the format could not hold.
+// Export writes a trace in another format, to out if Output is empty. The notes
+// say what had to be left out.
 func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	in, err := tracefile.Open(o.Input)
 	if err != nil {
@@ -60,7 +60,7 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	return notes, nil
 }
 
-// topology writes the workers.
+// topology writes the file of nodes.
 func (o ExportOptions) topology(in *tracefile.Reader) error {
 	if o.Format.Topology == nil {
 		return fmt.Errorf("%s has no topology file", o.Format.Name)

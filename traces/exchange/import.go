@@ -20,27 +20,28 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// ImportOptions say what to import and how.
+// ImportOptions are the options of Import.
 type ImportOptions struct {
 	format.Options
 	Inputs []string       // of one format, and topologies
 	Format *format.Format // nil: told by the content
 	Output string         // the trace; a file of that name is replaced
 	Writer string         // the program, for the header
-	// Strict refuses what is otherwise mended.
+	// Strict makes the first defect an error.
 	Strict bool
-	// Nodes and Racks make up a cluster for traces that name no host; 0 none.
+	// Nodes and Racks are the size of the cluster that is made up for a trace that
+	// names no hosts. 0 nodes means that none is made up.
 	Nodes, Racks int
-	// Progress, where set, is told the jobs and events so far.
+	// Progress, if not nil, is called with the numbers of jobs and events so far.
 	Progress func(jobs int, events int64)
 }
 
-// DefaultImport has the options' defaults.
+// DefaultImport has the default values of the options.
 var DefaultImport = ImportOptions{
 	Racks: 1, Options: format.Options{Replication: traces.DefaultListRules.Replication, Rules: traces.DefaultListRules, Seed: 1},
 }
 
-// Imported is what an import made.
+// Imported is the result of Import.
 type Imported struct {
 	Format    string         `json:"form"`
 	Output    string         `json:"output"`
@@ -50,16 +51,16 @@ type Imported struct {
 	Seed      uint64         `json:"seed"`
 	Synthetic []string       `json:"synthetic"`
 	Mended    map[string]int `json:"mended"`
-	// RacklessHosts are named, and in no place with their rack; RacklessAttempts
-	// ran there. How near maps were is unknown where it takes such a rack.
+	// RacklessHosts is the number of hosts whose rack is in none of the files,
+	// and RacklessAttempts the number of attempts that ran there.
 	RacklessHosts    int `json:"racklessHosts,omitempty"`
 	RacklessAttempts int `json:"racklessAttempts,omitempty"`
-	// First is where the first mend of each kind was, and what it was about.
+	// First is the place and subject of the first mend of each kind.
 	First map[string]string `json:"first,omitempty"`
 }
 
-// Import makes a trace of files of another format. Nothing is left of it where
-// it fails, or where the files have no job.
+// Import makes a trace from files of another format. It leaves no file if it
+// fails or if the files have no jobs.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	o.Rules.Replication = o.Replication
 	if err := o.Rules.Validate(); err != nil {
@@ -68,7 +69,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
 	if err == nil && im.Racks.Late() {
-		// Some hosts' racks were told only after they were needed.
+		// The racks of some hosts came after the places that needed them.
 		err = im.sorter.Close()
 		im = newImporter(ctx, o, im.Racks.Again())
 		if err == nil {
@@ -123,7 +124,7 @@ type importer struct {
 
 var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
 
-// read reads topologies first, since made-up hosts depend on them.
+// read reads the topologies first, since they decide which nodes there are.
 func (im *importer) read() error {
 	var inputs []string
 	for _, path := range im.o.Inputs {
@@ -156,7 +157,7 @@ func (im *importer) read() error {
 	return nil
 }
 
-// readTopology reads a file if it is a topology; false where it is none.
+// readTopology reads a file if it is a topology, and reports whether it is one.
 func (im *importer) readTopology(path string) (bool, error) {
 	in, err := openFile(im.ctx, path)
 	if err != nil {
@@ -181,7 +182,7 @@ func (im *importer) readTopology(path string) (bool, error) {
 	return false, nil
 }
 
-// detect is the format of a file that begins with head, nil for none.
+// detect returns the format of a file that begins with head, or nil.
 func detect(head []byte) *format.Format {
 	for _, f := range Formats {
 		if f.Detect != nil && f.Detect(head) {
@@ -191,7 +192,7 @@ func detect(head []byte) *format.Format {
 	return nil
 }
 
-// input notes a file in the header.
+// input adds a file that was read to the header.
 func (im *importer) input(path string, in *file) error {
 	sum, damage, err := in.sum()
 	if err != nil {
@@ -233,7 +234,7 @@ func (im *importer) readFile(path string) error {
 	return fileError(path, im.input(path, in))
 }
 
-// fileError names the file, which errors of strict imports do themselves.
+// fileError adds the name of the file to an error, unless it begins with it.
 func fileError(path string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), path) {
 		return err
@@ -241,7 +242,7 @@ func fileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// add takes in an event.
+// add adds an event and the hosts that it names.
 func (im *importer) add(e traces.Event) error {
 	if e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed {
 		im.jobs++
@@ -272,8 +273,8 @@ func (im *importer) add(e traces.Event) error {
 	return im.sorter.Add(e)
 }
 
-// noJobs is the error of an import that has no job: what was read, and what was
-// done to it, by kind, with the place of the first.
+// noJobs returns the error for files without jobs. It says how much was read and
+// which mends were made.
 func (im *importer) noJobs() error {
 	if len(im.Log.Counts()) == 0 {
 		return fmt.Errorf("import: there is no job in the files: %d records were read; no trace is written", im.Records)
@@ -285,7 +286,7 @@ func (im *importer) noJobs() error {
 	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written%s", im.Records, mended.String())
 }
 
-// write gives the trace its header and puts everything in order.
+// write completes the header and writes the trace.
 func (im *importer) write() error {
 	h := &im.header
 	h.Origin, h.Model = im.format.Origin, im.format.Model
@@ -326,11 +327,12 @@ func (im *importer) write() error {
 	})
 }
 
-// datedNs is where times are taken for dates: 1973.
+// datedNs is a time in 1973. Jobs submitted later have dates; earlier times count
+// from some start.
 const datedNs = 1e17
 
-// shift is a traces.Visitor that puts an event's times earlier. Of the times
-// inside an event 0 stands for none.
+// shift is a traces.Visitor that moves all times of an event to an earlier time.
+// Apart from T, a time of 0 means "not reported" and stays.
 type shift struct{ by traces.Time }
 
 func (s *shift) When(t *traces.Time) { *t -= s.by }

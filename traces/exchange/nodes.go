@@ -12,9 +12,9 @@ import (
 
 var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
 
-// nodes gathers a cluster: those of topologies in their order, then hosts that
-// something ran on, by rack and name. Where there is no topology, hosts that only
-// hold data are nodes too.
+// nodes collects the nodes of the cluster: first those of the topologies, in their
+// order, then the hosts that something ran on, sorted by rack and name. Without a
+// topology, hosts that only have data are nodes too.
 type nodes struct {
 	rackOf *racks.Table
 	log    *mend.Log
@@ -28,7 +28,7 @@ func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
 }
 
-// list takes in nodes of a topology.
+// list adds the nodes of a topology.
 func (n *nodes) list(nodes []traces.NodeFacts) {
 	for _, f := range nodes {
 		if f.Node != "" && !n.known[f.Node] {
@@ -40,7 +40,7 @@ func (n *nodes) list(nodes []traces.NodeFacts) {
 	}
 }
 
-// use takes in a host that something ran on; rack may be empty.
+// use adds a host that something ran on. The rack may be empty.
 func (n *nodes) use(host traces.Node, rack string) error {
 	if host != "" && !n.known[host] {
 		n.ran[host] = true
@@ -48,7 +48,7 @@ func (n *nodes) use(host traces.Node, rack string) error {
 	return n.see(host, rack)
 }
 
-// see takes in a host that a job names; rack may be empty.
+// see adds a host that a job names. The rack may be empty.
 func (n *nodes) see(host traces.Node, rack string) error {
 	if host == "" || n.known[host] {
 		return nil
@@ -65,7 +65,7 @@ func (n *nodes) see(host traces.Node, rack string) error {
 	return nil
 }
 
-// rackless counts the hosts whose rack no file tells.
+// rackless returns the number of hosts whose rack is in none of the files.
 func (n *nodes) rackless() int {
 	count := 0
 	for host := range n.seen {
@@ -76,7 +76,7 @@ func (n *nodes) rackless() int {
 	return count
 }
 
-// facts is the whole cluster.
+// facts returns all nodes.
 func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts

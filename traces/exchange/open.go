@@ -15,14 +15,14 @@ import (
 	"github.com/klauspost/readahead"
 )
 
-// headBytes is how much of a file is looked at to tell its format, chunkBytes
-// how much is read at a time.
+// headBytes is the part of a file that is used to detect its format. chunkBytes is
+// read at a time.
 const (
 	headBytes  = 1 << 18
 	chunkBytes = 1 << 18
 )
 
-// file is an input, uncompressed and read ahead by another goroutine.
+// file is an input file. Another goroutine decompresses it and reads ahead.
 type file struct {
 	*bufio.Reader
 	ctx    context.Context
@@ -33,9 +33,9 @@ type file struct {
 	damage error // of the compression; valid at the end
 }
 
-// openFile opens a file; Close ends the reading of it. Reading ends with ctx.
+// openFile opens a file. Reading fails after ctx has ended.
 //
-// Inputs are read more than once, so that pipes and devices are refused.
+// Pipes and devices are refused, since an import may read its files twice.
 func openFile(ctx context.Context, path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -73,8 +73,8 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	return in, nil
 }
 
-// sum reads what is left of the file and gives its SHA-256 and what its
-// decompression ended with.
+// sum reads the rest of the file and returns its SHA-256. damage is the error with
+// which its decompression ended, if any.
 func (f *file) sum() (sum string, damage error, err error) {
 	if _, err := io.Copy(io.Discard, f.Reader); err != nil {
 		return "", nil, err
@@ -91,7 +91,7 @@ func (f *file) Close() {
 	f.closer.Close()
 }
 
-// interruptible reads a file until its context ends.
+// interruptible reads a file and fails after the file's context has ended.
 type interruptible struct{ file *file }
 
 func (f interruptible) Read(p []byte) (int, error) {
@@ -101,15 +101,15 @@ func (f interruptible) Read(p []byte) (int, error) {
 	return f.file.ahead.Read(p)
 }
 
-// A compressed file that unpacks to over maxUnpacked times its size is taken for
-// one made to fill memory, once it is over freeUnpacked bytes. Real traces
-// unpack to 5 to 50 times.
+// A compressed file that becomes more than maxUnpacked times as large, and larger
+// than freeUnpacked bytes, is refused: it was probably made to fill the memory.
+// Real traces become 5 to 50 times as large.
 const (
 	maxUnpacked  = 200
 	freeUnpacked = 1 << 20
 )
 
-// unpacker reads a compressed file. Where it is damaged, it ends.
+// unpacker decompresses a file. It ends at the first damaged place.
 type unpacker struct {
 	file        *file
 	zip         *gzip.Reader

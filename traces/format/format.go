@@ -1,6 +1,6 @@
-// Package format says what a trace format of another tool is to heddle: how its
-// files are told from others, and how they are read and written. Each format's
-// package has a value of type Format, and package exchange lists them all.
+// Package format describes the trace formats of other tools: how heddle detects,
+// reads and writes their files. The package of each format has a value of type
+// Format, and package exchange has the list of them.
 package format
 
 import (
@@ -14,77 +14,79 @@ import (
 	"heddle/traces/mend"
 )
 
-// Format is one format. Detect and NewReader are nil for a format that heddle
-// only writes, Write for one that it only reads.
+// Format is one format. Detect and NewReader are nil if heddle only writes it,
+// Write is nil if heddle only reads it.
 type Format struct {
 	Name string
-	// Origin and Model are those of the traces that NewReader makes.
+	// Origin and Model go into the headers of imported traces.
 	Origin traces.Origin
 	Model  string
 
-	// Detect is true for a file that begins with head.
+	// Detect reports whether a file that begins with head has this format.
 	Detect    func(head []byte) bool
 	NewReader func(*Import) Reader
-	// Flags are options of the import that only this format has.
+	// Flags returns the command line flags that only this format has.
 	Flags func(*Options) []Flag
 
-	// Write writes a trace. The notes say what the format could not hold.
+	// Write writes a trace. The notes say what it had to leave out.
 	Write func(*Export) (notes []string, err error)
-	// Folder is true for a format of several files.
+	// Folder is true if Write writes several files into a folder.
 	Folder bool
-	// Lists is true for a format that can hold lists of jobs.
+	// Lists is true if Write can write lists of jobs.
 	Lists bool
 
-	// Topology is the format's second file, of the cluster's nodes; nil for none.
+	// Topology is a second kind of file, with the nodes of the cluster; nil means
+	// that the format has none.
 	Topology *Topology
 }
 
-// Topology reads and writes a file of nodes.
+// Topology detects, reads and writes files with the nodes of a cluster.
 type Topology struct {
 	Detect func(head []byte) bool
 	Read   func(io.Reader) ([]traces.NodeFacts, error)
 	Write  func(io.Writer, []traces.NodeFacts) error
 }
 
-// Reader makes events of the files of one format.
+// Reader turns the files of one format into events.
 type Reader interface {
-	// Read reads one file, which is not compressed.
+	// Read reads one file. It is called once for each file.
 	Read(in io.Reader) error
-	// Finish completes the header, which has the cluster's nodes. Each map's
-	// event passes through change, unless it is nil, on its way to the trace.
+	// Finish completes the header, which already has the nodes. change, if it is
+	// not nil, may then change each scheduled map before it is written.
 	Finish(h *traces.Header) (change func(*traces.TaskScheduled), err error)
 }
 
-// Options are those of an import that formats look at.
+// Options are the options of an import that readers need.
 type Options struct {
-	// Replication is how many hosts a split gets where the format has one or none.
+	// Replication is the number of hosts that a split gets, if the format has only
+	// one.
 	Replication int
-	// Rules make the tasks of lists of jobs.
+	// Rules are kept with lists of jobs.
 	Rules traces.ListRules
-	// Seed is of what is drawn.
+	// Seed is the seed of random numbers.
 	Seed uint64
 }
 
-// Import is what a Reader works with.
+// Import is an import as its Reader sees it.
 type Import struct {
 	Options
-	// Log takes what was wrong in a file, and what was done about it.
+	// Log takes notes of defects.
 	Log *mend.Log
-	// Racks are those of hosts that a file names without one.
+	// Racks knows the racks of hosts that a file names without their rack.
 	Racks *racks.Table
-	// Add takes in an event. Its T is the time since 1970, or whatever the file
-	// counts from.
+	// Add adds an event to the trace. Its T may count from 1970, as in most
+	// files, or from any other time.
 	Add func(traces.Event) error
-	// Host takes in a host that a file names; its rack may be empty.
+	// Host adds a host to the cluster. The rack may be empty.
 	Host func(name, rack string) error
-	// Records counts the objects, lines or histories that were read.
+	// Records is the number of objects, lines or histories read so far.
 	Records int
 
 	jobs map[string]int // by id
 }
 
-// JobID is an id that no job had before: the given one, or one with a suffix, of
-// which again is told. A job without an id gets one.
+// JobID returns an id that no job had before. If a job had the given id, it calls
+// again and appends a suffix. If the given id is empty, it makes one.
 func (im *Import) JobID(given string, again func() error) (traces.JobID, error) {
 	if im.jobs == nil {
 		im.jobs = map[string]int{}
@@ -106,7 +108,7 @@ func (im *Import) JobID(given string, again func() error) (traces.JobID, error) 
 	return traces.JobID(id), nil
 }
 
-// Flag is an option with a number.
+// Flag is a command line flag with a number.
 type Flag struct {
 	Name, Usage string
 	Unit        Unit
@@ -114,7 +116,7 @@ type Flag struct {
 	Set         func(int64)
 }
 
-// Unit is what a Flag's number counts.
+// Unit is the unit of a Flag's number.
 type Unit int
 
 // Units.
@@ -125,18 +127,18 @@ const (
 	Milliseconds
 )
 
-// Export is a trace to be written.
+// Export is a trace that is to be written, and where to.
 type Export struct {
 	Header traces.Header
 	Events iter.Seq[traces.Event]
-	// Jobs are the same events job by job.
+	// Jobs has the same events, job by job.
 	Jobs iter.Seq2[*byjob.Job, error]
-	// Out is the file, Folder the folder that is written to.
+	// Out is the file to write to; Folder is the folder, if the format needs one.
 	Out    io.Writer
 	Folder string
 }
 
-// Racks are those of the trace's nodes.
+// Racks returns the racks of the trace's nodes.
 func (e *Export) Racks() map[traces.Node]string {
 	racks := map[traces.Node]string{}
 	for _, n := range e.Header.Cluster.Nodes {
@@ -145,8 +147,9 @@ func (e *Export) Racks() map[traces.Node]string {
 	return racks
 }
 
-// SplitLevel is how near a host is to the hosts of a split. It is unknown where a
-// rack that is not known, an empty one, decides between rack and off.
+// SplitLevel returns the locality of a host at to the hosts of a split. If no host
+// is the same, the racks decide; an empty rack is unknown, and makes the level
+// unknown unless another host is in the same rack.
 func SplitLevel[Host any](at Host, split []Host, name, rack func(Host) string) traces.Level {
 	for _, h := range split {
 		if name(h) == name(at) {

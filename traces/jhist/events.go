@@ -7,12 +7,12 @@ import (
 	"heddle/traces"
 )
 
-// Events turns a job into trace events, in order. startUnixNs is the wall clock
-// at Time 0. Cache levels, blocks, files and container sizes are not in a
-// history file: they stay unknown, empty and 0.
+// Events turns a job into events of a trace, in their order. startUnixNs is the
+// wall clock time at Time 0. A history file has no cache levels, blocks, files and
+// container sizes: they stay unknown, empty or 0.
 //
-// An attempt that never got a container is left out, as are set-up and clean-up
-// tasks of Hadoop 0.23 and ids that are not Hadoop's.
+// Attempts that never got a container are left out. So are set-up and clean-up
+// tasks of Hadoop 0.23, and tasks and attempts whose ids are not like Hadoop's.
 func Events(j *Job, startUnixNs int64) []traces.Event {
 	c := converter{job: j, id: traces.JobID(j.ID), start: startUnixNs, racks: j.Racks()}
 	c.jobStart()
@@ -34,7 +34,7 @@ type converter struct {
 
 func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
 
-// time is 0 where the file has no time.
+// time converts a time of the file. 0, which means none, stays 0.
 func (c *converter) time(ms int64) traces.Time {
 	if ms <= 0 {
 		return 0
@@ -75,8 +75,8 @@ func (c *converter) task(t *Task) {
 	if err != nil || id.Index >= maxIndex || t.Type != "MAP" && t.Type != "REDUCE" {
 		return
 	}
-	// A file that was cut off at its beginning, or written by a second
-	// ApplicationMaster, may lack the start.
+	// The start may be missing, for example in the file of a second
+	// ApplicationMaster.
 	start := t.StartMs
 	for _, a := range t.Attempts {
 		if at := cmp.Or(a.StartMs, a.FinishMs); start == 0 || at != 0 && at < start {
@@ -109,7 +109,7 @@ func (c *converter) task(t *Task) {
 	c.add(f)
 }
 
-// attempt adds an attempt; fallback is the end of one that the file gives none.
+// attempt adds the events of an attempt. fallback is its end if the file has none.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
 	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {
@@ -126,7 +126,7 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		return
 	}
 	f := &traces.AttemptFinished{
-		// The clocks of two machines may put an end before the start.
+		// The start and the end may come from the clocks of two machines.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
 		Error: a.Error, Counters: a.Counters,

@@ -15,7 +15,7 @@ import (
 	"heddle/traces/mend"
 )
 
-// The forms of a history, as its first line names them.
+// The encodings of a history, as its first line names them.
 const (
 	avroJSON   = "Avro-Json"
 	avroBinary = "Avro-Binary"
@@ -23,16 +23,17 @@ const (
 
 // Limits of what a history may say.
 const (
-	// maxIndex bounds the numbers of tasks, since programs keep arrays of them.
+	// maxIndex bounds the numbers of tasks and attempts, which are indexes of
+	// arrays in other packages.
 	maxIndex = 16 << 20
-	// maxMs bounds times: the year 2200.
+	// maxMs bounds times. It is in the year 2200.
 	maxMs = 7258118400000
 	// maxCount bounds counters.
 	maxCount = 1 << 60
 )
 
-// CutOffError says that a file ends inside an event, as those of running and
-// crashed jobs do.
+// CutOffError is the error for a file that ends inside an event, as the files of
+// running and crashed jobs do.
 type CutOffError struct {
 	Events int   // read before the cut
 	Offset int64 // byte at which the incomplete event begins
@@ -45,16 +46,16 @@ func (e *CutOffError) Error() string {
 
 func (e *CutOffError) Unwrap() error { return e.Err }
 
-// maxLineBytes bounds the schema's line and events in JSON.
+// maxLineBytes bounds the lines of the schema and of events in JSON.
 const maxLineBytes = 256 << 20
 
-// Parse reads a history file, and also gives the number of events that it read.
-// With a *CutOffError it returns the job as far as the file goes; with any other
-// error the job is nil. Events that do not fit the file's own schema are left
-// out, and times and numbers that cannot be are replaced.
+// Parse reads a history file. It returns the job and the number of events read.
+// With a *CutOffError the job is complete up to the end of the file; with any other
+// error it is nil. Events that do not fit the file's schema are left out.
+// Impossible times and numbers are replaced.
 func Parse(in io.Reader) (job *Job, events int, err error) { return parse(in, &mend.Log{}) }
 
-// parse is Parse with a log for what was left out and replaced.
+// parse is Parse, and notes in log what it left out or replaced.
 func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
 		in:       bufio.NewReaderSize(in, 1<<18),
@@ -118,7 +119,7 @@ func (p *parser) parse() error {
 	return p.parseBinary()
 }
 
-// line reads up to and including the next newline.
+// line reads the next line, with its newline.
 func (p *parser) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -137,8 +138,9 @@ func (p *parser) line() ([]byte, error) {
 	}
 }
 
-// parseJSON reads one event a line, with empty lines between. An event that
-// the schema does not fit is stepped over, but at the end it is a cut.
+// parseJSON reads events, each on a line of its own. An event that does not fit the
+// schema is left out. If it is the last line, without a newline, the file was cut
+// off.
 func (p *parser) parseJSON() error {
 	for p.refused == nil {
 		p.start = p.offset
@@ -162,8 +164,8 @@ func (p *parser) parseJSON() error {
 	return p.refused
 }
 
-// parseBinary reads events back to back; nothing marks where one begins, so
-// the first that does not fit ends the reading.
+// parseBinary reads events without anything between them. It cannot find the next
+// event after one that is damaged, and stops there.
 func (p *parser) parseBinary() error {
 	data, err := io.ReadAll(p.in)
 	if err != nil {
@@ -173,7 +175,7 @@ func (p *parser) parseBinary() error {
 		p.start, p.event = p.offset, event{}
 		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
 		if err != nil {
-			// An event may have a known field in another type.
+			// A field may have another type than in other versions of Hadoop.
 			var other any
 			var otherErr error
 			rest, otherErr = p.schema.Decode(data, &other)
@@ -195,16 +197,16 @@ func notEOF(err error) error {
 	return err
 }
 
-// mend notes a defect of the event under way.
+// mend notes a defect of the event that is being read.
 func (p *parser) mend(kind mend.Kind, about string) {
 	if p.refused == nil {
 		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)
 	}
 }
 
-// take puts p.event into the job. Later events win: a second ApplicationMaster
-// writes what the first knew again, and a map that had succeeded may still be
-// killed with its node.
+// take adds p.event to the job, unless it was unreadable. Later events replace
+// earlier ones: a second ApplicationMaster repeats events of the first, and a map
+// that succeeded may be killed later with its node.
 func (p *parser) take(unreadable error) {
 	p.events++
 	if unreadable != nil {
@@ -259,8 +261,9 @@ func (p *parser) take(unreadable error) {
 	}
 }
 
-// putRight replaces times and numbers of tasks that cannot be. A time becomes
-// that of the job's submission, a number of tasks that of the tasks seen.
+// putRight replaces impossible times and numbers of tasks. A time becomes that of
+// the job's submission. A number of tasks becomes -1, which parse replaces by the
+// number of tasks in the file.
 func (p *parser) putRight(r *record) {
 	for _, ms := range [...]*int64{
 		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
@@ -314,7 +317,8 @@ func (p *parser) attempt(r *record) *Attempt {
 	return a
 }
 
-// host is "" for what Hadoop writes of attempts that never had a container.
+// host returns "" for the names that Hadoop writes for attempts without a
+// container.
 func (p *parser) host(name string) string {
 	if name == "UNKNOWN" || name == "N/A" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"heddle/traces/mend"
 )
 
-// Format is that of job histories.
+// Format is the format of job histories.
 var Format = format.Format{
 	Name:   "jhist",
 	Origin: traces.Recovered,
@@ -34,7 +34,7 @@ var (
 	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
 
-// reader makes events of histories, a job each.
+// reader turns histories into events. A history has one job.
 type reader struct {
 	*format.Import
 	seen map[string]bool // jobs by id
@@ -75,8 +75,8 @@ func (r *reader) Read(in io.Reader) error {
 	return nil
 }
 
-// placeHosts gives a job the racks that its history may lack: those of attempts
-// that were never launched, and of their splits' hosts.
+// placeHosts gives a job racks that its history may not have: those of the hosts of
+// attempts that were never launched, and of the hosts of their splits.
 func (r *reader) placeHosts(job *Job, own map[string]string) {
 	for host, rack := range own {
 		r.Racks.Tell(host, rack)

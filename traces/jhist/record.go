@@ -2,16 +2,15 @@ package jhist
 
 import "heddle/traces"
 
-// event is one line of a history file. Its record is any of about twenty that
-// the file's schema has; one struct takes them all, since they call the same
-// things by the same names.
+// event is an event of a history file. Its record may be of any of about twenty
+// types. One struct has the fields of all, since fields with the same meaning have
+// the same names.
 type event struct {
 	Type   string `avro:"type"`
 	Record record `avro:"event"`
 }
 
-// record has the fields of all record types that a Job is made of. Times are
-// milliseconds since 1970.
+// record has the fields that a Job is made from. Times are milliseconds since 1970.
 type record struct {
 	JobID        string `avro:"jobid"`
 	JobName      string `avro:"jobName"`
@@ -62,7 +61,7 @@ type recordCounters struct {
 	} `avro:"groups"`
 }
 
-// counterFields are the counters that a trace keeps, by group and name.
+// counterFields has the counters that a trace keeps, by group and name.
 var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	"org.apache.hadoop.mapreduce.FileSystemCounter": {
 		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
@@ -84,8 +83,8 @@ var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	},
 }
 
-// counters picks what a trace keeps. Counters of a job's maps and of its reduces
-// go into one sum; those that are missing are not reported.
+// counters returns the counters that a trace keeps. Records of maps and of reduces
+// are added.
 func (p *parser) counters(r *recordCounters) traces.Counters {
 	all := traces.NoCounters
 	for i := range r.Groups {
@@ -105,8 +104,8 @@ func (p *parser) counters(r *recordCounters) traces.Counters {
 	return all
 }
 
-// jobCounters sets the job's numbers of maps and reduces. Hadoop leaves out those
-// that were never counted up.
+// jobCounters sets the job's counters of maps and reduces. A counter that is
+// missing is 0, since Hadoop does not write zeros.
 func (p *parser) jobCounters(r *recordCounters) {
 	j := p.job
 	fields := map[string]*int64{

@@ -1,7 +1,7 @@
-// Package parquet writes a trace as tables in Parquet files, for those who
-// query traces with DuckDB, pandas or Spark: jobs, tasks, attempts, node samples
-// and decisions, a file each in a folder. Times are milliseconds from the run's
-// start; what is not known is null. Nothing reads them back.
+// Package parquet writes a trace as tables for DuckDB, pandas or Spark: a folder
+// with a Parquet file each for jobs, tasks, attempts, node samples and decisions.
+// Times are milliseconds from the run's start. What is not known is null. heddle
+// does not read the tables.
 package parquet
 
 import (
@@ -18,7 +18,7 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is that of tables, a file each in a folder.
+// Format is the format of tables in a folder.
 var Format = format.Format{
 	Name:   "parquet",
 	Folder: true,
@@ -116,7 +116,7 @@ type decisionRow struct {
 	BoundTask *int32   `parquet:"bound_task,optional"`
 }
 
-// writer has the tables, and the decisions of which the outcome has not come.
+// writer has the tables, and in pending the decisions without an outcome.
 type writer struct {
 	jobs      table[jobRow]
 	tasks     table[taskRow]
@@ -127,7 +127,7 @@ type writer struct {
 	racks     map[traces.Node]string
 }
 
-// write writes the tables of a trace into a folder that is there.
+// write writes the tables of a trace into a folder that exists.
 func write(e *format.Export) error {
 	w := writer{pending: map[int64]*decisionRow{}, racks: e.Racks()}
 	err := errors.Join(
@@ -152,14 +152,14 @@ func write(e *format.Export) error {
 	return errors.Join(w.jobs.close(), w.tasks.close(), w.attempts.close(), w.samples.close(), w.decisions.close())
 }
 
-// table is one file; its first error stays.
+// table is a file with a table. After an error it takes no more rows.
 type table[T any] struct {
 	file *os.File
 	rows *parquet.GenericWriter[T]
 	err  error
 }
 
-// groupRows bounds the rows that are kept until they are written.
+// groupRows is the number of rows that are in memory until they are written.
 const groupRows = 1 << 17
 
 func (t *table[T]) open(folder, name string) (err error) {

@@ -71,7 +71,7 @@ func (w *writer) attempt(a *byjob.Attempt) {
 	w.attempts.add(row)
 }
 
-// event takes in an event that is of no job, or of a decision.
+// event adds a row for a node sample or a decision.
 func (w *writer) event(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeSample:
@@ -103,7 +103,7 @@ func ms(t traces.Time) float64 { return float64(t) / 1e6 }
 
 func some[T any](v T) *T { return &v }
 
-// known is nil for what is negative, which stands for not known.
+// known returns nil for a negative value, which means that it is not known.
 func known[T int32 | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
@@ -111,7 +111,7 @@ func known[T int32 | int64 | float64](v T) *T {
 	return &v
 }
 
-// phase is nil for 0, which stands for not reported.
+// phase returns nil for 0, which means "not reported".
 func phase(t traces.Time) *float64 {
 	if t == 0 {
 		return nil

@@ -1,8 +1,9 @@
-// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON,
-// which the Perfetto UI and chrome://tracing open: a process a node with a slice
-// an attempt, as many rows as ran at once, and counters of the node's metrics; a
-// row a job; a row of the model's decisions, with an arrow to the attempt that
-// each became. Nothing reads it back.
+// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON, which
+// the Perfetto UI and chrome://tracing open. heddle does not read it.
+//
+// Each node is a process: a slice is an attempt, attempts that ran at once are in
+// different rows, and the node's metrics are counters. Each job has a row. The
+// model's decisions have a row, with arrows to the attempts that they led to.
 package perfetto
 
 import (
@@ -22,20 +23,20 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is the timeline's.
+// Format is the format of the timeline.
 var Format = format.Format{
 	Name:  "perfetto",
 	Write: func(e *format.Export) ([]string, error) { return nil, write(e.Out, e.Header, e.Events) },
 }
 
-// Processes of the timeline; nodes follow.
+// Numbers of the timeline's processes. Nodes have those from firstNodePID on.
 const (
 	jobsPID = 1 + iota
 	decisionsPID
 	firstNodePID
 )
 
-// write writes the timeline of a run's events, which are in order.
+// write writes the timeline. The events must be in order.
 func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
 	w := &writer{
 		buf: bufio.NewWriterSize(out, 1<<16), nodes: map[traces.Node]*node{}, running: map[traces.Attempt]*running{},
@@ -92,7 +93,7 @@ type job struct {
 	open bool
 }
 
-// traceEvent is one in the format's words.
+// traceEvent is an event of the trace-event format.
 type traceEvent struct {
 	Phase    string  `json:"ph"`
 	PID      int     `json:"pid"`
@@ -109,8 +110,7 @@ type traceEvent struct {
 
 type args map[string]any
 
-// micros is a time that is written in microseconds, the format's unit, to the
-// nanosecond.
+// micros is a time. It is written in microseconds with three decimals.
 type micros traces.Time
 
 // MarshalJSON writes the time.
@@ -202,7 +202,7 @@ func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome
 	}
 }
 
-// start takes the first free row of the attempt's node.
+// start gives an attempt the first free row of its node.
 func (w *writer) start(e *traces.AttemptStarted) {
 	n := w.node(e.Node, e.Rack)
 	row := slices.Index(n.busy, false)
@@ -230,7 +230,7 @@ func (w *writer) end(e *traces.AttemptFinished) {
 	}
 }
 
-// slice writes an attempt, e nil for one that is still running.
+// slice writes the slice of an attempt. e is nil if the attempt has no end.
 func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
 	if r.start.Speculative {
@@ -253,13 +253,13 @@ func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	w.lasting(r, r.since, end, r.start.Attempt.Kind.String(), r.start.Attempt.String(), a)
 }
 
-// lasting writes a slice of an attempt's row.
+// lasting writes a slice into an attempt's row.
 func (w *writer) lasting(r *running, from, to traces.Time, category, name string, a args) {
 	duration := micros(max(to-from, 0))
 	w.put(traceEvent{Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a})
 }
 
-// phase writes a slice inside an attempt's, where the trace has its times.
+// phase writes a slice inside the attempt's slice, if its times are known.
 func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 	if from == 0 && r.since != 0 || to <= from || from < r.since || to > end {
 		return
@@ -292,7 +292,7 @@ func (w *writer) decision(e *traces.Decision) {
 	})
 }
 
-// actuation draws the arrow from a decision to the attempt it became.
+// actuation draws an arrow from a decision to the attempt that it led to.
 func (w *writer) actuation(e *traces.Actuation) {
 	d, known := w.decided[e.Decision]
 	delete(w.decided, e.Decision)
@@ -307,7 +307,7 @@ func (w *writer) actuation(e *traces.Actuation) {
 	w.put(arrow)
 }
 
-// unfinished ends at the trace's end what has no end of its own.
+// unfinished writes attempts and jobs without an end. They end with the trace.
 func (w *writer) unfinished(last traces.Time) {
 	for _, r := range slices.SortedFunc(maps.Values(w.running), func(a, b *running) int {
 		return cmp.Or(cmp.Compare(a.node.pid, b.node.pid), cmp.Compare(a.row, b.row))

@@ -26,19 +26,18 @@ var (
 	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
 )
 
-// priorities are Hadoop's, as YARN numbers them from 1.
+// priorities are the names of Hadoop's priorities, which YARN numbers from 1.
 var priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 
-// events turns the job at hand into trace events; a T is the time since 1970,
-// or whatever the trace counts from. Split locality is told from a map's host
-// and its split's hosts.
+// events turns the job into events of a trace. Times stay as they are in the
+// file. The split locality of a map follows from its host and its split's hosts.
 func (r *reader) events() ([]traces.Event, error) {
 	c := converter{reader: r, id: traces.JobID(r.job.ID)}
 	c.convert()
 	return c.list, c.err
 }
 
-// converter makes the events of one job.
+// converter turns one job into events.
 type converter struct {
 	*reader
 	id     traces.JobID
@@ -87,10 +86,11 @@ func (c *converter) convert() {
 	}
 }
 
-// datedMs is where times are taken for dates: 1973.
+// datedMs is a time in 1973. A job submitted later has dates; earlier times count
+// from some start.
 const datedMs = 1e11
 
-// times are all of the job's but its submission's.
+// times calls each with all times of the job except its submission.
 func (j *job) times(each func(*millis)) {
 	each(&j.Launch)
 	each(&j.Finish)
@@ -110,8 +110,8 @@ func (j *job) times(each func(*millis)) {
 	}
 }
 
-// dropUndated takes times that are no dates, such as 0 for none, out of a job
-// that has dates.
+// dropUndated removes times before 1973 from a job that has dates. Some files have
+// 0 for times that are not known.
 func (c *converter) dropUndated() {
 	c.job.times(func(ms *millis) {
 		if *ms >= 0 && *ms < datedMs {
@@ -121,8 +121,8 @@ func (c *converter) dropUndated() {
 	})
 }
 
-// earliest is the first start in the job, or else its end; unknown where the
-// file has neither.
+// earliest returns the first start of the job or of one of its tasks, or else the
+// job's end, or else unknown.
 func (c *converter) earliest() millis {
 	first := c.job.Launch
 	take := func(ms millis) {
@@ -239,8 +239,8 @@ func (c *converter) task(t *task, kind traces.TaskKind) {
 	}
 }
 
-// attempt adds an attempt; fallback is the end of one that has an outcome and
-// no end.
+// attempt adds the events of an attempt. It ends at fallback if it has an outcome
+// and no end.
 func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis) {
 	id := traces.Attempt{Task: of, Number: a.ID.number}
 	if a.Start < 0 && a.Finish < 0 && a.Outcome == outcome(traces.Unfinished) {
@@ -281,7 +281,7 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	c.add(f)
 }
 
-// counters are a trace's counters beside the attempt's.
+// counters returns pairs of a counter of the attempt and the same one of a trace.
 func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64 {
 	records, written := &a.MapInputRecords, &a.MapOutputRecords
 	if kind == traces.Reduce {
@@ -304,7 +304,7 @@ func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64
 	return pairs
 }
 
-// level is a map's split locality by its host and its split's hosts.
+// level returns the split locality of an attempt of a map.
 func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Level {
 	if kind != traces.Map || a.Host.Name == "" || len(t.Hosts) == 0 {
 		return traces.LevelUnknown
@@ -312,5 +312,6 @@ func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Leve
 	return format.SplitLevel(location(a.Host), t.Hosts, func(h location) string { return h.Name }, c.rack)
 }
 
-// rack is a host's rack, from elsewhere where the trace names the host alone.
+// rack returns a host's rack. If the host is named without it, another place in
+// the files may have it.
 func (c *converter) rack(h location) string { return cmp.Or(h.Rack, c.Racks.Of(h.Name)) }

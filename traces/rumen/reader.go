@@ -17,16 +17,16 @@ import (
 
 // Limits of what a file may say.
 const (
-	// maxIndex bounds the numbers of tasks and attempts, since programs keep
-	// arrays of them.
+	// maxIndex bounds the numbers of tasks and attempts, which are indexes of
+	// arrays in other packages.
 	maxIndex = 16 << 20
-	// maxListed bounds the maps and the reduces of a job, which are in memory
-	// together, and maxTries the attempts of both.
+	// maxListed bounds the number of maps and of reduces of a job, and maxTries
+	// that of its attempts. A whole job is in memory.
 	maxListed = 1 << 20
 	maxTries  = 1 << 21
-	// maxCount bounds counts of bytes, records and milliseconds: an exabyte.
+	// maxCount bounds numbers of bytes, records and milliseconds: an exabyte.
 	maxCount = 1 << 60
-	// maxMs bounds times: the year 2200.
+	// maxMs bounds times. It is in the year 2200.
 	maxMs = 7258118400000
 )
 
@@ -47,7 +47,7 @@ var (
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 
-// reader reads files job by job. Hosts are kept from file to file.
+// reader reads files job by job. The hosts are those of all files.
 type reader struct {
 	*format.Import
 	in    *jsonstream.Reader
@@ -124,7 +124,7 @@ func (r *reader) time(to *millis) error {
 	return err
 }
 
-// limited reads a number from 0 to most, or unknown.
+// limited reads a number. It is unknown if it is not from 0 to most.
 func (r *reader) limited(most int64, over mend.Kind) (int64, error) {
 	n, ok, err := r.in.Int()
 	switch {
@@ -169,8 +169,8 @@ func (r *reader) attemptID(to *attemptID) error {
 	return err
 }
 
-// parseID reads "task_TIMESTAMP_JOB_m_INDEX" or an attempt's id, which has a
-// number behind it.
+// parseID reads the id of a task, "task_TIMESTAMP_JOB_m_INDEX", or of an attempt,
+// "attempt_TIMESTAMP_JOB_m_INDEX_NUMBER".
 func (r *reader) parseID(text []byte, prefix string) (id taskID, number []byte) {
 	rest, ok := bytes.CutPrefix(text, []byte(prefix))
 	i := bytes.IndexByte(rest, '_')
@@ -207,7 +207,7 @@ func (r *reader) host(to *host) error {
 	return err
 }
 
-// hostAt is the host of "/rack/host" or "host".
+// hostAt returns the host of the path "/rack/host" or "host".
 func (r *reader) hostAt(path []byte) (host, error) {
 	h, known := r.hosts[string(path)]
 	if known {
@@ -239,7 +239,7 @@ func (r *reader) location(to *location) error {
 	if err != nil {
 		return err
 	}
-	// A location of one layer has no rack.
+	// A location with one layer has no rack.
 	path := r.path
 	if bytes.Count(path, []byte("/")) == 1 {
 		path = path[1:]
@@ -295,7 +295,7 @@ func (r *reader) attempts(to *attemptList) error {
 	})
 }
 
-// others reads set-up and clean-up tasks for the racks of their hosts.
+// others reads set-up and clean-up tasks, to learn the racks of their hosts.
 func (r *reader) others(*others) error {
 	tries := r.tries
 	r.in.Aside = true
@@ -305,7 +305,7 @@ func (r *reader) others(*others) error {
 	return err
 }
 
-// finish puts the job's ids right.
+// finish replaces ids of the job, its tasks and attempts that are wrong.
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
@@ -328,7 +328,8 @@ func (r *reader) finish() error {
 	return errors.Join(r.finishTasks(j.Maps, traces.Map, part), r.finishTasks(j.Reduces, traces.Reduce, part))
 }
 
-// idPart is the job's part in the first task's id, "1400000000000_0001".
+// idPart returns the part of the first task's id that names the job,
+// "1400000000000_0001".
 func (j *job) idPart() string {
 	for _, tasks := range [...][]task{j.Maps, j.Reduces} {
 		for i := range tasks {
@@ -340,7 +341,8 @@ func (j *job) idPart() string {
 	return ""
 }
 
-// finishTasks numbers tasks and attempts: by their ids, or else by position.
+// finishTasks gives tasks and attempts the numbers in their ids. If an id is wrong,
+// the position is the number.
 func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) error {
 	for i := range tasks {
 		t := &tasks[i]
@@ -372,8 +374,8 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 	})
 }
 
-// unique gives numbers that come twice the next one above all others. Numbers
-// mostly ascend, and then cost nothing.
+// unique replaces numbers that come twice by the next one above all others. It
+// returns at once if the numbers ascend, as they mostly do.
 func unique[T any](list []T, number func(*T) *int32, again func(int32) error) error {
 	ascending, top := true, int32(-1)
 	for i := range list {

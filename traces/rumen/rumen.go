@@ -1,9 +1,9 @@
-// Package rumen reads and writes the job traces of Rumen, Hadoop's history
-// miner: one JSON object a job, one after the other or in a list, and a second
-// file with the tree of racks and hosts.
+// Package rumen reads and writes traces of Rumen, the tool of Hadoop that collects
+// job histories. A file has a JSON object for each job, one after the other or in a
+// list. A second file, the topology, has the tree of racks and hosts.
 //
-// Members that no event of a trace holds are not read: progress in twelve
-// buckets, distributions of run times, set-up and clean-up tasks.
+// The structs of this package have the members that a trace can hold. Others are
+// skipped, such as the progress of attempts and the distributions of run times.
 package rumen
 
 import (
@@ -17,7 +17,7 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// Format is Rumen's.
+// Format is the format of Rumen.
 var Format = format.Format{
 	Name:   "rumen",
 	Origin: traces.Imported,
@@ -36,13 +36,13 @@ var Format = format.Format{
 // unknown is what Rumen writes for a number that it does not have.
 const unknown = -1
 
-// number counts bytes, records or milliseconds; unknown where it is negative.
+// number is a number of bytes, records or milliseconds, or unknown.
 type number int64
 
-// millis is a time: since 1970 in traces of real clusters.
+// millis is a time in milliseconds, or unknown. Most files count from 1970.
 type millis int64
 
-// job is one job as the file has it.
+// job is a job with the members that it has in the file.
 type job struct {
 	ID       string  `json:"jobID"`
 	Name     string  `json:"jobName,omitempty"`
@@ -54,7 +54,7 @@ type job struct {
 	Finish   millis  `json:"finishTime"`
 	Outcome  outcome `json:"outcome,omitempty"`
 	Type     string  `json:"jobtype"`
-	// TotalMaps and TotalReduces are what the job said it has.
+	// TotalMaps and TotalReduces are the numbers that the job reported.
 	TotalMaps    number   `json:"totalMaps"`
 	TotalReduces number   `json:"totalReduces"`
 	Maps         taskList `json:"mapTasks"`
@@ -64,7 +64,7 @@ type job struct {
 
 type taskList []task
 
-// others are set-up and clean-up tasks, of which only the hosts' racks are read.
+// others stands for the set-up and clean-up tasks, which are not kept.
 type others struct{}
 
 // task is a map or a reduce.
@@ -74,8 +74,8 @@ type task struct {
 	Outcome outcome `json:"taskStatus,omitempty"`
 	Start   millis  `json:"startTime"`
 	Finish  millis  `json:"finishTime"`
-	// Input and output are as Rumen counts them: a map's from HDFS and to its
-	// disk, a reduce's from the shuffle and to HDFS.
+	// A map's input comes from HDFS and its output goes to its disk; a reduce's
+	// input is the shuffle and its output goes to HDFS.
 	InputBytes    number       `json:"inputBytes"`
 	InputRecords  number       `json:"inputRecords"`
 	OutputBytes   number       `json:"outputBytes"`
@@ -86,7 +86,7 @@ type task struct {
 
 type attemptList []attempt
 
-// attempt is one try at a task.
+// attempt is an attempt of a task.
 type attempt struct {
 	ID                  attemptID `json:"attemptID"`
 	Outcome             outcome   `json:"result,omitempty"`
@@ -110,7 +110,7 @@ type attempt struct {
 	Usage               *usage    `json:"resourceUsageMetrics,omitempty"`
 }
 
-// usage is what an attempt had used at its end.
+// usage is the use of resources at the end of an attempt.
 type usage struct {
 	CPUMs         number `json:"cumulativeCpuUsage"`
 	PhysicalBytes number `json:"physicalMemoryUsage"`
@@ -128,7 +128,7 @@ var (
 	noUsage = usage{CPUMs: unknown, PhysicalBytes: unknown}
 )
 
-// outcome is one in Rumen's words.
+// outcome is an outcome, which Rumen writes as SUCCESS, FAILED or KILLED.
 type outcome traces.Outcome
 
 var outcomes = [...]string{traces.Unfinished: "", traces.Succeeded: "SUCCESS", traces.Failed: "FAILED", traces.Killed: "KILLED"}
@@ -136,7 +136,7 @@ var outcomes = [...]string{traces.Unfinished: "", traces.Succeeded: "SUCCESS", t
 // MarshalText writes the word.
 func (o outcome) MarshalText() ([]byte, error) { return []byte(outcomes[int(o)%len(outcomes)]), nil }
 
-// taskID is the id "task_1400000000000_0001_m_000003" in its parts.
+// taskID has the parts of an id such as "task_1400000000000_0001_m_000003".
 type taskID struct {
 	job   string // "1400000000000_0001"
 	kind  traces.TaskKind
@@ -144,7 +144,8 @@ type taskID struct {
 	valid bool
 }
 
-// attemptID is the id "attempt_1400000000000_0001_m_000003_0" in its parts.
+// attemptID has the parts of an id such as
+// "attempt_1400000000000_0001_m_000003_0".
 type attemptID struct {
 	taskID
 	number int32
@@ -162,8 +163,8 @@ func (id attemptID) MarshalText() ([]byte, error) {
 	return []byte(traces.Attempt{Task: id.trace(), Number: id.number}.String()), nil
 }
 
-// host is a host in its rack, "/rack1" or "/dc1/rack1"; the rack is empty where
-// the trace does not say.
+// host is a host and its rack, such as "/rack1" or "/dc1/rack1". The rack is empty
+// if the file does not have it.
 type host struct{ Rack, Name string }
 
 func splitHost(path string) host {
@@ -198,7 +199,7 @@ func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
 	return nil
 }
 
-// rackLayers is "/dc1/rack1" in its parts.
+// rackLayers returns the parts of a rack such as "/dc1/rack1".
 func rackLayers(rack string) []string {
 	return slices.DeleteFunc(strings.Split(rack, "/"), func(s string) bool { return s == "" })
 }

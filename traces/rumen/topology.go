@@ -12,8 +12,8 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// tree is a node of a topology: the root, whose name is in no path, a rack, or
-// at the leaves a host.
+// tree is a node of the topology's tree. The leaves are hosts, and the nodes above
+// them are racks. The name of the root is not part of a rack's path.
 type tree struct {
 	Name     string  `json:"name"`
 	Children []*tree `json:"children"`
@@ -36,7 +36,7 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// hosts appends the hosts of a tree in the rack that it is in.
+// hosts appends the hosts of a tree. rack is the path of the nodes above it.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
 	case t == nil:
@@ -69,8 +69,8 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return err
 }
 
-// child is the child of a name, which may be a new one. Nodes mostly come rack
-// by rack.
+// child returns the child with a name, and adds it if there is none. It looks at
+// the last children first, since nodes mostly come rack by rack.
 func (t *tree) child(name string) *tree {
 	for _, c := range slices.Backward(t.Children) {
 		if c.Name == name && len(c.Children) > 0 {

@@ -13,12 +13,12 @@ import (
 	"heddle/traces/format"
 )
 
-// undatedMs is the date that jobs of a trace without one get: Hadoop's own
-// converter takes no times that fit 32 bits.
+// undatedMs is the start of a trace without a date. Hadoop's own converter refuses
+// times that fit into 32 bits.
 const undatedMs = 1e12
 
-// write writes jobs as Rumen does, an object a line. What a trace does not say
-// is -1 or missing. The jobs of a trace with other ids than Hadoop's get some.
+// write writes a line with an object for each job. What is not known is -1 or
+// missing. Jobs whose ids are not like Hadoop's get other ids.
 func write(e *format.Export) error {
 	w := writer{start: e.Header.StartUnixNs, racks: e.Racks()}
 	if w.start == 0 {
@@ -47,7 +47,7 @@ type writer struct {
 	id    string // of the job under way, without "job_"
 }
 
-// ms is a time since 1970.
+// ms converts a time of the trace to one since 1970.
 func (w *writer) ms(t traces.Time, known bool) millis {
 	if !known {
 		return unknown

@@ -23,7 +23,7 @@ const (
 	maxMs       = 7258118400000 // of a time: the year 2200
 	maxVCores   = 1 << 20       // of a container or a node
 	maxMemoryMB = 1 << 40
-	// maxLengthMs bounds durations: ten years.
+	// maxLengthMs bounds durations to ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
 
@@ -36,7 +36,8 @@ var (
 	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
 	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
 	jobAgain   = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
-	manyCopies = mend.Kind{Wrong: "a job of over 65,536 copies or over 1,048,576 tasks", Done: "left out"}
+	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out"}
+	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
 )
 
 // reader reads files job by job.
@@ -44,7 +45,8 @@ type reader struct {
 	*format.Import
 	in  *jsonstream.Reader
 	job job
-	// nodes and racks are what an object of the cluster says, 0 where there is none.
+	// nodes and racks are the numbers that an object without a job has; 0 means
+	// that there was no such object.
 	nodes, racks count
 	last         millis // the last job's start
 	madeUp       int64  // tasks of all jobs
@@ -80,7 +82,7 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// limited reads numbers from 0 to most.
+// limited returns a function that reads numbers from 0 to most.
 func limited[T ~int64](r *reader, most T) func(*T) error {
 	return func(to *T) error {
 		n, ok, err := r.in.Int()
@@ -99,7 +101,7 @@ func (r *reader) tasks(to *taskList) error {
 	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
 }
 
-// object takes in the object at hand.
+// object adds the job that was just read.
 func (r *reader) object() error {
 	j := &r.job
 	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
@@ -148,7 +150,7 @@ func (r *reader) object() error {
 	return nil
 }
 
-// task puts right what a task says.
+// task finds a task's duration and replaces what is wrong.
 func (r *reader) task(t *task, about string) error {
 	if !slices.Contains(kinds[:], t.Type) {
 		if err := r.in.Mend(oddKind, t.Type); err != nil {
@@ -156,7 +158,7 @@ func (r *reader) task(t *task, about string) error {
 		}
 		t.Type = kinds[traces.Map]
 	}
-	// The order of preference is SLS's own.
+	// SLS prefers the members in this order.
 	if t.DurationMs < 0 {
 		t.DurationMs = t.OldMs
 	}
@@ -170,8 +172,8 @@ func (r *reader) task(t *task, about string) error {
 	return nil
 }
 
-// bounded is false for a job that asks for more copies or tasks than any has,
-// which is left out.
+// bounded reports whether the job's numbers of copies and tasks are possible. If
+// not, the job is left out.
 func (r *reader) bounded() (bool, error) {
 	j := &r.job
 	j.Count = max(j.Count, 1)
@@ -183,7 +185,7 @@ func (r *reader) bounded() (bool, error) {
 		t := &j.Tasks[i]
 		t.Count = max(t.Count, 1)
 		if t.Count > maxTasks-tasks {
-			return false, r.in.Mend(manyCopies, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
+			return false, r.in.Mend(manyTasks, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
 		}
 		tasks += t.Count
 	}
@@ -195,8 +197,8 @@ func (r *reader) bounded() (bool, error) {
 
 func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
-// events adds the events of the job at hand, or of a copy of it. Where the file
-// has no time for a container, it starts when the job does, after its delay.
+// events adds the events of a copy of the job. A container without a start begins
+// with the job, after its delay.
 func (r *reader) events(id traces.JobID) error {
 	j := &r.job
 	s := &traces.JobSubmitted{T: j.StartMs.time(), Job: id, User: j.User, Queue: j.Queue, MapLabel: j.Label, ReduceLabel: j.Label}
@@ -242,8 +244,8 @@ func (r *reader) events(id traces.JobID) error {
 
 func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kinds[:], t.Type)) }
 
-// taskEvents adds a task with its one attempt. A container's host is taken for
-// where the attempt ran, and for the one host of a map's split.
+// taskEvents adds the events of a task and its one attempt. The host of the
+// container is where the attempt ran, and the only host of a map's split.
 func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	i := strings.LastIndexByte(t.Host, '/')
 	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
@@ -268,8 +270,8 @@ func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	return nil
 }
 
-// Finish implements format.Reader. Splits get further hosts, of which SLS has
-// none: the recorded one is the writer of the block.
+// Finish implements format.Reader. SLS has one host for each split. The split gets
+// more hosts, as if that host had written the block.
 func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
 	if r.nodes > 0 && r.nodes <= maxTasks && len(h.Cluster.Nodes) == 0 {
 		var err error

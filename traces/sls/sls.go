@@ -1,10 +1,11 @@
-// Package sls reads and writes the traces of YARN's Scheduler Load Simulator:
-// one JSON object a job, and a second file with an object a rack.
+// Package sls reads and writes traces of YARN's Scheduler Load Simulator. A file
+// has a JSON object for each job, one after the other or in a list. A second file,
+// the topology, has an object for each rack.
 //
-// Versions differ in how a task says how long it takes: container.duration.ms,
-// duration.ms, or container.start.ms and container.end.ms. All are read, in
-// objects one after the other or in lists, and with a first object that only
-// counts nodes. A job or task with a count becomes so many jobs or tasks.
+// The duration of a task is in container.duration.ms, in duration.ms, or between
+// container.start.ms and container.end.ms, depending on the version. All are read.
+// The first object may have the numbers of nodes and racks only. A job or task with
+// a count stands for so many jobs or tasks.
 package sls
 
 import (
@@ -20,7 +21,7 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// Format is SLS's.
+// Format is the format of SLS.
 var Format = format.Format{
 	Name:   "sls",
 	Origin: traces.Imported,
@@ -36,7 +37,7 @@ var Format = format.Format{
 	},
 }
 
-// Numbers of each unit. Files may have them in quotes.
+// The numbers in a file, by their units. They may be in quotes.
 type (
 	millis    int64 // a time
 	lengthMs  int64 // a duration in milliseconds
@@ -45,11 +46,11 @@ type (
 	count     int64
 )
 
-// unknown is a time or duration that a file does not have.
+// unknown is a time or duration that is not in the file.
 const unknown = -1
 
-// job is one object of a file: a job or identical ones, or what the file says
-// of the cluster.
+// job is an object of a file: a job, or several identical ones, or the numbers of
+// nodes and racks.
 type job struct {
 	Nodes   count    `json:"num.nodes,omitzero"`
 	Racks   count    `json:"num.racks,omitzero"`
@@ -67,7 +68,7 @@ type job struct {
 
 type taskList []task
 
-// task is one container, or Count identical ones.
+// task is a container, or Count identical ones.
 type task struct {
 	Host       string    `json:"container.host"` // "/rack/host"
 	StartMs    millis    `json:"container.start.ms"`
@@ -87,13 +88,14 @@ var (
 	noTask = task{StartMs: unknown, EndMs: unknown, DurationMs: unknown, OldMs: unknown, Type: "map", Count: 1}
 )
 
-// priorities are what SLS's converter gives maps and reduces, kinds their names.
+// priorities are those that SLS's own converter writes. kinds are the names of the
+// kinds of tasks.
 var (
 	priorities = [...]count{traces.Map: 20, traces.Reduce: 10}
 	kinds      = [...]string{traces.Map: "map", traces.Reduce: "reduce"}
 )
 
-// rack is one object of a topology file.
+// rack is an object of a topology.
 type rack struct {
 	Name  string `json:"rack"`
 	Nodes []node `json:"nodes"`
@@ -105,7 +107,8 @@ type node struct {
 	VCores   int64  `json:"vcores,omitzero"`
 }
 
-// readTopology reads a file of racks, which get the slash that they have in traces.
+// readTopology reads a topology. Racks begin with a slash in traces, but not
+// always in topologies.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	for file := jsonstream.New(in, nil); ; {
 		var r rack
@@ -132,7 +135,7 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// writeTopology writes nodes rack by rack.
+// writeTopology writes a line with an object for each rack.
 func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	var racks []*rack
 	known := map[string]*rack{}
@@ -158,7 +161,7 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// rackOf is a rack, SLS's own default for none.
+// rackOf returns the rack, or SLS's default rack if it is empty.
 func rackOf(rack string) string {
 	if rack == "" {
 		return "/default-rack"

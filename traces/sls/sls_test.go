@@ -69,7 +69,7 @@ func TestDefects(t *testing.T) {
 		{spoil("400", "-7"), []mend.Kind{badNumber, noLength}, 1},
 		{spoil(`"job.start.ms":100,`, ""), []mend.Kind{noStart}, 1},
 		{spoil(`"/r/h"`, `"/r/h","container.type":"mapper"`), []mend.Kind{oddKind}, 1},
-		{spoil(`"/r/h"`, `"/r/h","count":99999999999`), []mend.Kind{manyCopies}, 0},
+		{spoil(`"/r/h"`, `"/r/h","count":99999999999`), []mend.Kind{manyTasks}, 0},
 		{spoil(`"j"`, `"j","job.count":99999999999`), []mend.Kind{manyCopies}, 0},
 		{spoil("400", "[4]"), []mend.Kind{jsonstream.WrongType, noLength}, 1},
 		{`{"other":1}` + "\n" + good, []mend.Kind{noJobs}, 1},

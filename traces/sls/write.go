@@ -13,10 +13,10 @@ import (
 	"heddle/traces/format"
 )
 
-// write writes jobs as SLS reads them, an object a line. Each task has its
-// duration and the times that it is of; its attempt is the one that succeeded,
-// or the last. The notes say what is left out: SLS takes neither jobs without
-// tasks nor tasks without a duration, and runs a task once.
+// write writes a line with an object for each job. The times of a task are those of
+// the attempt that succeeded, or of the last one. The notes say what is left out:
+// SLS runs each task once, and refuses jobs without tasks and tasks without a
+// duration.
 func write(e *format.Export) (notes []string, err error) {
 	w := writer{racks: e.Racks()}
 	for _, n := range e.Header.Cluster.Nodes {
@@ -95,7 +95,8 @@ func (w *writer) job(j *byjob.Job) *job {
 	return o
 }
 
-// last is the attempt that succeeded, or the last that has both its times.
+// last returns the attempt that succeeded, or else the last one with a start and
+// an end.
 func last(t *byjob.Task) *byjob.Attempt {
 	var found *byjob.Attempt
 	for _, a := range t.Attempts {
@@ -125,8 +126,9 @@ func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) t
 	return o
 }
 
-// host is "/rack/host" of a task's container. SLS needs one: where the trace has
-// none, it is one of the split's, or one of the cluster's in turn.
+// host returns the path "/rack/host" of a task's container, which SLS needs. If the
+// attempt has no node, it is the split's first host, or else the cluster's nodes
+// in turn.
 func (w *writer) host(t *byjob.Task, a *byjob.Attempt) string {
 	node, rack := a.Started.Node, a.Started.Rack
 	switch {

@@ -19,7 +19,7 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// flags are the rules that make tasks of a list's jobs.
+// flags returns the flags for the rules that make tasks of a list's jobs.
 func flags(o *format.Options) []format.Flag {
 	r := &o.Rules
 	return []format.Flag{
@@ -34,7 +34,7 @@ func flags(o *format.Options) []format.Flag {
 	}
 }
 
-// reader makes events of lists.
+// reader turns lists into events.
 type reader struct{ *format.Import }
 
 // Read implements format.Reader.
@@ -58,7 +58,7 @@ func (r reader) Read(in io.Reader) error {
 	return nil
 }
 
-// add takes in a job that comes behind one submitted at last.
+// add adds a job. last is the submission of the job on the line before.
 func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
 	if job.T < last {

@@ -1,9 +1,10 @@
-// Package swim reads and writes job lists of SWIM, the Statistical Workload
-// Injector for MapReduce: one job a line, tab-separated, without a header.
+// Package swim reads and writes lists of jobs of SWIM, the Statistical Workload
+// Injector for MapReduce. A line is a job, with tabs between the columns:
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
-// The lists have no tasks, durations or hosts; traces.ListRules make them up.
+// The lists have no tasks, durations or hosts. traces.ListRules say how to make
+// them up.
 package swim
 
 import (
@@ -21,7 +22,7 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is SWIM's.
+// Format is the format of SWIM.
 var Format = format.Format{
 	Name:      "swim",
 	Origin:    traces.Imported,
@@ -32,7 +33,7 @@ var Format = format.Format{
 	Lists:     true,
 }
 
-// detect takes a file for a list if its first line is a job.
+// detect reports whether the first line is a job.
 func detect(head []byte) bool {
 	for _, err := range Read(bytes.NewReader(head)) {
 		return err == nil
@@ -40,7 +41,7 @@ func detect(head []byte) bool {
 	return false
 }
 
-// LineError says what is wrong with a line.
+// LineError is the error for a line that is not a job.
 type LineError struct {
 	Line   int // from 1
 	Reason string
@@ -51,9 +52,9 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 // maxLineBytes bounds a line.
 const maxLineBytes = 1 << 16
 
-// Read reads a list job by job; a job's ID is its name. A line that is no job comes as a *LineError,
-// and the jobs behind it still come; any other error is the last thing that
-// comes.
+// Read returns the jobs of a list. A job's id is its name. A line that is not a job
+// gives a *LineError, and the jobs after it follow. After any other error there
+// are no more jobs.
 func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
@@ -83,10 +84,11 @@ func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 
 var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
 
-// maxSubmitSec bounds when a job comes: ten years.
+// maxSubmitSec bounds the submission of a job to ten years after the start.
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
-// parse reads a line; an empty one is a job without a name.
+// parse reads a line. An empty line gives a job without a name. bad says what is
+// wrong with the line.
 func parse(line []byte) (job traces.JobListed, bad string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]
@@ -129,11 +131,11 @@ func parse(line []byte) (job traces.JobListed, bad string) {
 	return job, ""
 }
 
-// maxNumber bounds what a list may say: an exabyte.
+// maxNumber bounds the numbers in a list: an exabyte.
 const maxNumber = 1 << 60
 
-// parseNumber reads a number of digits up to maxNumber, or one that other tools
-// wrote as 1e+09 or 5.0.
+// parseNumber reads a whole number from 0 to maxNumber. Some tools write 1e+09 or
+// 5.0.
 func parseNumber(field []byte) (n int64, ok bool) {
 	for _, c := range field {
 		d := int64(c) - '0'
@@ -146,7 +148,7 @@ func parseNumber(field []byte) (n int64, ok bool) {
 	return n, len(field) > 0
 }
 
-// Write writes a list. Jobs with a path make lines of seven columns.
+// Write writes a list. A job with a path has seven columns, others six.
 func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
@@ -166,7 +168,7 @@ func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	return nil
 }
 
-// write writes a list, or what a list has of jobs that ran.
+// write writes a list of jobs, or makes one of a trace whose jobs ran.
 func write(e *format.Export) (notes []string, err error) {
 	var failed error
 	err = Write(e.Out, func(yield func(traces.JobListed) bool) {
@@ -195,8 +197,8 @@ func write(e *format.Export) (notes []string, err error) {
 	return nil, errors.Join(failed, err)
 }
 
-// fromTrace is what a list has of a job that ran: the bytes that Hadoop counted,
-// or else those of attempts that succeeded.
+// fromTrace makes an entry of a list from a job that ran. The bytes are those of
+// Hadoop's counters, or else the sums over the attempts that succeeded.
 func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
 	if j.Submitted != nil {

@@ -13,8 +13,11 @@ const maxNodes = 1 << 20
 // or differ by one.
 func Nodes(count, racks int) ([]traces.NodeFacts, error) {
 	racks = max(racks, 1)
-	if count < 1 || count > maxNodes || racks > count {
-		return nil, fmt.Errorf("make up a cluster: %d nodes in %d racks: want 1 to %d nodes, and no more racks than nodes", count, racks, maxNodes)
+	if count < 1 || count > maxNodes {
+		return nil, fmt.Errorf("make up a cluster: %d nodes: want 1 to %d", count, maxNodes)
+	}
+	if racks > count {
+		return nil, fmt.Errorf("make up a cluster: %d racks: want no more than its %d nodes", racks, count)
 	}
 	var nodes []traces.NodeFacts
 	for i := range count {
