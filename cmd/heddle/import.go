@@ -69,7 +69,7 @@ or refused with --strict.`,
 	}
 }
 
-// importArguments reads what is not a number into o.
+// importArguments reads the files and the flags without a destination into o.
 func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	if o.Inputs, err = arguments(c); err != nil {
 		return err
@@ -95,7 +95,7 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	return nil
 }
 
-// quantity is the number of a format's own flag.
+// quantity is the value of a format's flag.
 type quantity struct {
 	set  func(int64)
 	read func(text string) (int64, error)
@@ -113,9 +113,9 @@ func (q *quantity) Set(text string) error {
 // String implements cli.Generic.
 func (*quantity) String() string { return "" }
 
-// formatFlag is a flag of one format.
+// formatFlag returns a command line flag for a flag of a format.
 func formatFlag(name string, f format.Flag) cli.Flag {
-	// The types that read sizes and rates are the lab's.
+	// The lab's settings have the types that read sizes and rates.
 	size, rate := typed(lab.Config{}.BlockSize, f.Default), typed(lab.Config{}.Disk, f.Default)
 	q := &quantity{set: f.Set}
 	text := strconv.FormatInt(f.Default, 10)
@@ -135,10 +135,10 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 	return &cli.GenericFlag{Name: f.Name, Value: q, DefaultText: text, Usage: name + ": " + f.Usage}
 }
 
-// typed is n as a value of like's type.
+// typed converts n to a type that other packages cannot name.
 func typed[T ~int64](_ T, n int64) T { return T(n) }
 
-// importProgress says every few seconds how far an import is.
+// importProgress prints the numbers of jobs and events every few seconds.
 func importProgress(out io.Writer) func(int, int64) {
 	last := time.Now()
 	return func(jobs int, events int64) {
@@ -156,7 +156,7 @@ func printImported(out io.Writer, r *exchange.Imported) error {
 		fmt.Fprintf(&b, "made up, not recorded: %s\n", strings.Join(r.Synthetic, ", "))
 	}
 	if r.RacklessHosts > 0 {
-		fmt.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: where it decides, how near maps were to their data is unknown; a topology file would tell\n",
+		fmt.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: the locality of maps is unknown if it depends on such a rack; a topology file would tell\n",
 			r.RacklessHosts, r.RacklessAttempts)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Mended)) {

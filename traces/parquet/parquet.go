@@ -137,17 +137,17 @@ func write(e *format.Export) error {
 	if err != nil {
 		return err
 	}
-	for j, err := range e.Jobs {
-		if err != nil {
-			return err
-		}
-		w.job(j)
-	}
 	for event := range e.Events {
 		w.event(event)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.pending)) {
 		w.decisions.add(*w.pending[id])
+	}
+	for j, err := range e.Jobs {
+		if err != nil {
+			return err
+		}
+		w.job(j)
 	}
 	return errors.Join(w.jobs.close(), w.tasks.close(), w.attempts.close(), w.samples.close(), w.decisions.close())
 }

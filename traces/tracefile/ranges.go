@@ -12,35 +12,36 @@ import (
 	"heddle/traces"
 )
 
-// field is the range of one field of an event, both ends included: of a number
-// its value, of a text its length in bytes. Its name is that of JSON Lines.
+// field is the range of a field of an event: the least and most values of a number,
+// or the least and most bytes of a text. The name is that in JSON Lines.
 type field struct {
 	name        string
 	least, most int64
 }
 
-// Limits. They are far above what clusters have, and keep sums and differences
-// inside 64 bits.
+// Limits. They are far above what clusters have. Sums and differences of values
+// within them fit into 64 bits.
 const (
 	mostBytes = 1 << 60 // also of records, milliseconds and bytes a second
 	mostTasks = 1 << 24 // of a job, and the numbers of tasks and attempts
 	mostCores = 1 << 20
 	mostText  = maxBlockBytes
-	// A trace may begin after the jobs that it has: 30 years before and 250
-	// years after its Time 0.
+	// Times are from 30 years before to 250 years after Time 0. A job may have
+	// been submitted before the trace began.
 	leastTime = -1e18
 	mostTime  = 8e18
 )
 
-// classes are the ranges that range tags name: "some" a text that is not empty,
-// "id" a number that counts from 1, "signed" a difference or something that may
-// be handed out twice.
+// classes are the ranges that range tags name. "some" is a text that is not empty,
+// and "id" a number that counts from 1. "signed" is for differences, and for what
+// may be negative because a cluster gave it out twice; its range is that of the
+// type, and the same below 0.
 var classes = map[string]field{
 	"some": {least: 1, most: mostText}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
-// types are the ranges of fields whose tag names none.
+// types are the ranges of these types, for fields whose tag names no class.
 var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
 	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
@@ -48,13 +49,13 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
 }
 
-// kinds are the ranges of types that are not in types.
+// kinds are the ranges of all other types.
 var kinds = map[reflect.Kind]field{
 	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
 }
 
-// ranges has the fields of each kind in the order of its Fields.
+// ranges has the fields of each kind of event, in the order of the file.
 var ranges = func() (all [traces.Kinds][]field) {
 	for k := range all {
 		if e := traces.New(traces.Kind(k)); e != nil {
@@ -64,9 +65,9 @@ var ranges = func() (all [traces.Kinds][]field) {
 	return all
 }()
 
-// fieldsOf reads the range tags of a struct. Behind a class, ",-1" allows what
-// stands for not known. A struct that is maybe there may be empty, and an
-// attempt that is maybe there a task or a job.
+// fieldsOf reads the range tags of a struct. After the class, ",-1" also allows -1,
+// which means "not known". The tag "maybe" of a struct allows an empty name and
+// numbers of -1 in it: an attempt that may be missing.
 func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -101,7 +102,7 @@ func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	return all
 }
 
-// rangeCheck is a traces.Visitor that tells of fields outside their ranges.
+// rangeCheck is a traces.Visitor that calls wrong for fields out of their ranges.
 type rangeCheck struct {
 	wrong  func(kind traces.Kind, f field, value string)
 	kind   traces.Kind // of the event under way
@@ -158,7 +159,7 @@ func (f field) want() string {
 	return fmt.Sprintf("%d to %d", f.least, f.most)
 }
 
-// checkHeader looks at the numbers of a header as rangeCheck does at events'.
+// checkHeader calls wrong for numbers of a header that are out of their ranges.
 func checkHeader(h traces.Header, wrong func(what string)) {
 	number := func(v float64, f field) {
 		if !(v >= float64(f.least) && v <= float64(f.most)) {
