@@ -60,7 +60,8 @@ func (e *escaper) Flush() error {
 	return err
 }
 
-// escape returns text as an escaper writes it.
+// escape replaces characters that could steer a terminal, and invalid UTF-8, by
+// codes such as \u001b and \xff.
 func escape(text string) string {
 	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
 		return text

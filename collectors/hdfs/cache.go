@@ -220,8 +220,8 @@ func directiveOf(e *hdfspb.CacheDirectiveEntry) CacheDirective {
 			FilesNeeded: stats.GetFilesNeeded(), FilesCached: stats.GetFilesCached(),
 		},
 	}
-	// A directive that never expires is reported with the time of adding plus
-	// neverMs.
+	// The NameNode reports a directive that never expires with an expiry time
+	// neverMs after it was added.
 	if x := info.GetExpiration(); x != nil && x.GetMillis() < neverMs {
 		d.Expires = time.UnixMilli(x.GetMillis())
 	}

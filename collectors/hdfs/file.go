@@ -47,7 +47,7 @@ type Block struct {
 	Pool            string
 	ID              uint64
 	GenerationStamp uint64
-	// Offset is where the block starts in its file. Both are in bytes.
+	// Offset is where the block starts in its file, Length its size; both in bytes.
 	Offset, Length int64
 	// Corrupt means that no replica is good. Replicas are the bad ones then.
 	Corrupt bool

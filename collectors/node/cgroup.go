@@ -31,7 +31,7 @@ type cgroup struct {
 	idleMono int64
 	load     Load
 	loadMono int64
-	stat     []byte // memory that taskState reads a thread's state into
+	stat     []byte // buffer for a thread's stat file, reused between readings
 }
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}

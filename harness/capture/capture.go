@@ -1,13 +1,20 @@
-// Package capture records what happens on a cluster while jobs run, and joins
-// it with the jobs' own history into a trace: every task and attempt, what each
-// map read and how near it ran to it, where blocks and cached copies were, what
-// nodes were doing.
+// Package capture records what happens on a cluster while jobs run, and joins that
+// with the jobs' history files into a trace: every task and attempt, the input of
+// each map and its locality, blocks and their cached copies, and metrics of nodes.
 //
-// Session does that for jobs that it sees running. What it sees it writes down at
-// once; in memory it keeps what it needs of the jobs that are alive, and each job's
-// history is joined when the job has ended. Recover does what can be done after the
-// fact, from history files alone. Neither changes anything on the cluster, starts a
-// job or chooses a place.
+// A Session captures jobs while they run. It writes events at once to the part
+// file. In memory it keeps only jobs that are not joined. Recover makes a trace
+// from history files alone, after the jobs have ended. Neither changes the
+// cluster, starts jobs or decides where tasks run.
+//
+// Words:
+//
+//	part      the file of events as they were seen, before any history file
+//	join      read the history file of a job that has ended and combine it with
+//	          what was seen of its input
+//	sample    one answer about blocks, or one set of a node's metrics, with its
+//	          time
+//	follow    ask again and again about one job until it has ended
 package capture
 
 import (
@@ -32,26 +39,27 @@ import (
 
 // Options say what a Session captures.
 type Options struct {
-	// Tags select the applications: those that carry any of them (YARN keeps
-	// tags in lower case). None takes every MapReduce application submitted
-	// since the start.
+	// Tags select applications that carry any of them, in lower case. Without
+	// tags, a Session captures each MapReduce application submitted after its
+	// start.
 	Tags []string
-	// Workload is noted with each job.
+	// Workload is stored with each job.
 	Workload string
-	// Header has the trace's seed, model, parameters, actuator and splits; zero is
-	// YARN alone. What the cluster tells is added.
+	// Header has the trace's seed, model, parameters, actuator and splits; the
+	// zero value means that YARN decides. The Session adds what the cluster tells.
 	Header traces.Header
-	// Folder is where the trace is kept as it comes, of this capture alone, and each job's
-	// own files below jobs and its id.
+	// Folder holds the part, and below jobs a folder for each job. No other
+	// capture may use it.
 	Folder *os.Root
-	// Intervals; zero means 1 s for locations, 200 ms for the ResourceManager,
-	// 1 s for agents.
+	// Intervals of the questions. 0 means 1 s for block locations, 200 ms for the
+	// ResourceManager and 1 s for agents.
 	EveryLocations, EveryRM, EveryAgents time.Duration
-	// Progress hears of what is seen, from one goroutine at a time; may be nil.
+	// Progress, if not nil, is called with the progress of the jobs, by one
+	// goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress is how far the jobs of a Session are.
+// Progress counts the jobs of a Session and their tasks.
 type Progress struct {
 	Jobs, JobsEnded             int
 	Maps, MapsDone              int
@@ -59,8 +67,8 @@ type Progress struct {
 	MapsRunning, ReducesRunning int
 }
 
-// Result is a finished capture. Its events are in its folder: Encode writes the
-// trace, Clean then removes them.
+// Result is a finished capture. Its events are in files: Encode writes them as one
+// trace, then Clean removes the files.
 type Result struct {
 	Header traces.Header
 	// Jobs are in order of submission.
@@ -79,50 +87,50 @@ type Job struct {
 	Tags        []string
 	Outcome     traces.Outcome
 	Diagnostics string
-	// History is the name of its history file, empty where there was none.
+	// History is the name of its history file; empty if there was none.
 	History string
 }
 
-// Session is a capture under way.
+// Session is a capture that is running.
 type Session struct {
 	watch   *watch.Watcher
 	options Options
 	start   time.Time
 	part    *tracefile.Writer
-	jobs    *os.Root // their files
-	// life ends with the capture; jobs are followed in it, whoever saw them first.
+	jobs    *os.Root // folder of the jobs' own files
+	// context of the capture, ended by Stop
 	life  context.Context
 	stop  context.CancelFunc
 	loops sync.WaitGroup
-	// joining is held while one job's history is in memory.
+	// joining is locked while a job's history is in memory, so that only one is.
 	joining sync.Mutex
 
-	mu         sync.Mutex
-	alive      map[string]*jobRecord // by application id
-	over       map[string]Job        // those that are in files of their own, by the same
-	past       Progress              // of those
-	nodes      map[string]*nodeRecord
-	joiner     joiner
-	labelsTold bool           // by Add
-	warnings   map[string]int // with how often
-	failed     error          // to write
-	facts      traces.ClusterFacts
-	software   map[string]string
-	settings   map[string]string
+	mu             sync.Mutex
+	alive          map[string]*jobRecord // jobs that are not joined, by application id
+	joined         map[string]Job        // jobs that are joined, by application id
+	joinedProgress Progress              // sum of their progress
+	nodes          map[string]*nodeRecord
+	joiner         joiner
+	labelsAdded    bool           // Add was given a NodeLabel
+	warnings       map[string]int // count, by text
+	failed         error          // first error of writing a job's events
+	facts          traces.ClusterFacts
+	software       map[string]string
+	settings       map[string]string
 }
 
-// nodeRecord is what was last heard of a node.
+// nodeRecord is the last known state of a node.
 type nodeRecord struct {
 	yarn  yarnclient.Node
 	label string
 	up    bool
-	cache int64 // bytes used of the HDFS cache, -1 unknown
+	cache int64 // bytes of the HDFS cache in use; -1: unknown
 	agent bool
 }
 
-// Start begins to capture. It fails where the cluster cannot be captured at
-// all: no ResourceManager, NameNode or history server answers. The capture ends
-// with Stop, which has to be called, or when ctx does.
+// Start starts a capture. It fails if the ResourceManager, the NameNode or the
+// history server does not answer. The capture ends with Stop, which must be
+// called, or with ctx.
 func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
@@ -135,12 +143,12 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	}
 	s := &Session{
 		watch: w, options: o, start: time.Now(),
-		alive: map[string]*jobRecord{}, over: map[string]Job{}, nodes: map[string]*nodeRecord{},
+		alive: map[string]*jobRecord{}, joined: map[string]Job{}, nodes: map[string]*nodeRecord{},
 		warnings: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
 	}
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
-	if err := s.look(ctx); err != nil {
+	if err := s.readCluster(ctx); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
@@ -153,7 +161,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
-	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the Writer keeps the error
+	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // CloseIncomplete returns the error
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range w.Cluster.Agents {
@@ -163,19 +171,19 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	return s, nil
 }
 
-// lookLimit bounds some twenty short questions.
-const lookLimit = 20 * time.Second
+// readClusterLimit bounds about twenty short calls.
+const readClusterLimit = 20 * time.Second
 
-// look asks for what holds for the whole capture.
-func (s *Session) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the cluster told not all that a capture begins with within %v", lookLimit))
+// readCluster asks for the facts that hold for the whole capture.
+func (s *Session) readCluster(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its nodes and settings within %v", readClusterLimit))
 	defer cancel()
 	cluster := s.watch.Cluster
 	info, err := cluster.RM.Active(ctx)
 	if err != nil {
 		return err
 	}
-	// First, since it is soon told that this daemon does not answer.
+	// First, because a history server that is down fails quickly.
 	if err := s.watch.Find(ctx); err != nil {
 		return err
 	}
@@ -190,7 +198,7 @@ func (s *Session) look(ctx context.Context) error {
 	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
-	for _, n := range s.facts.Nodes { // those are no news; their labels are
+	for _, n := range s.facts.Nodes { // The header has these nodes, so they are no news. Their labels are.
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	for _, a := range cluster.Agents {
@@ -209,13 +217,13 @@ func (s *Session) look(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the capture and waits for the history of the jobs that have ended, or
-// for ctx. A job that still runs stays in the trace as unfinished. The error is
-// that not all could be kept.
+// Stop ends the capture. It waits for the history of jobs that have ended, or for
+// ctx. A job that still runs is unfinished in the trace. The error says what could
+// not be written.
 func (s *Session) Stop(ctx context.Context) (Result, error) {
 	s.stop()
 	s.loops.Wait()
-	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // nobody else is left who changes it
+	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // no other goroutine is left
 		s.join(ctx, s.alive[id])
 	}
 	err := errors.Join(s.failed, s.part.CloseIncomplete("its jobs' histories are in files of their own"), s.jobs.Close())
@@ -229,11 +237,11 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// Wait returns when no job that was seen is left running, or ctx ends.
+// Wait returns when all jobs seen have ended, or with ctx.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
 		if err := s.pollRM(ctx); err != nil {
-			return false, nil // said as a warning already; the ResourceManager may come back
+			return false, nil // pollRM has warned; the ResourceManager may come back
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -246,11 +254,11 @@ func (s *Session) Wait(ctx context.Context) error {
 	})
 }
 
-// Jobs are the jobs seen so far, in order of submission.
+// Jobs returns the jobs seen so far, in order of submission.
 func (s *Session) Jobs() []Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.Collect(maps.Values(s.over))
+	list := slices.Collect(maps.Values(s.joined))
 	for _, j := range s.alive {
 		list = append(list, j.summary())
 	}
@@ -266,15 +274,15 @@ func (s *Session) header() traces.Header {
 	return h
 }
 
-// record puts events into the part. What cannot be written Stop tells: the
-// Writer keeps its first error.
+// record writes events to the part. The part keeps its first error, which Stop
+// returns.
 func (s *Session) record(events ...traces.Event) {
 	for _, e := range events {
 		_ = s.part.Write(e)
 	}
 }
 
-// now is the time since the start.
+// now is the time since Origin.
 func (s *Session) now() traces.Time { return traces.Time(time.Since(s.start)) }
 
 func (s *Session) warnf(format string, args ...any) {
@@ -285,8 +293,8 @@ func (s *Session) warnf(format string, args ...any) {
 
 func (s *Session) warn(text string) { s.warnings[text]++ }
 
-// every calls f at once and then at each interval, until ctx ends. What f
-// could not do it has noted; the next call tries again.
+// every calls f at once and then at each interval, until ctx ends. f reports its
+// errors itself.
 func every(ctx context.Context, interval time.Duration, f func(context.Context) error) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -300,7 +308,8 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context) 
 	}
 }
 
-// until calls f at each interval until it says true or fails, or ctx ends.
+// until calls f at once and then at each interval, until it returns true or an
+// error, or ctx ends.
 func until(ctx context.Context, interval time.Duration, f func() (bool, error)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

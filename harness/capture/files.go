@@ -16,22 +16,23 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// What a capture keeps in its folder until the trace is whole. Whoever is killed
-// leaves just that, and Repair makes a trace of it.
+// Files in a capture's folder until the trace is written. A killed capture leaves
+// them, and Repair makes a trace of them.
 const (
-	// PartFile has what was seen as it came; of jobs what the ResourceManager and
-	// their ApplicationMasters told.
+	// PartFile has the events in the order in which they were seen. Those of jobs
+	// come from the ResourceManager and the ApplicationMasters.
 	PartFile = "trace.heddle.part"
-	// jobsFolder has a folder a job. Once its history was joined, that is in
-	// jobFile there, and counts instead of what was seen.
+	// jobsFolder has a folder for each job. When the job is joined, jobFile there
+	// has its events; those in the part do not count then.
 	jobsFolder = "jobs"
 	jobFile    = "events.heddle"
 )
 
-// flushInterval and the interval of a poll are what a kill may cost.
+// flushInterval bounds, together with the interval of a poll, what is lost if the
+// capture is killed.
 const flushInterval = 250 * time.Millisecond
 
-// makeJobs makes and opens the folder of the jobs.
+// makeJobs creates and opens the folder of the jobs.
 func makeJobs(folder *os.Root) (*os.Root, error) {
 	if err := folder.MkdirAll(jobsFolder, 0o700); err != nil {
 		return nil, err
@@ -39,8 +40,8 @@ func makeJobs(folder *os.Root) (*os.Root, error) {
 	return folder.OpenRoot(jobsFolder)
 }
 
-// Keep writes files of a job into its own folder below folder, which it makes,
-// for nobody else to read.
+// Keep calls write with the job's own folder below folder. It creates that,
+// readable by the owner only.
 func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
 	err := folder.MkdirAll(string(job), 0o700)
 	if err == nil {
@@ -55,7 +56,8 @@ func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) err
 	return nil
 }
 
-// keepEvents writes what a job's history says, whole or not at all.
+// keepEvents writes the events of a joined job to its jobFile: all of them, or no
+// file.
 func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	return Keep(folder, j.id, func(own *os.Root) error {
 		const unfinished = jobFile + ".new"
@@ -71,24 +73,25 @@ func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	})
 }
 
-// Encode writes the trace to out. each, where not nil, sees every event, in
-// order; it keeps none.
+// Encode writes the trace to out. If each is not nil, it is called with every
+// event, in order, and must not keep it.
 func (r *Result) Encode(out io.Writer, each func(traces.Event)) error {
 	return r.encode(out, filepath.Join(r.folder.Name(), "trace.heddle"), filepath.Join(r.folder.Name(), PartFile), each, "")
 }
 
-// encode puts what was seen and the jobs' histories together. Of a job that has
-// a history nothing else counts.
+// encode combines the part with the jobFiles. Events that the part has of a joined
+// job are dropped, except decisions. A non-empty incomplete marks the trace as
+// incomplete, with that reason.
 func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event), incomplete string) error {
 	sorter := tracefile.NewSorter(r.folder.Name())
-	defer func() { _ = sorter.Close() }() // what it wrote is temporary
+	defer func() { _ = sorter.Close() }() // its files are temporary
 	files := jobFiles(r.folder)
 	joined := map[traces.JobID]bool{}
 	for _, file := range files {
 		joined[traces.JobID(path.Base(path.Dir(file)))] = true
 	}
-	// The driver does not always know which attempt ran in a decision's container;
-	// the history does.
+	// Steering does not always learn which attempt ran in a decision's container.
+	// The history knows, so the attempt is filled in here.
 	containers := map[string]traces.Attempt{}
 	seen, err := tracefile.Open(part)
 	if err == nil {
@@ -100,7 +103,7 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 			return e.Kind() == traces.KindDecision || !joined[traces.JobOf(e)]
 		})
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Recover has seen nothing
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Recover writes no part
 		return err
 	}
 	r.Header.Inputs = nil
@@ -128,7 +131,7 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 	}, incomplete)
 }
 
-// addJob takes in one of jobFiles.
+// addJob adds the events of one jobFile and returns its header.
 func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.Event) bool) (traces.Header, error) {
 	f, err := r.folder.Open(file)
 	if err != nil {
@@ -142,7 +145,7 @@ func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.
 	return in.Header(), sorter.AddFrom(in, each)
 }
 
-// Clean removes what Encode has made the trace of.
+// Clean removes the files that Encode has read.
 func (r *Result) Clean() error {
 	var err error
 	for _, name := range append(jobFiles(r.folder), PartFile) {
@@ -153,21 +156,21 @@ func (r *Result) Clean() error {
 	return err
 }
 
-// jobFiles are the jobs' files, in order of the jobs' ids.
+// jobFiles returns the paths of all jobFiles, in order of job ids.
 func jobFiles(folder *os.Root) []string {
-	files, _ := fs.Glob(folder.FS(), path.Join(jobsFolder, "*", jobFile)) // the pattern is good
+	files, _ := fs.Glob(folder.FS(), path.Join(jobsFolder, "*", jobFile)) // the pattern is valid
 	return files
 }
 
-// Repaired is what Repair made of a trace.
+// Repaired says what Repair found.
 type Repaired struct {
 	tracefile.Repaired
-	// Histories counts the jobs whose history was added.
+	// Histories counts jobs whose joined history was added.
 	Histories int `json:"histories,omitempty"`
 }
 
-// Repair is tracefile.Repair. Of the part that a capture leaves which is killed it
-// makes a trace in order of time, with the history of the jobs that had ended.
+// Repair is tracefile.Repair. From the part of a killed capture it also makes a
+// trace in order of time, with the joined jobs' histories.
 func Repair(from, to string) (r Repaired, err error) {
 	if filepath.Base(from) != PartFile {
 		r.Repaired, err = tracefile.Repair(from, to)
@@ -184,7 +187,7 @@ func Repair(from, to string) (r Repaired, err error) {
 		if r.Repaired, err = tracefile.Repair(from, whole); err != nil {
 			return err
 		}
-		part := cmp.Or(r.To, from) // nothing is lost where only the trial's trace could not be written
+		part := cmp.Or(r.To, from) // To is empty if the part is whole: the capture ended well and only Encode failed
 		in, err := tracefile.Open(part)
 		if err != nil {
 			return err

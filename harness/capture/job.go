@@ -22,33 +22,33 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobRecord is what is known of one job until its history was joined. Its fields
-// are the Session's mutex's.
+// jobRecord is what is known of a job that is not joined. The Session's mutex
+// guards its fields.
 type jobRecord struct {
-	app   yarnclient.App // does not change once over
+	app   yarnclient.App // application as last listed; it does not change once over
 	id    traces.JobID
 	user  string
 	over  bool
-	ended chan struct{} // closed when over
+	ended chan struct{} // closed when the job has ended
 
 	conf    yarn.Conf
-	hosts   [][]string       // by map, as the ApplicationMaster read them
-	splits  []jobsplit.Split // by map; nil where they are no files
-	blocks  [][]traces.Block // by map, as last sampled
+	hosts   [][]string       // hosts of each map's split, as its ApplicationMaster read them
+	splits  []jobsplit.Split // file, offset and length of each map's split; nil if the splits are no parts of files
+	blocks  [][]traces.Block // blocks of each map's split, as last sampled
 	sampled samples
 
-	last yarnclient.Job   // as the ApplicationMaster last said
-	told yarnclient.Job   // last, when its tasks were asked for
-	rest time.Time        // until when they are not: asking takes a fifth of the time at most
-	seen map[string]stage // tasks and attempts by id
+	last       yarnclient.Job   // last answer of its ApplicationMaster
+	lastListed yarnclient.Job   // last answer before the tasks were listed
+	listAfter  time.Time        // earliest time to list its tasks again: listing takes at most a fifth of the time
+	seen       map[string]stage // what was recorded of each task and attempt, by id
 
 	history *jhist.Job
 	file    string // name of the history file
 
-	inputs []traces.Input // the files that the job's events are made from
+	inputs []traces.Input // files that the job's events were made from, with their SHA-256
 }
 
-// madeFrom notes a file that the job's events are made from.
+// madeFrom adds a file to inputs.
 func (j *jobRecord) madeFrom(name string, data []byte) {
 	sum := sha256.Sum256(data)
 	j.inputs = append(j.inputs, traces.Input{Name: string(j.id) + "/" + name, SHA256: hex.EncodeToString(sum[:])})
@@ -70,13 +70,13 @@ func (j *jobRecord) summary() Job {
 	return job
 }
 
-// follow watches one job until it ends: it keeps the files that its client
-// staged, samples where its input is, and asks its ApplicationMaster how far it
-// is. Then it joins the job's history.
+// follow follows a job until it ends, and then joins it. It keeps the files that
+// the client staged, samples the locations of the input, and asks the
+// ApplicationMaster for progress.
 func (s *Session) follow(j *jobRecord) {
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
-	go func() { // the job's end ends the calls under way
+	go func() { // cancel the calls under way when the job ends
 		select {
 		case <-j.ended:
 			cancel()
@@ -113,12 +113,13 @@ func (s *Session) follow(j *jobRecord) {
 	}
 }
 
-// keepStaged copies the files that vanish with the job's end, and takes from them
-// what they tell. The channel is closed when they are others; nil never is.
+// keepStaged copies a job's staged files, which Hadoop deletes at its end, and
+// reads settings and splits from them. The channel is closed when they are
+// rewritten; a nil channel is never closed.
 func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-chan struct{}) {
 	staged, rewritten, err := s.watch.Staged(ctx, j.user, string(j.id))
 	if err != nil {
-		s.warnf("%s: staged files not kept, so its splits are not tied to files: %v", j.id, err)
+		s.warnf("%s: staged files not kept, so the trace does not tell which file each map read: %v", j.id, err)
 		return nil
 	}
 	s.mu.Lock()
@@ -128,11 +129,11 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	}
 	conf, err := staged.Conf()
 	if err != nil {
-		s.warn(fmt.Sprintf("%s: job.xml: %v", j.id, err))
+		s.warn(fmt.Sprintf("%s: staged job.xml: %v", j.id, err))
 	}
 	metas, splits, err := staged.Splits()
 	if err != nil && !errors.As(err, new(*jobsplit.UnknownClassError)) {
-		s.warn(fmt.Sprintf("%s: %v", j.id, err))
+		s.warn(fmt.Sprintf("%s: staged splits: %v", j.id, err))
 	}
 	j.conf, j.splits, j.blocks, j.hosts, j.inputs = conf, splits, nil, nil, nil
 	j.madeFrom("job.xml", staged.JobXML)
@@ -144,16 +145,17 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	return rewritten
 }
 
-// sample asks where the job's input blocks and their cached copies are.
+// sample asks the NameNode for the locations of the job's input blocks.
 func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	// Of one that is already under way, the job's samples would be out of order.
+	// maxAge 0 makes a new call: with answers to calls that others began, the
+	// job's samples could be out of order.
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
-		// Generators name files that do not exist; there is nothing to locate.
+		// Generators such as TeraGen name files that do not exist.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s.pollFailed(ctx, string(j.id)+": block locations", err)
 		}
@@ -170,19 +172,19 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
 	}
-	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // not rewritten meanwhile
+	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // the splits were not rewritten during the call
 		j.blocks = ofMap
 	}
 	return nil
 }
 
-// launched says whether an ApplicationMaster ever ran, so that there is a
-// history to wait for.
+// launched says whether an ApplicationMaster ever ran. Without one there is no
+// history.
 func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
 
-// join waits for the history of a job that has ended and puts its events into the
-// job's own file; nothing of the job is kept in memory then. Where ctx ends, or
-// there is no history, that is what the ResourceManager told.
+// join waits for the history of a job that has ended and writes the job's events
+// to its jobFile. Without a history, or if ctx ends first, these are what the
+// ResourceManager knows. The job is then dropped from memory.
 func (s *Session) join(ctx context.Context, j *jobRecord) {
 	var h history
 	switch {
@@ -195,22 +197,22 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		defer cancel()
 		var last error
 		err := until(patience, 200*time.Millisecond, func() (bool, error) {
-			s.joining.Lock() // one history at a time is in memory
+			s.joining.Lock() // one history at a time
 			defer s.joining.Unlock()
 			if h, last = readHistory(patience, s.watch, j); last == nil {
 				s.finish(j, h)
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // Stop then goes on
+		if err == nil || ctx.Err() != nil && ctx == s.life { // the capture is being stopped; Stop joins the job
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j, h) // which may be cut off
+	s.finish(j, h) // without a history
 }
 
-// finish puts what is known of a job into its own file, and forgets it.
+// finish writes the events of a job to its jobFile and drops the job from memory.
 func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,25 +224,25 @@ func (s *Session) finish(j *jobRecord, h history) {
 	if err := h.keep(s.jobs, j.id); err != nil {
 		s.warn(err.Error())
 	}
-	for _, event := range events { // no attempt stays open in the part
+	for _, event := range events { // close attempts in the part that were recorded as running
 		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
 			s.record(e)
 		}
 	}
 	s.joiner.locations.drop(&j.sampled)
-	s.past.add(j)
-	s.over[j.app.ID] = j.summary()
+	s.joinedProgress.add(j)
+	s.joined[j.app.ID] = j.summary()
 	delete(s.alive, j.app.ID)
 	s.watch.Forget(string(j.id))
 }
 
-// history is a job's, read.
+// history is a job's history file and its parsed content.
 type history struct {
 	yarn.History
 	job *jhist.Job
 }
 
-// readHistory reads a job's history, if it is there yet.
+// readHistory reads a job's history. It fails as long as the file is not there.
 func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
 	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil {
 		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
@@ -248,7 +250,7 @@ func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, 
 	return h, err
 }
 
-// take notes what a history says; the zero one is none.
+// take copies a history into the record; the zero history is none.
 func (j *jobRecord) take(h history) {
 	if h.job == nil {
 		return
@@ -260,7 +262,7 @@ func (j *jobRecord) take(h history) {
 	}
 }
 
-// keep keeps the file beside the events that were made of it.
+// keep writes the history file into the job's own folder.
 func (h history) keep(folder *os.Root, job traces.JobID) error {
 	if h.job == nil {
 		return nil
@@ -268,9 +270,9 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
-// historyPatience is how long a job's history may take to appear after its
-// end: the ApplicationMaster writes it, then the history server moves it.
+// historyPatience bounds the wait for a job's history after its end. The
+// ApplicationMaster writes it first, then the history server moves it.
 const historyPatience = 60 * time.Second
 
-// inputPath is a split's file without the file system's name.
+// inputPath is the path of a split's file, without scheme and host.
 func inputPath(split jobsplit.Split) string { return path.Clean(yarn.WithoutScheme(split.Path)) }

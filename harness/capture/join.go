@@ -9,16 +9,16 @@ import (
 	"heddle/traces/jhist"
 )
 
-// joiner turns what is known of jobs into events, on one time axis.
+// joiner makes events from job records. Their times count from start.
 type joiner struct {
 	start     time.Time
 	workload  string
-	locations *locations // nil after the fact
+	locations *locations // nil in Recover
 	racks     map[traces.Node]string
 }
 
-// events of one job: its history, with each map's piece of a file and how near
-// each attempt ran to it.
+// events returns the events of a job that has ended: those of its history, with
+// input split and locality added to each map.
 func (jn *joiner) events(j *jobRecord) []traces.Event {
 	if j.history == nil {
 		return jn.withoutHistory(j)
@@ -36,13 +36,13 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 			if e.Rack == "" {
 				e.Rack = jn.racks[e.Node]
 			}
-			jn.measure(e, j)
+			jn.setReplicaLocality(e, j)
 		}
 	}
 	return events
 }
 
-// withoutHistory is what the ResourceManager alone knows.
+// withoutHistory returns the events that the ResourceManager alone knows.
 func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 	events := []traces.Event{jn.submitted(j)}
 	if j.over {
@@ -67,7 +67,7 @@ func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {
 	}
 }
 
-// locate ties a map to its piece of a file.
+// locate adds the input split and its blocks to a map task.
 func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	i := int(e.Task.Index)
 	if e.Task.Kind != traces.Map {
@@ -87,9 +87,9 @@ func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	}
 }
 
-// measure says how near a map ran to its data. Of a split of several blocks the
-// first counts: that is the one whose hosts the split lists.
-func (jn *joiner) measure(e *traces.AttemptStarted, j *jobRecord) {
+// setReplicaLocality adds the replica locality to a map attempt. Of a split with
+// several blocks the first counts: the split lists that block's hosts.
+func (jn *joiner) setReplicaLocality(e *traces.AttemptStarted, j *jobRecord) {
 	e.SampleAgeNs = -1
 	i := int(e.Attempt.Index)
 	if e.Attempt.Kind != traces.Map || jn.locations == nil || i >= len(j.blocks) || len(j.blocks[i]) == 0 {
@@ -98,13 +98,13 @@ func (jn *joiner) measure(e *traces.AttemptStarted, j *jobRecord) {
 	e.ReplicaLocality, e.SampleAgeNs = jn.locations.levelAt(j.blocks[i][0], e.Node, jn.racks[e.Node], e.T)
 }
 
-// at is a time that Hadoop gave, in Unix milliseconds.
+// at converts a time of Hadoop's, in Unix ms, to a time of the trace.
 func (jn *joiner) at(unixMs int64) traces.Time {
 	return traces.Time(unixMs*1e6 - jn.start.UnixNano())
 }
 
-// describe adds the settings of a job that placement depends on; Hadoop's own
-// defaults stand in for what is not set.
+// describe adds the job's settings that matter for placement. Where one is not
+// set, Hadoop's default counts.
 func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	if conf == nil {
 		return
@@ -130,7 +130,8 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	}
 }
 
-// memory is a task's container; unset or -1 is 1 GiB.
+// memory is the size in bytes of the container of a map or reduce; unset or -1 is
+// 1 GiB.
 func memory(conf yarn.Conf, kind string) int64 {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {

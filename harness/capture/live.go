@@ -10,8 +10,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// askMaster asks the ApplicationMaster how far the job is and records what has
-// begun and ended since: the job's history tells it better, but only at its end.
+// askMaster asks the ApplicationMaster for the job's progress, and records tasks
+// and attempts that have started or ended. The history file is more exact, but is
+// there only after the job's end.
 func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	master := s.watch.Cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
 	job, err := master.Job(ctx)
@@ -33,7 +34,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Unlock()
 	begun := time.Now()
-	if job == j.told || begun.Before(j.rest) { // no task of it has begun or ended; or it is large
+	if job == j.lastListed || begun.Before(j.listAfter) { // no task started or ended since, or the last listing was expensive
 		return nil
 	}
 	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
@@ -43,13 +44,13 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		}
 	}
 	if err != nil {
-		return err // the job may have ended; or it is asked again
+		return err // the job may have ended; if not, the next call tries again
 	}
-	j.told, j.rest = job, time.Now().Add(4*time.Since(begun))
+	j.lastListed, j.listAfter = job, time.Now().Add(4*time.Since(begun))
 	return nil
 }
 
-// stage is how much of a task or an attempt was recorded.
+// stage says what was recorded of a task or attempt; 0: nothing.
 type stage int8
 
 const (
@@ -58,15 +59,15 @@ const (
 	ended
 )
 
-// askTask records what is new of a task. Its attempts are asked for once it runs,
-// and again where another has begun or failed.
+// askTask records news of a task. It lists the task's attempts when it starts to
+// run, and again if an attempt was added or failed.
 func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobRecord, job yarnclient.Job, t yarnclient.Task) error {
 	was := j.seen[t.ID]
 	if was == ended || t.State == "NEW" {
 		return nil
 	}
 	known := j.seen[t.SuccessfulAttempt] == running || t.State == "SCHEDULED" && was != running ||
-		t.State == "RUNNING" && was == running && attempts(job) == attempts(j.told)
+		t.State == "RUNNING" && was == running && attemptCounts(job) == attemptCounts(j.lastListed)
 	var list []yarnclient.TaskAttempt
 	if !known {
 		var err error
@@ -80,8 +81,10 @@ func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobReco
 	return nil
 }
 
-// attempts tells whether a job has other attempts than the one of each task.
-func attempts(j yarnclient.Job) [2]int {
+// attemptCounts returns the number of attempts that failed or were killed, and the
+// number of running attempts beyond one for each running task, such as speculative
+// ones.
+func attemptCounts(j yarnclient.Job) [2]int {
 	return [2]int{
 		j.FailedMapAttempts + j.KilledMapAttempts + j.FailedReduceAttempts + j.KilledReduceAttempts,
 		max(0, j.RunningMapAttempts-j.MapsRunning) + max(0, j.RunningReduceAttempts-j.ReducesRunning),
@@ -119,14 +122,14 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 		if err == nil && j.seen[a.ID] == 0 && a.StartedMs > 0 {
 			host, _, _ := strings.Cut(a.NodeHTTPAddress, ":")
 			e := &traces.AttemptStarted{T: at(a.StartedMs), Attempt: attempt, Node: traces.Node(host), Rack: a.Rack, Container: a.ContainerID}
-			s.joiner.measure(e, j)
+			s.joiner.setReplicaLocality(e, j)
 			s.record(e)
 			j.seen[a.ID] = running
 		}
 		switch {
 		case a.FinishedMs > 0:
 			end(a.ID, a.State, a.FinishedMs)
-		case a.StartedMs == 0: // to be asked for again
+		case a.StartedMs == 0: // the attempt has not started: list the attempts again
 			j.seen[t.ID] = waiting
 		}
 	}
@@ -141,10 +144,10 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 	}
 }
 
-// outcomes are those of states of tasks and attempts, and of applications.
+// outcomes of tasks, attempts and applications, by their state.
 var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED": traces.Failed, "KILLED": traces.Killed}
 
-// add adds how far a job is.
+// add adds the progress of a job.
 func (p *Progress) add(j *jobRecord) {
 	p.Jobs++
 	if j.over {
@@ -154,14 +157,14 @@ func (p *Progress) add(j *jobRecord) {
 	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
 }
 
-// progress is that of all jobs so far.
+// progress is the sum over all jobs so far.
 func (s *Session) progress() Progress {
-	p := s.past
+	p := s.joinedProgress
 	for _, j := range s.alive {
 		p.add(j)
 	}
 	return p
 }
 
-// masterInterval is how often an ApplicationMaster is asked.
+// masterInterval is the shortest interval of calls to one ApplicationMaster.
 const masterInterval = 500 * time.Millisecond

@@ -9,20 +9,20 @@ import (
 	"heddle/traces"
 )
 
-// locations is what the NameNode answered about the blocks that jobs read, kept as
-// changes. It is not safe for use by several goroutines.
+// locations stores the NameNode's answers about input blocks, as changes over
+// time. It is not safe for concurrent use.
 type locations struct {
 	blocks map[traces.Block]*blockHistory
 	racks  map[traces.Node]string
-	// idle are blocks that no job reads any more, the first longest. The last
-	// maxIdle are remembered, so that a job that reads them later finds what has
-	// changed.
+	// idle are blocks that no followed job reads, longest idle first. At most
+	// maxIdle are kept: a job that reads them later records only what has changed.
 	idle []traces.Block
 }
 
 const maxIdle = 4096
 
-// samples are the times at which a job's blocks were asked for, ascending.
+// samples are the times of the samples of one job's blocks, ascending. That job is
+// a reader of these blocks.
 type samples struct {
 	at     []traces.Time
 	blocks []traces.Block
@@ -30,23 +30,23 @@ type samples struct {
 
 type blockHistory struct {
 	readers    []*samples
-	before     traces.Time // the last sample of former readers, -1 none
-	placements []placement // one where the answer changed, ascending
+	before     traces.Time // time of the last sample for a job since dropped; -1: none
+	placements []placement // first answer and each one that differed from the answer before, ascending in time
 }
 
-// placement is where a block was from T on.
+// placement is where a block's replicas and cached copies were from time t on.
 type placement struct {
 	t                traces.Time
-	replicas, cached []traces.Node // each in order of name
+	replicas, cached []traces.Node // hosts, sorted
 }
 
 func newLocations() *locations {
 	return &locations{blocks: map[traces.Block]*blockHistory{}, racks: map[traces.Node]string{}}
 }
 
-// add notes the NameNode's answer about blocks of a file, received at the last of
-// the reader's times, and tells what has changed as arrivals and departures of
-// replicas and cached copies. Answers about one block come in order of time.
+// add stores an answer about blocks of the file at path. Its time is the last of
+// the reader's. It returns events for the replicas and cached copies that came or
+// went. Answers about a block must come in order of time.
 func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []traces.Event {
 	var events []traces.Event
 	for _, b := range blocks {
@@ -73,7 +73,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // or two splits of one block in an answer
+			if was.t == p.t || p.sameAs(was) { // was.t == p.t: two splits of one answer share the block
 				continue
 			}
 		}
@@ -106,7 +106,7 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 	return events
 }
 
-// drop forgets a reader, and in time the blocks that it alone has read.
+// drop removes a job's samples. Blocks that only this job has read become idle.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]
@@ -129,8 +129,9 @@ func (p placement) sameAs(q placement) bool {
 	return slices.Equal(p.replicas, q.replicas) && slices.Equal(p.cached, q.cached)
 }
 
-// levelAt is how near node was to a block at t, by the last sample at or before
-// t, and how old that sample was; LevelUnknown and -1 where there is none.
+// levelAt returns the locality of a block for node at time t, and the age in ns of
+// the sample it comes from: the last at or before t. Without one it returns
+// LevelUnknown and -1.
 func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t traces.Time) (traces.Level, int64) {
 	h := l.blocks[id]
 	if h == nil {
@@ -141,7 +142,7 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 		sampled = h.before
 	}
 	for _, r := range h.readers {
-		if n := after(r.at, t); n > 0 {
+		if n := countUntil(r.at, t); n > 0 {
 			sampled = max(sampled, r.at[n-1])
 		}
 	}
@@ -162,17 +163,17 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 		}
 	}
 	if len(p.replicas) == 0 {
-		return traces.LevelUnknown, age // nobody has it: the block is lost
+		return traces.LevelUnknown, age // the block has no replica: it is lost
 	}
 	return traces.LevelOff, age
 }
 
-// after is how many of times are not after t.
-func after(times []traces.Time, t traces.Time) int {
+// countUntil is the number of times at or before t; times are ascending.
+func countUntil(times []traces.Time, t traces.Time) int {
 	return sort.Search(len(times), func(i int) bool { return times[i] > t })
 }
 
-// missing are the elements of want that have lacks.
+// missing returns the elements of want that are not in have.
 func missing(have, want []traces.Node) []traces.Node {
 	var m []traces.Node
 	for _, w := range want {

@@ -12,7 +12,7 @@ import (
 	"heddle/traces"
 )
 
-// facts are what the cluster is made of.
+// facts returns the cluster's nodes, disks and links.
 func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, w)
 	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}
@@ -45,16 +45,15 @@ func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	return f, nil
 }
 
-// nodeFacts are the running nodes, in order of name. A node that holds no data
-// where others do, such as one that is kept for ApplicationMasters, is no
-// worker.
+// nodeFacts returns the running nodes, sorted by name. A node without a DataNode
+// is no worker, if others have one: such nodes are kept for ApplicationMasters.
 func nodeFacts(ctx context.Context, w *watch.Watcher) ([]traces.NodeFacts, error) {
 	nodes, err := w.Nodes(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	dataNodes, err := w.DataNodes(ctx)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS answers superusers only
 		return nil, err
 	}
 	byHost := map[string]hdfs.DataNode{}

@@ -16,7 +16,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// pollRM notes what changed on the ResourceManager: applications and nodes.
+// pollRM records changes of applications and nodes at the ResourceManager.
 func (s *Session) pollRM(ctx context.Context) error {
 	apps, err := s.apps(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Session) pollRM(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, app := range apps {
-		if _, over := s.over[app.ID]; over {
+		if _, joined := s.joined[app.ID]; joined {
 			continue
 		}
 		j := s.alive[app.ID]
@@ -54,7 +54,7 @@ func (s *Session) pollRM(ctx context.Context) error {
 		s.noteNode(now, n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
-		if r := s.nodes[host]; !seen[host] && r.up { // an RM that restarted has not heard of it yet
+		if r := s.nodes[host]; !seen[host] && r.up { // for example one that has not registered with a restarted ResourceManager yet
 			r.up = false
 			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}
@@ -62,8 +62,9 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
-// apps asks for those that are captured. As with nodes, an answer to another serves
-// where it is young; the one to the poll before is too old.
+// apps lists the captured applications. As with nodes, an answer to another caller
+// serves if it is younger than half an interval; the answer to the poll before is
+// too old.
 func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
@@ -71,7 +72,7 @@ func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
 	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM/2)
 }
 
-// noteNode compares a node with what was known of it.
+// noteNode records what has changed on a node.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
 	r := s.nodes[n.Host]
@@ -87,18 +88,18 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	case !running && r.up:
 		s.record(&traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
-	if running && !s.labelsTold && n.Label() != r.label {
+	if running && !s.labelsAdded && n.Label() != r.label {
 		r.label = n.Label()
 		s.record(&traces.NodeLabel{T: now, Node: name, Label: r.label})
 	}
 	r.up, r.yarn = running, n
 }
 
-// pollDataNodes notes how much of each DataNode's cache is used, and writes a
-// sample for nodes that have no agent.
+// pollDataNodes notes the use of each DataNode's cache. It records a sample for
+// each node without an agent.
 func (s *Session) pollDataNodes(ctx context.Context) error {
 	dataNodes, err := s.watch.DataNodes(ctx)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // only superusers may ask
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS answers superusers only
 		return s.pollFailed(ctx, "NameNode", err)
 	}
 	s.mu.Lock()
@@ -119,7 +120,7 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 	return nil
 }
 
-// agentPoll returns the polling function of one agent.
+// agentPoll returns a function that fetches new samples of one agent.
 func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	cursor := agent.FromNow
 	var offset agent.ClockOffset
@@ -146,7 +147,7 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 			}
 			r.agent = true
 			if page.Restarted {
-				s.warn("agent of " + a.Node + " restarted; its samples in between are lost")
+				s.warn("agent of " + a.Node + " restarted; its samples since the last poll are lost")
 			}
 			for i, sample := range page.Samples {
 				e := nodeSample(s.start, a.Node, sample, offset)
@@ -167,10 +168,11 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	}
 }
 
-// clockDrifts is how long a measured clock offset holds.
+// clockDrifts is how long a measured offset between clocks is used.
 const clockDrifts = 30 * time.Second
 
-// pollFailed notes a failure, but not that of a capture that is being stopped.
+// pollFailed adds a warning about a failed poll, unless the capture is being
+// stopped. It returns err.
 func (s *Session) pollFailed(ctx context.Context, what string, err error) error {
 	if ctx.Err() == nil {
 		s.warnf("%s: %v", what, err)
@@ -178,7 +180,7 @@ func (s *Session) pollFailed(ctx context.Context, what string, err error) error 
 	return err
 }
 
-// describe adds what YARN and HDFS say of the node to a sample.
+// describe adds what YARN and HDFS know of the node to a sample.
 func (r *nodeRecord) describe(e *traces.NodeSample) {
 	e.ContainersRunning = int32(r.yarn.Containers)
 	e.AllocatedMemoryBytes = r.yarn.UsedMB << 20
@@ -186,7 +188,7 @@ func (r *nodeRecord) describe(e *traces.NodeSample) {
 	e.HDFSCacheUsedBytes = r.cache
 }
 
-// unmeasured is a sample without an agent's numbers.
+// unmeasured is a sample with no measured values: they are -1.
 func unmeasured(t traces.Time, host string, interval time.Duration) *traces.NodeSample {
 	return &traces.NodeSample{
 		T: t, Node: traces.Node(host), IntervalNs: int64(interval),
@@ -197,8 +199,8 @@ func unmeasured(t traces.Time, host string, interval time.Duration) *traces.Node
 	}
 }
 
-// nodeSample turns an agent's sample into an event; its time is corrected by
-// the offset of the node's clock.
+// nodeSample makes an event of an agent's sample. Its time is corrected by the
+// offset of the node's clock.
 func nodeSample(start time.Time, host string, m node.Sample, offset agent.ClockOffset) *traces.NodeSample {
 	e := unmeasured(traces.Time(m.WallNs-offset.OffsetNs-start.UnixNano()), host, time.Duration(m.IntervalNs))
 	e.ClockOffsetNs, e.ClockUncertaintyNs = offset.OffsetNs, offset.UncertaintyNs

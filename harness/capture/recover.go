@@ -15,10 +15,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// Recover makes a trace of jobs that ran without us, from their history files.
-// Split hosts and Hadoop's own locality are as recorded. Where blocks were
-// cached, and which file each map read, is not in the history: replica locality
-// is unknown. Each job's files are kept below jobs in folder.
+// Recover makes a trace of jobs from their history files alone. A history has
+// split hosts and Hadoop's own locality, but not which file a map read nor what
+// was cached: replica locality is unknown. Files of each job are kept in folder,
+// below jobs.
 func Recover(ctx context.Context, w *watch.Watcher, jobs []string, folder *os.Root) (Result, error) {
 	r := Result{folder: folder, Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",
@@ -39,7 +39,7 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 	}
 	var records []*jobRecord
 	first := int64(math.MaxInt64)
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server knows whose they are
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server knows the user of each
 		info, err := w.Cluster.History.Job(id).Job(ctx)
 		if err != nil {
 			return err

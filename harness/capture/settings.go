@@ -8,11 +8,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// amHeartbeat is how often ApplicationMasters ask for containers.
+// amHeartbeat is the property for the interval at which ApplicationMasters ask for
+// containers.
 const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 
-// placementSettings are the cluster's settings that placement and its timing
-// depend on, noted in the header where they are set.
+// placementSettings are properties of the cluster that affect placement and its
+// timing. The header of the trace has those that are set.
 var placementSettings = []string{
 	"yarn.resourcemanager.scheduler.class",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
@@ -28,8 +29,8 @@ var placementSettings = []string{
 	"yarn.scheduler.fair.locality.threshold.rack",
 }
 
-// readSettings asks the ResourceManager for placementSettings. The capacity
-// scheduler tells its own through another address, where it can.
+// readSettings asks the ResourceManager for placementSettings, first at the
+// scheduler's own address if the cluster has that.
 func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]string, error) {
 	settings := map[string]string{}
 	scheduler, err := cluster.RM.SchedulerConf(ctx)
@@ -49,14 +50,15 @@ func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]str
 			return nil, err
 		}
 	}
-	// MapReduce's own are the history server's.
+	// The history server has MapReduce's properties.
 	if value, err := cluster.History.Conf(ctx, amHeartbeat); err == nil {
 		settings[amHeartbeat] = value
 	}
 	return settings, nil
 }
 
-// javaVersion is the ResourceManager's Java, empty where it does not say.
+// javaVersion is the version of the ResourceManager's Java; empty if it does not
+// tell.
 func javaVersion(ctx context.Context, cluster *clients.Clients) string {
 	beans, err := cluster.RM.JMX(ctx, "java.lang:type=Runtime")
 	if err != nil || len(beans) == 0 {

@@ -164,7 +164,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // if its process died while it wrote the file, the owner stays unknown
+		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if its process died while it wrote this file
 		return l, err
 	}
 	return Lease{}, nil

@@ -1,9 +1,9 @@
-// Package newmodel writes the files that a new scheduler model begins with into
-// a checkout of heddle: the model, a scenario that tests it, and the model's line
-// in the registry of package sched. What it writes compiles, passes the tests of
-// all models, and is there to be changed.
+// Package newmodel writes the first files of a new scheduler model into a checkout
+// of heddle: the model, a scenario that tests it, and an entry in the registry of
+// package sched. They compile and pass the tests of all models; the author then
+// changes them.
 //
-// It changes no file but the registry, and overwrites nothing.
+// It changes no other file than the registry and overwrites none.
 package newmodel
 
 import (
@@ -19,16 +19,16 @@ import (
 	"text/template"
 )
 
-// Plan is what is to be written. All is known before the first byte is.
+// Plan has the files to write. It is complete before the first is written.
 type Plan struct {
-	Root string // the checkout's folder
-	// Model, Scenario and Registry are files, by their path in the checkout.
+	Root string // folder of the checkout
+	// Model, Scenario and Registry are paths of files in the checkout.
 	Model, Scenario, Registry string
 
 	model, scenario, registry []byte
 }
 
-// folder is package sched in a checkout.
+// folder is the path of package sched in a checkout.
 const folder = "harness/sched"
 
 var (
@@ -41,8 +41,8 @@ var (
 	scenarioTemplate = template.Must(template.New("scenario").Parse(scenarioText))
 )
 
-// New plans a model with a name in the checkout that dir is in. The error says
-// what is wrong with the name, or why there is no such checkout.
+// New plans a model called name, in the checkout that contains dir. The error says
+// what is wrong with the name, or why dir is in no checkout.
 func New(dir, name string) (*Plan, error) {
 	typeName, err := goName(name)
 	if err != nil {
@@ -61,7 +61,8 @@ func New(dir, name string) (*Plan, error) {
 	}
 	p := &Plan{
 		Root: root, Registry: folder + "/registry.go", Scenario: folder + "/testdata/scenarios/" + name,
-		// Without hyphens: Go takes the end of a name after _ for a system's.
+		// Without hyphens or underscores: Go would take name_linux.go as a file
+		// for Linux.
 		Model: folder + "/" + strings.ReplaceAll(name, "-", "") + ".go",
 	}
 	for _, path := range []string{p.Model, p.Scenario} {
@@ -80,12 +81,12 @@ func New(dir, name string) (*Plan, error) {
 func fill(t *template.Template, values any) []byte {
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
-		panic(err) // a fault of the template's
+		panic(err) // only a fault in the template fails here
 	}
 	return b.Bytes()
 }
 
-// Write writes what is planned. Where it fails, nothing of it stays.
+// Write writes the planned files. If that fails, it removes those it has written.
 func (p *Plan) Write() error {
 	var written []string
 	for _, f := range []struct {
@@ -104,7 +105,7 @@ func (p *Plan) Write() error {
 	return nil
 }
 
-// create writes a file that is not there yet.
+// create writes a new file; it fails if the file exists.
 func create(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -120,8 +121,8 @@ func create(path string, data []byte) error {
 	return nil
 }
 
-// replace has a file hold data, at once: a registry that is cut off would lose
-// the other models.
+// replace replaces a file's content in one step: a registry cut off in the middle
+// would lose the other models.
 func replace(path string, data []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -151,7 +152,8 @@ func removeAll(paths []string) (err error) {
 
 var moduleLine = regexp.MustCompile(`(?m)^module\s+"?heddle"?\s*(//.*)?$`)
 
-// findCheckout is dir, or the nearest folder above it, with heddle's go.mod.
+// findCheckout returns dir or the nearest folder above it that has heddle's
+// go.mod.
 func findCheckout(dir string) (string, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// goName is the name of a model's type: my-model is myModel.
+// goName returns the name of a model's Go type: myModel for my-model.
 func goName(name string) (string, error) {
 	if !namePattern.MatchString(name) || len(name) < 3 {
 		return "", fmt.Errorf("%q is no name for a model: it takes three characters or more of a-z, 0-9 and single hyphens, a letter first, as in my-model", name)
@@ -32,14 +32,14 @@ func goName(name string) (string, error) {
 	return goName, nil
 }
 
-// source is package sched as it stands in a checkout.
+// source is package sched of a checkout, parsed.
 type source struct {
 	files    *token.FileSet
-	declared map[string]token.Pos // names of the package's, and of what it imports
-	models   map[string]string    // name of a model by that of its Info
-	registry string               // its path
-	text     []byte               // of the registry
-	list     *ast.CompositeLit    // the registry's table
+	declared map[string]token.Pos // names declared or imported in the package
+	models   map[string]string    // model names, by the name of the Info variable
+	registry string               // path of the registry's file
+	text     []byte               // content of the registry's file
+	list     *ast.CompositeLit    // value of the variable models in the registry
 }
 
 func parseModels(folder string) (*source, error) {
@@ -73,10 +73,10 @@ func parseModels(folder string) (*source, error) {
 
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
-// add notes what a file declares at its top level.
+// add notes the names that a file declares at its top level.
 func (s *source) add(file *ast.File) {
 	if strings.HasSuffix(file.Name.Name, "_test") {
-		return // a package of its own
+		return // the file is in another package
 	}
 	for _, i := range file.Imports {
 		path, _ := strconv.Unquote(i.Path.Value)
@@ -125,7 +125,7 @@ func (s *source) addValue(spec *ast.ValueSpec) {
 	}
 }
 
-// modelName is the Name of an Info.
+// modelName returns the field Name of an Info literal; empty if it has none.
 func modelName(info *ast.CompositeLit) string {
 	for _, e := range info.Elts {
 		pair, ok := e.(*ast.KeyValueExpr)
@@ -142,7 +142,7 @@ func modelName(info *ast.CompositeLit) string {
 	return ""
 }
 
-// allows says what keeps a model from having a name.
+// allows returns an error if the model or its Go names exist already.
 func (s *source) allows(name, typeName string) error {
 	for info, taken := range s.models {
 		if taken == name {
@@ -157,9 +157,10 @@ func (s *source) allows(name, typeName string) error {
 	return nil
 }
 
-// register is the registry with one line more, where its name belongs.
+// register returns the registry's content with one entry more, in order of model
+// names.
 func (s *source) register(name, info string) ([]byte, error) {
-	at := s.list.Rbrace // in front of the first that comes after it
+	at := s.list.Rbrace // before the first entry with a greater name
 	for _, e := range s.list.Elts {
 		if other, ok := e.(*ast.Ident); ok && s.models[other.Name] > name {
 			at = e.Pos()

@@ -9,20 +9,19 @@ import (
 	"heddle/yarnclient"
 )
 
-// opening is the time for which a node is in a job's label, for one decision
-// or several of the same job and kind.
+// opening is one opening of a node: see Words in the package comment.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // of them, in order
+	granted   int // decisions that have a container; the first ones
 	stage     stage
-	since     time.Time // room on the node is looked for
-	size      int64     // in MB, that the node was last given for that
+	since     time.Time // time when the search for room on the node began
+	size      int64     // memory in MB that the node was last set to; it fits just the containers decided
 	sizedAt   time.Time
-	parkedAt  time.Time // since when it is certainly closed
-	why       string    // it was given up
+	parkedAt  time.Time // time when the node was parked; no container is granted for the opening after it
+	why       string    // cause of giving up; empty: not given up
 	limit     *alarm
 }
 
@@ -30,16 +29,17 @@ type stage uint8
 
 const (
 	queued   stage = iota
-	checking       // the node is made to have room for just what was decided
-	moving         // into the label
+	checking       // the node's size is set so that it fits only the containers decided
+	moving         // the label call is under way
 	open
 	parking
-	parked // a container that came late may still show
+	parked // a container granted before may still appear in a listing
 	ended
 )
 
-// enqueue has a node opened for a decision, together with the one just before
-// if that was alike.
+// enqueue adds a decision to the node's queue of openings. It joins the last
+// opening if that serves the same job and kind and the decisions follow each
+// other.
 func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
@@ -54,19 +54,19 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 		return
 	}
 	n.queue = append(n.queue, op)
-	j.line = append(j.line, op)
+	j.awaited = append(j.awaited, op)
 	n.list()
 }
 
-// list has openQueued look at the node.
+// list puts the node on Core.queued if openings wait there.
 func (n *node) list() {
-	if !n.listed && len(n.queue) > 0 {
-		n.listed = true
+	if !n.inQueued && len(n.queue) > 0 {
+		n.inQueued = true
 		n.core.queued = append(n.core.queued, n)
 	}
 }
 
-// openQueued begins the openings that nothing stands in the way of.
+// openQueued starts the first opening of each free node, unless it must wait.
 func (c *Core) openQueued() {
 	if c.trouble != "" {
 		return
@@ -83,24 +83,25 @@ func (c *Core) openQueued() {
 			}
 			op.check()
 		}
-		if n.listed = len(n.queue) > 0; n.listed {
+		if n.inQueued = len(n.queue) > 0; n.inQueued {
 			kept = append(kept, n)
 		}
 	}
 	c.queued = kept
 }
 
-// mustWait says whether a container for op could take a map that is meant for an
-// earlier opening of the job. A master binds what it got between two heartbeats
-// in the order of containers, but first by node, then by rack, then the rest: so
-// a map that is not as near to its own container as to ours is safe only when it
-// is bound, or a heartbeat later.
+// mustWait says whether the master could bind, to a container of op, a map that is
+// meant for an earlier opening of the job. A master binds all containers of one
+// heartbeat together: first those with a node-local map, then those with a
+// rack-local one, then the rest. So a map is safe only if it is at least as near
+// to its own container as to ours, if it is bound already, or if a heartbeat lies
+// between.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
 	}
 	v, id, here := op.job.core.view, op.job.id, op.node.id
-	for _, other := range op.job.line {
+	for _, other := range op.job.awaited {
 		if other == op {
 			return false
 		}
@@ -114,7 +115,7 @@ func (op *opening) mustWait() bool {
 			}
 			ours := v.SplitLevel(id, t, here)
 			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
-				continue // it is served first in any case
+				continue // the master binds that container first in any case
 			}
 			for _, dec := range op.decisions {
 				u := dec.predicted
@@ -130,19 +131,19 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// leaveLine takes an opening out of those that containers are awaited for.
-func (op *opening) leaveLine() {
-	if i := slices.Index(op.job.line, op); i >= 0 {
-		op.job.line = slices.Delete(op.job.line, i, i+1)
+// stopAwaiting removes the opening from those that mustWait looks at.
+func (op *opening) stopAwaiting() {
+	if i := slices.Index(op.job.awaited, op); i >= 0 {
+		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
 	}
 }
 
-// roomFor is how long a node may seem to be full: a container that was killed
-// takes a heartbeat or two to leave.
+// roomFor is how long to wait for room on a full node. A killed container leaves
+// it after one or two heartbeats.
 const roomFor = 2 * time.Second
 
-// check makes a node have room for just the containers decided. A node of one
-// container needs nothing.
+// check sets the node's size so that it fits just the containers decided, and then
+// opens it. A node that fits only one container needs no such size.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
@@ -165,11 +166,11 @@ func (op *opening) check() {
 		case info.UsedMB+want > n.full.MemoryMB && c.now.Sub(op.since) < roomFor:
 			op.checkIn(20 * time.Millisecond)
 		case info.UsedMB+want > n.full.MemoryMB:
-			op.park(fmt.Sprintf("the node has %d MB used otherwise", info.UsedMB))
+			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
 		case c.now.Sub(op.since) >= roomFor:
-			op.park(fmt.Sprintf("the node has %d MB left, whatever size it is given", info.AvailMB))
+			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
@@ -180,15 +181,15 @@ func (op *opening) check() {
 					c.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && c.trouble == "" {
 					op.sizedAt = c.now
-					op.check() // use may have fallen
+					op.check() // check again: containers may have ended meanwhile
 				}
 			})
 		}
 	})
 }
 
-// sizeTakes is how long a node's new size may take until the ResourceManager knows
-// it: longer than it does, so that it is not set again meanwhile.
+// sizeTakes is the time within which the ResourceManager takes in a node's new
+// size. It is generous, so that the size is not set twice.
 const sizeTakes = 100 * time.Millisecond
 
 func (op *opening) checkIn(d time.Duration) {
@@ -199,7 +200,7 @@ func (op *opening) checkIn(d time.Duration) {
 	}).in(d)
 }
 
-// open moves the node into the job's label.
+// open gives the node the job's label and limits how long it keeps that.
 func (op *opening) open() {
 	op.stage = moving
 	op.node.move(op.job.sub.label(op.kind), func() {
@@ -213,7 +214,8 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park closes an opening; why says that it is given up.
+// park ends an opening by parking its node. why is the cause if the opening is
+// given up, else empty.
 func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
@@ -226,7 +228,7 @@ func (op *opening) park(why string) {
 	if op.limit != nil {
 		op.limit.off()
 	}
-	if began == checking { // never opened
+	if began == checking { // the node never got the job's label
 		op.wasParked()
 		return
 	}
@@ -251,13 +253,14 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close ends an opening of which no further container can show.
+// close ends an opening after a listing that was asked for after the node was
+// parked: no further container can appear.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// end gives the decisions back that have no container.
+// end gives back the decisions of an opening that got no container.
 func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return
@@ -270,11 +273,11 @@ func (op *opening) end(outcome, cause string) {
 	}
 	op.stage = ended
 	if op.granted < len(op.decisions) {
-		op.leaveLine()
+		op.stopAwaiting()
 	}
 	for _, dec := range op.decisions[op.granted:] {
 		if outcome == "none" {
-			op.node.refused = true
+			op.node.skipped = true
 		}
 		dec.giveBack(op.kind, op.node, outcome, cause)
 	}

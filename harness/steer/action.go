@@ -14,20 +14,22 @@ import (
 	"heddle/yarnclient"
 )
 
-// Observation is something that was learnt of the cluster, or that is asked for.
+// Observation is one thing that a Core is told: the answer to a Look, the result
+// of a change, a new Submission or the end of one.
 type Observation struct {
-	// Answers is the Number of the Look or of the change that this answers; 0 where
-	// it answers none.
+	// Answers is the Number of the Look or change that this answers; 0: it is no
+	// answer.
 	Answers int64 `json:"answers,omitempty"`
-	// What is the Look's, "" for a change.
+	// What is the question of the Look that this answers; empty for a change.
 	What What `json:"what,omitempty"`
-	// Sent is when the cluster was asked.
+	// Sent is when the call to the cluster began.
 	Sent     time.Time `json:"sent,omitzero"`
 	Received time.Time `json:"received"`
-	// Answer is of the type that What says; nil where there is none.
+	// Answer has the type that What names; nil if there is none.
 	Answer any      `json:"answer,omitempty"`
 	Err    *Failure `json:"err,omitempty"`
-	// Submitted are jobs to come, Released the number of those that have ended.
+	// Submitted announces a Submission. Released is the Number of one whose jobs
+	// have ended.
 	Submitted *Submission `json:"submitted,omitempty"`
 	Released  string      `json:"released,omitempty"`
 }
@@ -39,25 +41,26 @@ func (o Observation) error() error {
 	return o.Err
 }
 
-// What is what a Look asks for. Its answer is of the type that stands beside it.
+// What names the question of a Look. The comment beside each gives the type of the
+// answer.
 type What string
 
-// Questions.
+// Questions that a Look may ask.
 const (
-	AskApps         What = "apps"         // []yarnclient.App with Tags
-	AskApp          What = "app"          // yarnclient.App, with what it asks for
+	AskApps         What = "apps"         // []yarnclient.App: those with one of Tags
+	AskApp          What = "app"          // yarnclient.App, with its resource requests
 	AskAppAttempts  What = "appAttempts"  // []yarnclient.AppAttempt of an application
 	AskContainers   What = "containers"   // []yarnclient.Container of an application's attempt
 	AskRM           What = "rm"           // yarnclient.ClusterInfo
 	AskNode         What = "node"         // yarnclient.Node
-	AskNodes        What = "nodes"        // []yarnclient.Node, in state Of, "" any
+	AskNodes        What = "nodes"        // []yarnclient.Node: those in state Of, all if that is empty
 	AskTasks        What = "tasks"        // []yarnclient.Task of an application
 	AskTaskAttempts What = "taskAttempts" // []yarnclient.TaskAttempt of a task
 	AskJobFiles     What = "jobFiles"     // *JobFiles of an application
-	AskReplicas     What = "replicas"     // [][]Replica of an application's maps
+	AskReplicas     What = "replicas"     // [][]Replica: the replicas of each map's input, by map
 )
 
-// DecodeAnswer is an answer of the type that what says, from its JSON.
+// DecodeAnswer decodes an answer to question what from JSON.
 func DecodeAnswer(what What, data []byte) (any, error) {
 	switch what {
 	case AskApps:
@@ -83,7 +86,7 @@ func DecodeAnswer(what What, data []byte) (any, error) {
 	case AskReplicas:
 		return decode[[][]Replica](data)
 	}
-	return nil, fmt.Errorf("an answer to %q, which nobody asks", what)
+	return nil, fmt.Errorf("answer to unknown question %q", what)
 }
 
 func decode[T any](data []byte) (any, error) {
@@ -92,27 +95,26 @@ func decode[T any](data []byte) (any, error) {
 	return answer, err
 }
 
-// Submission are jobs that are steered. Its labels are no other's. Jobs of one
-// Submission share them, so they are told apart only if they run one after the
-// other.
+// Submission is a group of jobs that share one triple of labels, which no other
+// has. Steering can tell these jobs apart only if they run one after the other.
 type Submission struct {
-	Number string `json:"number"` // of its triple of labels, "00"
-	Tag    string `json:"tag"`    // in lower case
+	Number string `json:"number"` // number of the triple: "00" for a00, m00 and r00
+	Tag    string `json:"tag"`    // YARN tag of the jobs, in lower case
 }
 
-// Failure is why there is no answer.
+// Failure is the error of a call, in a form that a recording can hold.
 type Failure struct {
 	Text string `json:"text"`
-	// Is names errors of package yarnclient that it is, or "refused": trying again
-	// does not mend it.
+	// Is names the errors of package yarnclient that Failure wraps, or "refused"
+	// for ErrRefused.
 	Is []string `json:"is,omitempty"`
 
-	cause error // nil where it was recorded
+	cause error // the original error; nil if read from a recording
 }
 
-// ErrRefused is that a job cannot be given the splits that were asked for, and that
-// trying again does not mend that. Steering ends with it: to let the job run as it
-// was submitted would pass it off as what it is not.
+// ErrRefused means that a job cannot be given the splits asked for, and that
+// trying again does not help. Steering ends with it: a job that ran with its own
+// splits would pass for one that ran with the others.
 var ErrRefused = errors.New("refused")
 
 var failures = map[string]error{
@@ -121,10 +123,10 @@ var failures = map[string]error{
 	"notRest": yarnclient.ErrNotRest, "badAnswer": yarnclient.ErrBadAnswer, "jobEnded": yarnclient.ErrJobEnded, "noMaster": yarnclient.ErrNoMaster,
 }
 
-// failureNames are the keys of failures, in order.
+// failureNames are the keys of failures, in the order in which they are tested.
 var failureNames = []string{"refused", "unreachable", "unauthorized", "notFound", "standby", "unavailable", "notRest", "badAnswer", "jobEnded", "noMaster"}
 
-// FailureOf is err as a Failure, nil for none.
+// FailureOf makes a Failure of err; nil for nil.
 func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -140,7 +142,7 @@ func FailureOf(err error) *Failure {
 
 func (f *Failure) Error() string { return f.Text }
 
-// Unwrap returns the errors that it is.
+// Unwrap returns the original error, or those that Is names.
 func (f *Failure) Unwrap() []error {
 	if f.cause != nil {
 		return []error{f.cause}
@@ -154,38 +156,41 @@ func (f *Failure) Unwrap() []error {
 	return list
 }
 
-// JobFiles is what a job's staged files say of it before it runs.
+// JobFiles is what a job's staged files tell before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // without nodes
-	// Splits are, by map, the hosts that its ApplicationMaster reads; Blocks where
-	// its input is, nil: where Splits says.
+	Spec state.JobSpec // the job for a state.State; locate fills in its nodes
+	// Splits are the hosts that its master reads for each map's input. Blocks are
+	// the replicas the NameNode knows; nil: those of Splits.
 	Splits [][]string
 	Blocks [][]Replica
-	Beat   time.Duration // between its master's heartbeats
-	// ReduceAfter is how many maps are done before reduces are asked for.
+	Beat   time.Duration // interval of the master's heartbeats
+	// ReduceAfter is how many maps must be done before the master asks for
+	// reduces.
 	ReduceAfter int32
-	// Meta is the job.splitmetainfo as it was submitted, and Metas what is in it; nil
-	// where they cannot be rewritten.
+	// Meta is the job.splitmetainfo as submitted, and Metas its parsed entries.
+	// Both are nil if the splits cannot be rewritten.
 	Meta  []byte
 	Metas []jobsplit.Meta
-	// MostCached are, by map, the hosts that cache most of its input.
+	// MostCached are, for each map, the hosts that cache the most bytes of its
+	// input.
 	MostCached [][]string
-	// Moves says that Blocks may change while the job runs.
+	// Moves says that cached copies in Blocks may change while the job runs, so
+	// they are asked for again.
 	Moves bool
 }
 
-// Replica is a copy of a map's input.
+// Replica is one copy of the first block of a map's input.
 type Replica struct {
 	Host   string
 	Cached bool
 }
 
-// Action is something to be done: one of the types below. Its text is the same for
-// the same action.
+// Action is something for the driver to do: one of the types below. Equal actions
+// have equal texts.
 type Action interface{ String() string }
 
-// Matters says whether an action changes something, or is the event of a decision
-// or of what became of it.
+// Matters says whether a recording keeps the action: it changes the cluster, or
+// records a decision, its outcome or a note.
 func Matters(a Action) bool {
 	switch a := a.(type) {
 	case *Look, *Log:
@@ -200,78 +205,81 @@ func Matters(a Action) bool {
 	return true
 }
 
-// Look asks the cluster. Its answer is an Observation.
+// Look asks the cluster a question. An Observation brings the answer.
 type Look struct {
 	Number int64
 	What   What
-	// Of is the application, its attempt, the node, the state or the task asked of.
+	// Of is what the question is about: an application, its attempt, a node, a
+	// node state or a task.
 	Of string
-	// App is the application of a task, and the whole application of JobFiles.
+	// App is the application that owns the task asked about, or whose JobFiles are
+	// asked for.
 	App  yarnclient.App
 	Tags []string
-	// Limit is how long the answer may take.
+	// Limit bounds the call.
 	Limit time.Duration
 }
 
-// SetLabels gives nodes labels.
+// SetLabels replaces the labels of nodes.
 type SetLabels struct {
 	Number  int64
 	LabelOf map[string]string // by "host:port"
 }
 
-// SetSize sets what a node offers.
+// SetSize sets the memory and vcores that a node offers to YARN.
 type SetSize struct {
 	Number int64
 	Node   string // "host:port"
 	Total  yarnclient.Resource
 }
 
-// SetScheduler sets the Capacity scheduler's settings.
+// SetScheduler changes settings of the Capacity scheduler.
 type SetScheduler struct {
 	Number int64
 	Change yarnclient.SchedulerChange
 }
 
-// Kill ends a task's attempt.
+// Kill kills a task attempt.
 type Kill struct {
 	Number       int64
 	App, Attempt string
 }
 
-// Rewrite replaces a job's job.splitmetainfo, which has to hold Was.
+// Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
+// content is not Was.
 type Rewrite struct {
 	Number   int64
 	App      string
 	Was, Now []byte
 }
 
-// Trained is the record of a model's training for a job, before its first decision.
+// Trained reports a model's training for a job, before its first decision.
 type Trained struct {
 	Job      traces.JobID
 	Training *sched.Training
 }
 
-// Record is an event for the trace.
+// Record adds an event to the trace.
 type Record struct{ Event traces.Event }
 
-// Log is what an operator may want to know; Args are names and values in turn.
+// Log is a message for the operator; Args are names and values in turn.
 type Log struct {
 	Level Level
 	Text  string
 	Args  []any
 }
 
-// Level is how much a Log matters.
+// Level is the severity of a Log.
 type Level int8
 
-// Levels, as log/slog has them.
+// Levels, numbered as in log/slog.
 const (
 	Debug Level = -4
 	Info  Level = 0
 	Warn  Level = 4
 )
 
-// Stop ends steering.
+// Stop ends steering because of Err.
 type Stop struct{ Err error }
 
 func (a *Look) String() string {

@@ -10,10 +10,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// lookUp asks the master which task runs in a container, first the one that
-// was predicted. It is asked when the master has heard of the container, and
-// less and less often; one that is gone is given up when all tasks have been
-// looked at since.
+// lookUp asks the master which task it bound to the container, first about the
+// predicted one. It begins when a heartbeat has told the master of the container,
+// and repeats at growing intervals. A container that has ended is given up after a
+// listing of all tasks that was asked for after its end.
 func (x *container) lookUp(try int) {
 	const tries = 9
 	j := x.job
@@ -26,7 +26,7 @@ func (x *container) lookUp(try int) {
 		next := func() {
 			switch {
 			case j.ended || x.task != state.None:
-			case try == tries, x.gone() && j.surveyed.After(x.goneAt) && c.now.Sub(j.surveyed) > j.files.Beat:
+			case try == tries, x.gone() && j.tasksAskedAt.After(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat:
 				x.neverBound()
 			default:
 				if try > 0 {
@@ -35,7 +35,7 @@ func (x *container) lookUp(try int) {
 				x.lookUp(try + 1)
 			}
 		}
-		_, _, t, _, ok := c.state.Reservation(x.held)
+		_, _, t, _, ok := c.state.Reservation(x.reservation)
 		if !ok || t == state.None {
 			next()
 			return
@@ -50,7 +50,7 @@ func (x *container) lookUp(try int) {
 	}).in(wait)
 }
 
-// askTask asks the master for a task's attempts.
+// askTask asks the master for the attempts of a task.
 func (j *job) askTask(t state.TaskID, then func([]yarnclient.TaskAttempt, time.Time, error)) {
 	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, then)
 }
@@ -60,7 +60,7 @@ func (j *job) taskName(t state.TaskID) string {
 	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
 }
 
-// sawAttempts ties containers to the task that runs in them.
+// sawAttempts binds each listed attempt of task t to its container.
 func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 	if j.ended {
 		return
@@ -72,36 +72,36 @@ func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 		}
 		attempt, err := traces.ParseAttempt(a.ID)
 		if err != nil {
-			j.core.log(Warn, "an attempt's id", "error", err)
+			j.core.log(Warn, "the ApplicationMaster told a task attempt with an invalid id", "error", err)
 			continue
 		}
 		x.bind(t, attempt)
 	}
 }
 
-// bind says that a container runs task t.
+// bind notes that the container runs task t.
 func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	j := x.job
 	c := j.core
 	x.task, x.attempt = t, attempt
 	delete(j.unbound, x.id)
-	if j.tasks[t].done || j.tasks[t].on != nil { // it ended badly, which is only seen now
+	if j.tasks[t].done || j.tasks[t].on != nil { // its earlier attempt failed unnoticed: the task runs again
 		if err := c.state.Retry(j.id, t, false); err != nil {
-			c.log(Debug, "retry", "error", err)
+			c.log(Debug, "a task that runs again could not be noted as waiting", "error", err)
 		}
 	}
 	var err error
-	if x.held == state.None {
-		x.release()
+	if x.reservation == state.None {
+		x.freeRoom()
 		err = c.state.Start(j.id, t, x.node.id)
 	} else {
 		if x.by.branch == state.BindRerun {
 			j.reruns--
 		}
-		err = c.state.Confirm(x.held, t)
+		err = c.state.Confirm(x.reservation, t)
 	}
 	if err != nil {
-		c.log(Warn, "a task started that did not wait", "attempt", attempt.String(), "error", err)
+		c.log(Warn, "a task started that was not known to wait", "attempt", attempt.String(), "error", err)
 		j.reconcile()
 	}
 	j.tasks[t] = taskRecord{on: x, changed: c.now}
@@ -123,15 +123,15 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	}
 }
 
-// neverBound gives up on a container: the master had no use for it.
+// neverBound gives up waiting for a task: the master had no use for the container.
 func (x *container) neverBound() {
 	c := x.job.core
 	delete(x.job.unbound, x.id)
-	if x.held != state.None {
-		c.state.Cancel(x.held)
-		x.held = state.None
+	if x.reservation != state.None {
+		c.state.Cancel(x.reservation)
+		x.reservation = state.None
 		if !x.gone() {
-			x.hold()
+			x.takeRoom()
 		}
 	}
 	if x.by != nil {

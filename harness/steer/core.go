@@ -1,24 +1,46 @@
-// Package steer lets a scheduler model decide on a real cluster, and says how its
-// decisions are carried out with node labels: workers are parked in a label that
-// no job asks for; a decision moves one into the label of its job and kind until
-// the container is there, and parks it again. YARN and MapReduce are unmodified.
+// Package steer lets a scheduler model place tasks on a real YARN cluster. YARN
+// and MapReduce run unmodified: node labels carry the model's decisions out. All
+// workers are parked in a label that no job asks for. For a decision one worker
+// gets the label of the job and kind of task, until YARN has started the container
+// there. Then it is parked again.
 //
-// It is pure: observations go in, actions come out. A Core knows no clock, makes no
-// call and has no goroutine. The same observations give the same actions, so that
-// what was seen on a cluster can be recorded and be gone through again. Package
-// drive asks the cluster, carries actions out and keeps the recordings.
+// A Core is pure: observations go in, actions come out. It reads no clock, makes
+// no call and starts no goroutine. The same observations give the same actions, so
+// a run can be recorded and replayed. Package drive makes the calls and keeps the
+// recordings.
 //
-// A Core watches the jobs of its Submissions, keeps a state.State of them, offers
-// nodes with room to the model, and records every decision with what became of it.
-// What was not carried out as decided is told with its cause, made up for, and the
-// model sees what really happened.
+// A Core follows the jobs of its Submissions in a state.State. It offers nodes
+// with room to the model and records each decision with its outcome. Where YARN
+// did something else, it records the cause, gives the decision back, and tells the
+// model what really runs.
 //
-// It can also have rewritten what ApplicationMasters read of where their input is,
-// before they start: only cached replicas, or the one host and the order that a
-// model has planned; with labels or without (splits.go, gate.go).
+// A Core can also change what ApplicationMasters read about the location of their
+// input: only the cached replicas, or the host and order that the model planned.
+// It does so before they start, with labels or without.
 //
-// It starts no jobs; who may change the cluster, and that all is put back, is
-// package lease's.
+// It starts no jobs. Package lease says who may change a cluster, and restores it.
+//
+// Words:
+//
+//	master       a job's ApplicationMaster
+//	triple       the three labels of a Submission: aNN for its masters, mNN
+//	             for its maps, rNN for its reduces
+//	opening      the time during which one node carries a job's label, for one
+//	             decision or several of the same job and kind
+//	park         give a node the label idle, which no job asks for
+//	move         change the label of a node
+//	grant        YARN starts a container on a node
+//	bind         a master chooses the task that runs in a granted container;
+//	             until it tells, the container is unbound
+//	awaited      an opening whose containers are granted or bound not yet
+//	spare        a container that YARN granted without a decision; for a short
+//	             time the model may still decide it
+//	surplus      a spare container that the model did not decide; it is killed
+//	held master  one that YARN cannot start yet, for no node has its label aNN
+//	gate         lets held masters start, one after the other, by giving a node
+//	             for masters the label aNN
+//	in trouble   the ResourceManager does not answer as it should, and nothing
+//	             is decided
 package steer
 
 import (
@@ -38,21 +60,22 @@ import (
 
 // Options say how to steer.
 type Options struct {
-	// Model decides; nil if Actuator is config.ActuatorNone and no plan is asked
-	// for.
+	// Model makes the decisions; nil if Actuator is config.ActuatorNone and Splits
+	// takes no plan.
 	Model sched.Model
-	// Actuator is config.ActuatorLabels, the default, or config.ActuatorNone:
-	// nodes are left alone and nothing is decided, splits alone are rewritten.
+	// Actuator is config.ActuatorLabels, the default, or config.ActuatorNone. With
+	// the latter no node is moved and nothing is decided; only splits are
+	// rewritten.
 	Actuator string
-	// Splits is what ApplicationMasters are to read of where their input is:
+	// Splits says what masters read about the location of their input:
 	// config.SplitsAsSubmitted, the default, config.SplitsCachedOnly, or
-	// config.SplitsPlan, which takes a Model that is a sched.JobPlanner.
+	// config.SplitsPlan. The last needs a Model that is a sched.JobPlanner.
 	Splits string
 	Setup  Setup
-	// Origin is the trace's time 0.
+	// Origin is time 0 of the trace.
 	Origin time.Time
-	// RM is the ResourceManager's epoch, Nodes are all of its nodes, when steering
-	// starts.
+	// RM is the ResourceManager's epoch: it changes whenever a ResourceManager
+	// starts or becomes active. Nodes are all nodes when steering starts.
 	RM    int64
 	Nodes []yarnclient.Node
 }
@@ -60,17 +83,17 @@ type Options struct {
 // Core is the pure part of steering. Make one with New.
 type Core struct {
 	Options
-	observer sched.Observer // nil if the model is none
+	observer sched.Observer // nil if Model is no sched.Observer
 	planner  sched.JobPlanner
 	warmup   sched.Warmup
-	acts     bool // decides, and moves workers
+	acts     bool // decides and moves workers: Actuator is not none
 
 	now     time.Time
 	out     []Action
 	stats   Stats
 	ended   bool
-	number  int64                       // of the last question or change
-	pending map[int64]func(Observation) // what follows the answers, by number
+	number  int64                       // number of the last Look or change
+	pending map[int64]func(Observation) // handlers of answers, by number
 	alarms  alarms
 
 	state *state.State
@@ -79,28 +102,30 @@ type Core struct {
 	byID  map[string]*node // "host:port"
 	jobs  []*job           // by state.JobID
 	apps  map[string]*job  // by application id; nil while it is read
-	// unread is since when an application's files could not be read.
+	// unread has the time of the first failure to read an application's files.
 	unread   map[string]time.Time
-	trouble  string // why nothing is decided at present
+	trouble  string // why nothing is decided at present; empty: all is well
 	moves    moves
 	gate     gate
-	queued   []*node // with openings that wait
-	lastID   int64   // of decisions
+	queued   []*node // nodes with openings in their queue
+	lastID   int64   // id of the last decision
 	offers   sched.Offers
-	nextBeat int // node that is offered next
+	nextBeat int // index of the node that is offered next
 	watching watching
 }
 
-// Stats is how far steering is.
+// Stats is the progress of steering.
 type Stats struct {
-	// Decisions were made; Honoured of those that have been settled brought
-	// exactly the container decided. Open are on their way.
+	// Decisions counts those made. Honoured of them brought exactly the container
+	// decided; Open have no outcome yet.
 	Decisions, Honoured, Open int64
-	// Maps is how near the maps that started were to their data, by level.
+	// Maps counts started maps by the locality of their input: cache, node, rack,
+	// off.
 	Maps [state.LevelOff + 1]int64
 }
 
-// New is a Core, and the labels that nodes have to be given before its first Step.
+// New makes a Core. It also returns labels by node ("host:port"): the caller gives
+// these before the first Step.
 func New(o Options) (*Core, map[string]string, error) {
 	c := &Core{
 		Options: o, pending: map[int64]func(Observation){}, state: state.New(),
@@ -113,7 +138,7 @@ func New(o Options) (*Core, map[string]string, error) {
 	c.planner, _ = o.Model.(sched.JobPlanner)
 	c.warmup, _ = o.Model.(sched.Warmup)
 	if c.Splits == config.SplitsPlan && c.planner == nil {
-		return nil, nil, errors.New("the model plans no splits")
+		return nil, nil, fmt.Errorf("splits %s: the model plans no splits", c.Splits)
 	}
 	c.view = c.state.View()
 	c.state.SetLateBinding(true)
@@ -123,11 +148,11 @@ func New(o Options) (*Core, map[string]string, error) {
 	}
 	for _, name := range o.Setup.Keep {
 		if !slices.ContainsFunc(o.Nodes, func(n yarnclient.Node) bool { return n.Host == name }) {
-			return nil, nil, fmt.Errorf("keep node %s: YARN knows no such node", name)
+			return nil, nil, fmt.Errorf("keep node %s: YARN has no node of that name", name)
 		}
 	}
-	// Nodes for masters keep their label, but are noted with the others: whoever
-	// puts things back after a crash lets held masters start on them.
+	// Nodes for masters keep their label. They are in the map so that the caller's
+	// journal has them: after a crash, held masters are then let start on them.
 	parked := map[string]string{}
 	masters := 0
 	for _, n := range o.Nodes {
@@ -139,7 +164,7 @@ func New(o Options) (*Core, map[string]string, error) {
 			}
 		case n.State == "RUNNING" && n.Label() == c.Setup.AMLabel:
 			masters++
-			if c.holds() {
+			if c.holdsMasters() {
 				parked[n.ID] = c.Setup.AMLabel
 			}
 		}
@@ -147,15 +172,15 @@ func New(o Options) (*Core, map[string]string, error) {
 	switch {
 	case len(c.nodes) == 0:
 		return nil, nil, errors.New("no running node to steer: all are kept for ApplicationMasters or carry labels of others; heddle doctor says what is missing")
-	case masters == 0 && c.holds():
+	case masters == 0 && c.holdsMasters():
 		return nil, nil, fmt.Errorf("no running node has label %s, which ApplicationMasters start on; heddle doctor says how to set one up", c.Setup.AMLabel)
 	}
 	return c, parked, nil
 }
 
-// Step takes in what was observed since the last one, in the order in which it was
-// received, and returns what is to be done, in order. It is to be called again with
-// the next observation, and at the latest at the time wake; zero: whenever.
+// Step takes in what was observed since the last Step, in the order received, and
+// returns the actions to do, in order. The caller calls it again with the next
+// observation, and not later than wake; a zero wake sets no limit.
 func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake time.Time) {
 	c.now = now
 	if c.out == nil {
@@ -166,7 +191,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 		c.observed(o)
 	}
 	c.ring(now)
-	if !c.ended { // what was decided together is carried out together
+	if !c.ended { // decisions of one batch are carried out together
 		c.openQueued()
 		c.moves.flush()
 	}
@@ -177,7 +202,8 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 	return actions, wake
 }
 
-// End ends what is on its way when steering ends, and returns what is to be noted.
+// End cancels the openings when steering ends, and returns the events and notes to
+// record.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
 	for _, n := range c.nodes {
@@ -196,13 +222,13 @@ func (c *Core) End(now time.Time) []Action {
 	return c.out
 }
 
-// Stats is how far steering is.
+// Stats returns the progress of steering.
 func (c *Core) Stats() Stats { return c.stats }
 
-// observed takes in one observation.
+// observed handles one observation.
 func (c *Core) observed(o Observation) {
 	switch {
-	case c.ended: // answers that come too late
+	case c.ended: // the answer came too late
 	case o.Submitted != nil:
 		c.watch(o.Submitted)
 	case o.Released != "":
@@ -218,8 +244,8 @@ func (c *Core) observed(o Observation) {
 // callLimit bounds one call to the ResourceManager.
 const callLimit = 3 * time.Second
 
-// ask has the cluster looked at, and then handles the answer; sent is when it was
-// asked.
+// ask sends a Look. then handles its answer; sent is the time at which the call
+// began.
 func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error)) {
 	c.number++
 	l.Number = c.number
@@ -234,7 +260,7 @@ func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error))
 	}
 }
 
-// change has the cluster changed, and then handles what came of it.
+// change sends an action that changes the cluster. then handles its result.
 func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.number++
 	*number = c.number
@@ -242,7 +268,7 @@ func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.pending[c.number] = func(o Observation) { then(o.error()) }
 }
 
-// stop ends steering, because of err.
+// stop ends steering with err.
 func (c *Core) stop(err error) {
 	if !c.ended {
 		c.ended = true
@@ -261,24 +287,25 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// at is the time since the trace's start.
+// at is the current time in the trace.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
-// holds says whether masters are held until their splits are rewritten.
-func (c *Core) holds() bool { return c.Splits != config.SplitsAsSubmitted }
+// holdsMasters says whether masters are held until their splits are rewritten.
+func (c *Core) holdsMasters() bool { return c.Splits != config.SplitsAsSubmitted }
 
-// alarm has something done at a time that may be moved.
+// alarm calls a function once, at a time that can be changed until then.
 type alarm struct {
 	core   *Core
 	do     func()
 	at     time.Time
 	number int64
-	place  int // among the alarms that are set; -1: not set
+	place  int // index in Core.alarms; -1: not set
 }
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }
 
-// in sets the alarm, to the earlier time if it is set already.
+// in sets the alarm to go off after wait. An alarm that is set goes off at the
+// earlier of both times.
 func (a *alarm) in(wait time.Duration) {
 	at := a.core.now.Add(wait)
 	switch {
@@ -298,14 +325,15 @@ func (a *alarm) off() {
 	}
 }
 
-// ring does what is due by t.
+// ring calls the functions of all alarms due by t.
 func (c *Core) ring(t time.Time) {
 	for !c.ended && len(c.alarms) > 0 && !c.alarms[0].at.After(t) {
 		heap.Pop(&c.alarms).(*alarm).do()
 	}
 }
 
-// alarms are those that are set, a heap by time and then by when they were set.
+// alarms are the alarms that are set: a heap, by time and then by the order in
+// which they were set.
 type alarms []*alarm
 
 func (a alarms) Len() int { return len(a) }
@@ -328,7 +356,6 @@ func (a *alarms) Push(x any) {
 	*a = append(*a, x.(*alarm))
 }
 
-// Pop takes the last.
 func (a *alarms) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]

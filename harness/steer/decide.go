@@ -6,26 +6,27 @@ import (
 	"heddle/traces"
 )
 
-// decision is one of the model's, until it is known what came of it.
+// decision is one decision of the model and, so far, its outcome.
 type decision struct {
-	id        int64
-	meant     sched.Decision
-	job       *job
-	held      state.ReservationID
-	predicted state.TaskID
-	branch    state.Branch
-	askedAt   traces.Time
-	grantedAt traces.Time
-	container *container // nil: none yet
-	surplus   string     // containers that came besides
-	remark    string     // on how it was carried out
-	settled   bool
+	id          int64
+	meant       sched.Decision
+	job         *job
+	reservation state.ReservationID
+	predicted   state.TaskID
+	branch      state.Branch
+	askedAt     traces.Time
+	grantedAt   traces.Time
+	container   *container // nil: not granted yet
+	surplus     string     // id of a further container that YARN granted
+	remark      string     // cause told with an honoured outcome
+	settled     bool
 }
 
-// offer is an opportunity: the model says what to start on a node with room.
+// offer asks the model what to start on the node, if it has room. That is one
+// opportunity.
 func (n *node) offer() {
 	c := n.core
-	if !c.acts || c.trouble != "" || n.refused || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
+	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
 		return
 	}
 	c.state.SetNow(int64(c.at()))
@@ -45,7 +46,8 @@ func (c *Core) offerAll() {
 	}
 }
 
-// waiting says whether a job waits for anything that its master has asked for.
+// waiting says whether any job's master has asked for containers that no decision
+// covers yet.
 func (c *Core) waiting() bool {
 	for k := range 2 {
 		for _, id := range c.view.WaitingJobs(state.Kind(k)) {
@@ -57,14 +59,15 @@ func (c *Core) waiting() bool {
 	return false
 }
 
-// decide takes a decision of the model, unless it cannot be carried out.
+// decide carries out a decision of the model. It returns false if that is not
+// possible.
 func (c *Core) decide(x sched.Decision) bool {
 	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
-		c.log(Warn, "a decision on what is not there", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
+		c.log(Warn, "the model decided for an unknown job or node", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
 		return false
 	}
 	j, n := c.jobs[x.Job], c.nodes[x.Node]
-	if j.ended || !j.wants(x.Kind) || n.refused || x.Kind == state.Map && j.strays(n) {
+	if j.ended || !j.wants(x.Kind) || n.skipped || x.Kind == state.Map && j.runsUnknownMaps(n) {
 		return false
 	}
 	e := &traces.Decision{
@@ -79,15 +82,15 @@ func (c *Core) decide(x sched.Decision) bool {
 		_, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
 	}
-	// The master binds late: what will run is what it takes, whatever was meant.
-	held, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
+	// Reserve no particular task: the master chooses one when it binds.
+	reservation, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
-		c.log(Debug, "a decision that cannot be", "model", c.Model.Name(), "error", err)
+		c.log(Debug, "the model decided what cannot be reserved", "model", c.Model.Name(), "error", err)
 		return false
 	}
 	c.lastID++
 	e.ID = c.lastID
-	_, _, t, _, _ := c.state.Reservation(held)
+	_, _, t, _, _ := c.state.Reservation(reservation)
 	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
@@ -95,14 +98,14 @@ func (c *Core) decide(x sched.Decision) bool {
 	c.stats.Decisions++
 	c.stats.Open++
 	j.coming[x.Kind]++
-	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, held: held, predicted: t, branch: branch})
+	n.enqueue(j, x.Kind, &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch})
 	return true
 }
 
-// strays says whether maps of the job run on other nodes than n that nobody
-// decided and the master has not told of: until it does, what it would bind to
-// the next container cannot be known.
-func (j *job) strays(n *node) bool {
+// runsUnknownMaps says whether an undecided map container of the job runs on
+// another node than n and is unbound. Until it is bound, nobody can predict what
+// the master binds next.
+func (j *job) runsUnknownMaps(n *node) bool {
 	for _, x := range j.unbound {
 		if x.by == nil && !x.gone() && x.kind == state.Map && x.node != n {
 			return true
@@ -111,8 +114,8 @@ func (j *job) strays(n *node) bool {
 	return false
 }
 
-// settle tells what came of a decision that got a container, once it is known
-// which attempt ran there; nil: it is not.
+// settle records the outcome of a decision that got a container. attempt is what
+// ran there; nil if that is not known.
 func (d *decision) settle(attempt *traces.Attempt) {
 	if d.settled {
 		return
@@ -131,13 +134,13 @@ func (d *decision) settle(attempt *traces.Attempt) {
 	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
 }
 
-// giveBack tells that nothing came of a decision; what it was for waits again.
+// giveBack records that a decision got no container. Its task waits again.
 func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 	if d.settled {
 		return
 	}
 	c := d.job.core
-	c.state.Cancel(d.held)
+	c.state.Cancel(d.reservation)
 	d.job.coming[k]--
 	d.end(&traces.Actuation{Outcome: outcome, Cause: cause})
 	c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: n.id, Decision: d.meant})
@@ -151,7 +154,8 @@ func (d *decision) end(e *traces.Actuation) {
 	c.stats.Open--
 }
 
-// bound says that the master has told what runs in the decision's container.
+// bound says whether the decision's container is bound, or the decision is
+// settled.
 func (d *decision) bound() bool {
 	return d.settled || d.container != nil && d.container.task != state.None
 }

@@ -7,7 +7,8 @@ import (
 	"heddle/harness/state"
 )
 
-// locate fills in the nodes. Hosts that are no nodes of ours are left out.
+// locate fills Spec's replicas, cached copies and split hosts with nodes. Hosts
+// that are not steered are left out.
 func (f *JobFiles) locate(v *state.View) {
 	seen := &state.Hosts{}
 	var nodes, cached []state.NodeID
@@ -45,7 +46,7 @@ func named(v *state.View, hosts []string, to []state.NodeID) []state.NodeID {
 	return to
 }
 
-// refresh follows the cached copies of a job's input.
+// refresh asks again and again which nodes cache the job's input.
 func (j *job) refresh() {
 	c := j.core
 	if !j.files.Moves {
@@ -56,11 +57,11 @@ func (j *job) refresh() {
 			return
 		}
 		if err != nil {
-			c.log(Warn, "where the input of a job is", "job", j.jobID(), "error", err)
+			c.log(Warn, "the locations of a job's input could not be asked for", "job", j.jobID(), "error", err)
 		} else {
 			j.sawReplicas(inOrder(blocks, j.order))
 		}
-		c.newAlarm(j.refresh).in(max(time.Second, rest(20, c.now.Sub(sent))))
+		c.newAlarm(j.refresh).in(max(time.Second, pauseFor(20, c.now.Sub(sent))))
 	})
 }
 

@@ -9,71 +9,71 @@ import (
 	"heddle/yarnclient"
 )
 
-// gate lets ApplicationMasters start that were held. Each asks for a label of
-// its own that no node has, so its job stays ACCEPTED. A node that is kept for
-// ApplicationMasters takes one such label at a time, until the container is
-// there, and goes back to its own: to workers no master ever comes.
+// gate lets held masters start. Each asks for a label aNN that no node has, so its
+// job stays ACCEPTED. The gate gives one of the nodes for masters that label until
+// the master's container is there, and then the node's own label again. So a
+// master never starts on a worker.
 type gate struct {
 	core  *Core
-	line  []*job // to be let in, in order
-	now   *job   // whose label the node has; nil: none
-	node  string // "host:port"
+	queue []*job // jobs whose masters may start, in order
+	now   *job   // job whose master may start at present; nil: none
+	node  string // node for masters that has that job's label, "host:port"
 	stage gateStage
-	until time.Time // now gives way to the next then
+	until time.Time // time limit for the master's container; then the next job has its turn
 	look  *alarm
 
-	failed int // calls in a row
+	failed int // failed label calls in a row
 }
 
 type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node is chosen and moved
-	gateOpen              // a container is awaited
-	gateClosing           // the node goes back
+	gateMoving            // a node is chosen and given aNN
+	gateOpen              // the master's container is awaited
+	gateClosing           // the node gets its own label back
 )
 
-// passage is how far a job's ApplicationMaster is.
-type passage uint8
+// masterStart is how far the start of a held master is.
+type masterStart uint8
 
 const (
-	held    passage = iota // until its splits are rewritten
-	waiting                // for the gate
-	passed                 // it had a container
+	masterHeld    masterStart = iota // its splits are not rewritten yet
+	masterQueued                     // its job waits for the gate
+	masterStarted                    // its container was seen
 )
 
-// gateEvery is how often the gate looks again, where a call has failed or there
-// is no node.
+// gateEvery is how long the gate waits before it tries again, after a failed call
+// or where no node can serve.
 const gateEvery = 200 * time.Millisecond
 
-// letIn has a job's master start.
-func (j *job) letIn() {
-	if j.passage == waiting || j.ended {
+// startMaster puts the job into the gate's queue.
+func (j *job) startMaster() {
+	if j.master == masterQueued || j.ended {
 		return
 	}
-	j.passage = waiting
-	j.core.gate.line = append(j.core.gate.line, j)
+	j.master = masterQueued
+	j.core.gate.queue = append(j.core.gate.queue, j)
 	j.core.gate.look.in(0)
 }
 
-// letInAgain lets in the next attempt of a master that was lost: an application that
-// is accepted and has no container waits for its label.
-func (j *job) letInAgain() {
-	if j.passage != passed || j.ended || j.core.now.Sub(j.passedAt) < gateEvery {
+// startMasterAgain puts a job into the gate's queue again if its master was lost:
+// the job is ACCEPTED and its next attempt has no container.
+func (j *job) startMasterAgain() {
+	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
 	}
-	j.passedAt = j.core.now
+	j.masterSeenAt = j.core.now
 	j.askMaster(func(has bool, _ time.Time, err error) {
-		if err == nil && !has && j.passage == passed {
-			j.core.note(string(j.jobID()) + ": its next ApplicationMaster is let in")
-			j.letIn()
+		if err == nil && !has && j.master == masterStarted {
+			j.core.note(string(j.jobID()) + ": its next ApplicationMaster attempt may start")
+			j.startMaster()
 		}
 	})
 }
 
-// askMaster asks whether the latest attempt of an application has a container
-// for its ApplicationMaster.
+// askMaster asks whether the latest attempt of the application has a container for
+// its master.
 func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
 		if err != nil {
@@ -83,15 +83,15 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// step is the gate's next one.
+// step does what is due at the gate's stage.
 func (g *gate) step() {
 	c := g.core
 	switch {
 	case c.trouble != "":
 		g.look.in(gateEvery)
 	case g.stage == gateShut:
-		g.line = slices.DeleteFunc(g.line, func(j *job) bool { return j.ended })
-		if len(g.line) > 0 {
+		g.queue = slices.DeleteFunc(g.queue, func(j *job) bool { return j.ended })
+		if len(g.queue) > 0 {
 			g.stage = gateMoving
 			g.choose()
 		}
@@ -105,11 +105,11 @@ func (g *gate) step() {
 			case err != nil:
 				g.look.in(gateEvery)
 			case has:
-				j.passage, j.passedAt = passed, c.now
+				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // others may fit
-				c.log(Warn, "no ApplicationMaster started while its label was open", "application", j.app.ID, "node", g.node)
-				g.line = append(g.line, j)
+			case c.now.After(g.until): // another job's master may fit on the node
+				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
+				g.queue = append(g.queue, j)
 				g.shut()
 			default:
 				g.look.in(max(5*time.Millisecond, c.now.Sub(sent)))
@@ -118,7 +118,8 @@ func (g *gate) step() {
 	}
 }
 
-// choose gives the node with the most memory left the label of the first in line.
+// choose gives the label of the first job in the queue to the node for masters
+// that has the most memory left.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -138,8 +139,8 @@ func (g *gate) choose() {
 			g.look.in(gateEvery)
 			return
 		}
-		j := g.line[0]
-		g.line = slices.Delete(g.line, 0, 1)
+		j := g.queue[0]
+		g.queue = slices.Delete(g.queue, 0, 1)
 		g.now, g.node = j, best.ID
 		g.label(j.sub.amLabel(), func() {
 			g.stage, g.until = gateOpen, c.now.Add(c.Setup.GrantLimit)
@@ -148,7 +149,7 @@ func (g *gate) choose() {
 	})
 }
 
-// shut gives the node its own label back.
+// shut gives the node for masters its own label back.
 func (g *gate) shut() {
 	g.stage = gateClosing
 	g.label(g.core.Setup.AMLabel, func() {
@@ -157,16 +158,18 @@ func (g *gate) shut() {
 	})
 }
 
-// mend shuts a node that a call has opened late, after it was given up.
+// mend shuts a node for masters that still has a label aNN: a call that was given
+// up has taken effect late.
 func (g *gate) mend(n yarnclient.Node) {
-	if g.core.holds() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
-		g.core.log(Warn, "a node for ApplicationMasters was open though it was shut", "node", n.Host, "label", n.Label())
+	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
+		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())
 		g.node = n.ID
 		g.shut()
 	}
 }
 
-// label gives the node a label, however often that has to be tried.
+// label gives the node a label and calls then. It tries again up to mostFailures
+// times.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

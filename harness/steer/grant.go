@@ -8,7 +8,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// newContainer finds out which decision a new container carries out.
+// newContainer finds the decision that a new container carries out; without one
+// the container is spare.
 func (j *job) newContainer(info yarnclient.Container) {
 	c := j.core
 	k, task := kindOf(info.Priority)
@@ -16,7 +17,7 @@ func (j *job) newContainer(info yarnclient.Container) {
 	if !task || n == nil {
 		return
 	}
-	x := &container{id: info.ID, job: j, node: n, kind: k, held: state.None, task: state.None, seen: c.now}
+	x := &container{id: info.ID, job: j, node: n, kind: k, reservation: state.None, task: state.None, seen: c.now}
 	j.live[x.id], j.unbound[x.id] = x, x
 	j.pending[k] = max(0, j.pending[k]-1)
 	op := n.active
@@ -25,7 +26,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 			op = late
 		}
 	}
-	// Room that came free while the node was open serves who waits for it.
+	// A container may have come into room that came free while the node was open:
+	// a queued opening can use it, too.
 	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
 		op = n.queue[i]
 	}
@@ -33,14 +35,14 @@ func (j *job) newContainer(info yarnclient.Container) {
 		op.grant(x)
 		return
 	}
-	x.unasked(n.active)
+	x.keepSpare(n.active)
 }
 
-// grant gives an opening's next decision its container.
+// grant gives the container to the opening's next decision.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
-	dec.container, dec.grantedAt, x.by, x.held = x, c.at(), dec, dec.held
+	dec.container, dec.grantedAt, x.by, x.reservation = x, c.at(), dec, dec.reservation
 	if dec.askedAt == 0 {
 		dec.askedAt, dec.remark = dec.grantedAt, "the container was there already: the node was open when the room came free"
 	}
@@ -50,9 +52,9 @@ func (op *opening) grant(x *container) {
 		return
 	}
 	if op.kind != state.Map {
-		op.leaveLine()
-	} else { // a master that has not bound them by then got them with another heartbeat
-		c.newAlarm(op.leaveLine).in(2 * op.job.files.Beat)
+		op.stopAwaiting()
+	} else { // The master learns of this container within two heartbeats. Containers granted later come with later heartbeats, and it binds those separately.
+		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
 	case op.stage == queued:
@@ -63,24 +65,24 @@ func (op *opening) grant(x *container) {
 	}
 }
 
-// unasked handles a container that was not decided. If it is in room that came
-// free while the node was open, the model may be about to decide just that;
-// else it is killed as soon as its attempt is known, and the task waits again.
-func (x *container) unasked(op *opening) {
+// keepSpare makes a container spare, for it was not decided. YARN may have granted
+// it in room that came free while the node was open, and the model may be about to
+// decide the same. If not, the container is condemned.
+func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
 		op = x.node.last
 	}
 	x.node.spare = append(x.node.spare, x)
 	seen := c.now
-	for _, j := range c.jobs { // whose end may have made the room
+	for _, j := range c.jobs { // a container of this job may have ended and made the room
 		if !j.ended && j.has(x.node) {
 			j.polls.in(0)
 		}
 	}
 	var due *alarm
 	due = c.newAlarm(func() {
-		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs, func(j *job) bool { return !j.ended && j.has(x.node) && j.listed.Before(seen) }) {
+		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs, func(j *job) bool { return !j.ended && j.has(x.node) && j.listedAt.Before(seen) }) {
 			due.in(20 * time.Millisecond)
 			return
 		}
@@ -89,7 +91,7 @@ func (x *container) unasked(op *opening) {
 	due.in(min(spareFor, x.job.files.Beat*3/4))
 }
 
-// has says whether a job has a container on a node, as far as is known.
+// has says whether the job is known to have a container on the node.
 func (j *job) has(n *node) bool {
 	for _, x := range j.live {
 		if x.node == n {
@@ -99,16 +101,17 @@ func (j *job) has(n *node) bool {
 	return false
 }
 
-// spareFor is how long a container that was not decided may be decided still:
-// until its end is known, another job's container may seem to be in its room.
-// It is less than a decision takes to be settled, see lookUp.
+// spareFor is how long a container stays spare. The model may decide it only after
+// the container that ran there before is seen to have ended. It is shorter than
+// the time until lookUp settles a decision.
 const spareFor = 200 * time.Millisecond
 
-// spareAtMost is for how long it is waited until the node's other containers have
-// been looked at.
+// spareAtMost bounds how long a container stays spare while the other jobs on its
+// node have not been listed again.
 const spareAtMost = 2 * time.Second
 
-// takeSpare is a container of the job on the node that nobody decided yet.
+// takeSpare returns a spare container of the job and kind on the node, nil if
+// there is none.
 func (n *node) takeSpare(j *job, k state.Kind) *container {
 	for i, x := range n.spare {
 		if x.job == j && x.kind == k && !x.gone() {
@@ -119,7 +122,7 @@ func (n *node) takeSpare(j *job, k state.Kind) *container {
 	return nil
 }
 
-// condemn has a container killed that nobody decided.
+// condemn makes a spare container surplus and kills it. Its task then waits again.
 func (x *container) condemn(op *opening) {
 	i := slices.Index(x.node.spare, x)
 	if i < 0 {
@@ -132,16 +135,16 @@ func (x *container) condemn(op *opening) {
 	}
 	x.surplus = true
 	if x.task == state.None {
-		x.hold()
+		x.takeRoom()
 	}
-	what := "a container that was not decided: " + x.id + " on " + x.node.name
+	what := "a container that no decision asked for: " + x.id + " on " + x.node.name
 	if op != nil && op.job == j && op.kind == x.kind {
 		if last := op.decisions[len(op.decisions)-1]; !last.settled {
 			last.surplus = x.id
 		}
-		what = "a surplus container: " + x.id + " on " + x.node.name
+		what = "a container more than decided: " + x.id + " on " + x.node.name
 	} else if op := x.node.active; op != nil {
-		op.why = "its label came late: a container of " + string(j.jobID()) + " came instead"
+		op.why = "the node had the label of " + string(j.jobID()) + " for too long: a container of that job came instead"
 	}
 	j.core.note(what)
 	if x.task != state.None {
@@ -151,16 +154,17 @@ func (x *container) condemn(op *opening) {
 	x.lookUpSurplus(0)
 }
 
-// hold takes the room of a container that is no task's, as far as is known.
-func (x *container) hold() {
-	x.holds = true
+// takeRoom counts the container as used room of its node, though no task is bound
+// to it.
+func (x *container) takeRoom() {
+	x.takesRoom = true
 	x.job.core.state.Hold(x.node.id, x.job.id, x.job.size[x.kind])
 }
 
-// release gives back the room that hold took.
-func (x *container) release() {
-	if x.holds {
-		x.holds = false
+// freeRoom undoes takeRoom.
+func (x *container) freeRoom() {
+	if x.takesRoom {
+		x.takesRoom = false
 		x.job.core.state.Release(x.node.id, x.job.id, x.job.size[x.kind])
 	}
 }

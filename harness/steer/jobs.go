@@ -14,76 +14,77 @@ import (
 	"heddle/yarnclient"
 )
 
-// job is a job that is steered.
+// job is a steered job.
 type job struct {
 	core    *Core
 	app     yarnclient.App
 	sub     *Submission
 	files   *JobFiles
-	order   []state.TaskID // by map, which it was as submitted; nil: the same
+	order   []state.TaskID // order[i] is the map as submitted whose split map i reads now; nil: unchanged
 	id      state.JobID
 	size    [2]state.Resource
-	attempt string // of the application; empty until it runs
+	attempt string // application attempt; empty until it runs
 	ended   bool
 
-	shortest [2]time.Duration // that a task has taken, 0: none has ended
+	shortest [2]time.Duration // shortest run of a container, by kind; 0: none has ended
 	demand
 
-	live     map[string]*container
-	over     map[string]bool       // containers that have ended and may still be listed
-	unbound  map[string]*container // whose task the master has not told
-	tasks    []taskRecord          // by state.TaskID
-	opened   int                   // openings under way
-	passage  passage               // of its master, where masters are held
-	passedAt time.Time             // it was last seen to have passed, or looked for
-	line     []*opening            // that containers are awaited for, in order of decisions
-	closing  []*opening            // that wait for a last look
-	polls    *alarm
-	asks     *alarm
-	polling  bool
-	listed   time.Time    // when the last listing of containers was asked for
-	doubted  time.Time    // until then, what is not listed may run
-	missing  []*container // that are not listed, while in doubt
+	live         map[string]*container
+	endedIDs     map[string]bool       // ids of containers that have ended; a late listing may still show them
+	unbound      map[string]*container // containers of live whose task is not known, by id
+	tasks        []taskRecord          // by state.TaskID
+	opened       int                   // openings that are past the queue and not parked
+	master       masterStart           // how far the start of its master is, if masters are held
+	masterSeenAt time.Time             // time when its master was last asked for, or seen to have a container
+	awaited      []*opening            // awaited openings, in the order of their decisions
+	closing      []*opening            // parked openings that wait for one more listing
+	polls        *alarm
+	asks         *alarm
+	polling      bool
+	listedAt     time.Time    // time when the last listing of containers was asked for
+	doubtUntil   time.Time    // until then a container that is not listed may still run
+	missing      []*container // containers not listed before doubtUntil
 
-	reconciling bool
-	settled     time.Time // of the last reconciliation
-	surveyed    time.Time // when the last one that told all tasks was asked for
+	reconciling  bool
+	reconciledAt time.Time // end of the last reconciliation
+	tasksAskedAt time.Time // time when the last listing of all tasks was asked for
 }
 
-// demand is what a job's master waits for, by kind.
+// demand is what a job's master asks YARN for, by kind.
 type demand struct {
-	asked     [2]int32 // tasks that it has asked for, in all
-	pending   [2]int32 // containers that it waits for, as last told
-	coming    [2]int32 // decisions that have no container yet
-	reruns    int32    // maps that wait as re-runs
-	excess    bool     // it asked for more containers than it has tasks known to us
-	withdrawn int32    // reduces that wait in the State, though it did not ask for them when last looked at
+	asked     [2]int32 // tasks that it has asked for so far
+	pending   [2]int32 // containers that it waits for, as last listed
+	coming    [2]int32 // decisions without a container
+	reruns    int32    // waiting maps that ran before and failed
+	excess    bool     // it asked for more containers than it has waiting tasks known to us
+	withdrawn int32    // reduces that wait in the State, but are not in the last listing of requests
 }
 
-// wants says whether YARN would give the job one more container of the kind.
+// wants says whether the master waits for more containers of the kind than
+// decisions are to bring.
 func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
-// taskRecord is what is known of a task beside the State.
+// taskRecord is what is known of a task beyond the State.
 type taskRecord struct {
-	on      *container // nil: none, or not known
+	on      *container // container it runs in; nil: none, or not known
 	done    bool
 	changed time.Time
 }
 
-// container is one that a job has.
+// container is a running or ended container of a job, without the master's.
 type container struct {
-	id      string
-	job     *job
-	node    *node
-	kind    state.Kind
-	seen    time.Time           // first
-	held    state.ReservationID // None: decided by nobody
-	task    state.TaskID        // None until the master has told
-	attempt traces.Attempt
-	by      *decision // nil: decided by nobody
-	goneAt  time.Time // zero: it is listed
-	surplus bool      // is being killed
-	holds   bool      // its room, being no task's
+	id          string
+	job         *job
+	node        *node
+	kind        state.Kind
+	seen        time.Time           // time of its first listing
+	reservation state.ReservationID // its reservation in the State; None: no decision
+	task        state.TaskID        // None: unbound
+	attempt     traces.Attempt
+	by          *decision // decision that it carries out; nil: none
+	goneAt      time.Time // time of the first listing without it; zero: listed
+	surplus     bool      // is to be killed
+	takesRoom   bool      // see takeRoom
 }
 
 func (x *container) gone() bool { return !x.goneAt.IsZero() }
@@ -96,10 +97,11 @@ func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application
 
 func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
 
-// kindOf tells a container's kind by the priority that it was asked for with.
+// kindOf tells the kind of task by the priority of the container request. ok is
+// false for other containers.
 func kindOf(priority int) (state.Kind, bool) {
 	switch priority {
-	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is opportunistic
+	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is the priority of opportunistic maps
 		return state.Map, true
 	case yarnclient.PriorityReduce:
 		return state.Reduce, true
@@ -107,7 +109,7 @@ func kindOf(priority int) (state.Kind, bool) {
 	return 0, false
 }
 
-// submit adds a job that has come.
+// submit adds a job whose files were read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	files.locate(c.view)
 	files.Spec.Priority = int32(app.Priority)
@@ -119,7 +121,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	j := &job{
 		core: c, app: app, sub: sub, files: files, id: id,
 		size: [2]state.Resource{files.Spec.MapSize, files.Spec.ReduceSize},
-		live: map[string]*container{}, over: map[string]bool{}, unbound: map[string]*container{},
+		live: map[string]*container{}, endedIDs: map[string]bool{}, unbound: map[string]*container{},
 		tasks: make([]taskRecord, files.Spec.Maps+files.Spec.Reduces),
 	}
 	j.polls, j.asks = c.newAlarm(j.poll), c.newAlarm(j.askPending)
@@ -127,7 +129,7 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.apps[app.ID] = j
 	c.observe(sched.Event{What: sched.JobSubmitted, Job: id})
 	j.train()
-	if c.holds() {
+	if c.holdsMasters() {
 		j.resplit()
 	} else {
 		j.refresh()
@@ -135,9 +137,9 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.sawApp(app)
 }
 
-// train has a model that learns do so while the job's ApplicationMaster starts:
-// with its first decision, nodes would wait for it. Nothing else is decided
-// meanwhile; models bound their training.
+// train lets a model that learns train while the job's master starts. Nodes would
+// wait if it trained with its first decision. Nothing else is decided meanwhile;
+// models bound their training themselves.
 func (j *job) train() {
 	c := j.core
 	if c.warmup == nil || j.files.Spec.Maps == 0 {
@@ -148,12 +150,12 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // it trains when it decides
-		c.log(Warn, "train", "job", j.jobID(), "error", err)
+	if err != nil { // the model trains with its first decision instead
+		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
 
-// end forgets what a job waited for.
+// end drops the job, its openings and its containers.
 func (j *job) end() {
 	if j.ended {
 		return
@@ -173,7 +175,8 @@ func (j *job) end() {
 		if op == nil || op.job != j {
 			continue
 		}
-		// Now: with the job, the State forgets what is reserved for it.
+		// Give these back before EndJob: the State then forgets the job's
+		// reservations.
 		for _, dec := range op.decisions[op.granted:] {
 			dec.giveBack(op.kind, n, "cancelled", "the job has ended")
 		}
@@ -203,8 +206,8 @@ func (j *job) end() {
 	}
 }
 
-// settleUnbound settles the decisions of containers whose tasks the master has not
-// told: which they ran the history knows.
+// settleUnbound settles the decisions of unbound containers. The job's history
+// file tells later what they ran.
 func (j *job) settleUnbound() {
 	for _, x := range inOrderOfID(j.unbound) {
 		if x.by != nil {
@@ -213,30 +216,30 @@ func (j *job) settleUnbound() {
 	}
 }
 
-// went says that a container is no longer listed: its attempt has ended, and well
-// unless the master says otherwise.
+// went notes that a container is no longer listed. Its attempt counts as succeeded
+// until the master says otherwise.
 func (x *container) went() {
 	j := x.job
 	delete(j.live, x.id)
-	j.over[x.id] = true
+	j.endedIDs[x.id] = true
 	x.goneAt = j.core.now
 	switch {
 	case x.task != state.None:
 		x.ended()
-	case x.held == state.None:
-		x.release()
-		j.reconcile() // it may have run something
-	default: // what it ran is still to be found out
+	case x.reservation == state.None:
+		x.freeRoom()
+		j.reconcile() // it may have run a task
+	default: // lookUp still asks what it ran
 		return
 	}
 	x.node.offer()
 }
 
-// ended follows a container that ran a known task and is gone.
+// ended notes that the container of a known task has ended.
 func (x *container) ended() {
 	j := x.job
 	c, record := j.core, &j.tasks[x.task]
-	if record.on != x { // it runs elsewhere by now
+	if record.on != x { // the task runs in another container by now
 		return
 	}
 	record.on, record.changed = nil, c.now
@@ -260,7 +263,7 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c := j.core
 	j.tasks[t] = taskRecord{changed: c.now}
 	if err := c.state.Retry(j.id, t, rerun); err != nil {
-		c.log(Debug, "retry", "error", err)
+		c.log(Debug, "a task that failed could not be noted as waiting", "error", err)
 		return
 	}
 	if k, _ := c.view.Index(j.id, t); rerun && k == state.Map {
@@ -269,8 +272,8 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c.offerAll()
 }
 
-// kill ends an attempt that nobody decided; its task waits again. Before the
-// node is parked, another would come instead.
+// kill kills the attempt in a surplus container; its task waits again. It waits
+// until the node is parked, else YARN would grant another container there.
 func (x *container) kill() {
 	j := x.job
 	c := j.core
@@ -284,16 +287,16 @@ func (x *container) kill() {
 	kill := &Kill{App: j.app.ID, Attempt: x.attempt.String()}
 	c.change(kill, &kill.Number, func(err error) {
 		if err != nil {
-			c.note("surplus " + kill.Attempt + " was not killed: " + err.Error())
+			c.note("attempt " + kill.Attempt + ", which no decision asked for, was not killed: " + err.Error())
 			x.surplus = false
 			return
 		}
-		c.note("surplus " + kill.Attempt + " in " + x.id + " on " + x.node.name + " was killed")
+		c.note("attempt " + kill.Attempt + ", which no decision asked for, in " + x.id + " on " + x.node.name + ", was killed")
 	})
 }
 
-// masterLost follows a job to the next attempt of its master: what ran was
-// killed, what was done may be kept.
+// masterLost follows a job to its next application attempt. The containers of the
+// last were killed; tasks that were done may be kept.
 func (j *job) masterLost(next string) {
 	c := j.core
 	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
@@ -306,23 +309,23 @@ func (j *job) masterLost(next string) {
 	}
 	for _, x := range inOrderOfID(j.live) {
 		x.goneAt = c.now
-		j.over[x.id] = true
+		j.endedIDs[x.id] = true
 		delete(j.live, x.id)
 		delete(j.unbound, x.id)
 		switch {
 		case x.task != state.None:
 			j.retry(x.task, false)
-		case x.held != state.None:
-			c.state.Cancel(x.held)
-			x.held = state.None
+		case x.reservation != state.None:
+			c.state.Cancel(x.reservation)
+			x.reservation = state.None
 			if x.by != nil {
 				x.by.settle(nil)
 			}
 		default:
-			x.release()
+			x.freeRoom()
 		}
 	}
-	for k := range j.asked { // until the next one asks, others get what comes free
+	for k := range j.asked { // until the next master asks, other jobs get the free room
 		for {
 			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break

@@ -11,29 +11,29 @@ import (
 	"heddle/yarnclient"
 )
 
-// node is a worker.
+// node is a worker that is steered.
 type node struct {
 	core   *Core
 	id     state.NodeID
-	name   string // host
-	yarn   string // "host:port"
+	name   string // host name
+	yarn   string // its id in YARN, "host:port"
 	full   yarnclient.Resource
 	up     bool
-	label  string // that it was last given for certain
-	sent   string // that it was last sent
-	sentBy int    // number of the call
-	then   func() // to be done when that label is there
+	label  string // last label that YARN confirmed
+	sent   string // last label sent to YARN
+	sentBy int    // number of the call that sent it, see moves.last
+	then   func() // called when that label is confirmed
 
-	active *opening   // that has the node
-	queue  []*opening // that wait for it
-	listed bool       // in Core.queued
-	last   *opening   // that had it before
+	active   *opening   // opening under way; nil: none
+	queue    []*opening // openings that wait for the node
+	inQueued bool       // it is in Core.queued
+	last     *opening   // opening that the node had before the active one
 
-	spare []*container // that nobody decided, yet
+	spare []*container // containers that came undecided, see Words
 
-	unlisted  time.Time // since when YARN's list has been without it, zero: it is there
-	foreignMB int64     // used by others, in the last listing
-	refused   bool      // a decision came to nothing: offered again with the next heartbeat
+	missingSince time.Time // time of the first listing of YARN's nodes without it; zero: listed
+	foreignMB    int64     // memory used by others, in the last listing
+	skipped      bool      // YARN granted nothing for its last decision; it is offered again with the next heartbeat
 }
 
 func (c *Core) addNode(n yarnclient.Node) {
@@ -51,7 +51,7 @@ func (c *Core) addNode(n yarnclient.Node) {
 	c.byID[n.ID] = x
 }
 
-// labelled notes that a node has a label.
+// labelled notes the label that a node has.
 func (n *node) labelled(label string) {
 	if n.label == label {
 		return
@@ -61,24 +61,24 @@ func (n *node) labelled(label string) {
 	n.core.record(&traces.NodeLabel{T: n.core.at(), Node: traces.Node(n.name), Label: label})
 }
 
-// moves are labels to be set. All that come together, and those that come while
-// a call is under way, go with one call, so that they arrive in the order they
-// were asked for. A call that hangs is overtaken.
+// moves collects label changes and sends them to YARN. Changes that come together,
+// or while a call is under way, go with one call, so they arrive in order. If a
+// call hangs, the next one is sent after overtakeAfter.
 type moves struct {
 	core   *Core
 	to     map[*node]move
-	calls  int // under way
-	last   int // number of the last one
+	calls  int // calls under way
+	last   int // number of the last call
 	since  time.Time
-	failed int // in a row
+	failed int // failed calls in a row
 	wake   *alarm
 }
 
-// overtakeAfter is how long a call may hold up the next.
+// overtakeAfter is how long the next call waits for one under way.
 const overtakeAfter = 250 * time.Millisecond
 
-// move is a label to be set. One that is sent again keeps what is to be done
-// when it is there.
+// move is one label change. then is called when it is confirmed; a change that is
+// sent again keeps the then of the first.
 type move struct {
 	label string
 	then  func()
@@ -92,21 +92,21 @@ func (m *moves) set(n *node, x move) {
 	m.to[n] = x
 }
 
-// move gives a node a label and then does something.
+// move gives the node a label, and calls then when YARN has confirmed it.
 func (n *node) move(label string, then func()) {
 	if n.core.acts {
 		n.core.moves.set(n, move{label: label, then: then})
 	}
 }
 
-// moveAgain sends what was sent last, unless something newer waits.
+// moveAgain sends the node's last label again, unless another waits to be sent.
 func (n *node) moveAgain() {
 	if _, waits := n.core.moves.to[n]; !waits {
 		n.core.moves.set(n, move{label: n.sent, again: true})
 	}
 }
 
-// flush sends what is to be set, unless a call is under way.
+// flush sends the collected changes, unless a call is under way.
 func (m *moves) flush() {
 	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {
@@ -135,8 +135,9 @@ func (m *moves) flush() {
 	})
 }
 
-// answered follows a call. Setting a label again does no harm: so it is done where
-// the call failed, or where another call overtook it and the order is not known.
+// answered handles the result of a label call. It sends labels again if the call
+// failed, or if a later call overtook it, since YARN may have taken them in either
+// order. Setting a label twice does no harm.
 func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
@@ -163,11 +164,11 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 	}
 }
 
-// watchNodes looks at all nodes now and then: who is lost or back, and whether
-// each has the label that it should.
+// watchNodes lists all nodes now and then. It finds nodes that are lost or back,
+// and nodes with a wrong label.
 func (c *Core) watchNodes() {
 	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
-		c.watching.nodes.in(max(500*time.Millisecond, rest(20, c.now.Sub(sent))))
+		c.watching.nodes.in(max(500*time.Millisecond, pauseFor(20, c.now.Sub(sent))))
 		switch {
 		case err != nil:
 			c.failed("list nodes", err)
@@ -188,7 +189,7 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 	for _, info := range list {
 		n := c.byID[info.ID]
 		if n == nil {
-			n = c.movedTo(info)
+			n = c.cameBackAs(info)
 		}
 		switch running := info.State == "RUNNING"; {
 		case n == nil:
@@ -207,16 +208,17 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// A call that was given up took effect late, or somebody else moved it.
-			c.log(Warn, "a node had another label than it was given", "node", n.name, "label", info.Label())
+			// A call that was given up has taken effect late, or somebody else set
+			// the label.
+			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}
 		listed[n] = true
 		if n == nil || !n.up || n.active != nil {
 			continue
 		}
-		// What others use, if it shows twice in a row: containers come and go
-		// between two answers.
+		// Memory that others use counts when two listings in a row agree on it:
+		// containers come and go between two answers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
 			capacity := c.view.Capacity(n.id)
@@ -231,22 +233,22 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 	for _, n := range c.nodes {
 		switch {
 		case listed[n] || !n.up:
-			n.unlisted = time.Time{}
-		case n.unlisted.IsZero():
-			n.unlisted = c.now
-		case c.now.Sub(n.unlisted) > unlistedFor:
+			n.missingSince = time.Time{}
+		case n.missingSince.IsZero():
+			n.missingSince = c.now
+		case c.now.Sub(n.missingSince) > missingFor:
 			n.lost("unknown to the ResourceManager")
 		}
 	}
 }
 
-// unlistedFor is how long nodes may take to come back to a ResourceManager that
-// was started anew.
-const unlistedFor = 10 * time.Second
+// missingFor is how long a node may take to register with a restarted
+// ResourceManager.
+const missingFor = 10 * time.Second
 
-// movedTo is a node that was lost and has come back with another port, nil if
-// this is none.
-func (c *Core) movedTo(info yarnclient.Node) *node {
+// cameBackAs returns the lost node that has come back with another port; nil if
+// info is none.
+func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {
 		return nil
@@ -261,7 +263,7 @@ func (c *Core) movedTo(info yarnclient.Node) *node {
 	return n
 }
 
-// lost ends what was to happen on a node.
+// lost cancels the openings of a node that YARN lost.
 func (n *node) lost(state string) {
 	n.up = false
 	n.core.state.NodeDown(n.id)

@@ -7,7 +7,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// askPending reads what the job's master waits for.
+// askPending asks YARN which containers the job's master waits for.
 func (j *job) askPending() {
 	c := j.core
 	if j.ended || j.attempt == "" || c.trouble != "" {
@@ -32,12 +32,12 @@ func (j *job) askPending() {
 		case j.reducesMayCome():
 			wait = max(100*time.Millisecond, j.calm())
 		}
-		j.asks.in(max(wait, rest(20, cost)))
+		j.asks.in(max(wait, pauseFor(20, cost)))
 	})
 }
 
-// reducesMayCome says whether the job may ask for more reduces soon: when the
-// maps that run are done, at the latest.
+// reducesMayCome says whether the master may soon ask for more reduces: no later
+// than at the end of the maps that run.
 func (j *job) reducesMayCome() bool {
 	v := j.core.view
 	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter
@@ -72,7 +72,8 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
 	}
-	// More is waited for than is known of: something has failed, or was killed.
+	// The master asks for more containers than there are waiting tasks known to
+	// us: an attempt has failed or was killed.
 	excess := failed > j.reruns
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
@@ -82,18 +83,17 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	} else {
 		j.excess = excess
 	}
-	j.takesBack()
+	j.withdrawReduces()
 	if more {
 		j.core.offerAll()
 	}
 }
 
-// takesBack follows a master that no longer asks for reduces it had asked for: where
-// maps wait and the cluster seemed full to it, maps are to go first. While the
-// State has such a reduce wait, a model may choose it again and again, in vain, and
-// come to nothing else. Two answers in a row have to say so: a container may have
-// been granted that is not listed yet.
-func (j *job) takesBack() {
+// withdrawReduces takes reduces back that the master has withdrawn. A master does
+// that if maps wait and the cluster seems full to it. The model would else choose
+// such a reduce again and again, in vain. Two listings in a row must agree: a
+// granted container may not be listed yet.
+func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {
 		over = j.core.view.Waiting(j.id, state.Reduce) - j.pending[state.Reduce]

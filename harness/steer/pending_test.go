@@ -28,7 +28,7 @@ func oneJob(t *testing.T) (*Core, *node, *job) {
 		t.Fatal(err)
 	}
 	c.Step(o.Origin, nil)
-	c.nodes[0].refused = true
+	c.nodes[0].skipped = true
 	c.submit(yarnclient.App{ID: "application_1_0001", State: "RUNNING"}, &Submission{Number: "00", Tag: "a"}, &JobFiles{
 		Spec: state.JobSpec{Name: "a", Maps: 2, Reduces: 1, MapSize: size, ReduceSize: size}, Splits: [][]string{{"n"}, {"n"}}, Beat: time.Second,
 	})
@@ -61,7 +61,7 @@ func TestReduceTakenBack(t *testing.T) {
 	for range 3 {
 		j.sawPending(requests(1, 0))
 	}
-	n.refused = false
+	n.skipped = false
 	n.offer()
 	if got := decided(); len(got) != 1 || got[0] != state.Map {
 		t.Fatalf("decided are %v, want a map: the reduce is no longer asked for", got)

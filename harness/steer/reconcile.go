@@ -10,17 +10,17 @@ import (
 	"heddle/yarnclient"
 )
 
-// reconcile asks a job's master for all its tasks and mends what is known of
-// them: after failures, kills, restarts, and where a container runs another
-// task than predicted.
+// reconcile asks the master for all tasks of the job and corrects what is known of
+// them. It is needed after failures, kills and restarts, and if a container runs
+// another task than predicted.
 func (j *job) reconcile() {
 	c := j.core
-	if j.reconciling || j.ended || c.now.Sub(j.settled) < 100*time.Millisecond {
+	if j.reconciling || j.ended || c.now.Sub(j.reconciledAt) < 100*time.Millisecond {
 		return
 	}
 	j.reconciling = true
 	ask(c, Look{What: AskTasks, Of: j.app.ID}, func(list []yarnclient.Task, sent time.Time, err error) {
-		j.reconciling, j.settled, j.excess = false, c.now, false
+		j.reconciling, j.reconciledAt, j.excess = false, c.now, false
 		if err != nil {
 			c.failed("list tasks of "+j.app.ID, err)
 			return
@@ -28,14 +28,14 @@ func (j *job) reconcile() {
 		if j.ended {
 			return
 		}
-		j.surveyed = sent
+		j.tasksAskedAt = sent
 		for _, info := range list {
 			task, err := traces.ParseTask(info.ID)
 			if err != nil || task.Index < 0 || task.Index >= c.view.Tasks(j.id, task.Kind) {
 				continue
 			}
 			t := c.view.Task(j.id, task.Kind, task.Index)
-			if !j.tasks[t].changed.After(sent) { // else the answer is older than what is known
+			if !j.tasks[t].changed.After(sent) { // else the answer is older than what is known of the task
 				j.reconcileTask(t, info)
 			}
 		}
@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // which takes it for done
+		x.went() // which notes it as succeeded
 		if succeeded {
 			return
 		}
@@ -59,7 +59,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	}
 }
 
-// askWhere asks for a task's attempts, where its state is not what is known.
+// askWhere asks for the attempts of a task whose state differs from what is known.
 func (j *job) askWhere(t state.TaskID) {
 	j.askTask(t, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
 		if err != nil || j.ended || j.tasks[t].changed.After(sent) {
@@ -88,8 +88,8 @@ func (j *job) askWhere(t state.TaskID) {
 	})
 }
 
-// sawSuccess notes that a task was done without its container having been
-// seen, or is done and its container not listed since a restart.
+// sawSuccess notes that a task succeeded although its container was never listed,
+// or not since a restart.
 func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	c, record := j.core, &j.tasks[t]
 	if record.done || record.on != nil {
@@ -103,7 +103,7 @@ func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	if err := c.state.Start(j.id, t, n); err == nil {
 		err = c.state.Finish(j.id, t)
 		if err != nil {
-			c.log(Warn, "a task that was done", "error", err)
+			c.log(Warn, "a task that succeeded could not be noted", "error", err)
 		}
 	}
 	*record = taskRecord{done: true, changed: c.now}

@@ -28,9 +28,9 @@ func asked(t *testing.T, c *Core, what What) (number int64) {
 // running has the job run its first map in a new container, which was decided.
 func running(j *job, container string, attempt int32) *container {
 	n := j.core.nodes[0]
-	n.refused = false
+	n.skipped = false
 	j.core.decide(sched.Decision{Job: j.id, Kind: state.Map, Task: state.None})
-	n.refused = true
+	n.skipped = true
 	j.newContainer(yarnclient.Container{ID: container, NodeID: "n:1", Priority: yarnclient.PriorityMap})
 	x := j.live[container]
 	x.bind(0, traces.Attempt{Task: traces.Task{Job: j.jobID(), Kind: state.Map}, Number: attempt})
@@ -100,7 +100,7 @@ func TestParkedAfterRestart(t *testing.T) {
 	}
 	c.suspect("its calls fail")
 	answer(AskRM, yarnclient.ClusterInfo{ID: 2, HAState: yarnclient.HAActive})
-	n.refused = false
+	n.skipped = false
 	j.sawPending(requests(2, 0))
 	for _, a := range answer(AskNodes, c.Nodes) {
 		if set, ok := a.(*SetLabels); ok {

@@ -7,25 +7,25 @@ import (
 	"heddle/yarnclient"
 )
 
-// patience is how long a ResourceManager may take to come back.
+// patience is how long steering waits for a ResourceManager to come back.
 const patience = 5 * time.Minute
 
-// mostFailures is how often in a row an active ResourceManager may refuse to
-// move nodes.
+// mostFailures is how many label calls in a row may fail at an active
+// ResourceManager before steering ends.
 const mostFailures = 30
 
-// doubtFor is how long after a restart a container that is not listed may run
-// all the same.
+// doubtFor is the time after a restart of the ResourceManager during which a
+// container may run though it is not listed.
 const doubtFor = 20 * time.Second
 
-// suspect stops deciding until the ResourceManager has said that it is active:
-// one that comes back answers everything, and wrong, for a second.
+// suspect stops decisions until the ResourceManager says that it is active. One
+// that comes back gives wrong answers for about a second.
 func (c *Core) suspect(why string) {
 	if c.trouble != "" {
 		return
 	}
 	c.trouble = why
-	c.log(Warn, "nothing is decided until the ResourceManager is well", "reason", why)
+	c.log(Warn, "no decisions until the ResourceManager answers as the active one", "reason", why)
 	c.awaitActive(c.now.Add(patience))
 }
 
@@ -48,8 +48,9 @@ func (c *Core) awaitActive(until time.Time) {
 	})
 }
 
-// awaitNodes waits until the nodes have registered with a new ResourceManager,
-// for a while, and then sets up again what a restart undoes.
+// awaitNodes waits for the nodes to register with a restarted ResourceManager,
+// until a given time at most. Then it changes again the settings that the restart
+// has undone.
 func (c *Core) awaitNodes(until time.Time) {
 	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -83,9 +84,9 @@ func (c *Core) awaitNodes(until time.Time) {
 	})
 }
 
-// restarted takes up after a restart of the ResourceManager: labels are as they
-// were, sizes of nodes are not, and what became of the open decisions the
-// containers tell.
+// restarted goes on after a restart of the ResourceManager. Node labels are as
+// before, sizes of nodes are reset. The listings of containers tell what became of
+// open decisions.
 func (c *Core) restarted() {
 	for _, n := range c.nodes {
 		if n.active != nil {
@@ -95,7 +96,7 @@ func (c *Core) restarted() {
 		}
 	}
 	for _, j := range c.jobs {
-		j.doubted = c.now.Add(doubtFor)
+		j.doubtUntil = c.now.Add(doubtFor)
 		j.pending = [2]int32{}
 	}
 	c.resume()
@@ -108,9 +109,9 @@ func (c *Core) resume() {
 			j.polls.in(0)
 			j.asks.in(0)
 		}
-		// A node that was open all the while may have run tasks that nobody saw.
+		// A node that kept a job's label meanwhile may have run tasks unseen.
 		if !j.ended && j.attempt != "" {
-			j.settled = time.Time{}
+			j.reconciledAt = time.Time{}
 			j.reconcile()
 		}
 	}

@@ -10,32 +10,33 @@ import (
 	"heddle/yarnclient"
 )
 
-// idleLabel parks nodes.
+// idleLabel is the label of parked nodes.
 const idleLabel = require.Parking
 
-// Setup is what of a cluster holds for the whole of a steering.
+// Setup is what holds for a cluster as long as it is steered.
 type Setup struct {
-	Address       string   // of the ResourceManager, for messages
-	AMLabel       string   // of the nodes that ApplicationMasters start on
-	Queue         string   // name of the leaf that may use the labels
-	Triples       []string // "00" to "15"
+	Address       string   // of the ResourceManager; only for messages
+	AMLabel       string   // label of the nodes for masters
+	Queue         string   // name of the leaf queue that may use the triples
+	Triples       []string // numbers of the triples, such as "00" to "15"
 	Beat          time.Duration
-	Smallest      state.Resource // container
+	Smallest      state.Resource // minimum allocation: YARN rounds containers up to it
 	CountCores    bool
-	LocalityDelay bool // has to be switched off
-	// GrantLimit is how long a container may take to appear; 0 is 5 s, or ten
-	// heartbeats of the nodes if that is longer.
+	LocalityDelay bool // whether YARN delays for locality and must not while steered
+	// GrantLimit is how long YARN may take to grant a container in an opening. 0:
+	// 5 s, or ten node heartbeats if that is longer.
 	GrantLimit time.Duration
-	// Keep are workers, by host name, that stay as they are: for jobs that others
-	// submit, which would wait else.
+	// Keep names the hosts of workers that are not steered, for jobs that others
+	// submit: these would wait forever else.
 	Keep []string
 }
 
-// NoLocalityDelay has YARN take a node that was opened for a job at once, also
-// for a map that is not local there.
+// NoLocalityDelay switches off YARN's node-locality delay, so that a job uses an
+// opened node at once, even for a map that is not local there.
 var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
-// worker says whether a node is ours to move.
+// worker says whether the node may be steered: it runs, is not in Keep and has a
+// label of the pool, or none.
 func (s *Setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
 	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')
@@ -45,7 +46,7 @@ func (s *Submission) label(k state.Kind) string { return k.Letter() + s.Number }
 
 func (s *Submission) amLabel() string { return "a" + s.Number }
 
-// Settings are the properties that the jobs of a Submission must have.
+// Settings returns the properties that jobs of the Submission must have.
 func (o *Options) Settings(s *Submission) map[string]string {
 	am := o.Setup.AMLabel
 	if o.Splits != "" && o.Splits != config.SplitsAsSubmitted {

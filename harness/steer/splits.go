@@ -13,28 +13,35 @@ import (
 	"heddle/yarnclient"
 )
 
-// filesLimit bounds the reading or rewriting of one job's files, and how long
-// they may not be readable.
+// filesLimit bounds the reading or rewriting of one job's files. It also bounds
+// for how long they may be unreadable.
 const filesLimit = time.Minute
 
-// resplit has a job's splits rewritten, while its master is held, and then lets
-// the master start.
+// resplit rewrites the splits of a held master's job, and then lets the master
+// start.
 func (j *job) resplit() {
 	c, files := j.core, j.files
-	if files.Meta == nil || j.app.AMLabel != j.sub.amLabel() || j.app.State == "RUNNING" {
+	switch {
+	case files.Meta == nil:
+		j.refuse(errors.New("its client staged no job.splitmetainfo"))
+		return
+	case j.app.AMLabel != j.sub.amLabel():
 		j.refuse(fmt.Errorf("its ApplicationMaster was not held: it asks for label %q, want %q", j.app.AMLabel, j.sub.amLabel()))
 		return
+	case j.app.State == "RUNNING":
+		j.refuse(errors.New("its ApplicationMaster was not held: it runs already"))
+		return
 	}
-	metas, order, err := j.wanted()
+	metas, order, err := j.newSplits()
 	if err != nil {
 		j.refuse(err)
 		return
 	}
 	now := jobsplit.AppendMeta(nil, metas)
 	if bytes.Equal(files.Meta, now) {
-		c.note(string(j.jobID()) + ": splits as submitted: " + c.Splits + " has nothing to change")
+		c.note(string(j.jobID()) + ": its splits stay as submitted: " + c.Splits + " changes none of them")
 		j.refresh()
-		j.letIn()
+		j.startMaster()
 		return
 	}
 	rewrite := &Rewrite{App: j.app.ID, Was: files.Meta, Now: now}
@@ -53,13 +60,13 @@ func (j *job) resplit() {
 		}
 		c.note(fmt.Sprintf("%s: %d splits rewritten: %s", j.jobID(), len(metas), c.Splits))
 		j.refresh()
-		j.letIn()
+		j.startMaster()
 	})
 }
 
-// notRead tells that a job's files could not be read, and ends steering if they
-// never can: the job waits for labels that no node will have.
-func (c *Core) notRead(app yarnclient.App, err error) {
+// filesUnreadable logs that a job's files could not be read. It ends steering if
+// that cannot change: the job would wait forever for its labels.
+func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	since, again := c.unread[app.ID]
 	if !again {
 		since = c.now
@@ -69,31 +76,31 @@ func (c *Core) notRead(app yarnclient.App, err error) {
 		c.stop(fmt.Errorf("read the splits (%s) of %s: %w", c.Splits, app.ID, err))
 		return
 	}
-	c.log(Warn, "a job is not steered yet: what it reads is not known", "application", app.ID, "error", err)
+	c.log(Warn, "a job is not steered yet: its staged files could not be read", "application", app.ID, "error", err)
 	delete(c.apps, app.ID)
 }
 
-// refuse ends steering because of a job that cannot have the splits asked for.
+// refuse ends steering because a job cannot have the splits asked for.
 func (j *job) refuse(err error) {
 	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }
 
-// wanted is what a job's master is to read, and which map as submitted each
-// entry is of.
-func (j *job) wanted() ([]jobsplit.Meta, []state.TaskID, error) {
+// newSplits returns the splits that the master is to read. order[i] is the map as
+// submitted that entry i comes from; nil: unchanged.
+func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
 		if plan, ok := c.planner.PlanJob(c.view, j.id); ok {
 			return planned(c.view, j.files.Metas, plan)
 		}
-		c.note(string(j.jobID()) + ": the model has no plan for it")
+		c.note(string(j.jobID()) + ": the model has no split plan for it")
 		return j.files.Metas, nil, nil
 	}
 	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil
 }
 
-// cachedOnly leaves of each split's hosts those that cache its input; a split
-// that is cached nowhere keeps all.
+// cachedOnly keeps, of each split's hosts, those that cache its input. A split
+// that nobody caches keeps all.
 func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	out := make([]jobsplit.Meta, len(metas))
 	copy(out, metas)
@@ -105,7 +112,7 @@ func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	return out
 }
 
-// planned puts the splits in the plan's order, each with the plan's host.
+// planned returns the splits in the order of the plan, each with the plan's host.
 func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobsplit.Meta, []state.TaskID, error) {
 	if len(plan) != len(metas) {
 		return nil, nil, fmt.Errorf("the model's plan has %d splits, the job %d", len(plan), len(metas))
@@ -115,10 +122,12 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	seen := make([]bool, len(plan))
 	for i, p := range plan {
 		switch {
-		case p.Split < 0 || int(p.Split) >= len(plan) || seen[p.Split]:
-			return nil, nil, fmt.Errorf("entry %d of the model's plan is split %d, of %d: each has to be there once", i, p.Split, len(plan))
+		case p.Split < 0 || int(p.Split) >= len(plan):
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: split %d: the job has splits 0 to %d", i, p.Split, len(plan)-1)
+		case seen[p.Split]:
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: split %d is in an entry before it", i, p.Split)
 		case p.Node < 0 || int(p.Node) >= v.Nodes():
-			return nil, nil, fmt.Errorf("entry %d of the model's plan is on node %d, of %d", i, p.Node, v.Nodes())
+			return nil, nil, fmt.Errorf("entry %d of the model's plan: node %d: the cluster has nodes 0 to %d", i, p.Node, v.Nodes()-1)
 		}
 		seen[p.Split] = true
 		order[i] = p.Split
@@ -128,8 +137,8 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	return out, order, nil
 }
 
-// resplit describes the job as its master will see it: map i reads what was
-// split order[i], nil: what it read before.
+// resplit changes the job's description to what its master will read: metas in
+// place of its splits. order is that of newSplits.
 func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
 		f.Splits[i] = m.Hosts
@@ -139,7 +148,7 @@ func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.T
 	f.locate(v)
 }
 
-// inOrder has the blocks of the maps order[i] at place i; nil is as they are.
+// inOrder puts the blocks of map order[i] at index i; a nil order changes nothing.
 func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
 	if blocks == nil || order == nil {
 		return blocks

@@ -10,15 +10,15 @@ import (
 	"heddle/yarnclient"
 )
 
-// watching is what is looked at all the time.
+// watching has the alarms of the questions that are asked again and again.
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
 	epoch              *alarm
-	listing            bool // applications
+	listing            bool // a listing of applications is under way
 }
 
-// begin notes that nodes have the labels that New has said, and starts to watch.
+// begin notes the labels that New has returned, and sets the alarms.
 func (c *Core) begin() {
 	label := ""
 	if c.acts {
@@ -32,7 +32,7 @@ func (c *Core) begin() {
 	c.watching.beats = c.newAlarm(c.beat)
 	c.watching.epoch = c.newAlarm(c.checkEpoch)
 	c.gate.look = c.newAlarm(c.gate.step)
-	c.moves.wake = c.newAlarm(func() {}) // Step looks after each
+	c.moves.wake = c.newAlarm(func() {}) // the alarm only causes a Step, which flushes
 	c.watching.nodes.in(500 * time.Millisecond)
 	c.watching.beats.in(c.Setup.Beat)
 	c.watching.epoch.in(time.Second)
@@ -52,7 +52,8 @@ func (c *Core) unwatch(number string) {
 	}
 }
 
-// listApps looks for jobs that have come or ended.
+// listApps asks for the jobs of all Submissions, to find those that have come or
+// ended.
 func (c *Core) listApps() {
 	if len(c.watching.submissions) == 0 || c.watching.listing {
 		return
@@ -78,8 +79,8 @@ func (c *Core) listApps() {
 	})
 }
 
-// appsEvery is how long a new job, or the end of one, may go unseen: not long
-// while a submission has none that runs.
+// appsEvery is the interval of these listings. It is short while a Submission has
+// no job that runs.
 func (c *Core) appsEvery() time.Duration {
 	for _, s := range c.watching.submissions {
 		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
@@ -99,8 +100,8 @@ func (c *Core) sawApp(app yarnclient.App) {
 		}
 		c.apps[app.ID] = nil
 		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
-			if err != nil || files == nil { // staged files are there before the application is
-				c.notRead(app, err)
+			if err != nil || files == nil { // a client stages its files before it submits, so they should be there
+				c.filesUnreadable(app, err)
 				return
 			}
 			c.submit(app, sub, files)
@@ -109,7 +110,7 @@ func (c *Core) sawApp(app yarnclient.App) {
 	case app.Ended():
 		j.end()
 	case app.State == "ACCEPTED":
-		j.letInAgain()
+		j.startMasterAgain()
 	case app.State == "RUNNING" && j.attempt == "" && c.acts:
 		j.attempt = "appattempt_" + j.serial() + "_000001"
 		j.asks.in(0)
@@ -127,7 +128,8 @@ func (c *Core) submissionOf(app yarnclient.App) *Submission {
 	return nil
 }
 
-// beat offers nodes with room to the model, each once in a heartbeat.
+// beat offers nodes with room to the model. Each node has its turn once in a
+// heartbeat interval.
 func (c *Core) beat() {
 	chunks := min(len(c.nodes), 20)
 	c.watching.beats.in(c.Setup.Beat / time.Duration(chunks))
@@ -135,25 +137,29 @@ func (c *Core) beat() {
 	for range n {
 		x := c.nodes[c.nextBeat%len(c.nodes)]
 		c.nextBeat = (c.nextBeat + 1) % len(c.nodes)
-		x.refused = false
+		x.skipped = false
 		x.offer()
 	}
 }
 
-// checkEpoch asks now and then whether it still is the same ResourceManager.
+// checkEpoch asks every second whether the ResourceManager is active and has not
+// restarted.
 func (c *Core) checkEpoch() {
 	ask(c, Look{What: AskRM}, func(info yarnclient.ClusterInfo, _ time.Time, err error) {
 		c.watching.epoch.in(time.Second)
 		switch {
 		case err != nil:
 			c.failed("ask the ResourceManager what it is", err)
-		case info.HAState != yarnclient.HAActive || info.ID != c.RM:
-			c.suspect("the ResourceManager is another, or not active")
+		case info.HAState != yarnclient.HAActive:
+			c.suspect("the ResourceManager is " + info.HAState + ", not " + yarnclient.HAActive)
+		case info.ID != c.RM:
+			c.suspect("another ResourceManager answers, or the same one after a restart")
 		}
 	})
 }
 
-// failed notes a call that brought nothing.
+// failed handles a call that failed: nothing is decided until the ResourceManager
+// is seen to be well.
 func (c *Core) failed(what string, err error) {
 	if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
 		return
@@ -164,8 +170,8 @@ func (c *Core) failed(what string, err error) {
 	}
 }
 
-// poll reads the containers of a job: a new one carries out a decision, one
-// that is gone leaves room.
+// poll lists the containers of the job's attempt. A new one carries out a
+// decision; one that is gone leaves room.
 func (j *job) poll() {
 	c := j.core
 	if j.polling || j.ended || j.attempt == "" || c.trouble != "" {
@@ -184,36 +190,36 @@ func (j *job) poll() {
 		case c.trouble == "" && attempt == j.attempt:
 			j.sawContainers(list, sent)
 		}
-		// Busy polling only while something is about to happen, less while room
-		// that comes free would be used, little while none will, and never more than
-		// a fraction of what an answer costs: on a small cluster tasks wait for cores
-		// that this takes.
+		// Listings follow each other closely only while an opening is under way.
+		// They are rarer while tasks wait for room, and rare otherwise. The pause
+		// grows with the cost of an answer: on a small cluster, tasks need those
+		// cores.
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
 		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, rest(8, cost), j.calm()))
+			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, pauseFor(8, cost), j.calm()))
 		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, rest(8, cost), j.calm()))
+			j.polls.in(max(100*time.Millisecond, pauseFor(8, cost), j.calm()))
 		default:
-			j.polls.in(max(200*time.Millisecond, rest(4, cost)))
+			j.polls.in(max(200*time.Millisecond, pauseFor(4, cost)))
 		}
 	})
 }
 
-// rest is so many times what a call has cost, for which no other is made. It is
-// bounded: that one answer came late says little of the next.
-func rest(times int, cost time.Duration) time.Duration {
+// pauseFor is the pause after a call that took cost: so many times as long, but 5
+// s at most. One late answer says little about the next.
+func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
-// calmLimit bounds how late an end that nobody expected is seen.
+// calmLimit bounds how late an unexpected end of a container is seen.
 const calmLimit = 250 * time.Millisecond
 
-// calm is for how long none of a job's containers is likely to end: until one has
-// run for most of what the shortest task of its kind took; while none has ended,
-// for a small part of what it has run. While a label call is under way, a node may
-// be open, and what comes there unasked is to be seen at once.
+// calm is how long none of the job's containers is likely to end. A container is
+// taken to run for 70 % of the job's shortest task of its kind, or, if none has
+// ended, for 2 % more of its time so far. During a label call it is 0: a node may
+// carry the job's label then, and get undecided containers.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0
@@ -230,33 +236,33 @@ func (j *job) calm() time.Duration {
 	return calm
 }
 
-// sawContainers takes in a listing that was asked for at a time.
+// sawContainers takes in a listing that was asked for at time sent.
 func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
 	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
-	if !master { // it ended, or is started anew: this says nothing of tasks
+	if !master { // the master ended or restarts, so the list says nothing about tasks
 		j.askAttempt()
 		return
 	}
-	j.listed = sent
+	j.listedAt = sent
 	here := make(map[string]bool, len(list))
 	for _, x := range list {
 		here[x.ID] = true
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubted) { // perhaps its node has not reported yet
+	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // its node may not have reported to the restarted ResourceManager yet
 		j.missing = gone
 		j.reconcile()
 	} else {
-		j.doubted, j.missing = time.Time{}, nil
+		j.doubtUntil, j.missing = time.Time{}, nil
 		for _, x := range gone {
 			x.went()
 		}
 	}
-	// The model has been asked about the room that came free: what YARN put
-	// there at once, because the node was open, may be what it wants there.
+	// New containers come after ended ones: the model has been asked by now about
+	// the freed room, and may have decided just what YARN has put there.
 	for _, x := range list {
-		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.over[x.ID] {
+		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
 			j.newContainer(x)
 		}
 	}
@@ -267,7 +273,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	}
 }
 
-// askAttempt finds out which attempt of its master a job is at.
+// askAttempt asks for the application's latest attempt.
 func (j *job) askAttempt() {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
 		switch {

@@ -16,43 +16,46 @@ import (
 	"heddle/yarnclient"
 )
 
-// Files are what a cluster keeps in HDFS about its jobs, and what its NameNode
-// tells. Jobs are "job_1_0001".
+// Files gives access to what a cluster keeps in HDFS about its jobs, and to the
+// NameNode's answers. Jobs have ids such as "job_1_0001".
 type Files interface {
-	// Find asks where jobs' files are kept; the others do, too, before it did.
+	// Find asks where the files of jobs are. The methods below call it if nobody
+	// has.
 	Find(ctx context.Context) error
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error)
-	// ReadStaged reads what a job's client staged, which is gone when the job is.
+	// ReadStaged reads the files that a job's client staged. Hadoop deletes them
+	// at the job's end.
 	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
-	// RewriteSplits replaces a staged job.splitmetainfo, which has to hold was.
+	// RewriteSplits replaces a staged job.splitmetainfo. It fails if the file's
+	// content differs from was.
 	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
 	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
 }
 
-// HDFS are the files of a cluster.
+// HDFS returns the Files of a real cluster.
 func HDFS(cluster *clients.Clients) Files { return &inHDFS{cluster: cluster} }
 
 type inHDFS struct {
 	cluster *clients.Clients
 
 	mu      sync.Mutex
-	staging string // yarn.app.mapreduce.am.staging-dir, "" not asked for
+	staging string // yarn.app.mapreduce.am.staging-dir; empty: not asked for yet
 	folders yarn.HistoryFolders
 }
 
-// findLimit bounds a few short questions to the history server.
+// findLimit bounds a few short calls to the history server.
 const findLimit = 8 * time.Second
 
-// Find asks the history server, which has the settings of MapReduce: the
-// ResourceManager lacks them.
+// Find asks the history server, because the ResourceManager lacks MapReduce's
+// settings.
 func (h *inHDFS) Find(ctx context.Context) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.staging != "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, findLimit, fmt.Errorf("no whole answer within %v", findLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, findLimit, fmt.Errorf("the history server did not tell where it keeps files within %v", findLimit))
 	defer cancel()
 	get := func(name string) string {
 		if err != nil {
@@ -109,17 +112,18 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 	return yarn.ReadHistory(ctx, files, h.folders, user, job)
 }
 
-// stagedFiles are what a job's client staged.
+// stagedFiles are the staged files of a job, as its ApplicationMaster will read
+// them.
 type stagedFiles struct {
 	yarn.Staged
-	rewritten chan struct{} // closed when others are in their place
+	rewritten chan struct{} // closed when Rewrite replaces them
 }
 
 func stagedOf(job string) question { return question{"staged", job} }
 
-// Staged are the files that a job's client staged, read once, and as its
-// ApplicationMaster will read them. The channel is closed when they are rewritten
-// by Rewrite.
+// Staged returns the files that a job's client staged, as its ApplicationMaster
+// will read them. They are read from HDFS once. The channel is closed when Rewrite
+// replaces them.
 func (w *Watcher) Staged(ctx context.Context, user, job string) (yarn.Staged, <-chan struct{}, error) {
 	files, err := w.readOnce(ctx, user, job)
 	return files.Staged, files.rewritten, err
@@ -132,14 +136,16 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 	})
 }
 
-// Rewrite replaces a job's staged job.splitmetainfo, which has to hold was.
+// Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
+// content differs from was.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {
 		return err
 	}
 	rewritten := files.rewritten
-	// Who follows the job hears of it before its master can have read it.
+	// Announce the change before it is made: those who follow the job then know of
+	// it before its ApplicationMaster can read it.
 	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
 	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}
 	close(a.given)

@@ -1,10 +1,9 @@
-// Package watch asks a cluster what goes on there, for all who want to know it at
-// the same time. Capture and steering share one Watcher: an answer that one of them
-// has just got serves the other, and a job's staged files are read once.
+// Package watch asks a cluster for its applications, nodes, blocks and job files.
+// Capture and steering share one Watcher: each uses recent answers to the other's
+// questions, and a job's staged files are read once.
 //
-// It decides nothing, not even when to ask: steering asks when its decisions need
-// it, capture at its intervals, unless a recent answer is there. It keeps the newest
-// answer to each question and nothing else. What it gives is shared: do not change it.
+// A Watcher does not choose when to ask; its callers do. It keeps the newest
+// answer to each question. Answers are shared: do not change them.
 package watch
 
 import (
@@ -20,53 +19,53 @@ import (
 	"heddle/yarnclient"
 )
 
-// Watcher asks one cluster. Its methods are safe for use by many goroutines.
+// Watcher asks one cluster. Its methods are safe for concurrent use.
 //
-// Those with a maxAge take an answer that was asked for at most so long ago, by
-// whomever, also one that is still under way; with a maxAge of 0 they ask now.
+// Methods with a maxAge return an answer that was asked for at most that long ago,
+// by anyone. If the call is still under way they wait for it. A maxAge of 0 makes
+// a new call.
 type Watcher struct {
 	Cluster *clients.Clients
 	RM      *yarnclient.RM
 	Files
-	*memory
+	*answers
 }
 
-// memory is what all who watch a cluster share.
-type memory struct {
+// answers has the newest answers. Copies of a Watcher share it.
+type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
 }
 
-// question is what was asked: "apps" of some tags, "nodes", "blocks" or "staged" of a
-// job.
+// question is a call ("apps", "nodes", "blocks" or "staged") and its subject: tags
+// or a job.
 type question struct{ what, of string }
 
-// answer is one that was given, or is under way.
+// answer is the result of a call, or a call under way.
 type answer struct {
 	sent  time.Time
-	given chan struct{} // closed when the rest is there
+	given chan struct{} // closed when value and err are set
 	value any
 	err   error
 }
 
-// New returns a Watcher of a cluster. Its files are files, HDFS(cluster) unless
-// in tests.
+// New returns a Watcher of a cluster. files is HDFS(cluster), except in tests.
 func New(cluster *clients.Clients, files Files) *Watcher {
 	return &Watcher{
 		Cluster: cluster, RM: cluster.RM, Files: files,
-		memory: &memory{newest: map[question]*answer{}},
+		answers: &answers{newest: map[question]*answer{}},
 	}
 }
 
-// Once is the same Watcher, but what the ResourceManager does not answer is not
-// asked again in silence.
+// Once returns a copy of the Watcher that does not repeat failed calls to the
+// ResourceManager.
 func (w *Watcher) Once() *Watcher {
 	once := *w
 	once.RM = w.RM.Once()
 	return &once
 }
 
-// Apps are the MapReduce applications that carry one of the tags.
+// Apps returns the MapReduce applications that carry any of the tags.
 func (w *Watcher) Apps(ctx context.Context, tags []string, maxAge time.Duration) ([]yarnclient.App, error) {
 	tags = slices.Sorted(slices.Values(tags))
 	return ask(ctx, w, question{"apps", strings.Join(tags, ",")}, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
@@ -76,26 +75,27 @@ func (w *Watcher) Apps(ctx context.Context, tags []string, maxAge time.Duration)
 	})
 }
 
-// AppsSince are the MapReduce applications that were started at or after a time,
-// asked for now.
+// AppsSince returns the MapReduce applications started at or after start. It
+// always makes a new call.
 func (w *Watcher) AppsSince(ctx context.Context, start time.Time) ([]yarnclient.App, error) {
 	f := mapReduce
 	f.StartedFromMs = start.UnixMilli()
 	return w.RM.Apps(ctx, f)
 }
 
-// mapReduce leaves out what nobody here reads of an application.
+// mapReduce selects MapReduce applications, without the fields that no caller
+// reads.
 var mapReduce = yarnclient.AppFilter{
 	Types: []string{"MAPREDUCE"}, Without: []string{"resourceRequests", "timeouts", "resourceInfo"},
 }
 
-// Nodes are all nodes, in whatever state.
+// Nodes returns all nodes, in any state.
 func (w *Watcher) Nodes(ctx context.Context, maxAge time.Duration) ([]yarnclient.Node, error) {
 	return ask(ctx, w, question{what: "nodes"}, maxAge, func(ctx context.Context) ([]yarnclient.Node, error) { return w.RM.Nodes(ctx) })
 }
 
-// Blocks are the blocks of each split that a job reads, and where they are. Splits of
-// files that do not exist are fs.ErrNotExist.
+// Blocks returns the blocks of each split that a job reads, with the hosts of
+// their replicas. The error is fs.ErrNotExist if a file does not exist.
 func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Split, maxAge time.Duration) (map[jobsplit.Split][]hdfs.Block, error) {
 	return ask(ctx, w, question{"blocks", job}, maxAge, func(ctx context.Context) (map[jobsplit.Split][]hdfs.Block, error) {
 		located, err := w.SplitLocations(ctx, splits)
@@ -110,8 +110,8 @@ func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Spli
 	})
 }
 
-// ask returns an answer that is recent enough. Where there is none, or it failed,
-// call gets one.
+// ask returns the newest answer to q if that is recent enough and no error. Else
+// it gets one with call.
 func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duration, call func(context.Context) (T, error)) (value T, err error) {
 	w.mu.Lock()
 	now := time.Now()
@@ -138,7 +138,7 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 	return value, err
 }
 
-// Forget drops what is known of a job that has ended.
+// Forget drops the answers about a job that has ended.
 func (w *Watcher) Forget(job string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

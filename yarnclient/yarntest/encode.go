@@ -14,7 +14,7 @@ const (
 	natural     dialect = iota // JSON with the root name, typed scalars, lists as arrays
 	mapped                     // JSON without the root name, all scalars quoted, a list of one without brackets
 	typed                      // JSON without the root name, typed scalars, lists as arrays: Hadoop 3.5
-	markup                     // the dialect of XML answers
+	markup                     // XML with the root name, a list as repeated elements
 	naturalBare                // JSON without the root name, typed scalars, lists as arrays: all versions
 )
 

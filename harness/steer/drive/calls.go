@@ -13,7 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// begin carries an action out, or has that done beside the loop.
+// begin carries an action out. Calls to the cluster run in goroutines of their
+// own.
 func (d *Driver) begin(a steer.Action) {
 	switch a := a.(type) {
 	case *steer.Record:
@@ -25,7 +26,7 @@ func (d *Driver) begin(a steer.Action) {
 	case *steer.Trained:
 		if d.KeepTraining != nil {
 			if err := d.KeepTraining(a.Job, a.Training); err != nil {
-				d.Log.Warn("keep training", "job", a.Job, "error", err)
+				d.Log.Warn("a model's training could not be kept", "job", a.Job, "error", err)
 			}
 		}
 	case *steer.Look:
@@ -43,7 +44,7 @@ func (d *Driver) begin(a steer.Action) {
 	}
 }
 
-// look asks the cluster.
+// look sends the answer to a Look to the inbox.
 func (d *Driver) look(l *steer.Look) {
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(d.ctx, l.Limit)
@@ -56,7 +57,7 @@ func (d *Driver) look(l *steer.Look) {
 	})
 }
 
-// ask makes the call that a Look is.
+// ask makes the call for a Look.
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	switch l.What {
 	case steer.AskApps:
@@ -85,11 +86,11 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	case steer.AskReplicas:
 		return d.files.replicas(ctx, l.Of)
 	}
-	return nil, fmt.Errorf("nobody knows how to ask for %q", l.What)
+	return nil, fmt.Errorf("unknown question %q", l.What)
 }
 
-// change makes a change beside the loop. It is not cut off by the Driver's end:
-// a change that was sent would be made all the same, perhaps later.
+// change makes a call that changes the cluster. It is not cancelled when the
+// Driver ends: the cluster may carry out a cancelled call all the same, and later.
 func (d *Driver) change(number int64, call func(context.Context) error) {
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), callLimit)
@@ -119,5 +120,5 @@ func (d *Driver) rewrite(a *steer.Rewrite) {
 	})
 }
 
-// decides says whether nodes are moved.
+// decides says whether the Core moves nodes.
 func (d *Driver) decides() bool { return d.Core.Actuator != config.ActuatorNone }

@@ -1,9 +1,9 @@
-// Package drive steers a real cluster: it asks the cluster what package steer's
-// Core wants to know, and carries out what that says. The Core is gone through in
-// one goroutine; calls to the cluster run beside it.
+// Package drive steers a real cluster: it makes the calls that the Core of package
+// steer asks for, and gives it the answers. The Core runs in one goroutine, the
+// loop; each call runs in one of its own.
 //
-// It decides nothing. What it gives the Core can be recorded (see Recording), and be
-// gone through again without a cluster.
+// It decides nothing. What the Core is told can be recorded and replayed without a
+// cluster, see Recorder and Replay.
 package drive
 
 import (
@@ -22,56 +22,57 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options say how to steer, and whom to tell.
+// Options say how to steer and where to report.
 type Options struct {
 	Watch *watch.Watcher
-	// Core has the model, the actuator and the splits; Setup's limits and Origin. The
-	// rest is found out.
+	// Core has the model, the actuator, the splits and Origin. Of its Setup,
+	// GrantLimit and Keep count; Start asks the cluster for the rest.
 	Core steer.Options
-	// Changes carries changes out; a *lease.Hold, so that they are undone.
+	// Changes makes the calls that change the cluster. With a *lease.Hold they are
+	// undone later.
 	Changes Changes
-	// KeepSplits is given a job's job.splitmetainfo as it was submitted, before
-	// another is in its place; nil keeps nothing. It is called from many goroutines.
+	// KeepSplits is called with a job's job.splitmetainfo as submitted, before
+	// that is replaced; nil keeps nothing. Many goroutines call it.
 	KeepSplits func(job traces.JobID, submitted []byte) error
-	// KeepTraining is given the record of a model's training for a job, before
-	// its first decision; nil keeps nothing.
+	// KeepTraining is called with a model's training for a job, before its first
+	// decision; nil keeps nothing.
 	KeepTraining func(job traces.JobID, t *sched.Training) error
-	// Record takes events for the trace; it is called from one goroutine.
+	// Record adds events to the trace. One goroutine calls it.
 	Record func(...traces.Event)
-	// Recorder keeps what the Core is told; nil keeps nothing.
+	// Recorder records what the Core is told; nil records nothing.
 	Recorder *Recorder
-	// Log takes what an operator may want to know; nil discards it.
+	// Log takes messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// Changes are the calls that change the cluster, as yarnclient.RM has them.
+// Changes are the calls of yarnclient.RM that change the cluster.
 type Changes interface {
 	ReplaceLabels(ctx context.Context, labelOf map[string]string) error
 	SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error
 	SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error
 }
 
-// Driver steers a cluster. Its methods are safe for use by many goroutines.
+// Driver steers a cluster. Its methods are safe for concurrent use.
 type Driver struct {
 	Options
-	rm    *yarnclient.RM // of Watch
+	rm    *yarnclient.RM // the ResourceManager of Watch
 	files jobFiles
-	core  *steer.Core // the loop's alone
-	pool  chan string // free triples
+	core  *steer.Core // used by the loop only
+	pool  chan string // numbers of the triples of labels that are free
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	ended chan struct{}          // closed when the loop has ended
-	inbox chan steer.Observation // what the Core is to hear of
+	inbox chan steer.Observation // observations for the Core
 	calls sync.WaitGroup
 	stats atomic.Pointer[steer.Stats]
 }
 
-// Start parks the workers and begins to decide. The Driver ends with Stop, or
-// when ctx does; Stop has to be called in both cases.
+// Start parks the workers and starts the loop. The Driver ends with Stop or with
+// ctx; call Stop in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
-	setup, err := look(ctx, o.Watch.RM)
+	setup, err := readSetup(ctx, o.Watch.RM)
 	if err != nil {
 		return nil, fmt.Errorf("start steering: %w", err)
 	}
@@ -88,8 +89,9 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 // callLimit bounds one call that changes the cluster.
 const callLimit = 3 * time.Second
 
-// start is Start with what it found out. Watch asks once: a ResourceManager that
-// comes back tells wrong things at first.
+// start does what Start does once the Setup is known. Failed calls are not tried
+// again in silence: a ResourceManager that comes back gives wrong answers at
+// first.
 func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	rm := o.Watch.RM
 	d := &Driver{
@@ -133,15 +135,15 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// run is the loop: the Core hears of one thing after the other, and what it says
-// is begun.
+// run is the loop: it gives observations to the Core and begins the actions that
+// this returns.
 func (d *Driver) run() {
 	defer close(d.ended)
 	var batch []steer.Observation
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.ctx.Err() == nil {
-		for more := true; more; { // what comes together is looked at together
+		for more := true; more; { // take all observations that are there
 			select {
 			case o := <-d.inbox:
 				batch = append(batch, o)
@@ -176,7 +178,7 @@ func (d *Driver) run() {
 	go func() { d.calls.Wait(); close(quiet) }()
 	for done := false; !done; {
 		select {
-		case <-d.inbox: // answers that come too late
+		case <-d.inbox: // the answer came too late
 		case <-quiet:
 			done = true
 		}
@@ -196,15 +198,15 @@ func (d *Driver) run() {
 	}
 }
 
-// now is the time by the clock that began with the trace: it never goes back, and
-// is the same number where it is read from a recording.
+// now is Origin plus the time elapsed since by the monotonic clock, so it never
+// goes back. It is a wall-clock value, so that a recording restores it exactly.
 func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }
 
-// Stop ends steering: nothing more is decided, calls under way are waited for.
-// Nodes stay parked, and jobs that still run wait for ever: release the hold.
-// The error is why the Driver ended by itself, if it did.
+// Stop ends steering and waits for the calls under way. Nodes stay parked and jobs
+// that still run wait forever, until the lease.Hold is released. The error says
+// why the Driver had ended before, if it had.
 func (d *Driver) Stop() error {
 	d.stop(errStopped)
 	<-d.ended
@@ -219,20 +221,20 @@ var errStopped = errors.New("steering was stopped")
 // Done is closed when the Driver has ended.
 func (d *Driver) Done() <-chan struct{} { return d.ended }
 
-// Stats is how far the Driver is.
+// Stats returns the progress of steering.
 func (d *Driver) Stats() steer.Stats { return *d.stats.Load() }
 
-// Submission is the right to submit jobs that are steered.
+// Submission is the right to submit jobs that are steered, see steer.Submission.
 type Submission struct {
 	steer.Submission
 	d *Driver
 }
 
-// Submission waits until a triple of labels is free. The jobs must carry the
-// tag, in lower case, and the Submission's settings.
+// Submission waits for a free triple of labels. The caller submits jobs with the
+// tag, in lower case, and with the Submission's Settings.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
-	case <-d.ended: // even if labels are free
+	case <-d.ended: // ended wins over a free triple
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
 	default:
 	}
@@ -248,13 +250,13 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 	}
 }
 
-// Settings are the properties that the jobs must have.
+// Settings returns the properties that the jobs must have.
 func (s *Submission) Settings() map[string]string { return s.d.Core.Settings(&s.Submission) }
 
-// Release gives the labels back, when the jobs have ended.
+// Release frees the triple. Call it when the jobs have ended.
 func (s *Submission) Release() { s.d.post(steer.Observation{Released: s.Number}) }
 
-// post has the Core hear of something.
+// post sends an observation to the loop.
 func (d *Driver) post(o steer.Observation) {
 	o.Received = d.now()
 	select {

@@ -273,7 +273,7 @@ func TestSizesNotKept(t *testing.T) {
 				causes = append(causes, e.Cause)
 			}
 		}
-		if count["open"] != 0 || !strings.Contains(strings.Join(causes, "\n"), "whatever size it is given") {
+		if count["open"] != 0 || !strings.Contains(strings.Join(causes, "\n"), "did not take the size it was given") {
 			t.Errorf("%v: want none open, and some given up for the size:\n%s", count, strings.Join(causes, "\n"))
 		}
 		if n := said.calls.Load(); n == 0 || n > 2000 { // 50 a second and node

@@ -20,27 +20,29 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobFiles are the files that jobs' clients stage.
+// jobFiles reads and rewrites the files that clients stage for their jobs.
 type jobFiles interface {
 	read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error)
-	// replicas are where the input of an application that was read is now.
+	// replicas returns the present replicas of each map's input, of an application
+	// that was read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces its job.splitmetainfo, which has to hold was.
+	// rewrite replaces the job's job.splitmetainfo. It fails if the file's content
+	// differs from was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
-// staged are jobFiles in HDFS.
+// staged implements jobFiles for the staging folders in HDFS.
 type staged struct {
 	watch   *watch.Watcher
-	leastMB int64 // of a container
+	leastMB int64 // minimum allocation of YARN
 
 	mu   sync.Mutex
-	jobs map[string]stagedJob // that were read, by application
+	jobs map[string]stagedJob // jobs that were read, by application id
 }
 
 type stagedJob struct {
 	id, user string
-	splits   []jobsplit.Split // as submitted
+	splits   []jobsplit.Split // as submitted, by map
 }
 
 func (s *staged) job(app string) stagedJob {
@@ -79,7 +81,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 	if splits != nil {
 		located, err := s.located(ctx, &stagedJob{job.id, job.user, splits})
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // generators name files that do not exist
+		case errors.Is(err, fs.ErrNotExist): // generators such as TeraGen name files that do not exist
 		case err != nil:
 			return nil, err
 		default:
@@ -99,8 +101,9 @@ func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, e
 	return replicasOf(located), err
 }
 
-// located are the blocks of each split as a capture has just seen them, or as they
-// are now. What was asked for last time, a second ago or more, is too old.
+// located returns the blocks of each split, from an answer of the NameNode that is
+// younger than the second between two of our own questions: one that a capture has
+// just got, or a new one.
 func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
 	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, 900*time.Millisecond)
 	located := make([][]hdfs.Block, len(job.splits))
@@ -115,7 +118,8 @@ func (s *staged) rewrite(ctx context.Context, app string, was, now []byte) error
 	return s.watch.Rewrite(ctx, job.user, job.id, was, now)
 }
 
-// containerSize is what YARN makes of a task's request.
+// containerSize is the size that YARN gives the container of a task: its request,
+// rounded up.
 func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {
@@ -127,7 +131,8 @@ func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	}
 }
 
-// replicasOf are those of each split's first block, whose hosts the split names.
+// replicasOf returns the replicas of each split's first block: the split lists
+// their hosts.
 func replicasOf(located [][]hdfs.Block) [][]steer.Replica {
 	out := make([][]steer.Replica, len(located))
 	for i, blocks := range located {
@@ -141,9 +146,9 @@ func replicasOf(located [][]hdfs.Block) [][]steer.Replica {
 	return out
 }
 
-// mostCached are the hosts that cache the most bytes of each split, none where
-// nothing of it is cached. Splits of several blocks are rare: a host that caches
-// little of one would draw the map to it all the same.
+// mostCached returns, for each split, the hosts that cache the most of its bytes;
+// none if nothing is cached. Hosts that cache less are left out, else they would
+// draw the map away from those.
 func mostCached(splits []jobsplit.Split, located [][]hdfs.Block) [][]string {
 	out := make([][]string, len(splits))
 	for i, s := range splits {

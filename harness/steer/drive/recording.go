@@ -16,15 +16,16 @@ import (
 	"heddle/yarnclient"
 )
 
-// A recording is what a Core was told, step by step, and what it said to that: JSON
-// lines, compressed with zstd. The first line is a recordingHead, each other one a
-// recordedStep. It can be gone through again with Replay.
+// A recording has all observations that a Core was given, step by step, and the
+// actions it returned. It is JSON lines, compressed with zstd: first a
+// recordingHead, then recordedSteps. Replay gives the same observations to a new
+// Core.
 
 const recordingFormat = 1
 
-// recordingHead is what a Core begins with.
+// recordingHead has what a Core is made of.
 type recordingHead struct {
-	Recording int               `json:"recording"` // recordingFormat
+	Recording int               `json:"recording"` // version of the format, recordingFormat
 	Model     config.Model      `json:"model"`
 	Seed      uint64            `json:"seed"`
 	Actuator  string            `json:"actuator"`
@@ -35,19 +36,18 @@ type recordingHead struct {
 	Nodes     []yarnclient.Node `json:"nodes"`
 }
 
-// recordedStep is one Step, or the End.
+// recordedStep is one call of Step or End.
 type recordedStep struct {
 	Now          time.Time             `json:"now"`
 	Observations []recordedObservation `json:"observations,omitempty"`
-	// Said are the texts of the actions that matter. They hold numbers that count all
-	// that was asked before, so that a question more or less shows in the next of them.
+	// Said has the texts of the actions that matter. These contain the numbers of
+	// calls, so one call more or less changes all texts after it.
 	Said []string `json:"said,omitempty"`
 	End  bool     `json:"end,omitempty"`
 }
 
-// recordedObservation has its answer as the number of one of the recording's
-// answers, from 1, which stands where it is used first: most answers say what one
-// before has said.
+// recordedObservation refers to its answer by number. Answers are numbered from 1;
+// each stands with its first use only, since most repeat an earlier one.
 type recordedObservation struct {
 	steer.Observation
 	Answer json.RawMessage `json:"answer,omitempty"`
@@ -59,13 +59,13 @@ type Recorder struct {
 	model   config.Model
 	seed    uint64
 	out     *zstd.Encoder
-	numbers map[string]int // of answers, by their JSON
+	numbers map[string]int // numbers of answers, by their JSON
 	flushed time.Time
 	err     error
 }
 
-// NewRecorder writes a recording of a model's steering to w. The model is made
-// anew from its description, with the seed, when the recording is replayed.
+// NewRecorder starts a recording on w. Replay makes the model anew from its
+// description and seed.
 func NewRecorder(w io.Writer, model config.Model, seed uint64) (*Recorder, error) {
 	out, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -88,8 +88,8 @@ func (r *Recorder) begin(o *steer.Options) {
 	}
 }
 
-// observed is a step's batch as it is written: before the Core has it, which may
-// change what it was given.
+// observed makes the step's record before the Core gets the batch, since that may
+// change the answers.
 func (r *Recorder) observed(now time.Time, batch []steer.Observation) *recordedStep {
 	if r == nil {
 		return nil
@@ -117,13 +117,13 @@ func (r *Recorder) said(step *recordedStep, actions []steer.Action) {
 	}
 	step.Said = textsOf(actions)
 	r.line(step)
-	if step.Now.Sub(r.flushed) > time.Second { // what a killed run has recorded can be read
+	if step.Now.Sub(r.flushed) > time.Second { // a reader can then read a killed run up to its last second
 		r.flushed = step.Now
 		r.err = errors.Join(r.err, r.out.Flush())
 	}
 }
 
-// close ends the recording, and says what of it could not be written.
+// close ends the recording. The error says what could not be written.
 func (r *Recorder) close() error {
 	if r == nil {
 		return nil
@@ -134,7 +134,7 @@ func (r *Recorder) close() error {
 	return nil
 }
 
-// textsOf are the texts of the actions that matter.
+// textsOf returns the texts of the actions that matter.
 func textsOf(actions []steer.Action) (said []string) {
 	for _, a := range actions {
 		if steer.Matters(a) {
@@ -144,9 +144,9 @@ func textsOf(actions []steer.Action) (said []string) {
 	return said
 }
 
-// Replay goes through a recording again with a new Core, and calls each with the
-// actions of each step, so long after the trace's start. The error names the first step at which they are not those
-// recorded.
+// Replay gives the observations of a recording to a new Core. each is called with
+// the actions of each step and its time since Origin. The error names the first
+// step whose actions differ from the recorded ones.
 func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
 	unzipped, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {
@@ -174,7 +174,7 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 	answers := []json.RawMessage{nil}
 	for n := 1; ; n++ {
 		var step recordedStep
-		if err := lines.Decode(&step); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a run that was killed
+		if err := lines.Decode(&step); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the run was killed
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read recording: step %d: %w", n, err)
@@ -193,12 +193,13 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 			each(step.Now.Sub(o.Origin), actions)
 		}
 		if said := textsOf(actions); !slices.Equal(said, step.Said) {
-			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, said %q", n, step.Now.Sub(o.Origin), said, step.Said)
+			return fmt.Errorf("replay recording: step %d, %v after the origin: the core says %q, the recording has %q", n, step.Now.Sub(o.Origin), said, step.Said)
 		}
 	}
 }
 
-// batch is a step's observations, with their answers.
+// batch returns the step's observations with their answers. answers are those read
+// so far; new ones are appended.
 func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, error) {
 	var batch []steer.Observation
 	for _, x := range s.Observations {
@@ -208,7 +209,7 @@ func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, e
 			*answers = append(*answers, x.Answer)
 		}
 		if x.Number < 0 || x.Number >= len(*answers) {
-			return nil, fmt.Errorf("answer %d of %d", x.Number, len(*answers)-1)
+			return nil, fmt.Errorf("answer number %d: the recording has 1 to %d so far", x.Number, len(*answers)-1)
 		}
 		if x.Number > 0 {
 			var err error

@@ -15,12 +15,13 @@ import (
 	"heddle/yarnclient"
 )
 
-// lookLimit bounds some eight short questions.
-const lookLimit = 20 * time.Second
+// setupLimit bounds about eight short calls.
+const setupLimit = 20 * time.Second
 
-// look asks what the cluster is set up for.
-func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("the ResourceManager told not all that steering begins with within %v", lookLimit))
+// readSetup asks the ResourceManager for the labels, the queue and the settings
+// that steering needs.
+func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
 	defer cancel()
 	var s steer.Setup
 	labels, err := rm.NodeLabels(ctx)
@@ -35,7 +36,7 @@ func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
-		return s, errors.New("no queue may use the whole of the labels; heddle doctor says how to set one up")
+		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
 		value, cerr := rm.Conf(ctx, name)
@@ -60,20 +61,23 @@ func look(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.AMLabel == "" {
-		return s, errors.New("ApplicationMasters have no label of their own, and all workers are moved; heddle doctor says how to give them one")
+		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// With the store that reads the file only, settings are neither told nor changed.
+	// A cluster that keeps the scheduler's settings in a file only refuses this
+	// question. Its settings cannot be changed either.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
-		// One that is not set, Hadoop cannot unset again; 40 chances are let pass
-		// then, which with asynchronous scheduling takes less than a second.
+		// A delay that is not set cannot be unset afterwards, so it is left alone.
+		// Its default of 40 missed opportunities takes less than a second with
+		// asynchronous scheduling.
 		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
 	return s, nil
 }
 
-// triplesOf are the numbers that have all three labels, if nodes can be parked.
+// triplesOf returns the numbers whose three labels are all exclusive; none if the
+// label for parked nodes is missing.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
 	exclusive := require.Exclusive(labels)
 	if !slices.Contains(exclusive, require.Parking) {
@@ -82,8 +86,8 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return require.Whole(exclusive)
 }
 
-// queueWith is the name of the first leaf queue that may use all of a triple's
-// labels, and the triples of which it may.
+// queueWith returns the name of the first leaf queue with all of a triple's labels
+// at 100 % capacity, and the numbers of such triples.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
 		var whole []string
