@@ -41,13 +41,13 @@ const (
 	KindJobListed
 )
 
-// NodeUp: a node joined the cluster after the start of the run, or came back.
+// NodeUp says that a node joined the cluster after the start of the run, or came back.
 type NodeUp struct {
 	T Time `json:"t"`
 	NodeFacts
 }
 
-// NodeDown: a node was lost or removed.
+// NodeDown says that a node was lost or removed.
 type NodeDown struct {
 	T      Time   `json:"t"`
 	Node   Node   `json:"node" range:"some"`
@@ -84,7 +84,7 @@ type NodeSample struct {
 	ClockUncertaintyNs   int64   `json:"clockUncertaintyNs,omitempty"`
 }
 
-// NodeLabel: a node has this label from T on. The empty label is the default
+// NodeLabel says that a node has this label from T on. The empty label is the default
 // partition.
 type NodeLabel struct {
 	T     Time   `json:"t"`
@@ -92,7 +92,7 @@ type NodeLabel struct {
 	Label string `json:"label"`
 }
 
-// JobSubmitted: a job arrived.
+// JobSubmitted says that a job arrived.
 type JobSubmitted struct {
 	T        Time   `json:"t"`
 	Job      JobID  `json:"job" range:"some"`
@@ -116,7 +116,7 @@ type JobSubmitted struct {
 	Speculation       bool    `json:"speculation"`
 }
 
-// JobStarted: the ApplicationMaster runs and has read the splits.
+// JobStarted says that the ApplicationMaster runs and has read the splits.
 type JobStarted struct {
 	T             Time  `json:"t"`
 	Job           JobID `json:"job" range:"some"`
@@ -125,7 +125,7 @@ type JobStarted struct {
 	AMMemoryBytes int64 `json:"amMemoryBytes,omitempty"`
 }
 
-// JobFinished: a job ended. The totals are Hadoop's own, which can be compared
+// JobFinished says that a job ended. The totals are Hadoop's own, which can be compared
 // with sums over the trace's attempts. -1 means "not reported".
 type JobFinished struct {
 	T           Time     `json:"t"`
@@ -142,7 +142,7 @@ type JobFinished struct {
 	LaunchedReds   int64 `json:"launchedReduces" range:",-1"`
 }
 
-// TaskScheduled: a task waits for a container from T on. The split is that of a
+// TaskScheduled says that a task waits for a container from T on. The split is that of a
 // map; a reduce has none.
 type TaskScheduled struct {
 	T    Time `json:"t"`
@@ -157,7 +157,7 @@ type TaskScheduled struct {
 	Blocks      []Block `json:"blocks,omitempty"`
 }
 
-// TaskFinished: a task ended.
+// TaskFinished says that a task ended.
 type TaskFinished struct {
 	T       Time    `json:"t"`
 	Task    Task    `json:"task"`
@@ -166,7 +166,7 @@ type TaskFinished struct {
 	Winner int32 `json:"winner" range:"tasks,-1"`
 }
 
-// AttemptStarted: an attempt's container was launched.
+// AttemptStarted says that an attempt's container was launched.
 type AttemptStarted struct {
 	T         Time    `json:"t"`
 	Attempt   Attempt `json:"attempt"`
@@ -185,7 +185,7 @@ type AttemptStarted struct {
 	Speculative bool  `json:"speculative,omitempty"`
 }
 
-// AttemptFinished: an attempt ended.
+// AttemptFinished says that an attempt ended.
 type AttemptFinished struct {
 	T       Time    `json:"t"`
 	Attempt Attempt `json:"attempt"`
@@ -239,8 +239,8 @@ func AddCount(sum, count int64) int64 {
 	return sum + count
 }
 
-// BlockReplica: according to the NameNode, a node has a replica of a block at T.
-// With Gone it no longer has it.
+// BlockReplica says that a node has a replica of a block at T, according to the
+// NameNode. With Gone it no longer has it.
 type BlockReplica struct {
 	T           Time   `json:"t"`
 	Block       Block  `json:"block"`
@@ -251,8 +251,8 @@ type BlockReplica struct {
 	Gone        bool   `json:"gone,omitempty"`
 }
 
-// BlockCached: according to the NameNode, a node has a block in its HDFS cache
-// at T. With Gone it no longer has it.
+// BlockCached says that a node has a block in its HDFS cache at T, according to
+// the NameNode. With Gone it no longer has it.
 type BlockCached struct {
 	T     Time  `json:"t"`
 	Block Block `json:"block"`
@@ -260,7 +260,7 @@ type BlockCached struct {
 	Gone  bool  `json:"gone,omitempty"`
 }
 
-// Decision: a model asked to start a task of a job on a node.
+// Decision says that a model asked to start a task of a job on a node.
 type Decision struct {
 	T    Time     `json:"t"`
 	ID   int64    `json:"id" range:"id"` // from 1, unique in the run
@@ -278,7 +278,7 @@ type Decision struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
-// Actuation: the outcome of a decision is known.
+// Actuation says that the outcome of a decision is known.
 type Actuation struct {
 	T        Time  `json:"t"` // when the outcome was known
 	Decision int64 `json:"decision" range:"id"`
@@ -291,7 +291,7 @@ type Actuation struct {
 	Cause     string  `json:"cause,omitempty"`
 }
 
-// Heartbeat: a node with free resources reported to the scheduler.
+// Heartbeat says that a node with free resources reported to the scheduler.
 type Heartbeat struct {
 	T                Time  `json:"t"`
 	Node             Node  `json:"node" range:"some"`
