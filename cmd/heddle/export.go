@@ -14,9 +14,9 @@ import (
 func traceExportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a trace in another format", ArgsUsage: "TRACE",
-		Description: `Formats: jsonl (the header, then one event a line), rumen and sls (as Hadoop's tools read
-them), swim (a list of jobs), parquet (a folder of tables), perfetto (a timeline for the
-Perfetto UI).
+		Description: `Writes one of these formats:
+
+` + exchange.About(exchange.CanWrite) + `
 A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle replay
 --out makes a trace with tasks of it. For example:
 
@@ -24,10 +24,10 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
    heddle trace export --to perfetto -o timeline.json run.trace
    heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "the `FORMAT`: " + exchange.Exports()},
+			&cli.StringFlag{Name: "to", Usage: "the `FORMAT`: " + exchange.Names(exchange.CanWrite)},
 			&cli.BoolFlag{Name: "jsonl", Usage: "the same as --to jsonl"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` (parquet: a folder), which must not exist (default: stdout)"},
-			&cli.StringFlag{Name: "topology", Usage: "rumen, sls: write the nodes to `FILE`"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` or folder, which must not exist (default: stdout)"},
+			&cli.StringFlag{Name: "topology", Usage: "write the nodes to `FILE`, if the format has such a file"},
 		},
 		Action: func(c *cli.Context) error {
 			path, err := traceArgument(c)
@@ -39,8 +39,8 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 				o.Format = exchange.Find("jsonl")
 			}
 			switch {
-			case o.Format == nil || o.Format.Write == nil || c.Bool("jsonl") && o.Format.Name != "jsonl":
-				return withCode(exitUsage, fmt.Errorf("trace export needs a format: --to %s", exchange.Exports()))
+			case o.Format == nil || !exchange.CanWrite(o.Format) || c.Bool("jsonl") && o.Format.Name != "jsonl":
+				return withCode(exitUsage, fmt.Errorf("trace export needs a format: --to %s", exchange.Names(exchange.CanWrite)))
 			case o.Format.Folder && o.Output == "":
 				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --output FOLDER", o.Format.Name))
 			case o.Topology != "" && o.Format.Topology == nil:

@@ -23,7 +23,7 @@ func traceImport() *cli.Command {
 	o.Writer = "heddle"
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Destination: &o.Output, Usage: "write the trace to `FILE`, which must not exist"},
-		&cli.StringFlag{Name: "from", Usage: "the files' `FORMAT`: " + exchange.Imports() + " (default: told by the content)"},
+		&cli.StringFlag{Name: "from", Usage: "the files' `FORMAT`: " + exchange.Names(exchange.CanRead) + " (default: told by the content)"},
 		&cli.BoolFlag{Name: "strict", Usage: "refuse what is otherwise mended and counted"},
 		&cli.Uint64Flag{Name: "seed", Value: o.Seed, Destination: &o.Seed, Usage: "`SEED` of what is made up"},
 		&cli.IntFlag{Name: "nodes", Destination: &o.Nodes, Usage: "make up a cluster of `N` nodes for lists of jobs", DefaultText: "none"},
@@ -39,18 +39,18 @@ func traceImport() *cli.Command {
 	}
 	return &cli.Command{
 		Name: "import", Usage: "make a trace of job histories and of other tools' traces", ArgsUsage: "FILE … [TOPOLOGY]",
-		Description: `Reads job histories (jhist), traces of Rumen and of the Scheduler Load Simulator (sls),
-and lists of jobs of SWIM (swim), also compressed with gzip. Their format is told by
-their content, and so is that of a topology file of Rumen or SLS. For example:
+		Description: `Reads files of one of these formats, also compressed with gzip:
+
+` + exchange.About(exchange.CanRead) + `
+The format is told by the content. A topology file, with the nodes of the cluster, may
+be among the files. For example:
 
    heddle trace import -o cluster.trace job-trace.json.gz topology.json
    heddle trace import -o day.trace --nodes 600 --racks 20 --block-size 64MiB FB-2009.tsv
 
 Some formats lack times or hosts. heddle makes them up from --seed, and "heddle trace
-info" lists what was made up: the hosts of SLS's further replicas, for example, by HDFS's
-placement. SWIM's lists are kept as they are, with the rules by which replays make tasks
-of their jobs. Defects of the files are mended, counted and kept in the trace's header,
-or refused with --strict.`,
+info" lists what was made up. Defects of the files are mended and counted in the trace's
+header, or refused with --strict.`,
 		Flags: append(flags, jsonFlag()),
 		Action: func(c *cli.Context) error {
 			if err := importArguments(c, &o); err != nil {
@@ -81,8 +81,8 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 		err = errors.New("trace import takes one FILE or more")
 	case o.Output == "":
 		err = errors.New("trace import needs --output FILE")
-	case from != "" && (o.Format == nil || o.Format.NewReader == nil):
-		err = fmt.Errorf("--from %s is no format that can be imported; known are %s", from, exchange.Imports())
+	case from != "" && (o.Format == nil || !exchange.CanRead(o.Format)):
+		err = fmt.Errorf("--from %s is no format that can be imported; known are %s", from, exchange.Names(exchange.CanRead))
 	case c.IsSet("nodes") && o.Nodes < 1:
 		err = fmt.Errorf("--nodes %d: want 1 or more", o.Nodes)
 	}

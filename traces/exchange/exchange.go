@@ -7,6 +7,7 @@
 package exchange
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ var Formats = []*format.Format{&jhist.Format, &jsonLines, &parquet.Format, &perf
 // it needs no import.
 var jsonLines = format.Format{
 	Name:  "jsonl",
+	About: "JSON Lines: the header, then each event on a line",
 	Lists: true,
 	Write: func(e *format.Export) ([]string, error) { return nil, tracefile.WriteLines(e.Out, e.Header, e.Events) },
 }
@@ -39,13 +41,25 @@ func Find(name string) *format.Format {
 	return nil
 }
 
-// Imports returns the names of the formats that can be imported.
-func Imports() string { return names(func(f *format.Format) bool { return f.NewReader != nil }) }
+// About lists formats with what they are, a line each.
+func About(of func(*format.Format) bool) string {
+	var b strings.Builder
+	for _, f := range Formats {
+		if of(f) {
+			fmt.Fprintf(&b, "   %-9s %s\n", f.Name, f.About)
+		}
+	}
+	return b.String()
+}
 
-// Exports returns the names of the formats that can be exported.
-func Exports() string { return names(func(f *format.Format) bool { return f.Write != nil }) }
+// CanRead reports whether heddle reads the format.
+func CanRead(f *format.Format) bool { return f.NewReader != nil }
 
-func names(of func(*format.Format) bool) string {
+// CanWrite reports whether heddle writes the format.
+func CanWrite(f *format.Format) bool { return f.Write != nil }
+
+// Names lists the names of formats.
+func Names(of func(*format.Format) bool) string {
 	var all []string
 	for _, f := range Formats {
 		if of(f) {

@@ -70,9 +70,8 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	err := im.read()
 	if err == nil && im.Racks.Late() {
 		// The racks of some hosts came after the places that needed them.
-		err = im.sorter.Close()
-		im = newImporter(ctx, o, im.Racks.Again())
-		if err == nil {
+		if err = im.sorter.Close(); err == nil {
+			im = newImporter(ctx, o, im.Racks.Again())
 			err = im.read()
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // Format is one format. Detect and NewReader are nil if heddle only writes it,
 // Write is nil if heddle only reads it.
 type Format struct {
-	Name string
+	Name  string
+	About string // for help: what the files are
 	// Origin and Model go into the headers of imported traces.
 	Origin traces.Origin
 	Model  string

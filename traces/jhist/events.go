@@ -51,9 +51,9 @@ func (c *converter) jobStart() {
 	if j.LaunchMs == 0 {
 		return
 	}
-	e := &traces.JobStarted{T: c.time(j.LaunchMs), Job: c.id, AMAttempt: int32(len(j.AMs))}
-	if n := len(j.AMs); n > 0 {
-		e.AMNode = traces.Node(j.AMs[n-1].Host)
+	e := &traces.JobStarted{T: c.time(j.LaunchMs), Job: c.id, AMAttempt: int32(len(j.AMHosts))}
+	if n := len(j.AMHosts); n > 0 {
+		e.AMNode = traces.Node(j.AMHosts[n-1])
 	}
 	c.add(e)
 }

@@ -39,20 +39,15 @@ type Job struct {
 	// attempts that ended.
 	HostRacks map[traces.Node]string
 
-	AMs   []AM
-	Tasks []*Task // in the order of their start
+	// AMHosts are the hosts of the ApplicationMasters. If one fails, another follows.
+	AMHosts []string
+	Tasks   []*Task // in the order of their start
 
 	// Counters has no values for a job that failed, since Hadoop writes none.
 	Counters traces.Counters
 	// The ApplicationMaster's counters of maps and reduces; -1 means that there
 	// are no counters.
 	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
-}
-
-// AM is an ApplicationMaster of a job. If it fails, a second one follows.
-type AM struct {
-	Attempt string // appattempt_…
-	Host    string
 }
 
 // Task is a map or a reduce. In Hadoop 0.23 it may also be a set-up or clean-up.

@@ -323,9 +323,7 @@ func describe(j *Job, events int) string {
 	fmt.Fprintf(&b, "%s %q user %s queue %s %s, %d maps, %d reduces, submit %d launch +%d finish +%d\n",
 		j.ID, j.Name, j.User, j.Queue, j.Status, j.Maps, j.Reduces, j.SubmitMs, j.LaunchMs-j.SubmitMs, j.FinishMs-j.SubmitMs)
 	fmt.Fprintf(&b, "diagnostics %q\n", j.Diagnostics)
-	for _, am := range j.AMs {
-		fmt.Fprintf(&b, "am %s on %s\n", am.Attempt, am.Host)
-	}
+	fmt.Fprintf(&b, "masters on %v\n", j.AMHosts)
 	since := func(ms int64) string {
 		if ms == 0 {
 			return "-"

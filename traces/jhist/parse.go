@@ -220,7 +220,7 @@ func (p *parser) take(unreadable error) {
 	p.putRight(r)
 	switch p.event.Type {
 	case "AM_STARTED":
-		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, p.name(r.NodeManagerHost)})
+		j.AMHosts = append(j.AMHosts, p.name(r.NodeManagerHost))
 	case "JOB_SUBMITTED":
 		j.Name, j.User, j.Queue, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.SubmitTime
 	case "JOB_QUEUE_CHANGED":

@@ -14,6 +14,7 @@ import (
 // Format is the format of job histories.
 var Format = format.Format{
 	Name:   "jhist",
+	About:  "Hadoop's job history files",
 	Origin: traces.Recovered,
 	Model:  "yarn",
 	Detect: func(head []byte) bool {

@@ -25,8 +25,7 @@ type record struct {
 	TotalReduces int32  `avro:"totalReduces"`
 	Uberized     bool   `avro:"uberized"`
 
-	ApplicationAttemptID string `avro:"applicationAttemptId"`
-	NodeManagerHost      string `avro:"nodeManagerHost"`
+	NodeManagerHost string `avro:"nodeManagerHost"`
 
 	TaskID              string `avro:"taskid"`
 	TaskType            string `avro:"taskType"`

@@ -21,6 +21,7 @@ import (
 // Format is the format of tables in a folder.
 var Format = format.Format{
 	Name:   "parquet",
+	About:  "a folder of tables",
 	Folder: true,
 	Write:  func(e *format.Export) ([]string, error) { return nil, write(e) },
 }

@@ -26,6 +26,7 @@ import (
 // Format is the format of the timeline.
 var Format = format.Format{
 	Name:  "perfetto",
+	About: "a timeline for the Perfetto UI",
 	Write: func(e *format.Export) ([]string, error) { return nil, write(e.Out, e.Header, e.Events) },
 }
 

@@ -261,7 +261,7 @@ func (r *reader) locations(to *locationList) error {
 }
 
 func (r *reader) usage(to *usage) error {
-	*to = noUsage
+	*to = usage{CPUMs: unknown, PhysicalBytes: unknown}
 	return r.in.ByFields()
 }
 

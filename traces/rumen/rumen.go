@@ -20,6 +20,7 @@ import (
 // Format is the format of Rumen.
 var Format = format.Format{
 	Name:   "rumen",
+	About:  "job traces of Rumen, Hadoop's collector of job histories",
 	Origin: traces.Imported,
 	Detect: func(head []byte) bool {
 		return jsonstream.HasKey(head, "mapTasks", "jobID", "reduceTasks", "jobtype")
@@ -125,7 +126,6 @@ var (
 		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputRecords: unknown, MapOutputBytes: unknown, MapOutputRecords: unknown,
 		ReduceInputRecords: unknown, ReduceShuffleBytes: unknown, ReduceOutputRecords: unknown, SpilledRecords: unknown,
 	}
-	noUsage = usage{CPUMs: unknown, PhysicalBytes: unknown}
 )
 
 // outcome is an outcome, which Rumen writes as SUCCESS, FAILED or KILLED.

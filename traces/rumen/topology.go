@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
 	"heddle/traces/internal/jsonstream"
@@ -62,11 +63,10 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 		}
 		at.Children = append(at.Children, &tree{Name: string(n.Node)})
 	}
-	if err := json.MarshalWrite(out, root, json.FormatNilSliceAsNull(true)); err != nil {
+	if err := json.MarshalEncode(jsontext.NewEncoder(out), root, json.FormatNilSliceAsNull(true)); err != nil {
 		return fmt.Errorf("write topology: %w", err)
 	}
-	_, err := io.WriteString(out, "\n")
-	return err
+	return nil
 }
 
 // child returns the child with a name, and adds it if there is none. It looks at

@@ -1,7 +1,6 @@
 package rumen
 
 import (
-	"bufio"
 	"fmt"
 	"regexp"
 
@@ -24,18 +23,14 @@ func write(e *format.Export) error {
 	if w.start == 0 {
 		w.start = undatedMs * 1e6
 	}
-	buf := bufio.NewWriter(e.Out)
+	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
 	for job, err := range e.Jobs {
 		if err != nil {
 			return err
 		}
-		if err := json.MarshalWrite(buf, w.job(job), jsontext.AllowInvalidUTF8(true)); err != nil {
+		if err := json.MarshalEncode(out, w.job(job)); err != nil {
 			return fmt.Errorf("write %s: %w", job.ID, err)
 		}
-		buf.WriteString("\n")
-	}
-	if err := buf.Flush(); err != nil {
-		return fmt.Errorf("write jobs: %w", err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
 	"heddle/traces/format"
@@ -24,6 +25,7 @@ import (
 // Format is the format of SLS.
 var Format = format.Format{
 	Name:   "sls",
+	About:  "job traces of YARN's Scheduler Load Simulator",
 	Origin: traces.Imported,
 	Detect: func(head []byte) bool {
 		return jsonstream.HasKey(head, "job.tasks", "job.start.ms", "job.queue.name", "job.id", "am.type", "yarn.sls.am.type", "num.nodes")
@@ -149,12 +151,9 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 		}
 		r.Nodes = append(r.Nodes, node{string(n.Node), n.MemoryBytes >> 20, int64(n.VCores)})
 	}
+	lines := jsontext.NewEncoder(out)
 	for _, r := range racks {
-		err := json.MarshalWrite(out, r)
-		if err == nil {
-			_, err = io.WriteString(out, "\n")
-		}
-		if err != nil {
+		if err := json.MarshalEncode(lines, r); err != nil {
 			return fmt.Errorf("write topology: %w", err)
 		}
 	}

@@ -1,7 +1,6 @@
 package sls
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 
@@ -24,7 +23,7 @@ func write(e *format.Export) (notes []string, err error) {
 			w.nodes = append(w.nodes, n.Node)
 		}
 	}
-	buf := bufio.NewWriter(e.Out)
+	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
 	for job, err := range e.Jobs {
 		if err != nil {
 			return nil, err
@@ -34,13 +33,9 @@ func write(e *format.Export) (notes []string, err error) {
 			w.leftJobs++
 			continue
 		}
-		if err := json.MarshalWrite(buf, o, jsontext.AllowInvalidUTF8(true)); err != nil {
+		if err := json.MarshalEncode(out, o); err != nil {
 			return nil, fmt.Errorf("write %s: %w", job.ID, err)
 		}
-		buf.WriteString("\n")
-	}
-	if err := buf.Flush(); err != nil {
-		return nil, fmt.Errorf("write jobs: %w", err)
 	}
 	for _, left := range []struct {
 		n    int

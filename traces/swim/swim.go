@@ -25,6 +25,7 @@ import (
 // Format is the format of SWIM.
 var Format = format.Format{
 	Name:      "swim",
+	About:     "lists of jobs of SWIM, kept as lists, of which replays make tasks",
 	Origin:    traces.Imported,
 	Detect:    detect,
 	NewReader: func(im *format.Import) format.Reader { return reader{im} },
