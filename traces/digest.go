@@ -9,37 +9,37 @@ import (
 	"math"
 )
 
-// ScheduleDigest tells two schedules apart: 64 bits over (task, attempt, node,
-// start, end) of every attempt that was launched.
+// ScheduleDigest identifies a schedule: two runs with the same digest started
+// and ended the same attempts on the same nodes at the same times.
 //
-// It is the sum, modulo 2^64, of one hash an attempt. The order in which
-// attempts are added therefore does not matter, and nobody has to keep or sort
-// a schedule to digest it. FORMAT.md defines the hash.
+// It is the sum, modulo 2^64, of one hash per launched attempt, over its task,
+// number, node, start and end. The order of the attempts does not matter, so
+// that no schedule has to be sorted for it. FORMAT.md defines the hash.
 type ScheduleDigest uint64
 
 // NoEnd is the end of an attempt that was still running when the trace ended.
 const NoEnd Time = -1
 
-// Add takes in one attempt; end is NoEnd where it has none.
+// Add adds an attempt. The end of a running attempt is NoEnd.
 func (d *ScheduleDigest) Add(a Attempt, node Node, start, end Time) {
 	d.AddHashed(HashName(string(a.Job)), a.Kind, a.Index, a.Number, HashName(string(node)), start, end)
 }
 
-// AddHashed is Add for callers that keep the HashName of jobs and nodes.
+// AddHashed is Add for callers that have the HashName of the job and the node.
 func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int32, node uint64, start, end Time) {
-	h := mix(job)
-	h = mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
-	h = mix(h ^ uint64(uint32(number)))
-	h = mix(h ^ node)
-	h = mix(h ^ uint64(start))
-	h = mix(h ^ uint64(end))
+	h := Mix(job)
+	h = Mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
+	h = Mix(h ^ uint64(uint32(number)))
+	h = Mix(h ^ node)
+	h = Mix(h ^ uint64(start))
+	h = Mix(h ^ uint64(end))
 	*d += ScheduleDigest(h)
 }
 
 // String is the digest in 16 hexadecimal digits.
 func (d ScheduleDigest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// HashName is FNV-1a, 64 bits, of a name's bytes.
+// HashName is the 64-bit FNV-1a hash of a name.
 func HashName(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -48,19 +48,20 @@ func HashName(name string) uint64 {
 	return h
 }
 
-// mix is the finalizer of splitmix64 after adding its constant.
-func mix(x uint64) uint64 {
+// Mix is the finalizer of splitmix64 after adding its constant: it spreads a
+// number over 64 bits.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// Schedule finds the launched attempts in a run's events and digests them. The
-// zero Schedule is ready for use.
+// Schedule computes the ScheduleDigest of a run from its events. The zero
+// Schedule is ready for use.
 type Schedule struct {
 	digest ScheduleDigest
-	// open holds attempts of which only one end has been seen.
+	// open has the attempts of which only the start or only the end was added.
 	open map[Attempt]half
 }
 
@@ -70,7 +71,7 @@ type half struct {
 	ended bool
 }
 
-// Add takes in an event; start and end of an attempt may come in any order.
+// Add adds an event. An attempt's end may come before its start.
 func (s *Schedule) Add(e Event) {
 	switch e := e.(type) {
 	case *AttemptStarted:
@@ -100,7 +101,8 @@ func (s *Schedule) put(a Attempt, h half) {
 	s.open[a] = h
 }
 
-// Digest is the digest so far; attempts still running count with NoEnd.
+// Digest returns the digest of the events so far. Attempts that still run have
+// the end NoEnd.
 func (s *Schedule) Digest() ScheduleDigest {
 	d := s.digest
 	for a, h := range s.open {
@@ -111,20 +113,20 @@ func (s *Schedule) Digest() ScheduleDigest {
 	return d
 }
 
-// TraceDigest is SHA-256 over the canonical form of events in their order. The
-// header is not in it, so that equal histories have equal digests whoever wrote
-// them. FORMAT.md defines the canonical form.
+// TraceDigest identifies a trace's events: it is the SHA-256 of their canonical
+// form, in their order. The header is left out, so that equal events have equal
+// digests, whichever program wrote them. FORMAT.md defines the canonical form.
 type TraceDigest struct {
 	hash hash.Hash
 	buf  canonical
 }
 
-// NewTraceDigest is the digest of no events.
+// NewTraceDigest returns the digest of no events.
 func NewTraceDigest() *TraceDigest {
 	return &TraceDigest{hash: sha256.New(), buf: make([]byte, 0, 1<<15)}
 }
 
-// Add takes in the next event.
+// Add adds the next event.
 func (d *TraceDigest) Add(e Event) {
 	d.buf = append(d.buf, byte(e.Kind()))
 	e.Fields(&d.buf)
@@ -134,16 +136,17 @@ func (d *TraceDigest) Add(e Event) {
 	}
 }
 
-// String is "sha256:" and the digest in hexadecimal digits. More events may be
-// added after it.
+// String returns "sha256:" and the digest in hexadecimal digits. Events may be
+// added afterwards.
 func (d *TraceDigest) String() string {
 	d.hash.Write(d.buf)
 	d.buf = d.buf[:0]
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// canonical is the Visitor that appends a record's canonical bytes: the fields
-// as in the file, with T whole and names written out.
+// canonical is the Visitor that appends an event's canonical bytes. They are
+// those of the file, except that T is no difference and that names are written
+// out in place of their numbers.
 type canonical []byte
 
 func (c *canonical) When(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }

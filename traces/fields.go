@@ -1,12 +1,12 @@
 package traces
 
-// Visitor is shown an event's fields one after the other. It reads them (an
-// encoder, a digest) or sets them (a decoder).
+// Visitor has a method for each type of field. An event's Fields calls them one
+// field after the other, in the order of the file. Encoders and digests read the
+// fields, decoders set them.
 //
-// The order of the calls is the order in the file. New fields go to the end of
-// their event, and their zero must mean "not reported": a reader of an older
-// file gets zeros for what the file lacks. For the same reason the structs that
-// events share (Task, Attempt, Counters, NodeFacts) never grow.
+// A new field goes to the end of its event, and its zero must mean "not
+// reported", since a reader of an older file sets it to zero. Structs that
+// several events have (Task, Attempt, Counters, NodeFacts) must never grow.
 type Visitor interface {
 	// When is the event's own T.
 	When(*Time)
@@ -17,9 +17,9 @@ type Visitor interface {
 	Uint64(*uint64)
 	Float64(*float64)
 	Bool(*bool)
-	// Name is a text that events have in common, such as a host or a queue.
+	// Name is a text that many events have, such as a host or a queue.
 	Name(*string)
-	// Text is a text that hardly occurs twice.
+	// Text is a text that is rarely the same in two events.
 	Text(*string)
 	Nodes(*[]Node)
 	Blocks(*[]Block)
@@ -249,14 +249,6 @@ func (e *Heartbeat) Fields(v Visitor) {
 func (e *Note) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Text(&e.Text)
-}
-
-// Fields implements Event.
-func (e *Source) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name(&e.Form)
-	e.About.fields(v)
-	v.Text(&e.Members)
 }
 
 func (f *NodeFacts) fields(v Visitor) {

@@ -1,15 +1,15 @@
 package traces
 
-// Formats that this program writes into Header.Format. A reader refuses a higher
-// one and reads every lower one.
+// Format versions, in Header.Format. This program reads all of them and refuses
+// higher ones.
 const (
 	FormatVersion = 1
-	// ListFormatVersion is that of traces with a List, in which a reader of
-	// FormatVersion would find no jobs.
+	// ListFormatVersion is the version of lists of jobs. A program that reads
+	// only FormatVersion would find no jobs in them.
 	ListFormatVersion = 2
 )
 
-// Origin says where a trace's events come from.
+// Origin says how a trace was made.
 type Origin string
 
 // Origins.
@@ -20,17 +20,17 @@ const (
 	Imported  Origin = "imported"  // another tool's trace
 )
 
-// Header is what holds for a whole run.
+// Header describes a run as a whole.
 type Header struct {
 	Format int    `json:"format"`
 	Origin Origin `json:"origin"`
-	// StartUnixNs is the wall clock at Time 0; 0 where the trace has no date.
+	// StartUnixNs is the wall clock time at Time 0; 0 means that it is not known.
 	StartUnixNs int64 `json:"startUnixNs"`
 	// Writer is the program and version that wrote the trace.
 	Writer  string       `json:"writer"`
 	Cluster ClusterFacts `json:"cluster"`
-	// Model and Params name the scheduler that decided; "yarn" is the
-	// cluster's own.
+	// Model and Params are the scheduler that decided. "yarn" is the cluster's
+	// own scheduler.
 	Model    string            `json:"model"`
 	Params   map[string]string `json:"params,omitempty"`
 	Actuator string            `json:"actuator,omitempty"` // none, labels, ideal
@@ -38,18 +38,19 @@ type Header struct {
 	Seed     uint64            `json:"seed"`
 	// Software maps a component ("hadoop", "java", "kernel") to its version.
 	Software map[string]string `json:"software,omitempty"`
-	// Settings are the cluster's and jobs' settings that placement depends on.
+	// Settings are the settings of the cluster and the jobs that decide about
+	// placement.
 	Settings map[string]string `json:"settings,omitempty"`
-	// List, where not nil, makes the trace a list of jobs: its events of them are
-	// JobListed, and these rules make their tasks.
+	// List is set in lists of jobs, whose jobs are JobListed events without
+	// tasks. The rules say which tasks a replay makes of them.
 	List *ListRules `json:"list,omitempty"`
-	// Inputs are the files the trace was made from.
+	// Inputs are the files that the trace was made from.
 	Inputs []Input `json:"inputs,omitempty"`
-	// Synthetic names what was made up by a rule and not recorded
-	// ("durations", "replicas", …).
+	// Synthetic lists what was not recorded but made up by a rule, such as
+	// "durations" or "replicas".
 	Synthetic []string `json:"synthetic,omitempty"`
-	// Mended counts, by kind, what an import had to decide for itself because
-	// its input was at odds with itself or with its format.
+	// Mended counts the defects that an import found in its files, by kind; see
+	// package mend.
 	Mended map[string]int `json:"mended,omitempty"`
 }
 
@@ -59,35 +60,36 @@ type Input struct {
 	SHA256 string `json:"sha256"`
 }
 
-// ClusterFacts is what a cluster was at the run's start. Nodes that come later are
-// NodeUp events.
+// ClusterFacts describes a cluster at the start of a run. Nodes that join later
+// are NodeUp events.
 type ClusterFacts struct {
 	Name  string      `json:"name,omitempty"`
 	Nodes []NodeFacts `json:"nodes"`
 	Links []LinkFacts `json:"links,omitempty"`
 	Disks []DiskFacts `json:"disks,omitempty"`
-	// HostCores are the cores that all nodes share where they are on one machine.
+	// HostCores is the number of cores of the machine, if all nodes are on one.
 	HostCores float64      `json:"hostCores,omitempty"`
 	Queue     []QueueFacts `json:"queues,omitempty"`
 }
 
-// NodeFacts are a node's place and size.
+// NodeFacts describe a node.
 type NodeFacts struct {
-	Node Node   `json:"node"`
+	Node Node   `json:"node" range:"some"`
 	Rack string `json:"rack"`
-	// MemoryBytes and VCores are what YARN may hand out.
+	// MemoryBytes and VCores are what YARN may give to containers.
 	MemoryBytes int64 `json:"memoryBytes"`
-	VCores      int32 `json:"vcores"`
+	VCores      int32 `json:"vcores" range:"cores"`
 	// CacheBytes is the HDFS cache's capacity.
 	CacheBytes int64 `json:"cacheBytes,omitempty"`
-	// Cores is the CPU the node really has, 0 unknown.
-	Cores float64 `json:"cores,omitempty"`
-	// Workers run tasks; ApplicationMasters may have nodes of their own.
+	// Cores is the number of real cores of the node; 0 means unknown.
+	Cores float64 `json:"cores,omitempty" range:"cores"`
+	// Worker is true for a node that runs tasks. A node may be there for
+	// ApplicationMasters only.
 	Worker bool `json:"worker"`
 }
 
-// LinkFacts is the rate of a node's link or, where Node is empty, of a rack's
-// uplink.
+// LinkFacts is the rate of a node's network link or, if Node is empty, of a
+// rack's uplink.
 type LinkFacts struct {
 	Node        Node   `json:"node,omitempty"`
 	Rack        string `json:"rack,omitempty"`
@@ -100,7 +102,7 @@ type DiskFacts struct {
 	BytesPerSec int64 `json:"bytesPerSec"`
 }
 
-// QueueFacts is a leaf queue.
+// QueueFacts describes a queue without queues below it.
 type QueueFacts struct {
 	Name     string  `json:"name"`
 	Capacity float64 `json:"capacity"` // share of the cluster, 0 to 1

@@ -1,7 +1,7 @@
 package traces
 
-// JobOf is the job that an event is about. It is empty for events of nodes and
-// blocks, and for actuations, which are about a decision.
+// JobOf returns the job that an event is about. It is empty for events of nodes
+// and blocks, and for actuations, which name a decision only.
 func JobOf(e Event) JobID {
 	switch e := e.(type) {
 	case *JobSubmitted:
@@ -22,8 +22,6 @@ func JobOf(e Event) JobID {
 		return e.Attempt.Job
 	case *Decision:
 		return e.Job
-	case *Source:
-		return e.About.Job
 	}
 	return ""
 }

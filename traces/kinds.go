@@ -2,11 +2,11 @@ package traces
 
 import "fmt"
 
-// kinds holds what belongs to each record type; position 0 is no event.
+// kinds describes the record types by their numbers.
 var kinds = [...]struct {
 	name string
 	make func() Event
-	// rank orders events of the same T so that causes come before effects.
+	// rank orders events with the same T: causes come before effects.
 	rank uint8
 }{
 	KindNodeUp:          {"nodeUp", func() Event { return new(NodeUp) }, 0},
@@ -26,25 +26,25 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
-	KindSource:          {"source", func() Event { return new(Source) }, 13},
+	18:                  {name: "source"}, // of earlier versions: members for an export in the same format
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
-// Kinds is one past the highest record type known.
+// Kinds is the highest known record type plus one.
 const Kinds = Kind(len(kinds))
 
-// Known is false for record types of a newer program.
-func (k Kind) Known() bool { return k > 0 && k < Kinds }
+// Known reports whether this version of the program has the record type.
+func (k Kind) Known() bool { return k < Kinds && kinds[k].make != nil }
 
-// String is the kind's name as JSON has it, "attemptStarted".
+// String returns the kind's name in JSON, such as "attemptStarted".
 func (k Kind) String() string {
-	if !k.Known() {
+	if k >= Kinds || kinds[k].name == "" {
 		return fmt.Sprintf("kind(%d)", uint8(k))
 	}
 	return kinds[k].name
 }
 
-// New makes an empty event of kind k, nil where k is not known.
+// New returns an empty event of kind k, or nil if k is not known.
 func New(k Kind) Event {
 	if !k.Known() {
 		return nil
@@ -52,10 +52,10 @@ func New(k Kind) Event {
 	return kinds[k].make()
 }
 
-// ParseKind reads a kind's name.
+// ParseKind returns the kind with a name.
 func ParseKind(name string) (Kind, error) {
 	for k := Kind(1); k < Kinds; k++ {
-		if kinds[k].name == name {
+		if k.Known() && kinds[k].name == name {
 			return k, nil
 		}
 	}
@@ -112,9 +112,6 @@ func (e *Heartbeat) Kind() Kind { return KindHeartbeat }
 
 func (e *Note) At() Time   { return e.T }
 func (e *Note) Kind() Kind { return KindNote }
-
-func (e *Source) At() Time   { return e.T }
-func (e *Source) Kind() Kind { return KindSource }
 
 func (e *JobListed) At() Time   { return e.T }
 func (e *JobListed) Kind() Kind { return KindJobListed }

@@ -5,20 +5,21 @@ import (
 	"math"
 )
 
-// JobListed is a job of a list: what it reads and writes, and when it comes. Its
-// tasks are what the header's ListRules say.
+// JobListed is a job in a list of jobs: what it reads and writes, and when it is
+// submitted. It has no tasks; the header's ListRules say which ones it gets.
 type JobListed struct {
 	T   Time  `json:"t"`
-	Job JobID `json:"job"`
-	// Name is the job's in the list, where two may have the same.
+	Job JobID `json:"job" range:"some"`
+	// Name is the job's name in the list. Two jobs may have the same name.
 	Name   string `json:"name"`
 	GapSec int64  `json:"gapSec"` // since the job before, as the list has it
-	// InputBytes is what maps read, ShuffleBytes what goes to reduces (0 for jobs
-	// without reduces), OutputBytes what the job writes.
+	// InputBytes is what the maps read, ShuffleBytes what the reduces fetch (0 for
+	// a job without reduces), OutputBytes what the job writes.
 	InputBytes   int64 `json:"inputBytes"`
 	ShuffleBytes int64 `json:"shuffleBytes"`
 	OutputBytes  int64 `json:"outputBytes"`
-	// Path is the input's; jobs of the same read the same blocks. Empty: its own.
+	// Path is the path of the input. Jobs with the same path read the same blocks;
+	// a job without a path has blocks of its own.
 	Path string `json:"path,omitempty"`
 }
 
@@ -34,30 +35,31 @@ func (e *JobListed) Fields(v Visitor) {
 	v.Name(&e.Path)
 }
 
-// ListRules make up what a list of jobs does not have.
+// ListRules say which tasks the jobs of a list get, and how long they take.
 type ListRules struct {
-	// A job has a map for each started BlockBytes of its input, and one at least;
-	// each block has Replication copies.
+	// BlockBytes is the size of a block. A job has one map for each block of its
+	// input, the last of which may be smaller, and at least one map. A block has
+	// Replication replicas.
 	BlockBytes  int64 `json:"blockBytes"`
 	Replication int   `json:"replication"`
-	// A job that shuffles has a reduce for each started BytesPerReduce of its
-	// shuffle, MaxReduces at most.
+	// BytesPerReduce is the shuffle that one reduce fetches. A job has as many
+	// reduces as its shuffle needs, but not more than MaxReduces.
 	BytesPerReduce int64 `json:"bytesPerReduce"`
 	MaxReduces     int   `json:"maxReduces"`
-	// A task takes StartMs, and its bytes' time at these rates: a map for its
-	// input, a reduce for its shuffle and for its output.
+	// A task takes StartMs plus the time that its bytes take at these rates: the
+	// input of a map, the shuffle and the output of a reduce.
 	StartMs     int64 `json:"taskStartMs"`
 	MapRate     int64 `json:"mapBytesPerSec"`
 	ShuffleRate int64 `json:"shuffleBytesPerSec"`
 	OutputRate  int64 `json:"outputBytesPerSec"`
-	// SpreadPercent makes tasks differ: each one's time is drawn evenly from that
-	// much below the rule to that much above it.
+	// SpreadPercent makes the times of tasks differ: each is drawn evenly between
+	// so many percent less and so many percent more.
 	SpreadPercent int `json:"spreadPercent"`
 }
 
-// DefaultListRules are guesses, fitted to nothing: blocks of HDFS's usual size in
-// three copies, one reduce a GiB and 999 at most (Hive's settings at the time of
-// the lists that Facebook published), and rates of a disk shared by several tasks.
+// DefaultListRules are guesses: HDFS's default block size and replication, one
+// reduce per GiB but at most 999 (Hive's settings when Facebook published its
+// lists), and the rate of a disk that several tasks share.
 var DefaultListRules = ListRules{
 	BlockBytes: 128 << 20, Replication: 3, BytesPerReduce: 1 << 30, MaxReduces: 999,
 	StartMs: 2000, MapRate: 10e6, ShuffleRate: 20e6, OutputRate: 20e6, SpreadPercent: 25,
@@ -69,7 +71,7 @@ const (
 	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // ten years
 )
 
-// Validate says what is wrong with the rules.
+// Validate returns an error if a rule is out of its range.
 func (r *ListRules) Validate() error {
 	for _, v := range []struct {
 		name             string
@@ -92,7 +94,7 @@ func (r *ListRules) Validate() error {
 	return nil
 }
 
-// Check says whether the rules can make the tasks of a job.
+// Check returns an error if a job is out of range or would have too many maps.
 func (r *ListRules) Check(j *JobListed) error {
 	for _, bytes := range []int64{j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
 		if bytes < 0 || bytes > maxListedBytes {
@@ -116,13 +118,13 @@ func (r *ListRules) Reduces(j *JobListed) int64 {
 	return min(started(j.ShuffleBytes, r.BytesPerReduce), int64(r.MaxReduces))
 }
 
-// LastSplitBytes is what the last map reads, of maps of which the others read a
+// LastSplitBytes is the input of the last map. All other maps read a whole
 // block.
 func (r *ListRules) LastSplitBytes(j *JobListed) int64 {
 	return j.InputBytes - (r.Maps(j)-1)*r.BlockBytes
 }
 
-// started is how many pieces of a size bytes begin.
+// started divides bytes by size and rounds up.
 func started(bytes, size int64) int64 {
 	n := bytes / size
 	if bytes%size > 0 {
@@ -131,10 +133,10 @@ func started(bytes, size int64) int64 {
 	return n
 }
 
-// MapMs is how long a map of so much input takes before the spread.
+// MapMs is the time that a map with so much input takes, without the spread.
 func (r *ListRules) MapMs(input int64) int32 { return taskMs(r.StartMs, millis(input, r.MapRate)) }
 
-// ReduceMs is how long a reduce takes before the spread.
+// ReduceMs is the time that a reduce takes, without the spread.
 func (r *ListRules) ReduceMs(shuffle, output int64) int32 {
 	return taskMs(r.StartMs, millis(shuffle, r.ShuffleRate), millis(output, r.OutputRate))
 }
@@ -147,8 +149,8 @@ func taskMs(parts ...int64) int32 {
 	return int32(min(max(1, sum), math.MaxInt32/2))
 }
 
-// millis is the time that bytes take, without floats, which round otherwise on
-// other machines.
+// millis is the time that bytes take at a rate. It uses no floats, since their
+// rounding differs between machines.
 func millis(bytes, rate int64) int64 {
 	whole, rest := bytes/rate, bytes%rate
 	return min(whole, maxListedMs/1000)*1000 + rest*1000/rate

@@ -1,13 +1,13 @@
-// Package traces is the vocabulary of a run: ids, time, the header and the
-// events that say what happened on a cluster, measured or simulated alike.
+// Package traces defines what a trace is: ids, times, a Header and the Events
+// that happened on a cluster, whether it was real or simulated.
 //
-// A run is a Header and a sequence of Events ordered by (T, position). The file
-// they are kept in is package tracefile's; FORMAT.md describes its bytes. This
-// package computes nothing but the digests that tell two runs apart, and knows
-// neither Hadoop's wire formats nor any scheduler.
+// The events are ordered by time. Package tracefile reads and writes them, and
+// FORMAT.md describes the bytes of the file. This package also computes two
+// digests, which tell whether two runs are the same. It knows neither Hadoop's
+// protocols nor any scheduler.
 //
-// Each event lists its fields once, in Fields; encoders, decoders and digests
-// are Visitors of that list.
+// Each event lists its fields in one place, its method Fields. Encoders, decoders
+// and digests are Visitors of that list.
 package traces
 
 import (
@@ -26,15 +26,15 @@ func (t Time) Milliseconds() int64 { return int64(t) / 1e6 }
 // JobID is the job's name as the cluster prints it, "job_1795236380513_0001".
 type JobID string
 
-// Node is a node's host name, the one that Hadoop uses for NodeManager,
-// DataNode and split hosts alike.
+// Node is a node's host name. Hadoop uses the same one for the NodeManager, the
+// DataNode and the hosts of splits.
 type Node string
 
-// Block is an HDFS block id, without generation stamp. In synthetic traces it
-// is any number that is unique in the run.
+// Block is an HDFS block id, without the generation stamp. In traces that were
+// made up it is any number that no other block has.
 type Block uint64
 
-// TaskKind tells maps from reduces.
+// TaskKind is the kind of a task: Map or Reduce.
 type TaskKind uint8
 
 // Kinds of task.
@@ -55,7 +55,7 @@ var taskKindNames = []string{"map", "reduce"}
 
 func (k TaskKind) String() string { return nameOf(taskKindNames, uint8(k), "task") }
 
-// Valid is false for a number that no kind has.
+// Valid reports whether the number is a kind.
 func (k TaskKind) Valid() bool { return k <= Reduce }
 
 // MarshalText writes the kind's name.
@@ -66,12 +66,12 @@ func (k *TaskKind) UnmarshalText(text []byte) error {
 	return numberOf(taskKindNames, string(text), "task", (*uint8)(k))
 }
 
-// Task is one map or reduce of a job. Index counts from 0 within its kind; for
-// a map it is the position of its split in job.splitmetainfo.
+// Task is a map or reduce of a job. Index counts the job's tasks of that kind
+// from 0; for a map it is the position of its split in job.splitmetainfo.
 type Task struct {
-	Job   JobID    `json:"job"`
+	Job   JobID    `json:"job" range:"some"`
 	Kind  TaskKind `json:"kind"`
-	Index int32    `json:"index"`
+	Index int32    `json:"index" range:"tasks"`
 }
 
 // String is Hadoop's id of the task, "task_1795236380513_0001_m_000003".
@@ -81,11 +81,11 @@ func (t Task) suffix() string {
 	return fmt.Sprintf("%s_%s_%06d", strings.TrimPrefix(string(t.Job), "job_"), t.Kind.Letter(), t.Index)
 }
 
-// Attempt is one try at a task. Number counts from 0 as Hadoop counts; a
-// second ApplicationMaster starts at 1000.
+// Attempt is an attempt to run a task. Number is Hadoop's: it counts from 0, and
+// from 1000 under a second ApplicationMaster.
 type Attempt struct {
 	Task
-	Number int32 `json:"number"`
+	Number int32 `json:"number" range:"tasks"`
 }
 
 // String is Hadoop's id of the attempt, "attempt_1795236380513_0001_m_000003_0".
@@ -138,10 +138,10 @@ func parseTask(what, id string, parts []string) (Task, error) {
 	return t, nil
 }
 
-// Level is how near an attempt ran to its data.
+// Level is a level of locality: how near an attempt ran to its data.
 type Level uint8
 
-// Levels, nearest first after LevelUnknown. Split locality has no LevelCache.
+// Levels, from near to far. Split locality has no LevelCache.
 const (
 	LevelUnknown Level = iota
 	LevelCache
@@ -154,7 +154,7 @@ var levelNames = []string{"unknown", "cache", "node", "rack", "off"}
 
 func (l Level) String() string { return nameOf(levelNames, uint8(l), "level") }
 
-// Valid is false for a number that no level has.
+// Valid reports whether the number is a level.
 func (l Level) Valid() bool { return int(l) < len(levelNames) }
 
 // MarshalText writes the level's name.
@@ -168,7 +168,7 @@ func (l *Level) UnmarshalText(text []byte) error {
 // Outcome is how a job, task or attempt ended.
 type Outcome uint8
 
-// Outcomes. Unfinished is what a run that was cut off leaves behind.
+// Outcomes. Jobs, tasks and attempts without an end are Unfinished.
 const (
 	Unfinished Outcome = iota
 	Succeeded
@@ -180,7 +180,7 @@ var outcomeNames = []string{"unfinished", "succeeded", "failed", "killed"}
 
 func (o Outcome) String() string { return nameOf(outcomeNames, uint8(o), "outcome") }
 
-// Valid is false for a number that no outcome has.
+// Valid reports whether the number is an outcome.
 func (o Outcome) Valid() bool { return int(o) < len(outcomeNames) }
 
 // MarshalText writes the outcome's name.
@@ -191,7 +191,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
 }
 
-// nameOf is the name of number n, "what(n)" where it has none.
+// nameOf returns the name of a number, or "what(n)" if it has none.
 func nameOf(names []string, n uint8, what string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]

@@ -13,7 +13,7 @@ import (
 // TestEveryFieldIsVisited sets each exported field of each event alone: a field
 // that Fields forgets would be lost in files and digests.
 func TestEveryFieldIsVisited(t *testing.T) {
-	for k := Kind(1); k < Kinds; k++ {
+	for _, k := range known() {
 		var empty canonical
 		New(k).Fields(&empty)
 		for i := range leaves(reflect.ValueOf(New(k)).Elem(), nil) {
@@ -29,8 +29,18 @@ func TestEveryFieldIsVisited(t *testing.T) {
 	}
 }
 
-func TestWhenIsFirst(t *testing.T) {
+// known are all kinds; 18 is one of earlier versions.
+func known() (kinds []Kind) {
 	for k := Kind(1); k < Kinds; k++ {
+		if k != 18 {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+func TestWhenIsFirst(t *testing.T) {
+	for _, k := range known() {
 		var seen callNames
 		New(k).Fields(&seen)
 		if len(seen) == 0 || seen[0] != "When" || strings.Count(strings.Join(seen, " "), "When") != 1 {
@@ -40,7 +50,7 @@ func TestWhenIsFirst(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for k := Kind(1); k < Kinds; k++ {
+	for _, k := range known() {
 		e := New(k)
 		if e.Kind() != k {
 			t.Errorf("New(%s).Kind() = %s", k, e.Kind())
@@ -53,7 +63,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("ParseKind(%q) = %v, %v", k, got, err)
 		}
 	}
-	for _, k := range []Kind{0, Kinds, 255} {
+	for _, k := range []Kind{0, 18, Kinds, 255} {
 		if New(k) != nil || k.Known() {
 			t.Errorf("kind %d is known", k)
 		}
@@ -64,7 +74,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestEventsAsJSON(t *testing.T) {
-	for k := Kind(1); k < Kinds; k++ {
+	for _, k := range known() {
 		e := New(k)
 		for _, l := range leaves(reflect.ValueOf(e).Elem(), nil) {
 			setNonZero(l.value)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // decode fills v, a pointer to a struct or slice of plain Go values, from an
@@ -29,37 +31,37 @@ func decode(body []byte, v any, path ...string) error {
 			return err
 		}
 	}
-	s := scanner{data: body}
+	s := newScanner(body, new(int))
 	if err := s.root(reflect.ValueOf(v).Elem(), path); err != nil {
-		return err
+		return cutOff(err, len(body))
 	}
-	if s.space(); s.pos < len(s.data) {
+	if len(s.rest()) > 0 {
 		return s.errorf("text after the end of the answer")
 	}
 	return nil
 }
 
-func (s *scanner) root(v reflect.Value, path []string) error {
-	if c := s.peek(); c != '{' || len(path) == 0 {
+func (s scanner) root(v reflect.Value, path []string) error {
+	if c := s.PeekKind(); c != '{' || len(path) == 0 {
 		return s.value(v)
 	}
 	known, names := false, 0
-	err := s.object(func(name string) error {
+	err := s.object(func(name []byte) error {
 		names++
 		switch {
-		case name == path[0]:
+		case string(name) == path[0]:
 			known = true
 			return s.walk(v, path[1:])
-		case len(path) > 1 && name == path[1]:
+		case len(path) > 1 && string(name) == path[1]:
 			known = true
 			return s.walk(v, path[2:])
 		case len(path) == 1 && v.Kind() == reflect.Struct:
-			if fields := planOf(v.Type())[name]; fields != nil {
+			if fields := planOf(v.Type())[string(name)]; fields != nil {
 				known = true
 				return s.fields(v, fields)
 			}
 		}
-		return s.skip()
+		return s.SkipValue()
 	})
 	if err == nil && names > 0 && !known {
 		return fmt.Errorf("it has no %q", strings.Join(path, "."))
@@ -68,25 +70,25 @@ func (s *scanner) root(v reflect.Value, path []string) error {
 }
 
 // walk follows the names of path and decodes the value there into v.
-func (s *scanner) walk(v reflect.Value, path []string) error {
+func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.peek() == '[' { // some answers have a list in place of an outer object
+	if s.PeekKind() == '[' { // some answers have a list in place of an outer object
 		return s.array(func() error { return s.walk(v, path) })
 	}
-	if s.peek() != '{' {
+	if s.PeekKind() != '{' {
 		return s.empty("object")
 	}
-	return s.object(func(name string) error {
-		if name != path[0] {
-			return s.skip()
+	return s.object(func(name []byte) error {
+		if string(name) != path[0] {
+			return s.SkipValue()
 		}
 		return s.walk(v, path[1:])
 	})
 }
 
-func (s *scanner) value(v reflect.Value) error {
+func (s scanner) value(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Struct:
 		return s.structure(v)
@@ -96,15 +98,15 @@ func (s *scanner) value(v reflect.Value) error {
 	return s.scalar(v)
 }
 
-func (s *scanner) structure(v reflect.Value) error {
-	switch s.peek() {
+func (s scanner) structure(v reflect.Value) error {
+	switch s.PeekKind() {
 	case '{':
 		plan := planOf(v.Type())
-		return s.object(func(name string) error {
-			if fields := plan[name]; fields != nil {
+		return s.object(func(name []byte) error {
+			if fields := plan[string(name)]; fields != nil {
 				return s.fields(v, fields)
 			}
-			return s.skip()
+			return s.SkipValue()
 		})
 	case '[':
 		n := 0
@@ -120,10 +122,19 @@ func (s *scanner) structure(v reflect.Value) error {
 
 // fields stores the next JSON value, or parts of it, in all struct fields that
 // want them.
-func (s *scanner) fields(v reflect.Value, fields []field) error {
-	start := s.pos
+func (s scanner) fields(v reflect.Value, fields []field) error {
+	var value jsontext.Value // for fields that want parts of the same
+	if len(fields) > 1 {
+		read, err := s.ReadValue()
+		if err != nil {
+			return err
+		}
+		value = read.Clone()
+	}
 	for _, f := range fields {
-		s.pos = start
+		if len(fields) > 1 {
+			s = newScanner(value, s.listBytes)
+		}
 		to := v.FieldByIndex(f.index)
 		if err := s.walk(to, f.rest); err != nil {
 			return err
@@ -135,12 +146,12 @@ func (s *scanner) fields(v reflect.Value, fields []field) error {
 	return nil
 }
 
-func (s *scanner) list(v reflect.Value) error {
-	if s.peek() != '[' {
+func (s scanner) list(v reflect.Value) error {
+	if s.PeekKind() != '[' {
 		return s.element(v)
 	}
 	return s.array(func() error {
-		if s.peek() == '[' {
+		if s.PeekKind() == '[' {
 			return s.errorf("a list in a list")
 		}
 		return s.element(v)
@@ -148,13 +159,11 @@ func (s *scanner) list(v reflect.Value) error {
 }
 
 // element decodes the next value and appends it to v, unless it is empty.
-func (s *scanner) element(v reflect.Value) error {
-	s.peek()
-	if n := s.nothing(); n > 0 {
-		s.pos += n
-		return nil
+func (s scanner) element(v reflect.Value) error {
+	if s.nothing() {
+		return s.SkipValue()
 	}
-	if s.listBytes += int(v.Type().Elem().Size()); s.listBytes > maxBodyBytes {
+	if *s.listBytes += int(v.Type().Elem().Size()); *s.listBytes > maxBodyBytes {
 		return s.errorf("its lists take more than %d MiB of memory; request less", maxBodyBytes>>20)
 	}
 	v.Grow(1)
@@ -164,98 +173,80 @@ func (s *scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing returns the length of the empty value at the current position, or 0
-// if there is none.
-func (s *scanner) nothing() int {
-	rest := s.data[s.pos:]
+// nothing reports whether the next value is empty: null, {} or a string of
+// spaces, which indented XML gives.
+func (s scanner) nothing() bool {
+	rest := s.rest()
 	switch {
-	case bytes.HasPrefix(rest, []byte("null")):
-		return len("null")
-	case bytes.HasPrefix(rest, []byte("{}")):
-		return len("{}")
+	case bytes.HasPrefix(rest, []byte("null")), bytes.HasPrefix(rest, []byte("{}")):
+		return true
 	case bytes.HasPrefix(rest, []byte{'"'}):
 		return blank(rest)
 	}
-	return 0
+	return false
 }
 
-// blank returns the length of a quoted string of spaces, which indented XML
-// gives, or 0.
-func blank(text []byte) int {
+// blank reports whether a quoted string has only spaces.
+func blank(text []byte) bool {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			return i + 1
+			return true
 		case ' ':
 		case '\\':
 			if i++; i < len(text) && !bytes.ContainsRune([]byte("ntr"), rune(text[i])) {
-				return 0
+				return false
 			}
 		default:
-			return 0
+			return false
 		}
 	}
-	return 0
+	return false
 }
 
-func (s *scanner) empty(want string) error {
-	s.peek()
-	if n := s.nothing(); n > 0 {
-		s.pos += n
-		return nil
+func (s scanner) empty(want string) error {
+	if s.nothing() {
+		return s.SkipValue()
 	}
 	return s.errorf("%s expected", want)
 }
 
-func (s *scanner) scalar(v reflect.Value) error {
-	switch c := s.peek(); c {
-	case '{', '[':
-		if c == '{' && s.nothing() > 0 {
-			return s.skip()
-		}
-		if c == '[' { // a list of one element stands for a single value
-			n := 0
-			return s.array(func() error {
-				if n++; n > 1 {
-					return s.errorf("several values; want one")
-				}
-				if s.peek() == '[' {
-					return s.errorf("a list in a list")
-				}
-				return s.scalar(v)
-			})
+func (s scanner) scalar(v reflect.Value) error {
+	switch s.PeekKind() {
+	case '{':
+		if s.nothing() {
+			return s.SkipValue()
 		}
 		return s.errorf("%s expected, found an object", v.Kind())
-	case '"':
-		raw, escaped, err := s.text()
-		if err != nil {
-			return err
-		}
-		if v.Kind() == reflect.String {
-			str := string(raw)
-			if escaped {
-				if str, err = unescape(raw); err != nil {
-					return s.errorf("%v", err)
-				}
+	case '[': // a list of one
+		n := 0
+		return s.array(func() error {
+			if n++; n > 1 {
+				return s.errorf("several values; want one")
 			}
-			v.SetString(str)
-			return nil
-		}
-		return s.set(v, bytes.TrimSpace(raw))
+			if s.PeekKind() == '[' {
+				return s.errorf("a list in a list")
+			}
+			return s.scalar(v)
+		})
 	}
-	word := s.word()
-	if len(word) == 0 {
-		return s.errorf("value expected")
+	value, err := s.ReadValue()
+	if err != nil || string(value) == "null" {
+		return err
 	}
-	if string(word) == "null" {
-		return nil
+	text, quoted, err := unquote(value)
+	if err != nil {
+		return err
 	}
-	return s.set(v, word)
+	if quoted && v.Kind() != reflect.String {
+		text = bytes.TrimSpace(text)
+	}
+	return s.set(v, text)
 }
 
 // set parses a scalar into v. NaN and Infinity, which Hadoop writes for what it
 // cannot compute, become 0, and so does an empty text.
-func (s *scanner) set(v reflect.Value, text []byte) error {
+func (s scanner) set(v reflect.Value, text []byte) error {
 	if v.Kind() == reflect.String {
 		v.SetString(string(text))
 		return nil
@@ -299,12 +290,12 @@ func (s *scanner) set(v reflect.Value, text []byte) error {
 type field struct {
 	index []int
 	rest  []string
-	form  string // the form that the text must have, a key of forms; empty means any
+	form  string // key of forms; empty: any
 }
 
 type plan map[string][]field
 
-var plans sync.Map // known plans of struct types, by reflect.Type
+var plans sync.Map // reflect.Type -> plan
 
 func planOf(t reflect.Type) plan {
 	if p, ok := plans.Load(t); ok {

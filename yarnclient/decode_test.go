@@ -84,7 +84,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"root":{"text":["a","b"]}}`:             "several values",
 		`{"root":{"names":[["a"]]}}`:              "list in a list",
 		`{"root":{}} and more`:                    "text after the end",
-		`{"root":{"text":"\u12"}}`:                "bad escape",
+		`{"root":{"text":"\u12"}}`:                "invalid escape",
 		`<root><text>x</root>`:                    "XML",
 		`<root><text>x</text>`:                    "XML",
 		`<root><text>&nope;</text></root>`:        "XML",

@@ -13,10 +13,10 @@ import (
 
 func traceExportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "write a trace in another form", ArgsUsage: "TRACE",
-		Description: `Forms: jsonl (the header, then one event a line), rumen and sls (as Hadoop's tools read
-them), swim (a list of jobs), parquet (a folder of tables), perfetto (a timeline for the
-Perfetto UI).
+		Name: "export", Usage: "write a trace in another format", ArgsUsage: "TRACE",
+		Description: `Writes one of these formats:
+
+` + exchange.About(exchange.CanWrite) + `
 A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle replay
 --out makes a trace with tasks of it. For example:
 
@@ -24,24 +24,27 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
    heddle trace export --to perfetto -o timeline.json run.trace
    heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "to", Usage: "the `FORM`: " + forms(exchange.Exports)},
+			&cli.StringFlag{Name: "to", Usage: "the `FORMAT`: " + exchange.Names(exchange.CanWrite)},
 			&cli.BoolFlag{Name: "jsonl", Usage: "the same as --to jsonl"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` (parquet: a folder), which must not exist (default: stdout)"},
-			&cli.StringFlag{Name: "topology", Usage: "rumen, sls: write the nodes to `FILE`"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` or folder, which must not exist (default: stdout)"},
+			&cli.StringFlag{Name: "topology", Usage: "write the nodes to `FILE`, if the format has such a file"},
 		},
 		Action: func(c *cli.Context) error {
 			path, err := traceArgument(c)
 			if err != nil {
 				return err
 			}
-			o := exchange.ExportOptions{Input: path, Form: exchange.Form(c.String("to")), Output: c.String("output"), Topology: c.String("topology")}
+			o := exchange.ExportOptions{Input: path, Format: exchange.Find(c.String("to")), Output: c.String("output"), Topology: c.String("topology")}
+			if c.Bool("jsonl") && !c.IsSet("to") {
+				o.Format = exchange.Find("jsonl")
+			}
 			switch {
-			case c.Bool("jsonl") && (o.Form == "" || o.Form == exchange.Lines):
-				o.Form = exchange.Lines
-			case c.Bool("jsonl") || !o.Form.Known(exchange.Exports):
-				return withCode(exitUsage, fmt.Errorf("trace export needs a form: --to %s", forms(exchange.Exports)))
-			case o.Form == exchange.Parquet && o.Output == "":
-				return withCode(exitUsage, errors.New("trace export --to parquet needs --output FOLDER"))
+			case o.Format == nil || !exchange.CanWrite(o.Format) || c.Bool("jsonl") && o.Format.Name != "jsonl":
+				return withCode(exitUsage, fmt.Errorf("trace export needs a format: --to %s", exchange.Names(exchange.CanWrite)))
+			case o.Format.Folder && o.Output == "":
+				return withCode(exitUsage, fmt.Errorf("trace export --to %s needs --output FOLDER", o.Format.Name))
+			case o.Topology != "" && o.Format.Topology == nil:
+				return withCode(exitUsage, fmt.Errorf("trace export --to %s takes no --topology: the format has no such file", o.Format.Name))
 			}
 			out := c.App.Writer
 			if !isTerminal(out) {
@@ -56,8 +59,8 @@ A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle 
 	}
 }
 
-// exportError tells files that cannot be read, have no tasks, or are there already, from those
-// that cannot be written.
+// exportError gives an error the exit code for bad input if the trace cannot be
+// read or has no tasks, or if the output exists.
 func exportError(err error) error {
 	var damage *tracefile.DamageError
 	if errors.As(err, &damage) || errors.Is(err, exchange.ErrList) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {

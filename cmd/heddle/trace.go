@@ -62,8 +62,8 @@ trace.heddle.part that a killed trial leaves it makes a trace with the histories
 // fileInfo is what trace info prints as JSON.
 type fileInfo struct {
 	*measure.Figures
-	// Complete is false for a run that did not come to its end and for a trace
-	// that lost its own; it is absent in JSON Lines, which cannot tell.
+	// Complete is false if the run did not come to its end, or if the end of the
+	// trace is missing. JSON Lines do not say it, so that it is absent for them.
 	Complete *bool    `json:"complete,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -93,7 +93,7 @@ func traceInfo(c *cli.Context) error {
 		}
 	}
 	if n := r.Foreign(); n > 0 {
-		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of a newer heddle and not, or not wholly, in these figures", n))
+		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
 	}
 	if c.Bool("json") {
 		err = printJSON(c.App.Writer, info)
@@ -148,7 +148,7 @@ func printReport(out io.Writer, r tracefile.Report) error {
 		fmt.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
 	}
 	if r.Foreign > 0 {
-		fmt.Fprintf(&b, "%d events are of a newer heddle: digests not checked\n", r.Foreign)
+		fmt.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not checked\n", r.Foreign)
 	}
 	switch {
 	case len(r.Damage)+len(r.Impossible) > 0:
@@ -222,7 +222,8 @@ type cutPiece struct {
 	Jobs   int    `json:"jobs"`
 }
 
-// copyCode tells a trace that cannot be written from one that cannot be read.
+// copyCode returns the exit code for an error: a trace that cannot be written, or
+// input that cannot be read.
 func copyCode(err error) int {
 	var write *tracefile.WriteError
 	if errors.As(err, &write) {
@@ -231,7 +232,7 @@ func copyCode(err error) int {
 	return exitUsage
 }
 
-// traceArgument is the one TRACE of a command line.
+// traceArgument returns the one TRACE of a command line.
 func traceArgument(c *cli.Context) (string, error) {
 	files, err := arguments(c)
 	if err != nil {

@@ -1,6 +1,8 @@
-// Package byjob gathers a trace's events job by job, for those who write or
-// draw whole jobs. It reads a trace twice, to know when a job's last event has
-// come, and keeps the jobs under way.
+// Package byjob reads a trace job by job: each job comes with all its events.
+//
+// It reads the file twice. The first time it counts the events of each job, so
+// that it knows a job's last event. Only jobs that have begun and not ended are in
+// memory.
 package byjob
 
 import (
@@ -13,35 +15,32 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Job is a job with all its events; those that the trace lacks are nil.
+// Job is a job with its events. An event that the trace does not have is nil.
 type Job struct {
 	ID        traces.JobID
 	Submitted *traces.JobSubmitted
 	Started   *traces.JobStarted // the last ApplicationMaster's
 	Finished  *traces.JobFinished
-	Source    *traces.Source
 	Tasks     []*Task // maps first, by index
 }
 
-// Task is a task with all its events.
+// Task is a task with its events.
 type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
 	Finished  *traces.TaskFinished
-	Source    *traces.Source
 	Attempts  []*Attempt // by number
 }
 
-// Attempt is an attempt with all its events.
+// Attempt is an attempt with its events.
 type Attempt struct {
 	ID       traces.Attempt
 	Started  *traces.AttemptStarted
 	Finished *traces.AttemptFinished
-	Source   *traces.Source
 }
 
-// Jobs reads the jobs of a trace in the order of their first events. An error
-// is the last thing that comes.
+// Jobs returns the jobs of a trace in the order of their first events. After an
+// error there are no more jobs.
 func Jobs(path string) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
 		if err := gather(path, yield); err != nil {
@@ -51,110 +50,79 @@ func Jobs(path string) iter.Seq2[*Job, error] {
 }
 
 func gather(path string, yield func(*Job, error) bool) error {
-	left, err := count(path)
-	if err != nil {
+	left := map[traces.JobID]int{} // events of each job that are still to come
+	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
+		left[id]++
+		return true
+	}); err != nil {
 		return err
 	}
-	in, err := tracefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	g := gatherer{jobs: map[traces.JobID]*gathered{}}
-	for e := range in.All() {
-		id := traces.JobOf(e)
-		if id == "" {
-			continue
+	jobs := map[traces.JobID]*gathered{}
+	var order []*gathered
+	return read(path, func(id traces.JobID, e traces.Event) bool {
+		j := jobs[id]
+		if j == nil {
+			j = &gathered{Job: Job{ID: id}, tasks: map[traces.Task]*Task{}, attempts: map[traces.Attempt]*Attempt{}}
+			jobs[id] = j
+			order = append(order, j)
 		}
-		g.add(id, e)
-		if left[id]--; left[id] > 0 {
-			continue
-		}
-		delete(left, id)
-		g.jobs[id].whole = true
-		for len(g.order) > 0 && g.order[0].whole {
-			j := g.order[0]
-			g.order = g.order[1:]
-			delete(g.jobs, j.ID)
+		j.add(e)
+		left[id]--
+		for len(order) > 0 && left[order[0].ID] == 0 {
+			j := order[0]
+			order = order[1:]
+			delete(jobs, j.ID)
 			if !yield(j.sorted(), nil) {
-				return nil
+				return false
 			}
 		}
-	}
-	return in.Err()
+		return true
+	})
 }
 
-// count counts each job's events.
-func count(path string) (map[traces.JobID]int, error) {
+// read calls more with each event that belongs to a job, until it returns false.
+func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer in.Close()
-	n := map[traces.JobID]int{}
+	in.KeepEvents()
 	for e := range in.All() {
-		if id := traces.JobOf(e); id != "" {
-			n[id]++
+		if id := traces.JobOf(e); id != "" && !more(id, e) {
+			return nil
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("gather jobs: %w", err)
+		return fmt.Errorf("gather jobs: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
-type gatherer struct {
-	jobs  map[traces.JobID]*gathered
-	order []*gathered
-}
-
+// gathered is a job of which events are still to come.
 type gathered struct {
 	Job
-	whole    bool
 	tasks    map[traces.Task]*Task
 	attempts map[traces.Attempt]*Attempt
 }
 
-// add takes in an event, which the reader will use again.
-func (g *gatherer) add(id traces.JobID, e traces.Event) {
-	j := g.jobs[id]
-	if j == nil {
-		j = &gathered{Job: Job{ID: id}, tasks: map[traces.Task]*Task{}, attempts: map[traces.Attempt]*Attempt{}}
-		g.jobs[id] = j
-		g.order = append(g.order, j)
-	}
+func (j *gathered) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.JobSubmitted:
-		j.Submitted = clone(e)
+		j.Submitted = e
 	case *traces.JobStarted:
-		j.Started = clone(e)
+		j.Started = e
 	case *traces.JobFinished:
-		j.Finished = clone(e)
+		j.Finished = e
 	case *traces.TaskScheduled:
-		s := clone(e)
-		s.SplitHosts, s.Blocks = slices.Clone(e.SplitHosts), slices.Clone(e.Blocks)
-		j.task(e.Task).Scheduled = s
+		j.task(e.Task).Scheduled = e
 	case *traces.TaskFinished:
-		j.task(e.Task).Finished = clone(e)
+		j.task(e.Task).Finished = e
 	case *traces.AttemptStarted:
-		j.attempt(e.Attempt).Started = clone(e)
+		j.attempt(e.Attempt).Started = e
 	case *traces.AttemptFinished:
-		j.attempt(e.Attempt).Finished = clone(e)
-	case *traces.Source:
-		switch {
-		case e.About.Index < 0:
-			j.Source = clone(e)
-		case e.About.Number < 0:
-			j.task(e.About.Task).Source = clone(e)
-		default:
-			j.attempt(e.About).Source = clone(e)
-		}
+		j.attempt(e.Attempt).Finished = e
 	}
-}
-
-func clone[T any](e *T) *T {
-	c := *e
-	return &c
 }
 
 func (j *gathered) task(id traces.Task) *Task {

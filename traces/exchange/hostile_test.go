@@ -46,10 +46,10 @@ func TestHostileFiles(t *testing.T) {
 		"lines":     {pack(t, "", "j\t0\t0\t0\t0\t0\n", 1<<18), "unpack to over 200 times as many"},
 		"topology":  {pack(t, `{"name":"r","children":[`, `{"name":"a"},`, 1<<18), "unpack to over 200 times as many"},
 		"twice":     {pack(t, string(pack(t, job, "{},", 1)), "x", 1), "no known form"},
-		"deep":      {[]byte(job + strings.Repeat("[", 1<<20)), "nested too deeply"},
-		"deep kept": {[]byte(`{"jobID":"job_1_0001","submitTime":5,"x":` + strings.Repeat(`{"a":`, 1<<20)), "nested too deeply"},
-		"no number": {[]byte(`{"jobID":"job_1_0001","submitTime":NaN}`), "found 'N'"},
-		"long":      {[]byte(`{"jobID":"job_1_0001","submitTime":` + strings.Repeat("9", 1<<20) + "}"), "where a number should be"},
+		"deep":      {[]byte(job + strings.Repeat("[", 1<<20)), "exceeded max depth"},
+		"deep kept": {[]byte(`{"jobID":"job_1_0001","submitTime":5,"x":` + strings.Repeat(`{"a":`, 1<<20)), "exceeded max depth"},
+		"no number": {[]byte(`{"jobID":"job_1_0001","submitTime":NaN}`), "invalid character 'N'"},
+		"long":      {[]byte(`{"jobID":"job_1_0001","submitTime":` + strings.Repeat("9", 1<<20) + "}"), "want a whole number of 64 bits"},
 		"utf-16":    {[]byte("\xff\xfe{\x00}\x00"), "in UTF-16"},
 		"no line":   {bytes.Repeat([]byte("a"), 1<<20), "no known form"},
 		"zeros":     {make([]byte, 1<<20), "no known form"},
@@ -85,7 +85,7 @@ func TestNoFiles(t *testing.T) {
 	}
 	for _, path := range []string{fifo, "/dev/zero"} {
 		o := DefaultImport
-		o.Inputs, o.Form, o.Output = []string{path}, Rumen, filepath.Join(t.TempDir(), "out")
+		o.Inputs, o.Format, o.Output = []string{path}, Find("rumen"), filepath.Join(t.TempDir(), "out")
 		if _, err := Import(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a pipe or a device") {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -97,7 +97,7 @@ func TestInterruptedImport(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o := DefaultImport
-	o.Inputs, o.Form, o.Output = []string{filepath.Join(t.TempDir(), "in")}, Rumen, filepath.Join(t.TempDir(), "out")
+	o.Inputs, o.Format, o.Output = []string{filepath.Join(t.TempDir(), "in")}, Find("rumen"), filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(o.Inputs[0], bytes.Repeat([]byte("no job\n"), 1<<16), 0o644); err != nil {
 		t.Fatal(err)
 	}

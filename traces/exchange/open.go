@@ -10,23 +10,32 @@ import (
 	"hash"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/readahead"
 )
 
-// headBytes is how much of a file is looked at to tell its form.
-const headBytes = 1 << 18
+// headBytes is the part of a file that is used to detect its format. chunkBytes is
+// read at a time.
+const (
+	headBytes  = 1 << 18
+	chunkBytes = 1 << 18
+)
 
-// file is an input, uncompressed and read ahead by another goroutine.
+// file is an input file. Another goroutine decompresses it and reads ahead.
 type file struct {
 	*bufio.Reader
-	ahead *ahead
+	ctx    context.Context
+	closer io.Closer
+	raw    *bufio.Reader // as it is on the disk
+	hash   hash.Hash     // of what was read
+	ahead  io.ReadCloser
+	damage error // of the compression; valid at the end
 }
 
-// openFile opens a file; Close ends the reading of it. Reading ends with ctx.
+// openFile opens a file. Reading fails after ctx has ended.
 //
-// Inputs are read more than once, so that pipes and devices are refused.
+// Pipes and devices are refused, since an import may read its files twice.
 func openFile(ctx context.Context, path string) (*file, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,9 +53,16 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
-	a := &ahead{ctx: ctx, file: f, hash: sha256.New(), chunks: make(chan []byte, 2), free: make(chan []byte, 4), stop: make(chan struct{}), ended: make(chan struct{})}
-	go a.run()
-	in := &file{bufio.NewReaderSize(a, headBytes), a}
+	in := &file{ctx: ctx, closer: f, hash: sha256.New()}
+	in.raw = bufio.NewReaderSize(io.TeeReader(f, in.hash), chunkBytes)
+	content := io.Reader(in.raw)
+	if head, _ := in.raw.Peek(2); string(head) == "\x1f\x8b" {
+		content = &unpacker{file: in, packedBytes: info.Size()}
+	}
+	if in.ahead, err = readahead.NewReaderSize(content, 3, chunkBytes); err != nil {
+		return nil, fmt.Errorf("open input: %w", err)
+	}
+	in.Reader = bufio.NewReaderSize(interruptible{in}, headBytes)
 	switch head, _ := in.Peek(3); {
 	case string(head) == "\xef\xbb\xbf":
 		_, _ = in.Discard(3) // they are in the buffer
@@ -57,148 +73,63 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	return in, nil
 }
 
-// sum reads what is left of the file and gives its SHA-256 and what its
-// decompression ended with.
+// sum reads the rest of the file and returns its SHA-256. damage is the error with
+// which its decompression ended, if any.
 func (f *file) sum() (sum string, damage error, err error) {
 	if _, err := io.Copy(io.Discard, f.Reader); err != nil {
 		return "", nil, err
 	}
-	<-f.ahead.ended
-	return hex.EncodeToString(f.ahead.hash.Sum(nil)), f.ahead.damage, nil
+	if _, err := io.Copy(io.Discard, f.raw); err != nil {
+		return "", nil, err
+	}
+	return hex.EncodeToString(f.hash.Sum(nil)), f.damage, nil
 }
 
 // Close ends the reading.
 func (f *file) Close() {
-	f.ahead.once.Do(func() { close(f.ahead.stop) })
-	for range f.ahead.chunks { // until run closes it
+	f.ahead.Close()
+	f.closer.Close()
+}
+
+// interruptible reads a file and fails after the file's context has ended.
+type interruptible struct{ file *file }
+
+func (f interruptible) Read(p []byte) (int, error) {
+	if err := f.file.ctx.Err(); err != nil {
+		return 0, err
 	}
-	f.ahead.file.Close()
+	return f.file.ahead.Read(p)
 }
 
-// ahead reads, hashes and decompresses a file in a goroutine of its own.
-type ahead struct {
-	ctx    context.Context // checked by Read
-	file   *os.File
-	packed int64 // bytes read of the file
-	hash   hash.Hash
-	chunks chan []byte
-	free   chan []byte
-	stop   chan struct{}
-	ended  chan struct{}
-	once   sync.Once
-	damage error // of the compression; valid after ended
-	err    error // valid once chunks is closed
-	chunk  []byte
-	rest   []byte
-}
-
-const chunkBytes = 1 << 18
-
-// A compressed file that unpacks to over maxUnpacked times its size is taken for
-// one made to fill memory, once it is over freeUnpacked bytes. Real traces
-// unpack to 5 to 50 times.
+// A compressed file that becomes more than maxUnpacked times as large, and larger
+// than freeUnpacked bytes, is refused: it was probably made to fill the memory.
+// Real traces become 5 to 50 times as large.
 const (
 	maxUnpacked  = 200
 	freeUnpacked = 1 << 20
 )
 
-// Write counts the bytes read of the file.
-func (a *ahead) Write(p []byte) (int, error) {
-	a.packed += int64(len(p))
-	return a.hash.Write(p)
+// unpacker decompresses a file. It ends at the first damaged place.
+type unpacker struct {
+	file        *file
+	zip         *gzip.Reader
+	packedBytes int64
+	bytes       int64 // unpacked
 }
 
-func (a *ahead) run() {
-	defer close(a.ended)
-	defer close(a.chunks)
-	raw := bufio.NewReaderSize(io.TeeReader(a.file, a), chunkBytes)
-	in := io.Reader(raw)
-	compressed := false
-	if head, _ := raw.Peek(2); len(head) == 2 && head[0] == 0x1f && head[1] == 0x8b {
-		z, err := gzip.NewReader(raw)
-		if err != nil {
-			a.damage = err
-			_, a.err = io.Copy(io.Discard, raw) // for the hash
-			return
-		}
-		in, compressed = z, true
+func (u *unpacker) Read(p []byte) (n int, err error) {
+	if u.zip == nil {
+		u.zip, err = gzip.NewReader(u.file.raw)
 	}
-	unpacked := int64(0)
-	for {
-		var chunk []byte
-		select {
-		case chunk = <-a.free:
-		default:
-			chunk = make([]byte, chunkBytes)
-		}
-		n, err := fill(in, chunk[:chunkBytes])
-		if unpacked += int64(n); compressed && unpacked > max(freeUnpacked, maxUnpacked*a.packed) {
-			a.err = fmt.Errorf("%d bytes of gzip unpack to over %d times as many: unpack the file yourself if that is meant", a.packed, maxUnpacked)
-			return
-		}
-		if n > 0 {
-			select {
-			case a.chunks <- chunk[:n]:
-			case <-a.stop:
-				return
-			}
-		}
-		switch {
-		case err == nil:
-			continue
-		case errors.Is(err, io.EOF):
-		case compressed && !isPathError(err):
-			a.damage = err
-		default:
-			a.err = err
-		}
-		// The rest belongs to the hash only.
-		if _, err := io.Copy(io.Discard, raw); err != nil && a.err == nil {
-			a.err = err
-		}
-		return
+	if err == nil {
+		n, err = u.zip.Read(p)
 	}
-}
-
-// fill reads until p is full or there is an error, and keeps that error, unlike
-// io.ReadFull.
-func fill(in io.Reader, p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var got int
-		got, err = in.Read(p[n:])
-		n += got
+	if u.bytes += int64(n); u.bytes > max(freeUnpacked, maxUnpacked*u.packedBytes) {
+		return 0, fmt.Errorf("%d bytes of gzip unpack to over %d times as many: unpack the file yourself if that is meant", u.packedBytes, maxUnpacked)
+	}
+	var path *os.PathError
+	if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &path) {
+		u.file.damage, err = err, io.EOF
 	}
 	return n, err
-}
-
-func isPathError(err error) bool {
-	var path *os.PathError
-	return errors.As(err, &path)
-}
-
-// Read implements io.Reader.
-func (a *ahead) Read(p []byte) (int, error) {
-	if err := a.ctx.Err(); err != nil {
-		return 0, err
-	}
-	for len(a.rest) == 0 {
-		if a.chunk != nil {
-			select {
-			case a.free <- a.chunk:
-			default:
-			}
-			a.chunk = nil
-		}
-		chunk, ok := <-a.chunks
-		if !ok {
-			if a.err != nil {
-				return 0, a.err
-			}
-			return 0, io.EOF
-		}
-		a.chunk, a.rest = chunk, chunk
-	}
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
-	return n, nil
 }

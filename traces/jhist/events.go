@@ -7,12 +7,12 @@ import (
 	"heddle/traces"
 )
 
-// Events turns a job into trace events, in order. startUnixNs is the wall clock
-// at Time 0. Cache levels, blocks, files and container sizes are not in a
-// history file: they stay unknown, empty and 0.
+// Events turns a job into events of a trace, in their order. startUnixNs is the
+// wall clock time at Time 0. A history file has no cache levels, blocks, files and
+// container sizes: they stay unknown, empty or 0.
 //
-// An attempt that never got a container is left out, as are set-up and clean-up
-// tasks of Hadoop 0.23 and ids that are not Hadoop's.
+// Attempts that never got a container are left out. So are set-up and clean-up
+// tasks of Hadoop 0.23, and tasks and attempts whose ids are not like Hadoop's.
 func Events(j *Job, startUnixNs int64) []traces.Event {
 	c := converter{job: j, id: traces.JobID(j.ID), start: startUnixNs, racks: j.Racks()}
 	c.jobStart()
@@ -34,7 +34,7 @@ type converter struct {
 
 func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
 
-// time is 0 where the file has no time.
+// time converts a time of the file. 0, which means none, stays 0.
 func (c *converter) time(ms int64) traces.Time {
 	if ms <= 0 {
 		return 0
@@ -51,9 +51,9 @@ func (c *converter) jobStart() {
 	if j.LaunchMs == 0 {
 		return
 	}
-	e := &traces.JobStarted{T: c.time(j.LaunchMs), Job: c.id, AMAttempt: int32(len(j.AMs))}
-	if n := len(j.AMs); n > 0 {
-		e.AMNode = traces.Node(j.AMs[n-1].Host)
+	e := &traces.JobStarted{T: c.time(j.LaunchMs), Job: c.id, AMAttempt: int32(len(j.AMHosts))}
+	if n := len(j.AMHosts); n > 0 {
+		e.AMNode = traces.Node(j.AMHosts[n-1])
 	}
 	c.add(e)
 }
@@ -63,25 +63,20 @@ func (c *converter) jobEnd() {
 	if j.FinishMs == 0 {
 		return
 	}
-	e := &traces.JobFinished{
-		T: c.time(j.FinishMs), Job: c.id, Outcome: j.Outcome, Diagnostics: j.Diagnostics, Counters: Totals(j.Counters),
-		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-	}
-	if group := j.Counters[JobGroup]; group != nil {
-		// Hadoop leaves out counters that were never counted up.
-		e.DataLocalMaps, e.RackLocalMaps, e.OtherLocalMaps = group["DATA_LOCAL_MAPS"], group["RACK_LOCAL_MAPS"], group["OTHER_LOCAL_MAPS"]
-		e.LaunchedMaps, e.LaunchedReds = group["TOTAL_LAUNCHED_MAPS"], group["TOTAL_LAUNCHED_REDUCES"]
-	}
-	c.add(e)
+	c.add(&traces.JobFinished{
+		T: c.time(j.FinishMs), Job: c.id, Outcome: j.Outcome, Diagnostics: j.Diagnostics, Counters: j.Counters,
+		DataLocalMaps: j.DataLocalMaps, RackLocalMaps: j.RackLocalMaps, OtherLocalMaps: j.OtherLocalMaps,
+		LaunchedMaps: j.LaunchedMaps, LaunchedReds: j.LaunchedReduces,
+	})
 }
 
 func (c *converter) task(t *Task) {
 	id, err := traces.ParseTask(t.ID)
-	if err != nil || t.Type != "MAP" && t.Type != "REDUCE" {
+	if err != nil || id.Index >= maxIndex || t.Type != "MAP" && t.Type != "REDUCE" {
 		return
 	}
-	// A file that was cut off at its beginning, or written by a second
-	// ApplicationMaster, may lack the start.
+	// The start may be missing, for example in the file of a second
+	// ApplicationMaster.
 	start := t.StartMs
 	for _, a := range t.Attempts {
 		if at := cmp.Or(a.StartMs, a.FinishMs); start == 0 || at != 0 && at < start {
@@ -104,20 +99,20 @@ func (c *converter) task(t *Task) {
 		return
 	}
 	f := &traces.TaskFinished{T: c.time(end), Task: id, Outcome: outcome(t.Status), Winner: -1}
-	if w, err := traces.ParseAttempt(t.Winner); err == nil {
+	if w, err := traces.ParseAttempt(t.Winner); err == nil && w.Number < maxIndex {
 		f.Winner = w.Number
 	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
-		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil {
+		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
 			f.Winner = w.Number // Hadoop 0.23 does not name it
 		}
 	}
 	c.add(f)
 }
 
-// attempt adds an attempt; fallback is the end of one that the file gives none.
+// attempt adds the events of an attempt. fallback is its end if the file has none.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
-	if err != nil || a.Host == "" {
+	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {
 		return
 	}
 	level := c.job.Level(t, a, c.racks)
@@ -131,10 +126,10 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		return
 	}
 	f := &traces.AttemptFinished{
-		// The clocks of two machines may put an end before the start.
+		// The start and the end may come from the clocks of two machines.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
-		Error: a.Error, Counters: Totals(a.Counters),
+		Error: a.Error, Counters: a.Counters,
 	}
 	if f.Unlaunched {
 		f.Node, f.SplitLocality = traces.Node(a.Host), level
@@ -152,36 +147,4 @@ func outcome(status string) traces.Outcome {
 		return traces.Killed
 	}
 	return traces.Unfinished
-}
-
-// Totals picks what a trace keeps of an attempt's or a job's counters.
-func Totals(c Counters) traces.Counters {
-	if c == nil {
-		return traces.NoCounters
-	}
-	return traces.Counters{
-		HDFSReadBytes:    c.Get(FileSystemGroup, "HDFS_BYTES_READ"),
-		HDFSWrittenBytes: c.Get(FileSystemGroup, "HDFS_BYTES_WRITTEN"),
-		FileReadBytes:    c.Get(FileSystemGroup, "FILE_BYTES_READ"),
-		FileWrittenBytes: c.Get(FileSystemGroup, "FILE_BYTES_WRITTEN"),
-		ShuffleBytes:     c.Get(TaskGroup, "REDUCE_SHUFFLE_BYTES"),
-		MapOutputBytes:   c.Get(TaskGroup, "MAP_OUTPUT_BYTES"),
-		InputRecords:     sum(c.Get(TaskGroup, "MAP_INPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_INPUT_RECORDS")),
-		OutputRecords:    sum(c.Get(TaskGroup, "MAP_OUTPUT_RECORDS"), c.Get(TaskGroup, "REDUCE_OUTPUT_RECORDS")),
-		SpilledRecords:   c.Get(TaskGroup, "SPILLED_RECORDS"),
-		CPUMs:            c.Get(TaskGroup, "CPU_MILLISECONDS"),
-		GCMs:             c.Get(TaskGroup, "GC_TIME_MILLIS"),
-		PhysicalBytes:    c.Get(TaskGroup, "PHYSICAL_MEMORY_BYTES"),
-	}
-}
-
-// sum adds counts of which -1 is not reported.
-func sum(a, b int64) int64 {
-	switch {
-	case a < 0:
-		return b
-	case b < 0:
-		return a
-	}
-	return a + b
 }

@@ -1,30 +1,27 @@
-// Package jhist reads Hadoop's job history files (.jhist), in Avro's binary and
-// JSON forms, of Hadoop 0.23 to 3.4, and turns a job into trace events.
+// Package jhist reads the job history files (.jhist) of Hadoop 0.23 to 3.4, in
+// Avro's binary and JSON encodings, and turns a job into events of a trace.
 //
-// Line 1 of a file names the form, line 2 is the Avro schema of the events that
-// follow. Only that schema is trusted: fields and event types differ between
-// versions. Files of running and crashed jobs end anywhere; what they hold is
-// kept. Container sizes and settings are in the job's configuration file, which
-// this package does not read.
+// Line 1 of a file names the encoding. Line 2 is the Avro schema of the events that
+// follow; it differs between versions of Hadoop. The file of a running or crashed
+// job may end anywhere, and is read up to there. Container sizes and settings are
+// in the job's configuration file, which this package does not read.
 package jhist
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"heddle/traces"
+	"heddle/traces/format"
 )
 
-// Job is what a history file tells of one job. Times are milliseconds since
-// 1970, 0 where the file has none.
+// Job is the job of a history file. Times are milliseconds since 1970; 0 means
+// that the file has no such time.
 type Job struct {
-	ID       string // job_1795236380513_0001
-	Name     string
-	User     string
-	Queue    string
-	Priority string // empty unless it was changed
-	ConfPath string
+	ID    string // job_1795236380513_0001
+	Name  string
+	User  string
+	Queue string
 
 	SubmitMs int64
 	LaunchMs int64 // the ApplicationMaster had read the splits
@@ -38,42 +35,34 @@ type Job struct {
 	Status      string         // as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
-	// HostRacks are racks of hosts that the caller knows from elsewhere; a
-	// history has only those of attempts that ended.
+	// HostRacks are racks that the caller knows. A history has only the racks of
+	// attempts that ended.
 	HostRacks map[traces.Node]string
 
-	AMs   []AM
-	Tasks []*Task // in the order of their start
+	// AMHosts are the hosts of the ApplicationMasters. If one fails, another follows.
+	AMHosts []string
+	Tasks   []*Task // in the order of their start
 
-	// Counters are nil for jobs that did not succeed: Hadoop writes none.
-	Counters       Counters
-	MapCounters    Counters
-	ReduceCounters Counters
+	// Counters has no values for a job that failed, since Hadoop writes none.
+	Counters traces.Counters
+	// The ApplicationMaster's counters of maps and reduces; -1 means that there
+	// are no counters.
+	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
 }
 
-// AM is one ApplicationMaster of a job; a second one follows a failed first.
-type AM struct {
-	Attempt   string // appattempt_…
-	Container string
-	Host      string
-	StartMs   int64
-}
-
-// Task is a map or a reduce, in Hadoop 0.23 also a job's set-up or clean-up.
+// Task is a map or a reduce. In Hadoop 0.23 it may also be a set-up or clean-up.
 type Task struct {
 	ID         string // task_…
 	Type       string // MAP, REDUCE, JOB_SETUP, JOB_CLEANUP
 	SplitHosts []string
 	StartMs    int64 // it waited for a container from then on
 	FinishMs   int64
-	Status     string // empty where the task did not end
-	Winner     string // the attempt that succeeded
-	FailedBy   string // the attempt that the task failed with
-	Error      string
+	Status     string     // empty where the task did not end
+	Winner     string     // the attempt that succeeded
 	Attempts   []*Attempt // in the order of their numbers as far as the file is ordered
 }
 
-// Attempt is one try at a task.
+// Attempt is an attempt of a task.
 type Attempt struct {
 	ID        string // attempt_…
 	Container string
@@ -81,46 +70,21 @@ type Attempt struct {
 	Rack      string
 	StartMs   int64 // 0 where it was never launched
 	FinishMs  int64
-	// MapFinishMs is a map's; ShuffleFinishMs and SortFinishMs are a reduce's.
+	// MapFinishMs is set for maps, ShuffleFinishMs and SortFinishMs for reduces.
 	MapFinishMs     int64
 	ShuffleFinishMs int64
 	SortFinishMs    int64
 	Status          string // SUCCEEDED, FAILED, KILLED; empty where it did not end
 	Error           string
-	// Locality is how the container lay to the split's hosts (NODE_LOCAL,
-	// RACK_LOCAL, OFF_SWITCH); Hadoop counts some attempts otherwise, see Level.
+	// Locality is that of the container to the split's hosts: NODE_LOCAL,
+	// RACK_LOCAL or OFF_SWITCH. Hadoop's counters differ for some attempts; see
+	// Level.
 	Locality string
 	Avataar  string // VIRGIN, SPECULATIVE
-	Counters Counters
-	// Progress in twelve equal steps: milliseconds of wall clock, of CPU, and
-	// the memory at each.
-	ClockSplitsMs []int32
-	CPUUsagesMs   []int32
-	VMemKiB       []int32
-	PhysMemKiB    []int32
+	Counters traces.Counters
 }
 
-// Counters maps a counter group's name to its counters' names and values. Zero
-// counters may be missing.
-type Counters map[string]map[string]int64
-
-// Counter groups.
-const (
-	JobGroup        = "org.apache.hadoop.mapreduce.JobCounter"
-	TaskGroup       = "org.apache.hadoop.mapreduce.TaskCounter"
-	FileSystemGroup = "org.apache.hadoop.mapreduce.FileSystemCounter"
-)
-
-// Get is a counter's value, -1 where it is not there.
-func (c Counters) Get(group, name string) int64 {
-	if v, ok := c[group][name]; ok {
-		return v
-	}
-	return -1
-}
-
-// Racks maps the hosts that attempts ran on, and those of HostRacks, to their
-// racks.
+// Racks returns the racks of the hosts that attempts ran on, and of HostRacks.
 func (j *Job) Racks() map[string]string {
 	racks := map[string]string{}
 	for host, rack := range j.HostRacks {
@@ -136,15 +100,15 @@ func (j *Job) Racks() map[string]string {
 	return racks
 }
 
-// Level is a map attempt's split locality as Hadoop's DATA_LOCAL_MAPS (node),
-// RACK_LOCAL_MAPS (rack) and OTHER_LOCAL_MAPS (off) count it; racks is
-// Job.Racks. LevelUnknown is an attempt that is not counted, one of a file
-// without localities, or one where a missing rack decides between rack and off.
+// Level returns the split locality of a map attempt as Hadoop's counters
+// DATA_LOCAL_MAPS (node), RACK_LOCAL_MAPS (rack) and OTHER_LOCAL_MAPS (off) have
+// it. racks is the result of Job.Racks. The level is unknown for reduces, for files
+// without localities, and if a missing rack decides between rack and off.
 //
-// The ApplicationMaster counts when it assigns a container, launched or not. A
-// map that is run again after a failure is asked for without hosts and counts
-// as off wherever it lands, while the file has the place it landed on. So do
-// all maps of an uberized job, and maps run again because their node was lost.
+// The ApplicationMaster counts an attempt when it assigns a container. It requests
+// containers for re-runs, after a failed attempt or a lost node, without hosts.
+// They count as off on any node, although the file may say NODE_LOCAL. The same is
+// true for all maps of an uberized job.
 func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	switch {
 	case t.Type != "MAP" || a.Host == "":
@@ -163,34 +127,28 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	if a.StartMs != 0 {
 		return traces.LevelUnknown // Hadoop 0.23
 	}
-	// Assigned and never launched: the file has no locality of it.
-	if slices.Contains(t.SplitHosts, a.Host) {
-		return traces.LevelNode
-	}
-	rack, level := cmp.Or(a.Rack, racks[a.Host]), traces.LevelOff
-	for _, h := range t.SplitHosts {
-		switch of := racks[h]; {
-		case of == "" || rack == "":
-			level = traces.LevelUnknown
-		case of == rack:
-			return traces.LevelRack
+	// The file has no locality of an attempt that was never launched.
+	return format.SplitLevel(a.Host, t.SplitHosts, func(host string) string { return host }, func(host string) string {
+		if host == a.Host {
+			return cmp.Or(a.Rack, racks[host])
 		}
-	}
-	return level
+		return racks[host]
+	})
 }
 
-// nodeLost begins the error of attempts that were killed with their node.
+// nodeLost is the beginning of the error of attempts whose node was lost.
 const nodeLost = "TaskAttempt killed because it ran on unusable node"
 
-// rerun is true where an earlier attempt had failed, or was lost with its node,
-// when a was asked for.
+// rerun reports whether an earlier attempt had failed, or was lost with its node,
+// when the container for a was requested.
 func (t *Task) rerun(a *Attempt) bool {
 	for _, b := range t.Attempts {
 		if b == a {
 			return false
 		}
 		again := b.Status == "FAILED" || b.Status == "KILLED" && strings.HasPrefix(b.Error, nodeLost)
-		// A speculative attempt may have been asked for before the other failed.
+		// The container of a speculative attempt may have been requested before b
+		// failed.
 		if again && (a.StartMs == 0 || b.FinishMs <= a.StartMs) {
 			return true
 		}

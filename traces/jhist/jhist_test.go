@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/traces"
+	"heddle/traces/mend"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -27,12 +28,12 @@ func TestRealJobs(t *testing.T) {
 	for _, path := range files {
 		id, rest, _ := strings.Cut(filepath.Base(path), "-")
 		t.Run(id, func(t *testing.T) {
-			job, stats := parseFile(t, path)
+			job, events, _ := parseFile(t, path)
 			told := fmt.Sprintf("-%s-", job.Status)
 			if job.ID != id || !strings.HasPrefix(rest, fmt.Sprint(job.SubmitMs)) || !strings.Contains(rest, fmt.Sprint(job.FinishMs)) || !strings.Contains(rest, told) {
 				t.Errorf("the job does not match its file's name, %s: %+v", filepath.Base(path), job)
 			}
-			got := describe(job, stats)
+			got := describe(job, events)
 			golden := filepath.Join("testdata", id+".golden")
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -81,7 +82,7 @@ func compareWithCounters(t *testing.T, job *Job) {
 			end = e
 		}
 	}
-	if job.Counters == nil {
+	if job.Counters == traces.NoCounters {
 		return
 	}
 	type sums struct{ Data, Rack, Other, Maps, Reduces, Read, Written, Shuffled, In, Out, Spilled int64 }
@@ -109,7 +110,7 @@ func TestHadoopSamples(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Skipf("Hadoop's sample histories are not there: %v", err)
 		}
-		job, stats := parseFile(t, path)
+		job, _, log := parseFile(t, path)
 		outcomes, levels, racks := map[string]int{}, map[string]int{}, job.Racks()
 		for _, task := range job.Tasks {
 			for _, a := range task.Attempts {
@@ -121,8 +122,8 @@ func TestHadoopSamples(t *testing.T) {
 		}
 		got := fmt.Sprintf("%s %s %d maps %d reduces; map attempts %d failed %d killed; levels %v",
 			job.ID, job.Status, job.Maps, job.Reduces, outcomes["FAILED"], outcomes["KILLED"], levels)
-		if got != want || stats.Unreadable > 0 {
-			t.Errorf("%s: %s\nwant %s\nstats %+v", file, got, want, stats)
+		if got != want || len(log.Counts()) > 0 {
+			t.Errorf("%s: %s\nwant %s\nmended %+v", file, got, want, log.Counts())
 		}
 	}
 }
@@ -137,19 +138,19 @@ func TestTruncated(t *testing.T) {
 		start := len(data) - len(bytes.SplitN(data, []byte("\n"), 3)[2])
 		events := -1
 		for n := start + 1; n < len(data); n += 97 {
-			job, stats, err := Parse(bytes.NewReader(data[:n]))
+			job, read, err := Parse(bytes.NewReader(data[:n]))
 			var cut *CutOffError
 			switch {
 			case job == nil:
 				t.Fatalf("%s cut at %d: no job: %v", path, n, err)
 			case err != nil && !errors.As(err, &cut):
 				t.Fatalf("%s cut at %d: %v", path, n, err)
-			case cut != nil && (cut.Events != stats.Events || cut.Offset < int64(start) || cut.Offset > int64(n)):
-				t.Fatalf("%s cut at %d: %+v after %d events", path, n, cut, stats.Events)
-			case stats.Events < events:
-				t.Fatalf("%s cut at %d: %d events, a shorter piece had %d", path, n, stats.Events, events)
+			case cut != nil && (cut.Events != read || cut.Offset < int64(start) || cut.Offset > int64(n)):
+				t.Fatalf("%s cut at %d: %+v after %d events", path, n, cut, read)
+			case read < events:
+				t.Fatalf("%s cut at %d: %d events, a shorter piece had %d", path, n, read, events)
 			}
-			events = stats.Events
+			events = read
 			Events(job, 0)
 		}
 	}
@@ -175,16 +176,31 @@ func TestOddFiles(t *testing.T) {
 	})
 	t.Run("unreadable event", func(t *testing.T) {
 		text := head + `{"type":"FROM_THE_FUTURE","event":{"x.New":{"a":1}}}` + "\n\n" + strings.Join(lines[2:], "")
-		job, stats, err := Parse(strings.NewReader(text))
-		if err != nil || stats.Unreadable != 1 || stats.FirstUnreadable == "" || job.Status != "SUCCEEDED" {
-			t.Errorf("stats %+v, error %v", stats, err)
+		log := &mend.Log{}
+		job, _, err := parse(strings.NewReader(text), log)
+		if err != nil || log.Counts()[badEvents.String()] != 1 || job.Status != "SUCCEEDED" {
+			t.Errorf("mended %v, error %v", log.Counts(), err)
+		}
+	})
+	t.Run("numbers that cannot be", func(t *testing.T) {
+		text := strings.Replace(strings.Join(lines, ""), `"totalMaps":3`, `"totalMaps":-3`, 1)
+		text = strings.Replace(text, `"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":`, `"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":-`, 1)
+		text = strings.Replace(text, `"launchTime":1`, `"launchTime":-1`, 1)
+		log := &mend.Log{}
+		job, _, err := parse(strings.NewReader(text), log)
+		if err != nil || job.Maps != 3 || len(log.Counts()) != 3 {
+			t.Errorf("%d maps, mended %v, error %v", job.Maps, log.Counts(), err)
+		}
+		if _, _, err := parse(strings.NewReader(text), &mend.Log{Strict: true}); err == nil || !strings.Contains(err.Error(), "byte ") {
+			t.Errorf("strict: %v", err)
 		}
 	})
 	t.Run("unknown event", func(t *testing.T) {
 		text := head + `{"type":"NORMALIZED_RESOURCE","event":{"org.apache.hadoop.mapreduce.jobhistory.TaskUpdated":{"taskid":"task_1_1_m_000000","finishTime":1}}}` + "\n" + strings.Join(lines[2:], "")
-		job, stats, err := Parse(strings.NewReader(text))
-		if err != nil || stats.Unknown["NORMALIZED_RESOURCE"] != 1 || job.Status != "SUCCEEDED" {
-			t.Errorf("stats %+v, error %v", stats, err)
+		log := &mend.Log{}
+		job, events, err := parse(strings.NewReader(text), log)
+		if err != nil || len(log.Counts()) != 0 || events != 27 || job.Status != "SUCCEEDED" {
+			t.Errorf("%d events, mended %v, error %v", events, log.Counts(), err)
 		}
 	})
 }
@@ -285,30 +301,29 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func parseFile(t *testing.T, path string) (*Job, Stats) {
+func parseFile(t *testing.T, path string) (*Job, int, *mend.Log) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	job, stats, err := Parse(f)
+	log := &mend.Log{}
+	job, events, err := parse(f, log)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	return job, stats
+	return job, events, log
 }
 
 // describe is a job in lines, for golden files.
-func describe(j *Job, s Stats) string {
+func describe(j *Job, events int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d events, unknown %v\n", s.Form, s.Events, s.Unknown)
+	fmt.Fprintf(&b, "%d events\n", events)
 	fmt.Fprintf(&b, "%s %q user %s queue %s %s, %d maps, %d reduces, submit %d launch +%d finish +%d\n",
 		j.ID, j.Name, j.User, j.Queue, j.Status, j.Maps, j.Reduces, j.SubmitMs, j.LaunchMs-j.SubmitMs, j.FinishMs-j.SubmitMs)
-	fmt.Fprintf(&b, "conf %s\ndiagnostics %q\n", j.ConfPath, j.Diagnostics)
-	for _, am := range j.AMs {
-		fmt.Fprintf(&b, "am %s on %s in %s +%d\n", am.Attempt, am.Host, am.Container, am.StartMs-j.SubmitMs)
-	}
+	fmt.Fprintf(&b, "diagnostics %q\n", j.Diagnostics)
+	fmt.Fprintf(&b, "masters on %v\n", j.AMHosts)
 	since := func(ms int64) string {
 		if ms == 0 {
 			return "-"
@@ -317,12 +332,12 @@ func describe(j *Job, s Stats) string {
 	}
 	racks := j.Racks()
 	for _, t := range j.Tasks {
-		fmt.Fprintf(&b, "%s %s %s to %s, hosts %v, winner %q, failed by %q\n", t.ID, t.Status, since(t.StartMs), since(t.FinishMs), t.SplitHosts, t.Winner, t.FailedBy)
+		fmt.Fprintf(&b, "%s %s %s to %s, hosts %v, winner %q\n", t.ID, t.Status, since(t.StartMs), since(t.FinishMs), t.SplitHosts, t.Winner)
 		for _, a := range t.Attempts {
 			fmt.Fprintf(&b, "  %s %s %s to %s on %s%s, %s %s, level %v\n", a.ID, a.Status, since(a.StartMs), since(a.FinishMs), a.Rack, "/"+a.Host, a.Locality, a.Avataar, j.Level(t, a, racks))
-			fmt.Fprintf(&b, "    map %s shuffle %s sort %s, %s\n    %+v\n    clock %v\n", since(a.MapFinishMs), since(a.ShuffleFinishMs), since(a.SortFinishMs), a.Container, Totals(a.Counters), a.ClockSplitsMs)
+			fmt.Fprintf(&b, "    map %s shuffle %s sort %s, %s\n    %+v\n", since(a.MapFinishMs), since(a.ShuffleFinishMs), since(a.SortFinishMs), a.Container, a.Counters)
 		}
 	}
-	fmt.Fprintf(&b, "total %+v\n%v\n", Totals(j.Counters), j.Counters[JobGroup])
+	fmt.Fprintf(&b, "total %+v\ndata, rack, other %d %d %d, launched %d %d\n", j.Counters, j.DataLocalMaps, j.RackLocalMaps, j.OtherLocalMaps, j.LaunchedMaps, j.LaunchedReduces)
 	return b.String()
 }

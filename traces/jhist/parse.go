@@ -6,27 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/avro"
 
 	"heddle/traces"
+	"heddle/traces/mend"
 )
 
-// Stats says what a file held besides the job.
-type Stats struct {
-	Form   string // Avro-Json or Avro-Binary
-	Events int    // read, unknown ones included
-	// Unknown counts events by type that say nothing a Job holds.
-	Unknown map[string]int
-	// Unreadable counts events that do not fit the file's own schema and were
-	// stepped over; FirstUnreadable says where the first is and why.
-	Unreadable      int
-	FirstUnreadable string
-}
+// The encodings of a history, as its first line names them.
+const (
+	avroJSON   = "Avro-Json"
+	avroBinary = "Avro-Binary"
+)
 
-// CutOffError says that a file ends inside an event, as those of running and
-// crashed jobs do.
+// Limits of what a history may say.
+const (
+	// maxIndex bounds the numbers of tasks and attempts, which are indexes of
+	// arrays in other packages.
+	maxIndex = 16 << 20
+	// maxMs bounds times. It is in the year 2200.
+	maxMs = 7258118400000
+	// maxCount bounds counters.
+	maxCount = 1 << 60
+)
+
+// CutOffError is the error for a file that ends inside an event, as the files of
+// running and crashed jobs do.
 type CutOffError struct {
 	Events int   // read before the cut
 	Offset int64 // byte at which the incomplete event begins
@@ -39,33 +46,51 @@ func (e *CutOffError) Error() string {
 
 func (e *CutOffError) Unwrap() error { return e.Err }
 
-// maxLineBytes bounds the schema's line and events in JSON.
+// maxLineBytes bounds the lines of the schema and of events in JSON.
 const maxLineBytes = 256 << 20
 
-// Parse reads a history file. With a *CutOffError it also returns the job as
-// far as the file goes; with any other error the job is nil.
-func Parse(in io.Reader) (*Job, Stats, error) {
+// Parse reads a history file. It returns the job and the number of events read.
+// With a *CutOffError the job is complete up to the end of the file; with any other
+// error it is nil. Events that do not fit the file's schema are left out.
+// Impossible times and numbers are replaced.
+func Parse(in io.Reader) (job *Job, events int, err error) { return parse(in, &mend.Log{}) }
+
+// parse is Parse, and notes in log what it left out or replaced.
+func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
 		in:       bufio.NewReaderSize(in, 1<<18),
-		job:      &Job{},
+		log:      log,
+		job:      &Job{Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1},
 		tasks:    map[string]*Task{},
 		attempts: map[string]*Attempt{},
 		names:    map[string]string{},
 	}
-	p.stats.Unknown = map[string]int{}
 	err := p.parse()
 	var cut *CutOffError
 	if err != nil && !errors.As(err, &cut) {
-		return nil, p.stats, err
+		return nil, p.events, err
 	}
-	return p.job, p.stats, err
+	for kind, n := range map[string]*int32{"MAP": &p.job.Maps, "REDUCE": &p.job.Reduces} {
+		if *n < 0 {
+			*n = 0
+			for _, t := range p.job.Tasks {
+				if t.Type == kind {
+					*n++
+				}
+			}
+		}
+	}
+	return p.job, p.events, err
 }
 
 type parser struct {
-	in     *bufio.Reader
-	schema *avro.Schema
-	offset int64
-	stats  Stats
+	in      *bufio.Reader
+	schema  *avro.Schema
+	offset  int64 // in the file
+	start   int64 // of the event under way
+	events  int   // read, unknown ones included
+	log     *mend.Log
+	refused error // by the log
 
 	job      *Job
 	tasks    map[string]*Task
@@ -76,9 +101,9 @@ type parser struct {
 
 func (p *parser) parse() error {
 	form, _ := p.line() // an end of file is found below
-	p.stats.Form = string(bytes.TrimSpace(form))
-	if p.stats.Form != "Avro-Json" && p.stats.Form != "Avro-Binary" {
-		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", p.stats.Form)
+	name := string(bytes.TrimSpace(form))
+	if name != avroJSON && name != avroBinary {
+		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
 	}
 	schema, err := p.line()
 	if err != nil && len(schema) == 0 {
@@ -88,13 +113,13 @@ func (p *parser) parse() error {
 	if err != nil {
 		return fmt.Errorf("read job history: line 2 is not an Avro schema: %w", err)
 	}
-	if p.stats.Form == "Avro-Json" {
+	if name == avroJSON {
 		return p.parseJSON()
 	}
 	return p.parseBinary()
 }
 
-// line reads up to and including the next newline.
+// line reads the next line, with its newline.
 func (p *parser) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -113,60 +138,56 @@ func (p *parser) line() ([]byte, error) {
 	}
 }
 
-// parseJSON reads one event a line, with empty lines between. An event that
-// the schema does not fit is stepped over, but at the end it is a cut.
+// parseJSON reads events, each on a line of its own. An event that does not fit the
+// schema is left out. If it is the last line, without a newline, the file was cut
+// off.
 func (p *parser) parseJSON() error {
-	for {
-		start := p.offset
+	for p.refused == nil {
+		p.start = p.offset
 		line, readErr := p.line()
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
 			p.event = event{}
 			err := p.schema.DecodeJSON(line, &p.event, avro.SkipUnknown())
-			switch {
-			case err == nil:
-				p.take()
-			case readErr != nil:
-				return &CutOffError{p.stats.Events, start, errors.Join(err, notEOF(readErr))}
-			default:
-				p.unreadable(start, err)
+			if err != nil && readErr != nil {
+				return &CutOffError{p.events, p.start, errors.Join(err, notEOF(readErr))}
 			}
+			p.take(err)
 		}
 		if readErr != nil {
 			if err := notEOF(readErr); err != nil {
-				return &CutOffError{p.stats.Events, p.offset, err}
+				return &CutOffError{p.events, p.offset, err}
 			}
-			return nil
+			break
 		}
 	}
+	return p.refused
 }
 
-// parseBinary reads events back to back; nothing marks where one begins, so
-// the first that does not fit ends the reading.
+// parseBinary reads events without anything between them. It cannot find the next
+// event after one that is damaged, and stops there.
 func (p *parser) parseBinary() error {
 	data, err := io.ReadAll(p.in)
 	if err != nil {
 		return fmt.Errorf("read job history: %w", err)
 	}
-	for len(data) > 0 {
-		p.event = event{}
+	for len(data) > 0 && p.refused == nil {
+		p.start, p.event = p.offset, event{}
 		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
 		if err != nil {
-			// An event may have a known field in another type.
+			// A field may have another type than in other versions of Hadoop.
 			var other any
 			var otherErr error
 			rest, otherErr = p.schema.Decode(data, &other)
 			if otherErr != nil {
-				return &CutOffError{p.stats.Events, p.offset, otherErr}
+				return &CutOffError{p.events, p.offset, otherErr}
 			}
-			p.unreadable(p.offset, err)
-		} else {
-			p.take()
 		}
+		p.take(err)
 		p.offset += int64(len(data) - len(rest))
 		data = rest
 	}
-	return nil
+	return p.refused
 }
 
 func notEOF(err error) error {
@@ -176,32 +197,34 @@ func notEOF(err error) error {
 	return err
 }
 
-func (p *parser) unreadable(offset int64, err error) {
-	p.stats.Events++
-	p.stats.Unreadable++
-	if p.stats.Unreadable == 1 {
-		p.stats.FirstUnreadable = fmt.Sprintf("byte %d: %v", offset, err)
+// mend notes a defect of the event that is being read.
+func (p *parser) mend(kind mend.Kind, about string) {
+	if p.refused == nil {
+		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)
 	}
 }
 
-// take puts p.event into the job. Later events win: a second ApplicationMaster
-// writes what the first knew again, and a map that had succeeded may still be
-// killed with its node.
-func (p *parser) take() {
-	p.stats.Events++
+// take adds p.event to the job, unless it was unreadable. Later events replace
+// earlier ones: a second ApplicationMaster repeats events of the first, and a map
+// that succeeded may be killed later with its node.
+func (p *parser) take(unreadable error) {
+	p.events++
+	if unreadable != nil {
+		p.mend(badEvents, unreadable.Error())
+		return
+	}
 	j, r := p.job, &p.event.Record
 	if r.JobID != "" {
 		j.ID = r.JobID
 	}
+	p.putRight(r)
 	switch p.event.Type {
 	case "AM_STARTED":
-		j.AMs = append(j.AMs, AM{r.ApplicationAttemptID, r.ContainerID, p.name(r.NodeManagerHost), r.StartTime})
+		j.AMHosts = append(j.AMHosts, p.name(r.NodeManagerHost))
 	case "JOB_SUBMITTED":
-		j.Name, j.User, j.Queue, j.ConfPath, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.JobConfPath, r.SubmitTime
+		j.Name, j.User, j.Queue, j.SubmitMs = r.JobName, r.UserName, r.JobQueueName, r.SubmitTime
 	case "JOB_QUEUE_CHANGED":
 		j.Queue = r.JobQueueName
-	case "JOB_PRIORITY_CHANGED":
-		j.Priority = r.Priority
 	case "JOB_INFO_CHANGED":
 		j.SubmitMs, j.LaunchMs = r.SubmitTime, r.LaunchTime
 	case "JOB_INITED":
@@ -210,7 +233,8 @@ func (p *parser) take() {
 		j.Status = r.JobStatus
 	case "JOB_FINISHED":
 		j.FinishMs, j.Status, j.Outcome = r.FinishTime, "SUCCEEDED", traces.Succeeded
-		j.Counters, j.MapCounters, j.ReduceCounters = p.counters(&r.TotalCounters), p.counters(&r.MapCounters), p.counters(&r.ReduceCounters)
+		j.Counters = p.counters(&r.TotalCounters)
+		p.jobCounters(&r.TotalCounters)
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
 		j.FinishMs, j.Status, j.Diagnostics = r.FinishTime, r.JobStatus, r.Diagnostics
 		j.Outcome = traces.Failed
@@ -222,10 +246,10 @@ func (p *parser) take() {
 		t.StartMs, t.SplitHosts = r.StartTime, p.hosts(r.SplitLocations)
 	case "TASK_FINISHED":
 		t := p.task(r)
-		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), r.SuccessfulAttemptID, "", ""
+		t.FinishMs, t.Status, t.Winner = r.FinishTime, p.name(r.Status), r.SuccessfulAttemptID
 	case "TASK_FAILED":
 		t := p.task(r)
-		t.FinishMs, t.Status, t.Winner, t.Error, t.FailedBy = r.FinishTime, p.name(r.Status), "", r.Error, r.FailedDueToAttempt
+		t.FinishMs, t.Status, t.Winner = r.FinishTime, p.name(r.Status), ""
 	case "MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED", "SETUP_ATTEMPT_STARTED", "CLEANUP_ATTEMPT_STARTED":
 		a := p.attempt(r)
 		a.StartMs, a.Container, a.Host = r.StartTime, r.ContainerID, p.host(r.TrackerName)
@@ -234,8 +258,26 @@ func (p *parser) take() {
 		"MAP_ATTEMPT_FAILED", "REDUCE_ATTEMPT_FAILED", "SETUP_ATTEMPT_FAILED", "CLEANUP_ATTEMPT_FAILED",
 		"MAP_ATTEMPT_KILLED", "REDUCE_ATTEMPT_KILLED", "SETUP_ATTEMPT_KILLED", "CLEANUP_ATTEMPT_KILLED":
 		p.attemptEnd(r)
-	default:
-		p.stats.Unknown[p.event.Type]++
+	}
+}
+
+// putRight replaces impossible times and numbers of tasks. A time becomes that of
+// the job's submission. A number of tasks becomes -1, which parse replaces by the
+// number of tasks in the file.
+func (p *parser) putRight(r *record) {
+	for _, ms := range [...]*int64{
+		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
+	} {
+		if *ms < 0 || *ms > maxMs {
+			p.mend(impossibleTime, strconv.FormatInt(*ms, 10))
+			*ms = p.job.SubmitMs
+		}
+	}
+	for _, n := range [...]*int32{&r.TotalMaps, &r.TotalReduces} {
+		if *n < 0 || *n >= maxIndex {
+			p.mend(oddTotal, strconv.Itoa(int(*n)))
+			*n = -1
+		}
 	}
 }
 
@@ -252,7 +294,6 @@ func (p *parser) attemptEnd(r *record) {
 	}
 	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
 	a.Counters = p.counters(&r.Counters)
-	a.ClockSplitsMs, a.CPUUsagesMs, a.VMemKiB, a.PhysMemKiB = r.ClockSplits, r.CPUUsages, r.VMemKbytes, r.PhysMemKbytes
 }
 
 func (p *parser) task(r *record) *Task {
@@ -269,30 +310,15 @@ func (p *parser) attempt(r *record) *Attempt {
 	a := p.attempts[r.AttemptID]
 	if a == nil {
 		t := p.task(r)
-		a = &Attempt{ID: r.AttemptID}
+		a = &Attempt{ID: r.AttemptID, Counters: traces.NoCounters}
 		p.attempts[a.ID] = a
 		t.Attempts = append(t.Attempts, a)
 	}
 	return a
 }
 
-func (p *parser) counters(r *recordCounters) Counters {
-	if len(r.Groups) == 0 {
-		return nil
-	}
-	c := make(Counters, len(r.Groups))
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		values := make(map[string]int64, len(g.Counts))
-		for k := range g.Counts {
-			values[p.name(g.Counts[k].Name)] = g.Counts[k].Value
-		}
-		c[p.name(g.Name)] = values
-	}
-	return c
-}
-
-// host is "" for what Hadoop writes of attempts that never had a container.
+// host returns "" for the names that Hadoop writes for attempts without a
+// container.
 func (p *parser) host(name string) string {
 	if name == "UNKNOWN" || name == "N/A" {
 		return ""

@@ -1,23 +1,22 @@
 package jhist
 
-// event is one line of a history file. Its record is any of about twenty that
-// the file's schema has; one struct takes them all, since they call the same
-// things by the same names.
+import "heddle/traces"
+
+// event is an event of a history file. Its record may be of any of about twenty
+// types. One struct has the fields of all, since fields with the same meaning have
+// the same names.
 type event struct {
 	Type   string `avro:"type"`
 	Record record `avro:"event"`
 }
 
-// record has the fields of all record types that a Job is made of. Times are
-// milliseconds since 1970.
+// record has the fields that a Job is made from. Times are milliseconds since 1970.
 type record struct {
 	JobID        string `avro:"jobid"`
 	JobName      string `avro:"jobName"`
 	UserName     string `avro:"userName"`
 	JobQueueName string `avro:"jobQueueName"`
-	JobConfPath  string `avro:"jobConfPath"`
 	JobStatus    string `avro:"jobStatus"`
-	Priority     string `avro:"priority"`
 	Diagnostics  string `avro:"diagnostics"`
 	SubmitTime   int64  `avro:"submitTime"`
 	LaunchTime   int64  `avro:"launchTime"`
@@ -26,14 +25,12 @@ type record struct {
 	TotalReduces int32  `avro:"totalReduces"`
 	Uberized     bool   `avro:"uberized"`
 
-	ApplicationAttemptID string `avro:"applicationAttemptId"`
-	NodeManagerHost      string `avro:"nodeManagerHost"`
+	NodeManagerHost string `avro:"nodeManagerHost"`
 
 	TaskID              string `avro:"taskid"`
 	TaskType            string `avro:"taskType"`
 	SplitLocations      string `avro:"splitLocations"`
 	SuccessfulAttemptID string `avro:"successfulAttemptId"`
-	FailedDueToAttempt  string `avro:"failedDueToAttempt"`
 
 	AttemptID         string `avro:"attemptId"`
 	StartTime         int64  `avro:"startTime"`
@@ -49,15 +46,8 @@ type record struct {
 	Status            string `avro:"status"`
 	Error             string `avro:"error"`
 
-	ClockSplits   []int32 `avro:"clockSplits"`
-	CPUUsages     []int32 `avro:"cpuUsages"`
-	VMemKbytes    []int32 `avro:"vMemKbytes"`
-	PhysMemKbytes []int32 `avro:"physMemKbytes"`
-
-	Counters       recordCounters `avro:"counters"`
-	TotalCounters  recordCounters `avro:"totalCounters"`
-	MapCounters    recordCounters `avro:"mapCounters"`
-	ReduceCounters recordCounters `avro:"reduceCounters"`
+	Counters      recordCounters `avro:"counters"`
+	TotalCounters recordCounters `avro:"totalCounters"`
 }
 
 type recordCounters struct {
@@ -68,4 +58,72 @@ type recordCounters struct {
 			Value int64  `avro:"value"`
 		} `avro:"counts"`
 	} `avro:"groups"`
+}
+
+// counterFields has the counters that a trace keeps, by group and name.
+var counterFields = map[string]map[string]func(*traces.Counters) *int64{
+	"org.apache.hadoop.mapreduce.FileSystemCounter": {
+		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
+		"HDFS_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.HDFSWrittenBytes },
+		"FILE_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.FileReadBytes },
+		"FILE_BYTES_WRITTEN": func(c *traces.Counters) *int64 { return &c.FileWrittenBytes },
+	},
+	"org.apache.hadoop.mapreduce.TaskCounter": {
+		"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
+		"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
+		"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
+		"REDUCE_INPUT_RECORDS":  func(c *traces.Counters) *int64 { return &c.InputRecords },
+		"MAP_OUTPUT_RECORDS":    func(c *traces.Counters) *int64 { return &c.OutputRecords },
+		"REDUCE_OUTPUT_RECORDS": func(c *traces.Counters) *int64 { return &c.OutputRecords },
+		"SPILLED_RECORDS":       func(c *traces.Counters) *int64 { return &c.SpilledRecords },
+		"CPU_MILLISECONDS":      func(c *traces.Counters) *int64 { return &c.CPUMs },
+		"GC_TIME_MILLIS":        func(c *traces.Counters) *int64 { return &c.GCMs },
+		"PHYSICAL_MEMORY_BYTES": func(c *traces.Counters) *int64 { return &c.PhysicalBytes },
+	},
+}
+
+// counters returns the counters that a trace keeps. Records of maps and of reduces
+// are added.
+func (p *parser) counters(r *recordCounters) traces.Counters {
+	all := traces.NoCounters
+	for i := range r.Groups {
+		fields := counterFields[r.Groups[i].Name]
+		for _, c := range r.Groups[i].Counts {
+			field := fields[c.Name]
+			switch {
+			case field == nil || c.Value == -1:
+			case c.Value < 0 || c.Value > maxCount:
+				p.mend(oddCount, c.Name)
+			default:
+				n := field(&all)
+				*n = min(traces.AddCount(max(*n, 0), c.Value), maxCount)
+			}
+		}
+	}
+	return all
+}
+
+// jobCounters sets the job's counters of maps and reduces. A counter that is
+// missing is 0, since Hadoop does not write zeros.
+func (p *parser) jobCounters(r *recordCounters) {
+	j := p.job
+	fields := map[string]*int64{
+		"DATA_LOCAL_MAPS": &j.DataLocalMaps, "RACK_LOCAL_MAPS": &j.RackLocalMaps, "OTHER_LOCAL_MAPS": &j.OtherLocalMaps,
+		"TOTAL_LAUNCHED_MAPS": &j.LaunchedMaps, "TOTAL_LAUNCHED_REDUCES": &j.LaunchedReduces,
+	}
+	for i := range r.Groups {
+		if r.Groups[i].Name != "org.apache.hadoop.mapreduce.JobCounter" {
+			continue
+		}
+		for _, n := range fields {
+			*n = 0
+		}
+		for _, c := range r.Groups[i].Counts {
+			if n := fields[c.Name]; n != nil && c.Value >= 0 && c.Value <= maxCount {
+				*n = c.Value
+			} else if n != nil {
+				p.mend(oddCount, c.Name)
+			}
+		}
+	}
 }

@@ -1,12 +1,14 @@
-// Package mend keeps account of what an importer had to decide for itself: a
-// time that cannot be, an id that comes twice, a record that is damaged. Each
-// mend is counted by kind, with the place of the first, or refused where the
-// caller wants files that need none.
+// Package mend records the defects that an import finds in its files, such as an
+// impossible time, an id that comes twice or a damaged record.
+//
+// A mend is a defect together with what the import did about it: "a negative
+// time: taken as unknown". A Log counts mends by kind and keeps the place of the
+// first of each. A strict Log refuses them.
 package mend
 
 import "fmt"
 
-// Kind is one sort of defect and what is done about it.
+// Kind is a kind of mend: the defect, and what is done about it.
 type Kind struct {
 	Wrong string // "a negative time"
 	Done  string // "taken as unknown"
@@ -14,19 +16,19 @@ type Kind struct {
 
 func (k Kind) String() string { return k.Wrong + ": " + k.Done }
 
-// Log counts mends. The zero Log is ready for use and mends everything.
+// Log counts mends. The zero Log is ready for use and accepts all.
 type Log struct {
 	// Strict refuses the first defect.
 	Strict bool
-	// File is the file that is being read, for places.
+	// File is the name of the file that is being read.
 	File string
 
 	counts map[string]int
 	first  map[string]string
 }
 
-// Add counts a mend at a place in the file ("byte 17", "line 3"); about is what
-// it is about. In strict logs it returns an error that says the same.
+// Add counts a mend. place is where the defect is, "byte 17" or "line 3", and
+// about names the job, value or reason. A strict Log returns an error instead.
 func (l *Log) Add(k Kind, place, about string) error {
 	if l.Strict {
 		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, k.Wrong, k.Done)
@@ -42,8 +44,8 @@ func (l *Log) Add(k Kind, place, about string) error {
 	return nil
 }
 
-// Counts has the number of mends by kind, nil where there are none.
+// Counts returns the number of mends by kind, nil if there are none.
 func (l *Log) Counts() map[string]int { return l.counts }
 
-// First is where the first mend of a kind was, and what it was about.
+// First returns the file, place and subject of the first mend of a kind.
 func (l *Log) First(kind string) string { return l.first[kind] }

@@ -1,8 +1,8 @@
-// Package outfile writes files and folders that get their name only once they
-// are whole: nobody takes half a file for a finished one.
+// Package outfile writes files and folders that get their name only when they are
+// complete, so that nobody takes half a file for a finished one.
 //
-// Until then they have a hidden name beside their own. A process that is told
-// to end at once calls RemoveUnfinished first.
+// Until then they have a hidden name in the same folder. A process that is told
+// to end at once should call RemoveUnfinished.
 package outfile
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Replace writes a file. One of that name is replaced.
+// Replace writes a file. It replaces a file of that name.
 func Replace(path string, write func(*os.File) error) error {
 	f, err := begin(func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), pattern(path)) })
 	if err != nil {
@@ -31,7 +31,7 @@ func Replace(path string, write func(*os.File) error) error {
 	return rename(f.Name(), path)
 }
 
-// Create writes a file. One of that name is an error, which is os.ErrExist.
+// Create writes a file. If the name is taken, the error is os.ErrExist.
 func Create(path string, write func(*os.File) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -39,8 +39,8 @@ func Create(path string, write func(*os.File) error) error {
 	return Replace(path, write)
 }
 
-// CreateFolder makes a folder, which write fills. A file or folder of that name
-// is an error, which is os.ErrExist.
+// CreateFolder makes a folder and has write fill it. If the name is taken, the
+// error is os.ErrExist.
 func CreateFolder(path string, write func(folder string) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -66,14 +66,14 @@ func CreateFolder(path string, write func(folder string) error) error {
 	return rename(folder.Name(), path)
 }
 
-// unfinished are the files and folders that still have their hidden names.
+// unfinished has the files and folders that still have their hidden names.
 var unfinished = struct {
 	sync.Mutex
 	paths map[string]bool
 }{paths: map[string]bool{}}
 
-// RemoveUnfinished removes what has not got its name. The process has to end
-// after it: nothing can be begun any more.
+// RemoveUnfinished removes files and folders that are not complete. The process
+// must end afterwards: it can write no more files.
 func RemoveUnfinished() {
 	unfinished.Lock() // and never unlocked
 	for path := range unfinished.paths {
@@ -91,7 +91,7 @@ func begin(create func() (*os.File, error)) (*os.File, error) {
 	return f, err
 }
 
-// end removes what is left under a hidden name: nothing where it was renamed.
+// end removes a file or folder that still has its hidden name.
 func end(path string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -99,7 +99,7 @@ func end(path string) {
 	delete(unfinished.paths, path)
 }
 
-// rename gives a file its name, which lasts when it returns.
+// rename gives a file its name, and returns when the disk has it.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

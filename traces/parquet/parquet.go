@@ -1,20 +1,30 @@
-// Package parquet writes a trace as tables in Parquet files, for those who
-// query traces with DuckDB, pandas or Spark: jobs, tasks, attempts, node samples
-// and decisions, a file each in a folder. Times are milliseconds from the run's
-// start; what is not known is null. Nothing reads them back.
+// Package parquet writes a trace as tables for DuckDB, pandas or Spark: a folder
+// with a Parquet file each for jobs, tasks, attempts, node samples and decisions.
+// Times are milliseconds from the run's start. What is not known is null. heddle
+// does not read the tables.
 package parquet
 
 import (
 	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
+	"heddle/traces/format"
 )
+
+// Format is the format of tables in a folder.
+var Format = format.Format{
+	Name:   "parquet",
+	About:  "a folder of tables",
+	Folder: true,
+	Write:  func(e *format.Export) ([]string, error) { return nil, write(e) },
+}
 
 type jobRow struct {
 	Job        string   `parquet:"job"`
@@ -107,50 +117,58 @@ type decisionRow struct {
 	BoundTask *int32   `parquet:"bound_task,optional"`
 }
 
-// Write writes the tables of a run's events, which are in order, into a folder
-// that is there. Rows are written when their last event has come.
-func Write(folder string, h traces.Header, events iter.Seq[traces.Event]) (err error) {
-	w := writer{
-		jobs: map[traces.JobID]*jobRow{}, tasks: map[traces.Task]*taskRow{}, attempts: map[traces.Attempt]*attemptRow{},
-		decisions: map[int64]*decisionRow{}, racks: map[traces.Node]string{},
-	}
-	for _, n := range h.Cluster.Nodes {
-		w.racks[n.Node] = n.Rack
-	}
-	w.jobTable, err = open[jobRow](folder, "jobs", nil)
-	w.taskTable, err = open[taskRow](folder, "tasks", err)
-	w.attemptTable, err = open[attemptRow](folder, "attempts", err)
-	w.sampleTable, err = open[sampleRow](folder, "samples", err)
-	w.decisionTable, err = open[decisionRow](folder, "decisions", err)
+// writer has the tables, and in pending the decisions without an outcome.
+type writer struct {
+	jobs      table[jobRow]
+	tasks     table[taskRow]
+	attempts  table[attemptRow]
+	samples   table[sampleRow]
+	decisions table[decisionRow]
+	pending   map[int64]*decisionRow
+	racks     map[traces.Node]string
+}
+
+// write writes the tables of a trace into a folder that exists.
+func write(e *format.Export) error {
+	w := writer{pending: map[int64]*decisionRow{}, racks: e.Racks()}
+	err := errors.Join(
+		w.jobs.open(e.Folder, "jobs"), w.tasks.open(e.Folder, "tasks"), w.attempts.open(e.Folder, "attempts"),
+		w.samples.open(e.Folder, "samples"), w.decisions.open(e.Folder, "decisions"),
+	)
 	if err != nil {
 		return err
 	}
-	for e := range events {
-		w.event(e)
+	for event := range e.Events {
+		w.event(event)
 	}
-	w.rest()
-	return errors.Join(w.jobTable.close(), w.taskTable.close(), w.attemptTable.close(), w.sampleTable.close(), w.decisionTable.close())
+	for _, id := range slices.Sorted(maps.Keys(w.pending)) {
+		w.decisions.add(*w.pending[id])
+	}
+	for j, err := range e.Jobs {
+		if err != nil {
+			return err
+		}
+		w.job(j)
+	}
+	return errors.Join(w.jobs.close(), w.tasks.close(), w.attempts.close(), w.samples.close(), w.decisions.close())
 }
 
-// table is one file; its first error stays.
+// table is a file with a table. After an error it takes no more rows.
 type table[T any] struct {
 	file *os.File
 	rows *parquet.GenericWriter[T]
 	err  error
 }
 
-// groupRows bounds the rows that are kept until they are written.
+// groupRows is the number of rows that are in memory until they are written.
 const groupRows = 1 << 17
 
-func open[T any](folder, name string, before error) (*table[T], error) {
-	if before != nil {
-		return nil, before
+func (t *table[T]) open(folder, name string) (err error) {
+	if t.file, err = os.Create(filepath.Join(folder, name+".parquet")); err != nil {
+		return fmt.Errorf("write tables: %w", err)
 	}
-	f, err := os.Create(filepath.Join(folder, name+".parquet"))
-	if err != nil {
-		return nil, fmt.Errorf("write tables: %w", err)
-	}
-	return &table[T]{file: f, rows: parquet.NewGenericWriter[T](f, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows))}, nil
+	t.rows = parquet.NewGenericWriter[T](t.file, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows))
+	return nil
 }
 
 func (t *table[T]) add(row T) {

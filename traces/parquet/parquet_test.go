@@ -9,6 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
+	"heddle/traces/byjob"
+	"heddle/traces/format"
+	"heddle/traces/tracefile"
 )
 
 // TestWrite reads the tables back.
@@ -19,7 +22,8 @@ func TestWrite(t *testing.T) {
 	c.HDFSReadBytes = 77
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
 	folder := t.TempDir()
-	err := Write(folder, h, slices.Values([]traces.Event{
+	trace := filepath.Join(t.TempDir(), "trace")
+	err := tracefile.WriteFile(trace, h, []traces.Event{
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},
 		&traces.TaskScheduled{T: 2e6, Task: task, SplitHosts: []traces.Node{"n1", "n2"}, LengthBytes: 77},
 		&traces.TaskScheduled{T: 2e6, Task: traces.Task{Job: job, Index: 1}},
@@ -29,8 +33,16 @@ func TestWrite(t *testing.T) {
 		&traces.AttemptFinished{T: 9e6, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: 8e6, Counters: c},
 		&traces.TaskFinished{T: 9e6, Task: task, Outcome: traces.Succeeded, Winner: 0},
 		&traces.NodeSample{T: 9e6, Node: "n1", CPUUser: 0.5, CPUSystem: -1, MemoryUsedBytes: 12, ContainersRunning: 1},
-	}))
+	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := tracefile.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(trace), Folder: folder}); err != nil {
 		t.Fatal(err)
 	}
 	attempts := rows[attemptRow](t, folder, "attempts")

@@ -2,158 +2,108 @@ package parquet
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"heddle/traces"
+	"heddle/traces/byjob"
 )
 
-// writer keeps the rows that more events may belong to.
-type writer struct {
-	jobs      map[traces.JobID]*jobRow
-	tasks     map[traces.Task]*taskRow
-	attempts  map[traces.Attempt]*attemptRow
-	decisions map[int64]*decisionRow
-	racks     map[traces.Node]string
-
-	jobTable      *table[jobRow]
-	taskTable     *table[taskRow]
-	attemptTable  *table[attemptRow]
-	sampleTable   *table[sampleRow]
-	decisionTable *table[decisionRow]
-}
-
-func (w *writer) event(e traces.Event) {
-	switch e := e.(type) {
-	case *traces.JobSubmitted:
-		w.jobs[e.Job] = &jobRow{
-			Job: string(e.Job), Name: e.Name, User: e.User, Queue: e.Queue, Workload: e.Workload, SubmitMs: ms(e.T), Maps: e.Maps, Reduces: e.Reduces,
+func (w *writer) job(j *byjob.Job) {
+	if s := j.Submitted; s != nil {
+		row := jobRow{
+			Job: string(j.ID), Name: s.Name, User: s.User, Queue: s.Queue, Workload: s.Workload, SubmitMs: ms(s.T), Maps: s.Maps, Reduces: s.Reduces,
 			Outcome: traces.Unfinished.String(),
 		}
-	case *traces.JobStarted:
-		if j := w.jobs[e.Job]; j != nil {
-			j.StartMs = some(ms(e.T))
+		if j.Started != nil {
+			row.StartMs = some(ms(j.Started.T))
 		}
-	case *traces.JobFinished:
-		w.jobFinished(e)
-	case *traces.TaskScheduled:
-		t := &taskRow{
-			Job: string(e.Task.Job), Kind: e.Task.Kind.String(), Index: e.Task.Index, ScheduledMs: ms(e.T), Path: e.Path,
-			OffsetBytes: e.OffsetBytes, LengthBytes: e.LengthBytes, Outcome: traces.Unfinished.String(),
+		if f := j.Finished; f != nil {
+			row.FinishMs, row.Outcome = some(ms(f.T)), f.Outcome.String()
+			row.InputBytes, row.Shuffle, row.Output = known(f.Counters.HDFSReadBytes), known(f.Counters.ShuffleBytes), known(f.Counters.HDFSWrittenBytes)
 		}
-		for _, h := range e.SplitHosts {
-			t.SplitHosts = append(t.SplitHosts, string(h))
+		w.jobs.add(row)
+	}
+	for _, t := range j.Tasks {
+		w.task(t)
+		for _, a := range t.Attempts {
+			w.attempt(a)
 		}
-		w.tasks[e.Task] = t
-	case *traces.TaskFinished:
-		if t := w.tasks[e.Task]; t != nil {
-			t.FinishMs, t.Outcome = some(ms(e.T)), e.Outcome.String()
-			if e.Winner >= 0 {
-				t.Winner = some(e.Winner)
-			}
-			w.taskTable.add(*t)
-			delete(w.tasks, e.Task)
+	}
+}
+
+func (w *writer) task(t *byjob.Task) {
+	s := t.Scheduled
+	if s == nil {
+		return
+	}
+	row := taskRow{
+		Job: string(t.ID.Job), Kind: t.ID.Kind.String(), Index: t.ID.Index, ScheduledMs: ms(s.T), Path: s.Path,
+		OffsetBytes: s.OffsetBytes, LengthBytes: s.LengthBytes, Outcome: traces.Unfinished.String(),
+	}
+	for _, h := range s.SplitHosts {
+		row.SplitHosts = append(row.SplitHosts, string(h))
+	}
+	if f := t.Finished; f != nil {
+		row.FinishMs, row.Outcome, row.Winner = some(ms(f.T)), f.Outcome.String(), known(f.Winner)
+	}
+	w.tasks.add(row)
+}
+
+func (w *writer) attempt(a *byjob.Attempt) {
+	row := attemptRow{
+		Job: string(a.ID.Job), Kind: a.ID.Kind.String(), Index: a.ID.Index, Number: a.ID.Number, Outcome: traces.Unfinished.String(),
+		SplitLocality: traces.LevelUnknown.String(), ReplicaLocality: traces.LevelUnknown.String(),
+	}
+	if s := a.Started; s != nil {
+		row.Node, row.Rack, row.StartMs, row.Speculative = string(s.Node), cmp.Or(s.Rack, w.racks[s.Node]), some(ms(s.T)), s.Speculative
+		row.SplitLocality, row.ReplicaLocality = s.SplitLocality.String(), s.ReplicaLocality.String()
+	}
+	if f := a.Finished; f != nil {
+		if f.Unlaunched {
+			row.Node, row.Rack, row.SplitLocality = string(f.Node), w.racks[f.Node], f.SplitLocality.String()
 		}
-	case *traces.AttemptStarted:
-		a := w.attempt(e.Attempt)
-		a.Node, a.Rack, a.StartMs, a.Speculative = string(e.Node), cmp.Or(e.Rack, w.racks[e.Node]), some(ms(e.T)), e.Speculative
-		a.SplitLocality, a.ReplicaLocality = e.SplitLocality.String(), e.ReplicaLocality.String()
-	case *traces.AttemptFinished:
-		w.attemptFinished(e)
+		c := &f.Counters
+		row.FinishMs, row.Outcome, row.Error = some(ms(f.T)), f.Outcome.String(), f.Error
+		row.MapDoneMs, row.ShuffleDoneMs, row.SortDoneMs = phase(f.MapDone), phase(f.ShuffleDone), phase(f.SortDone)
+		row.HDFSRead, row.HDFSWritten, row.FileRead, row.FileWritten = known(c.HDFSReadBytes), known(c.HDFSWrittenBytes), known(c.FileReadBytes), known(c.FileWrittenBytes)
+		row.Shuffle, row.MapOutput, row.InputRecords, row.OutputRecords = known(c.ShuffleBytes), known(c.MapOutputBytes), known(c.InputRecords), known(c.OutputRecords)
+		row.SpilledRecords, row.CPUMs, row.GCMs, row.PhysicalBytes = known(c.SpilledRecords), known(c.CPUMs), known(c.GCMs), known(c.PhysicalBytes)
+	}
+	w.attempts.add(row)
+}
+
+// event adds a row for a node sample or a decision.
+func (w *writer) event(e traces.Event) {
+	switch e := e.(type) {
 	case *traces.NodeSample:
-		w.sampleTable.add(sampleRow{
+		w.samples.add(sampleRow{
 			AtMs: ms(e.T), Node: string(e.Node), CPUUser: known(e.CPUUser), CPUSystem: known(e.CPUSystem), CPUIOWait: known(e.CPUIOWait),
 			MemoryUsed: known(e.MemoryUsedBytes), DiskRead: known(e.DiskReadBytesPerSec), DiskWrite: known(e.DiskWriteBytesPerSec),
 			NetReceived: known(e.NetRecvBytesPerSec), NetSent: known(e.NetSentBytesPerSec), Containers: e.ContainersRunning,
 		})
 	case *traces.Decision:
-		w.decisions[e.ID] = &decisionRow{
+		w.pending[e.ID] = &decisionRow{
 			ID: e.ID, AtMs: ms(e.T), Job: string(e.Job), Kind: e.What.String(), Node: string(e.Node),
 			Task: known(e.TaskIndex), Predicted: known(e.BindIndex), Reason: e.Reason,
 		}
 	case *traces.Actuation:
-		w.actuation(e)
-	}
-}
-
-func (w *writer) jobFinished(e *traces.JobFinished) {
-	j := w.jobs[e.Job]
-	if j == nil {
-		return
-	}
-	j.FinishMs, j.Outcome = some(ms(e.T)), e.Outcome.String()
-	j.InputBytes, j.Shuffle, j.Output = known(e.Counters.HDFSReadBytes), known(e.Counters.ShuffleBytes), known(e.Counters.HDFSWrittenBytes)
-	w.jobTable.add(*j)
-	delete(w.jobs, e.Job)
-}
-
-func (w *writer) attempt(id traces.Attempt) *attemptRow {
-	a := w.attempts[id]
-	if a == nil {
-		a = &attemptRow{
-			Job: string(id.Job), Kind: id.Kind.String(), Index: id.Index, Number: id.Number, Outcome: traces.Unfinished.String(),
-			SplitLocality: traces.LevelUnknown.String(), ReplicaLocality: traces.LevelUnknown.String(),
+		d := w.pending[e.Decision]
+		if d == nil {
+			return
 		}
-		w.attempts[id] = a
+		d.Outcome, d.AskedMs, d.GrantedMs = e.Outcome, some(ms(e.AskedAt)), phase(e.GrantedAt)
+		if e.Bound.Job != "" {
+			d.BoundTask = some(e.Bound.Index)
+		}
+		w.decisions.add(*d)
+		delete(w.pending, e.Decision)
 	}
-	return a
-}
-
-func (w *writer) attemptFinished(e *traces.AttemptFinished) {
-	a := w.attempt(e.Attempt)
-	if e.Unlaunched {
-		a.Node, a.Rack, a.SplitLocality = string(e.Node), w.racks[e.Node], e.SplitLocality.String()
-	}
-	c := &e.Counters
-	a.FinishMs, a.Outcome, a.Error = some(ms(e.T)), e.Outcome.String(), e.Error
-	a.MapDoneMs, a.ShuffleDoneMs, a.SortDoneMs = phase(e.MapDone), phase(e.ShuffleDone), phase(e.SortDone)
-	a.HDFSRead, a.HDFSWritten, a.FileRead, a.FileWritten = known(c.HDFSReadBytes), known(c.HDFSWrittenBytes), known(c.FileReadBytes), known(c.FileWrittenBytes)
-	a.Shuffle, a.MapOutput, a.InputRecords, a.OutputRecords = known(c.ShuffleBytes), known(c.MapOutputBytes), known(c.InputRecords), known(c.OutputRecords)
-	a.SpilledRecords, a.CPUMs, a.GCMs, a.PhysicalBytes = known(c.SpilledRecords), known(c.CPUMs), known(c.GCMs), known(c.PhysicalBytes)
-	w.attemptTable.add(*a)
-	delete(w.attempts, e.Attempt)
-}
-
-func (w *writer) actuation(e *traces.Actuation) {
-	d := w.decisions[e.Decision]
-	if d == nil {
-		return
-	}
-	d.Outcome, d.AskedMs, d.GrantedMs = e.Outcome, some(ms(e.AskedAt)), phase(e.GrantedAt)
-	if e.Bound.Job != "" {
-		d.BoundTask = some(e.Bound.Index)
-	}
-	w.decisionTable.add(*d)
-	delete(w.decisions, e.Decision)
-}
-
-// rest writes what never ended.
-func (w *writer) rest() {
-	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
-		w.jobTable.add(*w.jobs[id])
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(w.tasks), compareTasks) {
-		w.taskTable.add(*w.tasks[id])
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(w.attempts), func(a, b traces.Attempt) int {
-		return cmp.Or(compareTasks(a.Task, b.Task), cmp.Compare(a.Number, b.Number))
-	}) {
-		w.attemptTable.add(*w.attempts[id])
-	}
-	for _, id := range slices.Sorted(maps.Keys(w.decisions)) {
-		w.decisionTable.add(*w.decisions[id])
-	}
-}
-
-func compareTasks(a, b traces.Task) int {
-	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index))
 }
 
 func ms(t traces.Time) float64 { return float64(t) / 1e6 }
 
 func some[T any](v T) *T { return &v }
 
-// known is nil for what is negative, which stands for not known.
+// known returns nil for a negative value, which means that it is not known.
 func known[T int32 | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
@@ -161,7 +111,7 @@ func known[T int32 | int64 | float64](v T) *T {
 	return &v
 }
 
-// phase is nil for 0, which stands for not reported.
+// phase returns nil for 0, which means "not reported".
 func phase(t traces.Time) *float64 {
 	if t == 0 {
 		return nil

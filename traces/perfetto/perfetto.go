@@ -1,37 +1,53 @@
-// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON,
-// which the Perfetto UI and chrome://tracing open: a process a node with a slice
-// an attempt, as many rows as ran at once, and counters of the node's metrics; a
-// row a job; a row of the model's decisions, with an arrow to the attempt that
-// each became. Nothing reads it back.
+// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON, which
+// the Perfetto UI and chrome://tracing open. heddle does not read it.
+//
+// Each node is a process: a slice is an attempt, attempts that ran at once are in
+// different rows, and the node's metrics are counters. Each job has a row. The
+// model's decisions have a row, with arrows to the attempts that they led to.
 package perfetto
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
-	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
-	"heddle/traces/internal/members"
+	"heddle/traces/format"
 )
 
-// Processes of the timeline; nodes follow.
+// Format is the format of the timeline.
+var Format = format.Format{
+	Name:  "perfetto",
+	About: "a timeline for the Perfetto UI",
+	Write: func(e *format.Export) ([]string, error) { return nil, write(e.Out, e.Header, e.Events) },
+}
+
+// Numbers of the timeline's processes. Nodes have those from firstNodePID on.
 const (
 	jobsPID = 1 + iota
 	decisionsPID
 	firstNodePID
 )
 
-// Write writes the timeline of a run's events, which are in order.
-func Write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
+// write writes the timeline. The events must be in order.
+func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
 	w := &writer{
-		buf: bufio.NewWriterSize(out, 1<<16), nodes: map[traces.Node]*node{}, running: map[traces.Attempt]running{},
-		jobs: map[traces.JobID]job{}, decided: map[int64]traces.Time{},
+		buf: bufio.NewWriterSize(out, 1<<16), nodes: map[traces.Node]*node{}, running: map[traces.Attempt]*running{},
+		jobs: map[traces.JobID]*job{}, decided: map[int64]traces.Time{},
 	}
-	w.buf.WriteString(`{"displayTimeUnit":"ms","otherData":{"origin":` + string(members.AppendText(nil, string(h.Origin))) + `},"traceEvents":[`)
+	origin, err := jsontext.AppendQuote(nil, h.Origin)
+	if err != nil {
+		return fmt.Errorf("write timeline: origin %q: %w", h.Origin, err)
+	}
+	fmt.Fprintf(w.buf, `{"displayTimeUnit":"ms","otherData":{"origin":%s},"traceEvents":[`, origin)
 	w.process(jobsPID, "jobs", 0)
 	w.process(decisionsPID, "decisions", 1)
 	for _, n := range h.Cluster.Nodes {
@@ -44,7 +60,7 @@ func Write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 	}
 	w.unfinished(last)
 	w.buf.WriteString("\n]}\n")
-	if err := w.buf.Flush(); err != nil {
+	if err := cmp.Or(w.err, w.buf.Flush()); err != nil {
 		return fmt.Errorf("write timeline: %w", err)
 	}
 	return nil
@@ -52,11 +68,11 @@ func Write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 
 type writer struct {
 	buf     *bufio.Writer
-	line    []byte
-	started bool
+	before  string // the comma before the next trace event
+	err     error
 	nodes   map[traces.Node]*node
-	running map[traces.Attempt]running
-	jobs    map[traces.JobID]job
+	running map[traces.Attempt]*running
+	jobs    map[traces.JobID]*job
 	decided map[int64]traces.Time
 }
 
@@ -73,64 +89,54 @@ type running struct {
 }
 
 type job struct {
-	id   int
+	id   int64
 	name string
 	open bool
 }
 
-// object begins a trace event.
-func (w *writer) object(phase string, pid, tid int, t traces.Time) members.Object {
-	o := members.Begin(w.line[:0], "")
-	o.Text("ph", phase)
-	o.Int("pid", int64(pid))
-	o.Int("tid", int64(tid))
-	if phase != "M" {
-		o.Key("ts")
-		o.To = micros(o.To, t)
-	}
-	return o
+// traceEvent is an event of the trace-event format.
+type traceEvent struct {
+	Phase    string  `json:"ph"`
+	PID      int     `json:"pid"`
+	TID      int     `json:"tid"`
+	At       micros  `json:"ts"`
+	Duration *micros `json:"dur,omitempty"`
+	Category string  `json:"cat,omitempty"`
+	ID       int64   `json:"id,omitzero"`
+	Name     string  `json:"name"`
+	Binding  string  `json:"bp,omitempty"`
+	Scope    string  `json:"s,omitempty"`
+	Args     args    `json:"args,omitempty"`
 }
 
-// micros is a time in microseconds, the format's unit, to the nanosecond.
-func micros(to []byte, t traces.Time) []byte {
-	n := uint64(t)
-	if t < 0 {
-		to, n = append(to, '-'), -n
+type args map[string]any
+
+// micros is a time. It is written in microseconds with three decimals.
+type micros traces.Time
+
+// MarshalJSON writes the time.
+func (m micros) MarshalJSON() ([]byte, error) {
+	sign, n := "", uint64(m)
+	if m < 0 {
+		sign, n = "-", -n
 	}
-	to = strconv.AppendUint(to, n/1000, 10)
-	if rest := n % 1000; rest != 0 {
-		to = fmt.Appendf(to, ".%03d", rest)
+	if n%1000 == 0 {
+		return fmt.Appendf(nil, "%s%d", sign, n/1000), nil
 	}
-	return to
+	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-func (w *writer) put(o members.Object) {
-	if w.started {
-		w.buf.WriteString(",")
+func (w *writer) put(e traceEvent) {
+	w.buf.WriteString(w.before + "\n")
+	w.before = ","
+	if err := json.MarshalWrite(w.buf, e, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); w.err == nil {
+		w.err = err
 	}
-	w.started = true
-	w.buf.WriteString("\n")
-	w.line = o.End()
-	w.buf.Write(w.line)
-}
-
-// args appends the event's arguments.
-func args(o *members.Object, add func(a *members.Object)) {
-	o.Key("args")
-	a := members.Begin(o.To, "")
-	add(&a)
-	o.To = a.End()
 }
 
 func (w *writer) process(pid int, name string, order int) {
-	o := w.object("M", pid, 0, 0)
-	o.Text("name", "process_name")
-	args(&o, func(a *members.Object) { a.Text("name", name) })
-	w.put(o)
-	o = w.object("M", pid, 0, 0)
-	o.Text("name", "process_sort_index")
-	args(&o, func(a *members.Object) { a.Int("sort_index", int64(order)) })
-	w.put(o)
+	w.put(traceEvent{Phase: "M", PID: pid, Name: "process_name", Args: args{"name": name}})
+	w.put(traceEvent{Phase: "M", PID: pid, Name: "process_sort_index", Args: args{"sort_index": order}})
 }
 
 func (w *writer) node(name traces.Node, rack string) *node {
@@ -152,7 +158,7 @@ func (w *writer) event(e traces.Event) {
 	case *traces.JobSubmitted:
 		w.submitted(e)
 	case *traces.JobFinished:
-		w.finished(e.Job, e.T, e.Outcome.String())
+		w.finished(e.Job, e.T, e.Outcome)
 	case *traces.AttemptStarted:
 		w.start(e)
 	case *traces.AttemptFinished:
@@ -173,10 +179,7 @@ func (w *writer) event(e traces.Event) {
 }
 
 func (w *writer) mark(pid int, t traces.Time, text string) {
-	o := w.object("i", pid, 0, t)
-	o.Text("name", text)
-	o.Text("s", "p")
-	w.put(o)
+	w.put(traceEvent{Phase: "i", PID: pid, At: micros(t), Name: text, Scope: "p"})
 }
 
 // submitted begins a job's row.
@@ -185,37 +188,22 @@ func (w *writer) submitted(e *traces.JobSubmitted) {
 	if e.Name != "" {
 		name += " " + e.Name
 	}
-	j := job{id: len(w.jobs) + 1, name: name, open: true}
+	j := &job{id: int64(len(w.jobs) + 1), name: name, open: true}
 	w.jobs[e.Job] = j
-	o := w.object("b", jobsPID, 0, e.T)
-	o.Text("cat", "job")
-	o.Int("id", int64(j.id))
-	o.Text("name", j.name)
-	args(&o, func(a *members.Object) {
-		a.Text("user", e.User)
-		a.Text("queue", e.Queue)
-		a.Int("maps", int64(e.Maps))
-		a.Int("reduces", int64(e.Reduces))
+	w.put(traceEvent{
+		Phase: "b", PID: jobsPID, At: micros(e.T), Category: "job", ID: j.id, Name: name,
+		Args: args{"user": e.User, "queue": e.Queue, "maps": e.Maps, "reduces": e.Reduces},
 	})
-	w.put(o)
 }
 
-func (w *writer) finished(id traces.JobID, t traces.Time, outcome string) {
-	j := w.jobs[id]
-	if !j.open {
-		return
+func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome) {
+	if j := w.jobs[id]; j != nil && j.open {
+		j.open = false
+		w.put(traceEvent{Phase: "e", PID: jobsPID, At: micros(t), Category: "job", ID: j.id, Name: j.name, Args: args{"outcome": outcome}})
 	}
-	j.open = false
-	w.jobs[id] = j
-	o := w.object("e", jobsPID, 0, t)
-	o.Text("cat", "job")
-	o.Int("id", int64(j.id))
-	o.Text("name", j.name)
-	args(&o, func(a *members.Object) { a.Text("outcome", outcome) })
-	w.put(o)
 }
 
-// start takes the first free row of the attempt's node.
+// start gives an attempt the first free row of its node.
 func (w *writer) start(e *traces.AttemptStarted) {
 	n := w.node(e.Node, e.Rack)
 	row := slices.Index(n.busy, false)
@@ -224,7 +212,7 @@ func (w *writer) start(e *traces.AttemptStarted) {
 		n.busy = append(n.busy, true)
 	}
 	n.busy[row] = true
-	w.running[e.Attempt] = running{node: n, row: row, since: e.T, start: *e}
+	w.running[e.Attempt] = &running{node: n, row: row, since: e.T, start: *e}
 }
 
 func (w *writer) end(e *traces.AttemptFinished) {
@@ -243,71 +231,49 @@ func (w *writer) end(e *traces.AttemptFinished) {
 	}
 }
 
-// slice writes an attempt, e nil for one that is still running.
-func (w *writer) slice(r running, end traces.Time, e *traces.AttemptFinished) {
-	o := w.object("X", r.node.pid, r.row+1, r.since)
-	o.Key("dur")
-	o.To = micros(o.To, max(end-r.since, 0))
-	o.Text("cat", r.start.Attempt.Kind.String())
-	o.Text("name", r.start.Attempt.String())
-	args(&o, func(a *members.Object) {
-		a.Text("job", string(r.start.Attempt.Job))
-		a.Text("splitLocality", r.start.SplitLocality.String())
-		a.Text("replicaLocality", r.start.ReplicaLocality.String())
-		if r.start.Speculative {
-			a.Text("speculative", "yes")
-		}
-		if e == nil {
-			a.Text("outcome", traces.Unfinished.String())
-			return
-		}
-		a.Text("outcome", e.Outcome.String())
-		for _, v := range []struct {
-			name string
-			n    int64
-		}{
-			{"hdfsReadBytes", e.Counters.HDFSReadBytes},
-			{"shuffleBytes", e.Counters.ShuffleBytes},
-			{"hdfsWrittenBytes", e.Counters.HDFSWrittenBytes},
-			{"cpuMs", e.Counters.CPUMs},
+// slice writes the slice of an attempt. e is nil if the attempt has no end.
+func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
+	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
+	if r.start.Speculative {
+		a["speculative"] = "yes"
+	}
+	if e != nil {
+		a["outcome"] = e.Outcome
+		c := &e.Counters
+		for name, n := range map[string]int64{
+			"hdfsReadBytes": c.HDFSReadBytes, "shuffleBytes": c.ShuffleBytes, "hdfsWrittenBytes": c.HDFSWrittenBytes, "cpuMs": c.CPUMs,
 		} {
-			if v.n >= 0 {
-				a.Int(v.name, v.n)
+			if n >= 0 {
+				a[name] = n
 			}
 		}
 		if e.Error != "" {
-			a.Text("error", e.Error)
+			a["error"] = e.Error
 		}
-	})
-	w.put(o)
+	}
+	w.lasting(r, r.since, end, r.start.Attempt.Kind.String(), r.start.Attempt.String(), a)
 }
 
-// phase writes a slice inside an attempt's, where the trace has its times.
-func (w *writer) phase(r running, name string, from, to, end traces.Time) {
+// lasting writes a slice into an attempt's row.
+func (w *writer) lasting(r *running, from, to traces.Time, category, name string, a args) {
+	duration := micros(max(to-from, 0))
+	w.put(traceEvent{Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a})
+}
+
+// phase writes a slice inside the attempt's slice, if its times are known.
+func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 	if from == 0 && r.since != 0 || to <= from || from < r.since || to > end {
 		return
 	}
-	o := w.object("X", r.node.pid, r.row+1, from)
-	o.Key("dur")
-	o.To = micros(o.To, to-from)
-	o.Text("cat", "phase")
-	o.Text("name", name)
-	w.put(o)
+	w.lasting(r, from, to, "phase", name, nil)
 }
 
 func (w *writer) sample(e *traces.NodeSample) {
 	pid := w.node(e.Node, "").pid
 	counter := func(name, unit string, v float64) {
-		if !(v >= 0) || math.IsInf(v, 0) { // JSON has no NaN
-			return
+		if v >= 0 && !math.IsInf(v, 0) { // JSON has neither NaN nor infinity
+			w.put(traceEvent{Phase: "C", PID: pid, At: micros(e.T), Name: name, Args: args{unit: v}})
 		}
-		o := w.object("C", pid, 0, e.T)
-		o.Text("name", name)
-		args(&o, func(a *members.Object) {
-			a.Key(unit)
-			a.To = strconv.AppendFloat(a.To, v, 'g', -1, 64)
-		})
-		w.put(o)
 	}
 	if e.CPUUser >= 0 && e.CPUSystem >= 0 {
 		counter("cores busy", "cores", e.CPUUser+e.CPUSystem)
@@ -319,66 +285,37 @@ func (w *writer) sample(e *traces.NodeSample) {
 
 func (w *writer) decision(e *traces.Decision) {
 	w.decided[e.ID] = e.T
-	o := w.object("X", decisionsPID, 1, e.T)
-	o.Int("dur", 1)
-	o.Text("cat", "decision")
-	o.Text("name", e.What.String()+" of "+string(e.Job)+" to "+string(e.Node))
-	args(&o, func(a *members.Object) {
-		a.Int("id", e.ID)
-		a.Int("task", int64(e.TaskIndex))
-		a.Int("predicted", int64(e.BindIndex))
-		a.Text("reason", e.Reason)
+	duration := micros(1000)
+	w.put(traceEvent{
+		Phase: "X", PID: decisionsPID, TID: 1, At: micros(e.T), Duration: &duration, Category: "decision",
+		Name: e.What.String() + " of " + string(e.Job) + " to " + string(e.Node),
+		Args: args{"id": e.ID, "task": e.TaskIndex, "predicted": e.BindIndex, "reason": e.Reason},
 	})
-	w.put(o)
 }
 
-// actuation draws the arrow from a decision to the attempt it became.
+// actuation draws an arrow from a decision to the attempt that it led to.
 func (w *writer) actuation(e *traces.Actuation) {
 	d, known := w.decided[e.Decision]
 	delete(w.decided, e.Decision)
-	r, runs := w.running[e.Bound]
-	if !known || !runs {
+	r := w.running[e.Bound]
+	if !known || r == nil {
 		w.mark(decisionsPID, e.T, e.Outcome)
 		return
 	}
-	o := w.object("s", decisionsPID, 1, d)
-	o.Text("cat", "decision")
-	o.Text("name", e.Outcome)
-	o.Int("id", e.Decision)
-	w.put(o)
-	o = w.object("f", r.node.pid, r.row+1, max(r.since, d))
-	o.Text("cat", "decision")
-	o.Text("name", e.Outcome)
-	o.Int("id", e.Decision)
-	o.Text("bp", "e")
-	w.put(o)
+	arrow := traceEvent{Phase: "s", PID: decisionsPID, TID: 1, At: micros(d), Category: "decision", ID: e.Decision, Name: e.Outcome}
+	w.put(arrow)
+	arrow.Phase, arrow.PID, arrow.TID, arrow.At, arrow.Binding = "f", r.node.pid, r.row+1, micros(max(r.since, d)), "e"
+	w.put(arrow)
 }
 
-// unfinished ends at the trace's end what has no end of its own.
+// unfinished writes attempts and jobs without an end. They end with the trace.
 func (w *writer) unfinished(last traces.Time) {
-	var open []traces.Attempt
-	for a := range w.running {
-		open = append(open, a)
+	for _, r := range slices.SortedFunc(maps.Values(w.running), func(a, b *running) int {
+		return cmp.Or(cmp.Compare(a.node.pid, b.node.pid), cmp.Compare(a.row, b.row))
+	}) {
+		w.slice(r, last, nil)
 	}
-	slices.SortFunc(open, func(a, b traces.Attempt) int { return compare(w.running[a], w.running[b]) })
-	for _, a := range open {
-		w.slice(w.running[a], last, nil)
+	for _, id := range slices.SortedFunc(maps.Keys(w.jobs), func(a, b traces.JobID) int { return cmp.Compare(w.jobs[a].id, w.jobs[b].id) }) {
+		w.finished(id, last, traces.Unfinished)
 	}
-	var jobs []traces.JobID
-	for id, j := range w.jobs {
-		if j.open {
-			jobs = append(jobs, id)
-		}
-	}
-	slices.SortFunc(jobs, func(a, b traces.JobID) int { return w.jobs[a].id - w.jobs[b].id })
-	for _, id := range jobs {
-		w.finished(id, last, traces.Unfinished.String())
-	}
-}
-
-func compare(a, b running) int {
-	if a.node.pid != b.node.pid {
-		return a.node.pid - b.node.pid
-	}
-	return a.row - b.row
 }

@@ -38,7 +38,7 @@ func someRun() (traces.Header, []traces.Event) {
 func TestFormat(t *testing.T) {
 	h, events := someRun()
 	var out bytes.Buffer
-	if err := Write(&out, h, slices.Values(events)); err != nil {
+	if err := write(&out, h, slices.Values(events)); err != nil {
 		t.Fatal(err)
 	}
 	var file struct {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/traces"
 	"heddle/traces/mend"
 )
 
@@ -62,29 +63,13 @@ func BenchmarkRead(b *testing.B) {
 			data := sharedFile(b, name)
 			data = bytes.Repeat(data, 4<<20/len(data)+1)
 			perCPU(b, data, func() {
-				r := NewReader(bytes.NewReader(data), &mend.Log{})
-				for r.Next() {
-				}
-				if r.Err() != nil {
-					b.Fatal(r.Err())
+				r := testReader(&mend.Log{}, func(traces.Event) error { return nil })
+				if err := r.Read(bytes.NewReader(data)); err != nil {
+					b.Fatal(err)
 				}
 			})
 		})
 	}
-}
-
-// BenchmarkEvents is reading with everything an import keeps.
-func BenchmarkEvents(b *testing.B) {
-	data := sharedFile(b, traceFiles[1])
-	perCPU(b, data, func() {
-		r := NewReader(bytes.NewReader(data), &mend.Log{})
-		r.KeepRest = true
-		for r.Next() {
-			if _, err := r.Events(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // BenchmarkEncodingJSON reads the same with reflection, as the measure.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"heddle/traces"
-	"heddle/traces/internal/members"
+	"heddle/traces/format"
 	"heddle/traces/mend"
 )
 
@@ -26,53 +26,39 @@ var (
 	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
 )
 
-// priorities are Hadoop's, as YARN numbers them from 1.
+// priorities are the names of Hadoop's priorities, which YARN numbers from 1.
 var priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 
-// Events turns the job at hand into trace events; a T is the time since 1970,
-// or whatever the trace counts from. Split locality is told from a map's host
-// and its split's hosts. The Reader should KeepRest.
-func (r *Reader) Events() ([]traces.Event, error) {
-	c := converter{Reader: r, id: traces.JobID(r.job.ID)}
-	err := c.convert()
-	return c.events, err
+// events turns the job into events of a trace. Times stay as they are in the
+// file. The split locality of a map follows from its host and its split's hosts.
+func (r *reader) events() ([]traces.Event, error) {
+	c := converter{reader: r, id: traces.JobID(r.job.ID)}
+	c.convert()
+	return c.list, c.err
 }
 
+// converter turns one job into events.
 type converter struct {
-	*Reader
-	id      traces.JobID
-	submit  int64
-	members []byte
-	events  []traces.Event
-	err     error
+	*reader
+	id     traces.JobID
+	submit millis
+	list   []traces.Event
+	err    error // of the first mend that was refused
 }
 
-func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
+func (c *converter) add(e traces.Event) { c.list = append(c.list, e) }
 
-func nanos(ms int64) traces.Time { return traces.Time(ms * 1e6) }
+func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
 func (c *converter) mend(kind mend.Kind, about string) {
 	if c.err == nil {
-		c.err = c.log.Add(kind, at(c.job.Offset), about)
+		c.err = c.in.Mend(kind, about)
 	}
 }
 
-// member notes what an export would not find out itself.
-func (c *converter) member(key string, value int64) {
-	c.members = members.AppendInt(c.members, key, value)
-}
-
-// source ends the members of a job, task or attempt.
-func (c *converter) source(t traces.Time, about traces.Attempt, rest []byte) {
-	if c.members = members.Join(c.members, rest); len(c.members) > 0 {
-		c.add(&traces.Source{T: t, Form: "rumen", About: about, Members: string(c.members)})
-	}
-	c.members = c.members[:0]
-}
-
-func (c *converter) convert() error {
+func (c *converter) convert() {
 	j := &c.job
-	c.submit = j.SubmitMs
+	c.submit = j.Submit
 	if c.submit >= datedMs {
 		c.dropUndated()
 	}
@@ -80,16 +66,13 @@ func (c *converter) convert() error {
 	switch {
 	case c.submit < 0 && first < 0:
 		c.mend(noTime, j.ID)
-		return c.err
+		return
 	case c.submit < 0:
 		c.mend(noSubmit, j.ID)
 		c.submit = first
 	case first >= 0 && first < c.submit:
 		c.mend(lateSubmit, j.ID)
 		c.submit = first
-	}
-	if c.submit != j.SubmitMs {
-		c.member("submitTime", j.SubmitMs)
 	}
 	c.jobStart()
 	for i := range j.Maps {
@@ -98,107 +81,102 @@ func (c *converter) convert() error {
 	for i := range j.Reduces {
 		c.task(&j.Reduces[i], traces.Reduce)
 	}
-	if j.FinishMs >= 0 || j.Outcome != traces.Unfinished {
+	if j.Finish >= 0 || j.Outcome != outcome(traces.Unfinished) {
 		c.jobEnd()
 	}
-	return c.err
 }
 
-// datedMs is where times are taken for dates: 1973.
+// datedMs is a time in 1973. A job submitted later has dates; earlier times count
+// from some start.
 const datedMs = 1e11
 
-// dropUndated takes times that are no dates, such as 0 for none, out of a job
-// that has dates.
-func (c *converter) dropUndated() {
-	j := &c.job
-	drop := func(ms *int64) {
-		if *ms >= 0 && *ms < datedMs {
-			c.mend(undated, fmt.Sprintf("%s: %d", j.ID, *ms))
-			*ms = Unknown
-		}
-	}
-	drop(&j.LaunchMs)
-	drop(&j.FinishMs)
-	for _, tasks := range [][]Task{j.Maps, j.Reduces} {
+// times calls each with all times of the job except its submission.
+func (j *job) times(each func(*millis)) {
+	each(&j.Launch)
+	each(&j.Finish)
+	for _, tasks := range [...][]task{j.Maps, j.Reduces} {
 		for i := range tasks {
 			t := &tasks[i]
-			drop(&t.StartMs)
-			drop(&t.FinishMs)
+			each(&t.Start)
+			each(&t.Finish)
 			for k := range t.Attempts {
 				a := &t.Attempts[k]
-				drop(&a.StartMs)
-				drop(&a.FinishMs)
-				drop(&a.ShuffleMs)
-				drop(&a.SortMs)
+				each(&a.Start)
+				each(&a.Finish)
+				each(&a.Shuffled)
+				each(&a.Sorted)
 			}
 		}
 	}
 }
 
-// earliest is the first time of the job's, Unknown where there is none.
-func (c *converter) earliest() int64 {
-	first := int64(Unknown)
-	take := func(ms int64) {
+// dropUndated removes times before 1973 from a job that has dates. Some files have
+// 0 for times that are not known.
+func (c *converter) dropUndated() {
+	c.job.times(func(ms *millis) {
+		if *ms >= 0 && *ms < datedMs {
+			c.mend(undated, fmt.Sprintf("%s: %d", c.job.ID, *ms))
+			*ms = unknown
+		}
+	})
+}
+
+// earliest returns the first start of the job or of one of its tasks, or else the
+// job's end, or else unknown.
+func (c *converter) earliest() millis {
+	first := c.job.Launch
+	take := func(ms millis) {
 		if ms >= 0 && (first < 0 || ms < first) {
 			first = ms
 		}
 	}
-	take(c.job.LaunchMs)
-	for _, tasks := range [][]Task{c.job.Maps, c.job.Reduces} {
+	for _, tasks := range [...][]task{c.job.Maps, c.job.Reduces} {
 		for i := range tasks {
-			take(tasks[i].StartMs)
+			take(tasks[i].Start)
 			for k := range tasks[i].Attempts {
-				take(tasks[i].Attempts[k].StartMs)
+				take(tasks[i].Attempts[k].Start)
 			}
 		}
 	}
 	if first < 0 {
-		take(c.job.FinishMs)
+		take(c.job.Finish)
 	}
 	return first
 }
 
 func (c *converter) jobStart() {
 	j := &c.job
-	e := &traces.JobSubmitted{
-		T: nanos(c.submit), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue,
+	c.add(&traces.JobSubmitted{
+		T: c.submit.time(), Job: c.id, Name: j.Name, User: j.User, Queue: j.Queue, Priority: int32(slices.Index(priorities, j.Priority) + 1),
 		Maps: c.total("totalMaps", j.TotalMaps, len(j.Maps)), Reduces: c.total("totalReduces", j.TotalReduces, len(j.Reduces)),
-		Priority: int32(slices.Index(priorities, j.Priority) + 1),
-	}
-	if e.Priority == 0 && j.Priority != "" {
-		c.members = members.AppendString(c.members, "priority", j.Priority)
-	}
-	c.add(e)
-	if j.FinishMs < 0 && j.Outcome != traces.Unfinished {
+	})
+	if j.Finish < 0 && j.Outcome != outcome(traces.Unfinished) {
 		c.mend(noJobEnd, j.ID)
-		c.member("finishTime", Unknown)
 	}
-	c.source(e.T, traces.Attempt{Task: traces.Task{Job: c.id, Index: -1}, Number: -1}, j.Rest)
-	if j.LaunchMs >= 0 {
-		c.add(&traces.JobStarted{T: nanos(j.LaunchMs), Job: c.id})
+	if j.Launch >= 0 {
+		c.add(&traces.JobStarted{T: j.Launch.time(), Job: c.id})
 	}
 }
 
-func (c *converter) total(key string, n int64, listed int) int32 {
-	if n >= 0 && n < maxIndex {
-		return int32(n)
-	}
-	if n >= 0 {
+func (c *converter) total(key string, n number, listed int) int32 {
+	switch {
+	case n < 0:
+		return int32(listed)
+	case n >= maxIndex:
 		c.mend(hugeTotal, fmt.Sprintf("%s %s %d", c.job.ID, key, n))
-	} else {
-		c.member(key, Unknown)
+		return int32(listed)
 	}
-	return int32(listed)
+	return int32(n)
 }
 
 func (c *converter) jobEnd() {
 	j := &c.job
-	end := j.FinishMs
+	end := j.Finish
 	if end < 0 {
 		end = c.submit
-		for _, tasks := range [][]Task{j.Maps, j.Reduces} {
+		for _, tasks := range [...][]task{j.Maps, j.Reduces} {
 			for i := range tasks {
-				end = max(end, tasks[i].FinishMs)
+				end = max(end, tasks[i].Finish)
 			}
 		}
 	}
@@ -207,181 +185,133 @@ func (c *converter) jobEnd() {
 		end = c.submit
 	}
 	c.add(&traces.JobFinished{
-		T: nanos(end), Job: c.id, Outcome: j.Outcome, Counters: traces.NoCounters,
+		T: end.time(), Job: c.id, Outcome: traces.Outcome(j.Outcome), Counters: traces.NoCounters,
 		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
 	})
 }
 
-func (c *converter) task(t *Task, kind traces.TaskKind) {
-	id := traces.Task{Job: c.id, Kind: kind, Index: t.Index}
-	start, end := t.StartMs, t.FinishMs
+func (c *converter) task(t *task, kind traces.TaskKind) {
+	id := traces.Task{Job: c.id, Kind: kind, Index: t.ID.index}
+	start, end := t.Start, t.Finish
+	lastEnd := millis(unknown)
+	winner := int32(-1)
 	for i := range t.Attempts {
-		if s := t.Attempts[i].StartMs; s >= 0 && (start < 0 || s < start) {
-			start = s
+		a := &t.Attempts[i]
+		if a.Start >= 0 && (start < 0 || a.Start < start) {
+			start = a.Start
+		}
+		lastEnd = max(lastEnd, a.Finish)
+		if a.Outcome == outcome(traces.Succeeded) {
+			winner = a.ID.number
 		}
 	}
 	if start < 0 {
-		start = max(c.job.LaunchMs, c.submit)
+		start = max(c.job.Launch, c.submit)
 	}
-	if start != t.StartMs {
-		if t.StartMs >= 0 {
-			c.mend(lateTask, id.String())
-		}
-		c.member("startTime", t.StartMs)
+	if t.Start >= 0 && start != t.Start {
+		c.mend(lateTask, id.String())
 	}
-	if end < 0 && t.Outcome != traces.Unfinished {
+	if end < 0 && t.Outcome != outcome(traces.Unfinished) {
 		c.mend(noTaskEnd, id.String())
-		c.member("finishTime", Unknown)
-		end = start
-		for i := range t.Attempts {
-			end = max(end, t.Attempts[i].FinishMs)
-		}
+		end = max(start, lastEnd)
 	}
 	if end >= 0 && end < start {
 		c.mend(taskEndFirst, id.String())
 		end = start
 	}
-	s := &traces.TaskScheduled{T: nanos(start), Task: id}
+	s := &traces.TaskScheduled{T: start.time(), Task: id}
 	for _, h := range t.Hosts {
-		s.SplitHosts = append(s.SplitHosts, traces.Node(c.hosts[h].Name))
+		s.SplitHosts = append(s.SplitHosts, traces.Node(h.Name))
 	}
 	if kind == traces.Map {
-		s.LengthBytes = max(t.InputBytes, 0)
+		s.LengthBytes = int64(max(t.InputBytes, 0))
 	}
 	c.add(s)
-
-	winner := int32(-1)
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		if a.Outcome == traces.Succeeded {
-			winner = a.Number
-		}
-	}
-	own := totalsOf(t, winner, kind)
-	for i, v := range own {
-		if has := *t.total(i); has != v {
-			c.member(totalNames[i], has)
-		}
-	}
-	c.source(s.T, traces.Attempt{Task: id, Number: -1}, t.Rest)
 	for i := range t.Attempts {
 		c.attempt(t, &t.Attempts[i], id, cmp.Or(max(end, 0), start))
 	}
 	if end >= 0 {
-		f := &traces.TaskFinished{T: nanos(end), Task: id, Outcome: t.Outcome, Winner: -1}
-		if t.Outcome == traces.Succeeded {
+		f := &traces.TaskFinished{T: end.time(), Task: id, Outcome: traces.Outcome(t.Outcome), Winner: -1}
+		if f.Outcome == traces.Succeeded {
 			f.Winner = winner
 		}
 		c.add(f)
 	}
 }
 
-var totalNames = [4]string{"inputBytes", "inputRecords", "outputBytes", "outputRecords"}
-
-func (t *Task) total(i int) *int64 {
-	return [4]*int64{&t.InputBytes, &t.InputRecords, &t.OutputBytes, &t.OutputRecords}[i]
-}
-
-// totalsOf is what a task's input and output are by the attempt that succeeded.
-func totalsOf(t *Task, winner int32, kind traces.TaskKind) [4]int64 {
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		switch {
-		case a.Number != winner:
-		case kind == traces.Map:
-			return [4]int64{a.HDFSReadBytes, a.MapInputRecords, a.FileWrittenBytes, a.MapOutputRecords}
-		default:
-			return [4]int64{a.ShuffleBytes, a.ReduceInputRecords, a.HDFSWrittenBytes, a.ReduceOutputRecords}
-		}
-	}
-	return [4]int64{Unknown, Unknown, Unknown, Unknown}
-}
-
-// attempt adds an attempt; fallback is the end of one that has an outcome and
-// no end.
-func (c *converter) attempt(t *Task, a *Attempt, task traces.Task, fallback int64) {
-	id := traces.Attempt{Task: task, Number: a.Number}
-	if a.StartMs < 0 && a.FinishMs < 0 && a.Outcome == traces.Unfinished {
+// attempt adds the events of an attempt. It ends at fallback if it has an outcome
+// and no end.
+func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis) {
+	id := traces.Attempt{Task: of, Number: a.ID.number}
+	if a.Start < 0 && a.Finish < 0 && a.Outcome == outcome(traces.Unfinished) {
 		c.mend(emptyTry, id.String())
 		return
 	}
-	level := c.level(t, a, task.Kind)
-	host := c.hosts[a.Host]
-	if host.Name != "" && host.Rack == "" {
-		c.members = members.AppendString(c.members, "hostName", host.Name)
+	if a.Host.Name == "" {
+		a.Host = host(a.Location)
 	}
-	if a.StartMs >= 0 {
+	level, node := c.level(t, a, of.Kind), traces.Node(a.Host.Name)
+	if a.Start >= 0 {
 		c.add(&traces.AttemptStarted{
-			T: nanos(a.StartMs), Attempt: id, Node: traces.Node(host.Name), Rack: host.Rack, SplitLocality: level, SampleAgeNs: -1,
+			T: a.Start.time(), Attempt: id, Node: node, Rack: a.Host.Rack, SplitLocality: level, SampleAgeNs: -1,
 		})
 	}
-	counters := traces.Counters{
-		HDFSReadBytes: a.HDFSReadBytes, HDFSWrittenBytes: a.HDFSWrittenBytes, FileReadBytes: a.FileReadBytes, FileWrittenBytes: a.FileWrittenBytes,
-		ShuffleBytes: a.ShuffleBytes, MapOutputBytes: a.MapOutputBytes, InputRecords: a.MapInputRecords, OutputRecords: a.MapOutputRecords,
-		SpilledRecords: a.SpilledRecords, CPUMs: a.CPUMs, GCMs: -1, PhysicalBytes: a.PhysicalBytes,
-	}
-	if task.Kind == traces.Reduce {
-		counters.InputRecords, counters.OutputRecords = a.ReduceInputRecords, a.ReduceOutputRecords
-		c.other("mapInputRecords", a.MapInputRecords)
-		c.other("mapOutputRecords", a.MapOutputRecords)
-	} else {
-		c.other("reduceInputRecords", a.ReduceInputRecords)
-		c.other("reduceOutputRecords", a.ReduceOutputRecords)
-	}
-	end := a.FinishMs
-	if end < 0 && a.Outcome != traces.Unfinished {
+	end := a.Finish
+	if end < 0 && a.Outcome != outcome(traces.Unfinished) {
 		c.mend(noTryEnd, id.String())
-		c.member("finishTime", Unknown)
-		end = max(fallback, a.StartMs)
+		end = max(fallback, a.Start)
 	}
-	if end >= 0 && end < a.StartMs {
+	if end < 0 {
+		return
+	}
+	if end < a.Start {
 		c.mend(endFirst, id.String())
-		end = a.StartMs
+		end = a.Start
 	}
-	if end >= 0 {
-		f := &traces.AttemptFinished{
-			T: nanos(end), Attempt: id, Outcome: a.Outcome, Unlaunched: a.StartMs < 0, Counters: counters,
-			ShuffleDone: nanos(max(a.ShuffleMs, 0)), SortDone: nanos(max(a.SortMs, 0)),
-		}
-		if f.Unlaunched {
-			f.Node, f.SplitLocality = traces.Node(host.Name), level
-		}
-		c.add(f)
+	f := &traces.AttemptFinished{
+		T: end.time(), Attempt: id, Outcome: traces.Outcome(a.Outcome), Unlaunched: a.Start < 0, Counters: traces.NoCounters,
+		ShuffleDone: max(a.Shuffled, 0).time(), SortDone: max(a.Sorted, 0).time(),
 	}
-	c.source(nanos(max(a.StartMs, end, 0)), id, a.Rest)
+	for _, p := range a.counters(of.Kind, &f.Counters) {
+		*p[1] = *p[0]
+	}
+	if f.Unlaunched {
+		f.Node, f.SplitLocality = node, level
+	}
+	c.add(f)
 }
 
-// other notes a count that attempts of the kind do not have.
-func (c *converter) other(key string, n int64) {
-	if n != Unknown {
-		c.member(key, n)
+// counters returns pairs of a counter of the attempt and the same one of a trace.
+func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64 {
+	records, written := &a.MapInputRecords, &a.MapOutputRecords
+	if kind == traces.Reduce {
+		records, written = &a.ReduceInputRecords, &a.ReduceOutputRecords
 	}
+	pairs := [][2]*int64{
+		{(*int64)(&a.HDFSBytesRead), &c.HDFSReadBytes},
+		{(*int64)(&a.HDFSBytesWritten), &c.HDFSWrittenBytes},
+		{(*int64)(&a.FileBytesRead), &c.FileReadBytes},
+		{(*int64)(&a.FileBytesWritten), &c.FileWrittenBytes},
+		{(*int64)(&a.ReduceShuffleBytes), &c.ShuffleBytes},
+		{(*int64)(&a.MapOutputBytes), &c.MapOutputBytes},
+		{(*int64)(records), &c.InputRecords},
+		{(*int64)(written), &c.OutputRecords},
+		{(*int64)(&a.SpilledRecords), &c.SpilledRecords},
+	}
+	if a.Usage != nil {
+		pairs = append(pairs, [2]*int64{(*int64)(&a.Usage.CPUMs), &c.CPUMs}, [2]*int64{(*int64)(&a.Usage.PhysicalBytes), &c.PhysicalBytes})
+	}
+	return pairs
 }
 
-// level is a map's split locality by its host and its split's hosts. It is
-// unknown where a missing rack decides between rack and off.
-func (c *converter) level(t *Task, a *Attempt, kind traces.TaskKind) traces.Level {
-	if kind != traces.Map || a.Host == 0 || len(t.Hosts) == 0 {
+// level returns the split locality of an attempt of a map.
+func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Level {
+	if kind != traces.Map || a.Host.Name == "" || len(t.Hosts) == 0 {
 		return traces.LevelUnknown
 	}
-	name := c.hosts[a.Host].Name
-	if slices.ContainsFunc(t.Hosts, func(h HostID) bool { return c.hosts[h].Name == name }) {
-		return traces.LevelNode
-	}
-	rack, level := c.rack(a.Host), traces.LevelOff
-	for _, h := range t.Hosts {
-		switch of := c.rack(h); {
-		case of == "" || rack == "":
-			level = traces.LevelUnknown
-		case of == rack:
-			return traces.LevelRack
-		}
-	}
-	return level
+	return format.SplitLevel(location(a.Host), t.Hosts, func(h location) string { return h.Name }, c.rack)
 }
 
-// rack is a host's rack, from elsewhere where the trace names the host alone.
-func (c *converter) rack(id HostID) string {
-	h := c.hosts[id]
-	return cmp.Or(h.Rack, c.Racks.Of(h.Name))
-}
+// rack returns a host's rack. If the host is named without it, another place in
+// the files may have it.
+func (c *converter) rack(h location) string { return cmp.Or(h.Rack, c.Racks.Of(h.Name)) }

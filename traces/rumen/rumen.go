@@ -1,116 +1,205 @@
-// Package rumen reads and writes the job traces of Rumen, Hadoop's history
-// miner: one JSON object a job, one after the other or in a list, and a second
-// file with the tree of racks and hosts.
+// Package rumen reads and writes traces of Rumen, the tool of Hadoop that collects
+// job histories. A file has a JSON object for each job, one after the other or in a
+// list. A second file, the topology, has the tree of racks and hosts.
 //
-// A Reader gives job after job from a hand-written scanner, in arrays that it
-// uses again; Events turns a job into trace events. What Rumen has and a trace
-// lacks (progress in twelve buckets, distributions of run times, set-up tasks)
-// travels in Source events, so that Write gives it back.
+// The structs of this package have the members that a trace can hold. Others are
+// skipped, such as the progress of attempts and the distributions of run times.
 package rumen
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/jsonstream"
 )
 
-// Unknown is what Rumen writes for a number that it does not have.
-const Unknown = -1
-
-// Job is one job. Times are milliseconds, since 1970 in traces of real
-// clusters. It and what it holds is valid until the Reader's next Next.
-type Job struct {
-	ID       string // job_1795236380513_0001
-	Name     string
-	User     string
-	Queue    string
-	Priority string // VERY_LOW to VERY_HIGH, empty unknown
-	Outcome  traces.Outcome
-
-	SubmitMs, LaunchMs, FinishMs int64
-	// TotalMaps and TotalReduces are what the job said it has.
-	TotalMaps, TotalReduces int64
-
-	Maps, Reduces []Task
-
-	// Rest has the members that are nowhere else in Job and not empty, as JSON
-	// without braces; nil unless the Reader keeps them.
-	Rest []byte
-	// Offset is where the job begins in the file, after decompression.
-	Offset int64
+// Format is the format of Rumen.
+var Format = format.Format{
+	Name:   "rumen",
+	About:  "job traces of Rumen, Hadoop's collector of job histories",
+	Origin: traces.Imported,
+	Detect: func(head []byte) bool {
+		return jsonstream.HasKey(head, "mapTasks", "jobID", "reduceTasks", "jobtype")
+	},
+	NewReader: func(im *format.Import) format.Reader { return newReader(im) },
+	Write:     func(e *format.Export) ([]string, error) { return nil, write(e) },
+	Topology: &format.Topology{
+		Detect: func(head []byte) bool { return jsonstream.HasKey(head, "children") },
+		Read:   readTopology,
+		Write:  writeTopology,
+	},
 }
 
-// Task is a map or a reduce.
-type Task struct {
-	Index             int32 // from 0, within its kind
-	Outcome           traces.Outcome
-	StartMs, FinishMs int64
-	// Input and output are as Rumen counts them: a map's from HDFS and to its
-	// disk, a reduce's from the shuffle and to HDFS.
-	InputBytes, InputRecords, OutputBytes, OutputRecords int64
-	// Hosts are those of a map's split.
-	Hosts    []HostID
-	Attempts []Attempt
-	Rest     []byte
+// unknown is what Rumen writes for a number that it does not have.
+const unknown = -1
 
-	hosts, attempts, rest span
-	// foreign is true for ids that are of another job or no ids.
-	foreign bool
+// number is a number of bytes, records or milliseconds, or unknown.
+type number int64
+
+// millis is a time in milliseconds, or unknown. Most files count from 1970.
+type millis int64
+
+// job is a job with the members that it has in the file.
+type job struct {
+	ID       string  `json:"jobID"`
+	Name     string  `json:"jobName,omitempty"`
+	User     string  `json:"user,omitempty"`
+	Queue    string  `json:"queue,omitempty"`
+	Priority string  `json:"priority,omitempty"` // VERY_LOW to VERY_HIGH
+	Submit   millis  `json:"submitTime"`
+	Launch   millis  `json:"launchTime"`
+	Finish   millis  `json:"finishTime"`
+	Outcome  outcome `json:"outcome,omitempty"`
+	Type     string  `json:"jobtype"`
+	// TotalMaps and TotalReduces are the numbers that the job reported.
+	TotalMaps    number   `json:"totalMaps"`
+	TotalReduces number   `json:"totalReduces"`
+	Maps         taskList `json:"mapTasks"`
+	Reduces      taskList `json:"reduceTasks"`
+	Others       others   `json:"otherTasks,omitzero"`
 }
 
-// Attempt is one try at a task.
-type Attempt struct {
-	Number                                  int32
-	Outcome                                 traces.Outcome
-	Host                                    HostID
-	StartMs, FinishMs, ShuffleMs, SortMs    int64
-	HDFSReadBytes, HDFSWrittenBytes         int64
-	FileReadBytes, FileWrittenBytes         int64
-	MapInputRecords, MapOutputRecords       int64
-	MapOutputBytes                          int64
-	ShuffleBytes                            int64
-	ReduceInputRecords, ReduceOutputRecords int64
-	SpilledRecords                          int64
-	CPUMs, PhysicalBytes                    int64
-	Rest                                    []byte
+type taskList []task
 
-	rest    span
-	index   int32 // of the task that its id names
-	foreign bool
+// others stands for the set-up and clean-up tasks, which are not kept.
+type others struct{}
+
+// task is a map or a reduce.
+type task struct {
+	ID      taskID  `json:"taskID"`
+	Type    string  `json:"taskType"`
+	Outcome outcome `json:"taskStatus,omitempty"`
+	Start   millis  `json:"startTime"`
+	Finish  millis  `json:"finishTime"`
+	// A map's input comes from HDFS and its output goes to its disk; a reduce's
+	// input is the shuffle and its output goes to HDFS.
+	InputBytes    number       `json:"inputBytes"`
+	InputRecords  number       `json:"inputRecords"`
+	OutputBytes   number       `json:"outputBytes"`
+	OutputRecords number       `json:"outputRecords"`
+	Hosts         locationList `json:"preferredLocations"` // of a map's split
+	Attempts      attemptList  `json:"attempts"`
 }
 
-// span is a part of one of the Reader's arrays, which move while they grow.
-type span struct{ from, to int }
+type attemptList []attempt
 
-// HostID is a host's place in Reader.Hosts; 0 is no host.
-type HostID uint32
-
-// Host is a host in its rack, "/rack1" or "/dc1/rack1"; Rack is empty where
-// the trace does not say.
-type Host struct {
-	Rack string
-	Name string
+// attempt is an attempt of a task.
+type attempt struct {
+	ID                  attemptID `json:"attemptID"`
+	Outcome             outcome   `json:"result,omitempty"`
+	Host                host      `json:"hostName,omitzero"`
+	Location            location  `json:"location,omitzero"`
+	Start               millis    `json:"startTime"`
+	Finish              millis    `json:"finishTime"`
+	Shuffled            millis    `json:"shuffleFinished"`
+	Sorted              millis    `json:"sortFinished"`
+	HDFSBytesRead       number    `json:"hdfsBytesRead"`
+	HDFSBytesWritten    number    `json:"hdfsBytesWritten"`
+	FileBytesRead       number    `json:"fileBytesRead"`
+	FileBytesWritten    number    `json:"fileBytesWritten"`
+	MapInputRecords     number    `json:"mapInputRecords"`
+	MapOutputBytes      number    `json:"mapOutputBytes"`
+	MapOutputRecords    number    `json:"mapOutputRecords"`
+	ReduceInputRecords  number    `json:"reduceInputRecords"`
+	ReduceShuffleBytes  number    `json:"reduceShuffleBytes"`
+	ReduceOutputRecords number    `json:"reduceOutputRecords"`
+	SpilledRecords      number    `json:"spilledRecords"`
+	Usage               *usage    `json:"resourceUsageMetrics,omitempty"`
 }
 
-var noTask = Task{StartMs: Unknown, FinishMs: Unknown, InputBytes: Unknown, InputRecords: Unknown, OutputBytes: Unknown, OutputRecords: Unknown}
-
-var noAttempt = Attempt{
-	StartMs: Unknown, FinishMs: Unknown, ShuffleMs: Unknown, SortMs: Unknown, HDFSReadBytes: Unknown, HDFSWrittenBytes: Unknown,
-	FileReadBytes: Unknown, FileWrittenBytes: Unknown, MapInputRecords: Unknown, MapOutputRecords: Unknown, MapOutputBytes: Unknown,
-	ShuffleBytes: Unknown, ReduceInputRecords: Unknown, ReduceOutputRecords: Unknown, SpilledRecords: Unknown, CPUMs: Unknown, PhysicalBytes: Unknown,
+// usage is the use of resources at the end of an attempt.
+type usage struct {
+	CPUMs         number `json:"cumulativeCpuUsage"`
+	PhysicalBytes number `json:"physicalMemoryUsage"`
 }
 
-// maxIndex bounds the numbers of tasks and attempts, since programs keep arrays
-// of them.
-const maxIndex = 16 << 20
+var (
+	noJob  = job{Submit: unknown, Launch: unknown, Finish: unknown, TotalMaps: unknown, TotalReduces: unknown}
+	noTask = task{Start: unknown, Finish: unknown, InputBytes: unknown, InputRecords: unknown, OutputBytes: unknown, OutputRecords: unknown}
 
-// maxListed bounds the maps and the reduces of a job, which are in memory
-// together, and maxTries the attempts of both.
-const (
-	maxListed = 1 << 20
-	maxTries  = 1 << 21
+	noAttempt = attempt{
+		Start: unknown, Finish: unknown, Shuffled: unknown, Sorted: unknown, HDFSBytesRead: unknown, HDFSBytesWritten: unknown,
+		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputRecords: unknown, MapOutputBytes: unknown, MapOutputRecords: unknown,
+		ReduceInputRecords: unknown, ReduceShuffleBytes: unknown, ReduceOutputRecords: unknown, SpilledRecords: unknown,
+	}
 )
 
-// maxCount bounds counts of bytes, records and milliseconds: an exabyte.
-const maxCount = 1 << 60
+// outcome is an outcome, which Rumen writes as SUCCESS, FAILED or KILLED.
+type outcome traces.Outcome
 
-// maxMs bounds times: the year 2200.
-const maxMs = 7258118400000
+var outcomes = [...]string{traces.Unfinished: "", traces.Succeeded: "SUCCESS", traces.Failed: "FAILED", traces.Killed: "KILLED"}
+
+// MarshalText writes the word.
+func (o outcome) MarshalText() ([]byte, error) { return []byte(outcomes[int(o)%len(outcomes)]), nil }
+
+// taskID has the parts of an id such as "task_1400000000000_0001_m_000003".
+type taskID struct {
+	job   string // "1400000000000_0001"
+	kind  traces.TaskKind
+	index int32
+	valid bool
+}
+
+// attemptID has the parts of an id such as
+// "attempt_1400000000000_0001_m_000003_0".
+type attemptID struct {
+	taskID
+	number int32
+}
+
+func (id taskID) trace() traces.Task {
+	return traces.Task{Job: traces.JobID("job_" + id.job), Kind: id.kind, Index: id.index}
+}
+
+// MarshalText writes the id.
+func (id taskID) MarshalText() ([]byte, error) { return []byte(id.trace().String()), nil }
+
+// MarshalText writes the id.
+func (id attemptID) MarshalText() ([]byte, error) {
+	return []byte(traces.Attempt{Task: id.trace(), Number: id.number}.String()), nil
+}
+
+// host is a host and its rack, such as "/rack1" or "/dc1/rack1". The rack is empty
+// if the file does not have it.
+type host struct{ Rack, Name string }
+
+func splitHost(path string) host {
+	i := strings.LastIndexByte(path, '/')
+	return host{Rack: path[:max(i, 0)], Name: path[i+1:]}
+}
+
+// MarshalText writes "/rack1/host".
+func (h host) MarshalText() ([]byte, error) {
+	if h.Rack == "" {
+		return []byte(h.Name), nil
+	}
+	return []byte(h.Rack + "/" + h.Name), nil
+}
+
+// location is a host that is written as {"layers":["rack1","host"]}.
+type location host
+
+type locationList []location
+
+// MarshalJSONTo writes the object.
+func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
+	tokens := []jsontext.Token{jsontext.BeginObject, jsontext.String("layers"), jsontext.BeginArray}
+	for _, layer := range append(rackLayers(l.Rack), l.Name) {
+		tokens = append(tokens, jsontext.String(layer))
+	}
+	for _, t := range append(tokens, jsontext.EndArray, jsontext.EndObject) {
+		if err := e.WriteToken(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rackLayers returns the parts of a rack such as "/dc1/rack1".
+func rackLayers(rack string) []string {
+	return slices.DeleteFunc(strings.Split(rack, "/"), func(s string) bool { return s == "" })
+}

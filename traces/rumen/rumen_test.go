@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/jsonstream"
+	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
 
-// job is a trace of one job of one map with one attempt; the arguments replace
+// jobText is a trace of one job of one map with one attempt; the arguments replace
 // parts of it.
-func job(replace ...string) string {
+func jobText(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(`{"jobID":"job_1400000000000_0001","submitTime":1400000000000,"launchTime":1400000000500,"finishTime":1400000030000,"outcome":"SUCCESS","totalMaps":1,"totalReduces":0,` +
 		`"mapTasks":[{"taskID":"task_1400000000000_0001_m_000000","taskType":"MAP","taskStatus":"SUCCESS","startTime":1400000001000,"finishTime":1400000009000,` +
 		`"preferredLocations":[{"layers":["r1","n1"]}],"attempts":[{"attemptID":"attempt_1400000000000_0001_m_000000_0","hostName":"/r1/n2","result":"SUCCESS",` +
@@ -30,30 +33,30 @@ func TestDefects(t *testing.T) {
 		jobs       int
 		tries      int // attempts that end
 	}{
-		{"none", job(), nil, 1, 1},
-		{"unknown members", job(`"taskType"`, `"new":{"a":[1,{}]},"taskType"`), nil, 1, 1},
-		{"nulls", job(`"SUCCESS"`, "null", `"/r1/n2"`, "null", "[]", "null"), nil, 1, 1},
-		{"a list", "[" + strings.ReplaceAll(job()+","+job("0001", "0002"), "\n", "") + "]", nil, 2, 2},
-		{"damaged between two", job() + "{\"jobID\":\"job_1_2\",!}\n" + job("0000_0001", "0000_0002"), []mend.Kind{damaged}, 2, 2},
-		{"cut off", job() + job()[:200], []mend.Kind{cutOff}, 1, 1},
-		{"a job twice", job() + job(), []mend.Kind{jobAgain}, 2, 2},
-		{"no id", job(`"jobID":"job_1400000000000_0001",`, ""), []mend.Kind{noJobID, foreignIDs}, 1, 1},
-		{"a text for a number", job("77", `"many"`), []mend.Kind{wrongType}, 1, 1},
-		{"a number for an object", job(`{"layers":["r1","n1"]}`, "5"), []mend.Kind{wrongType}, 1, 1},
-		{"negative time", job("1400000008900", "-5"), []mend.Kind{negative, noTryEnd}, 1, 1},
-		{"huge time", job("1400000008900", "9223372036854775807"), []mend.Kind{hugeTime, noTryEnd}, 1, 1},
-		{"huge number", job("77", "99999999999999999999"), []mend.Kind{wrongType}, 1, 1},
-		{"time 0 in a dated job", job("1400000009000", "0"), []mend.Kind{undated, noTaskEnd}, 1, 1},
-		{"ends before it starts", job("1400000008900", "1400000001500"), []mend.Kind{endFirst}, 1, 1},
-		{"another's task", job("task_1400000000000_0001_m", "task_1400000000000_0007_m"), []mend.Kind{foreignTask}, 1, 1},
-		{"a task's id that is none", job("task_1400000000000_0001_m_000000", "first"), []mend.Kind{foreignTask}, 1, 1},
-		{"a task with a huge number", job("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"), []mend.Kind{foreignTask}, 1, 1},
-		{"an attempt that is a reduce's", job("attempt_1400000000000_0001_m", "attempt_1400000000000_0001_r"), []mend.Kind{foreignTry}, 1, 1},
-		{"an attempt of another task", job("m_000000_0", "m_000004_0"), []mend.Kind{foreignTry}, 1, 1},
-		{"odd outcome", job(`"result":"SUCCESS"`, `"result":"MAYBE"`), []mend.Kind{oddOutcome}, 1, 1},
-		{"no end of the job", job(`"finishTime":1400000030000`, `"finishTime":-1`), []mend.Kind{noJobEnd}, 1, 1},
-		{"submitted late", job(`"submitTime":1400000000000`, `"submitTime":1400000005000`), []mend.Kind{lateSubmit}, 1, 1},
-		{"no time at all", job("1400000000500", "-1", "1400000030000", "-1", `"submitTime":1400000000000`, `"submitTime":-1`, "1400000001000", "-1", "1400000002000", "-1"), []mend.Kind{noTime}, 0, 0},
+		{"none", jobText(), nil, 1, 1},
+		{"unknown members", jobText(`"taskType"`, `"new":{"a":[1,{}]},"taskType"`), nil, 1, 1},
+		{"nulls", jobText(`"SUCCESS"`, "null", `"/r1/n2"`, "null", "[]", "null"), nil, 1, 1},
+		{"a list", "[" + strings.ReplaceAll(jobText()+","+jobText("0001", "0002"), "\n", "") + "]", nil, 2, 2},
+		{"damaged between two", jobText() + "{\"jobID\":\"job_1_2\",!}\n" + jobText("0000_0001", "0000_0002"), []mend.Kind{jsonstream.Damaged}, 2, 2},
+		{"cut off", jobText() + jobText()[:200], []mend.Kind{jsonstream.CutOff}, 1, 1},
+		{"a job twice", jobText() + jobText(), []mend.Kind{jobAgain}, 2, 2},
+		{"no id", jobText(`"jobID":"job_1400000000000_0001",`, ""), []mend.Kind{noJobID, foreignIDs}, 1, 1},
+		{"a text for a number", jobText("77", `"many"`), []mend.Kind{jsonstream.WrongType}, 1, 1},
+		{"a number for an object", jobText(`{"layers":["r1","n1"]}`, "5"), []mend.Kind{jsonstream.WrongType}, 1, 1},
+		{"negative time", jobText("1400000008900", "-5"), []mend.Kind{negative, noTryEnd}, 1, 1},
+		{"huge time", jobText("1400000008900", "9223372036854775807"), []mend.Kind{hugeTime, noTryEnd}, 1, 1},
+		{"huge number", jobText("77", "99999999999999999999"), []mend.Kind{jsonstream.WrongType}, 1, 1},
+		{"time 0 in a dated job", jobText("1400000009000", "0"), []mend.Kind{undated, noTaskEnd}, 1, 1},
+		{"ends before it starts", jobText("1400000008900", "1400000001500"), []mend.Kind{endFirst}, 1, 1},
+		{"another's task", jobText("task_1400000000000_0001_m", "task_1400000000000_0007_m"), []mend.Kind{foreignTask}, 1, 1},
+		{"a task's id that is none", jobText("task_1400000000000_0001_m_000000", "first"), []mend.Kind{foreignTask}, 1, 1},
+		{"a task with a huge number", jobText("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"), []mend.Kind{foreignTask}, 1, 1},
+		{"an attempt that is a reduce's", jobText("attempt_1400000000000_0001_m", "attempt_1400000000000_0001_r"), []mend.Kind{foreignTry}, 1, 1},
+		{"an attempt of another task", jobText("m_000000_0", "m_000004_0"), []mend.Kind{foreignTry}, 1, 1},
+		{"odd outcome", jobText(`"result":"SUCCESS"`, `"result":"MAYBE"`), []mend.Kind{oddOutcome}, 1, 1},
+		{"no end of the job", jobText(`"finishTime":1400000030000`, `"finishTime":-1`), []mend.Kind{noJobEnd}, 1, 1},
+		{"submitted late", jobText(`"submitTime":1400000000000`, `"submitTime":1400000005000`), []mend.Kind{lateSubmit}, 1, 1},
+		{"no time at all", jobText("1400000000500", "-1", "1400000030000", "-1", `"submitTime":1400000000000`, `"submitTime":-1`, "1400000001000", "-1", "1400000002000", "-1"), []mend.Kind{noTime}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &mend.Log{File: "f.json"}
@@ -84,41 +87,40 @@ func TestDefects(t *testing.T) {
 }
 
 func importAll(text string, log *mend.Log) (jobs, tries int, err error) {
-	r := NewReader(strings.NewReader(text), log)
-	r.KeepRest = true
-	for r.Next() {
-		events, err := r.Events()
-		if err != nil {
-			return jobs, tries, err
-		}
-		for _, e := range events {
-			switch e := e.(type) {
-			case *traces.JobSubmitted:
-				jobs++
-			case *traces.AttemptFinished:
-				tries++
-				if e.Attempt.Index != 0 || e.Attempt.Number != 0 {
-					return jobs, tries, fmt.Errorf("attempt %v", e.Attempt)
-				}
+	err = testReader(log, func(e traces.Event) error {
+		switch e := e.(type) {
+		case *traces.JobSubmitted:
+			jobs++
+		case *traces.AttemptFinished:
+			tries++
+			if e.Attempt.Index != 0 || e.Attempt.Number != 0 {
+				return fmt.Errorf("attempt %v", e.Attempt)
 			}
 		}
-	}
-	return jobs, tries, r.Err()
+		return nil
+	}).Read(strings.NewReader(text))
+	return jobs, tries, err
+}
+
+// testReader reads into add.
+func testReader(log *mend.Log, add func(traces.Event) error) *reader {
+	return newReader(&format.Import{Log: log, Racks: &racks.Table{}, Add: add, Host: func(string, string) error { return nil }})
 }
 
 // TestDuplicates: tasks and attempts with the same id get numbers of their own.
 func TestDuplicates(t *testing.T) {
-	one := job()
+	one := jobText()
 	task := one[strings.Index(one, `{"taskID"`):strings.Index(one, `],"reduceTasks"`)]
 	try := one[strings.Index(one, `{"attemptID"`):strings.Index(one, `]}],"reduceTasks"`)]
-	r := NewReader(strings.NewReader(job(task, task+","+strings.ReplaceAll(task, try, try+","+try+","+try))), &mend.Log{})
-	if !r.Next() {
-		t.Fatal(r.Err())
+	r := testReader(&mend.Log{}, nil)
+	r.open(strings.NewReader(jobText(task, task+","+strings.ReplaceAll(task, try, try+","+try+","+try))))
+	if err := r.next(); err != nil {
+		t.Fatal(err)
 	}
 	var got []string
 	for _, task := range r.job.Maps {
 		for _, a := range task.Attempts {
-			got = append(got, fmt.Sprintf("%d_%d", task.Index, a.Number))
+			got = append(got, fmt.Sprintf("%d_%d", task.ID.index, a.ID.number))
 		}
 	}
 	if want := []string{"0_0", "1_0", "1_1", "1_2"}; !slices.Equal(got, want) {
@@ -127,18 +129,22 @@ func TestDuplicates(t *testing.T) {
 }
 
 func TestTopology(t *testing.T) {
-	text := `{"name":"<root>","children":[{"children":[{"name":"a","children":null},{"name":"b"}],"name":"r1"},{"name":"dc","children":[{"name":"r2","children":[{"name":"c"}]}]}]}`
-	hosts, err := ReadTopology(strings.NewReader(text))
-	want := []Host{{"/r1", "a"}, {"/r1", "b"}, {"/dc/r2", "c"}}
+	text := `{"name":"<root>","children":[{"children":[{"name":"a","children":null},{"name":"b"}],"name":"r1"},{"name":"dc","children":[{"name":"r2","children":[{"name":"c"}]}]},{"name":"d"}]}`
+	hosts, err := readTopology(strings.NewReader(text))
+	want := []traces.NodeFacts{{Node: "a", Rack: "/r1"}, {Node: "b", Rack: "/r1"}, {Node: "c", Rack: "/dc/r2"}, {Node: "d"}}
 	if err != nil || !slices.Equal(hosts, want) {
 		t.Fatalf("hosts %v, %v; want %v", hosts, err, want)
 	}
-	again, err := ReadTopology(bytes.NewReader(AppendTopology(nil, hosts)))
+	var out bytes.Buffer
+	if err := writeTopology(&out, hosts); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readTopology(&out)
 	if err != nil || !slices.Equal(again, want) {
 		t.Errorf("written and read: %v, %v", again, err)
 	}
-	for _, bad := range []string{`{"name":5,"children":7}`, `{"name":"x","children":[`, strings.Repeat(`{"children":[`, 100)} {
-		if _, err := ReadTopology(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "byte ") {
+	for _, bad := range []string{`{"name":5,"children":7}`, `{"name":"x","children":[`, `{"name":"x","children":[7]}`, strings.Repeat(`{"children":[`, 100)} {
+		if _, err := readTopology(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "byte ") {
 			t.Errorf("%.40s: error %v does not say where", bad, err)
 		}
 	}
@@ -151,8 +157,9 @@ func TestManyTasks(t *testing.T) {
 		t.Skip("it reads a job of a million tasks")
 	}
 	log := &mend.Log{File: "f.json"}
-	r := NewReader(strings.NewReader(job(`"mapTasks":[`, `"mapTasks":[`+strings.Repeat("{},", maxListed+4))), log)
-	if !r.Next() || len(r.job.Maps) != maxListed || log.Counts()[manyTasks.String()] != 5 {
-		t.Errorf("%d maps, mended %v, %v", len(r.job.Maps), log.Counts(), r.Err())
+	r := testReader(log, nil)
+	r.open(strings.NewReader(jobText(`"mapTasks":[`, `"mapTasks":[`+strings.Repeat("{},", maxListed+4))))
+	if err := r.next(); err != nil || len(r.job.Maps) != maxListed || log.Counts()[manyTasks.String()] != 5 {
+		t.Errorf("%d maps, mended %v, %v", len(r.job.Maps), log.Counts(), err)
 	}
 }

@@ -1,97 +1,83 @@
 package rumen
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
-	"heddle/traces/internal/jsonscan"
-	"heddle/traces/internal/members"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"heddle/traces"
+	"heddle/traces/internal/jsonstream"
 )
 
-// maxLevels bounds the depth of a topology.
-const maxLevels = 64
-
-// ReadTopology reads a tree of racks and hosts: {"name", "children"}, the leaves
-// hosts, the root's name in no path.
-func ReadTopology(in io.Reader) ([]Host, error) {
-	s := jsonscan.NewScanner(in)
-	s.Wrong = func(offset int64, want string) error { return fmt.Errorf("byte %d: want %s", offset, want) }
-	var hosts []Host
-	for s.Value() {
-		hosts = topology(s, hosts, 0)
-	}
-	if err := s.Err(); err != nil {
-		return nil, fmt.Errorf("read topology: %w", err)
-	}
-	return hosts, nil
+// tree is a node of the topology's tree. The leaves are hosts, and the nodes above
+// them are racks. The name of the root is not part of a rack's path.
+type tree struct {
+	Name     string  `json:"name"`
+	Children []*tree `json:"children"`
 }
 
-// topology reads a node of the tree. A rack may name itself behind
-// its children, so that the paths below it are put together at its end.
-func topology(s *jsonscan.Scanner, hosts []Host, level int) []Host {
-	if level == maxLevels {
-		s.Fail(fmt.Errorf("byte %d: the tree is over %d levels deep", s.Offset(), maxLevels))
-	}
-	begin, name, leaf := len(hosts), "", true
-	if !s.Object() {
-		return hosts
-	}
-	for first := true; s.More(&first, '}'); {
-		switch string(s.Key()) {
-		case "name":
-			text, _ := s.String()
-			name = string(text)
-		case "children":
-			if s.Array() {
-				for first := true; s.More(&first, ']'); {
-					hosts = topology(s, hosts, level+1)
-					leaf = false
-				}
-			}
-		default:
-			s.Skip()
+// readTopology reads a tree of racks and hosts.
+func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
+	for file := jsonstream.New(in, nil); ; {
+		var root tree
+		err := file.Next(func() any { return &root })
+		if errors.Is(err, io.EOF) {
+			return nodes, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read topology: %w", err)
+		}
+		for _, t := range root.Children {
+			nodes = t.hosts(nodes, "")
 		}
 	}
-	if leaf && level > 0 && name != "" {
-		return append(hosts, Host{Name: name})
-	}
-	if level > 0 {
-		for i := begin; i < len(hosts); i++ {
-			hosts[i].Rack = "/" + name + hosts[i].Rack
-		}
-	}
-	return hosts
 }
 
-// AppendTopology appends the tree that ReadTopology reads.
-func AppendTopology(to []byte, hosts []Host) []byte {
-	var racks []string
-	in := map[string][]string{}
-	for _, h := range hosts {
-		if in[h.Rack] == nil {
-			racks = append(racks, h.Rack)
-		}
-		in[h.Rack] = append(in[h.Rack], h.Name)
+// hosts appends the hosts of a tree. rack is the path of the nodes above it.
+func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
+	switch {
+	case t == nil:
+		return to
+	case len(t.Children) == 0 && t.Name == "":
+		return to
+	case len(t.Children) == 0:
+		return append(to, traces.NodeFacts{Node: traces.Node(t.Name), Rack: rack})
 	}
-	to = append(to, `{"name":"<root>","children":[`...)
-	for i, rack := range racks {
-		if i > 0 {
-			to = append(to, ',')
+	for _, c := range t.Children {
+		to = c.hosts(to, rack+"/"+t.Name)
+	}
+	return to
+}
+
+// writeTopology writes the tree that readTopology reads.
+func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
+	root := &tree{Name: "<root>", Children: []*tree{}}
+	for _, n := range nodes {
+		at := root
+		for _, layer := range rackLayers(n.Rack) {
+			at = at.child(layer)
 		}
-		depth := 0
-		for _, layer := range rackLayers(rack) {
-			to = append(members.AppendText(append(to, `{"name":`...), layer), `,"children":[`...)
-			depth++
-		}
-		for k, host := range in[rack] {
-			if k > 0 {
-				to = append(to, ',')
-			}
-			to = append(members.AppendText(append(to, `{"name":`...), host), `,"children":null}`...)
-		}
-		for range depth {
-			to = append(to, "]}"...)
+		at.Children = append(at.Children, &tree{Name: string(n.Node)})
+	}
+	if err := json.MarshalEncode(jsontext.NewEncoder(out), root, json.FormatNilSliceAsNull(true)); err != nil {
+		return fmt.Errorf("write topology: %w", err)
+	}
+	return nil
+}
+
+// child returns the child with a name, and adds it if there is none. It looks at
+// the last children first, since nodes mostly come rack by rack.
+func (t *tree) child(name string) *tree {
+	for _, c := range slices.Backward(t.Children) {
+		if c.Name == name && len(c.Children) > 0 {
+			return c
 		}
 	}
-	return append(to, "]}\n"...)
+	c := &tree{Name: name}
+	t.Children = append(t.Children, c)
+	return c
 }

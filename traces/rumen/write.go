@@ -1,46 +1,36 @@
 package rumen
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"iter"
 	"regexp"
-	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
-	"heddle/traces/internal/members"
+	"heddle/traces/format"
 )
 
-// undatedMs is the date that jobs of a trace without one get: Hadoop's own
-// converter takes no times that fit 32 bits.
+// undatedMs is the start of a trace without a date. Hadoop's own converter refuses
+// times that fit into 32 bits.
 const undatedMs = 1e12
 
-// Write writes jobs as Rumen does, an object a line. What a trace does not say
-// is -1 or missing; what an import kept in Source events is written again. The
-// jobs of a trace with other ids than Hadoop's get some.
-func Write(out io.Writer, h traces.Header, jobs iter.Seq2[*byjob.Job, error]) error {
-	w := writer{start: h.StartUnixNs, racks: map[traces.Node]string{}}
+// write writes a line with an object for each job. What is not known is -1 or
+// missing. Jobs whose ids are not like Hadoop's get other ids.
+func write(e *format.Export) error {
+	w := writer{start: e.Header.StartUnixNs, racks: e.Racks()}
 	if w.start == 0 {
 		w.start = undatedMs * 1e6
 	}
-	for _, n := range h.Cluster.Nodes {
-		w.racks[n.Node] = n.Rack
-	}
-	buf := bufio.NewWriter(out)
-	var line []byte
-	for job, err := range jobs {
+	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
+	for job, err := range e.Jobs {
 		if err != nil {
 			return err
 		}
-		line = append(w.job(line[:0], job), '\n')
-		if _, err := buf.Write(line); err != nil {
+		if err := json.MarshalEncode(out, w.job(job)); err != nil {
 			return fmt.Errorf("write %s: %w", job.ID, err)
 		}
-	}
-	if err := buf.Flush(); err != nil {
-		return fmt.Errorf("write jobs: %w", err)
 	}
 	return nil
 }
@@ -52,25 +42,17 @@ type writer struct {
 	id    string // of the job under way, without "job_"
 }
 
-// given is what an import of this form kept.
-func given(s *traces.Source) string {
-	if s == nil || s.Form != "rumen" {
-		return ""
-	}
-	return s.Members
-}
-
-// ms is a time in milliseconds since 1970.
-func (w *writer) ms(t traces.Time, known bool) int64 {
+// ms converts a time of the trace to one since 1970.
+func (w *writer) ms(t traces.Time, known bool) millis {
 	if !known {
-		return Unknown
+		return unknown
 	}
-	return (w.start + int64(t)) / 1e6
+	return millis((w.start + int64(t)) / 1e6)
 }
 
 var hadoopID = regexp.MustCompile(`^job_(\d+_\d+)$`)
 
-func (w *writer) job(to []byte, j *byjob.Job) []byte {
+func (w *writer) job(j *byjob.Job) *job {
 	w.count++
 	s := j.Submitted
 	if s == nil {
@@ -85,182 +67,84 @@ func (w *writer) job(to []byte, j *byjob.Job) []byte {
 			name = string(j.ID)
 		}
 	}
-	o := members.Begin(to, given(j.Source))
-	o.Text("jobID", "job_"+w.id)
-	o.Text("jobName", name)
-	o.Text("user", s.User)
-	o.Text("queue", s.Queue)
-	if s.Priority > 0 && int(s.Priority) <= len(priorities) {
-		o.Text("priority", priorities[s.Priority-1])
+	o := &job{
+		ID: "job_" + w.id, Name: name, User: s.User, Queue: s.Queue, Submit: w.ms(s.T, j.Submitted != nil), Launch: unknown, Finish: unknown,
+		Type: "JAVA", TotalMaps: number(s.Maps), TotalReduces: number(s.Reduces),
 	}
-	o.Int("submitTime", w.ms(s.T, j.Submitted != nil))
-	launch, end := int64(Unknown), int64(Unknown)
-	outcome := traces.Unfinished
+	if s.Priority > 0 && int(s.Priority) <= len(priorities) {
+		o.Priority = priorities[s.Priority-1]
+	}
 	if j.Started != nil {
-		launch = w.ms(j.Started.T, true)
+		o.Launch = w.ms(j.Started.T, true)
 	}
 	if j.Finished != nil {
-		end, outcome = w.ms(j.Finished.T, true), j.Finished.Outcome
+		o.Finish, o.Outcome = w.ms(j.Finished.T, true), outcome(j.Finished.Outcome)
 	}
-	o.Int("launchTime", launch)
-	o.Int("finishTime", end)
-	o.Text("outcome", outcomes[outcome%4])
-	o.Text("jobtype", "JAVA")
-	o.Int("totalMaps", int64(s.Maps))
-	o.Int("totalReduces", int64(s.Reduces))
-	maps := 0
-	for maps < len(j.Tasks) && j.Tasks[maps].ID.Kind == traces.Map {
-		maps++
-	}
-	o.Key("mapTasks")
-	o.To = list(o.To, j.Tasks[:maps], w.task)
-	o.Key("reduceTasks")
-	o.To = list(o.To, j.Tasks[maps:], w.task)
-	if o.Key("otherTasks") {
-		o.To = append(o.To, "[]"...)
-	}
-	return o.End()
-}
-
-var outcomes = [4]string{"", "SUCCESS", "FAILED", "KILLED"}
-
-func list[T any](to []byte, items []T, item func([]byte, T) []byte) []byte {
-	to = append(to, '[')
-	for i, v := range items {
-		if i > 0 {
-			to = append(to, ',')
+	for _, t := range j.Tasks {
+		if t.ID.Kind == traces.Map {
+			o.Maps = append(o.Maps, w.task(t))
+		} else {
+			o.Reduces = append(o.Reduces, w.task(t))
 		}
-		to = item(to, v)
 	}
-	return append(to, ']')
+	return o
 }
 
-func (w *writer) task(to []byte, t *byjob.Task) []byte {
-	letter := t.ID.Kind.Letter()
-	var start, end traces.Time
-	outcome := traces.Unfinished
-	var hosts []traces.Node
+var kindNames = [...]string{traces.Map: "MAP", traces.Reduce: "REDUCE"}
+
+func (w *writer) task(t *byjob.Task) task {
+	o := noTask
+	o.ID = taskID{job: w.id, kind: t.ID.Kind, index: t.ID.Index}
+	o.Type = kindNames[t.ID.Kind%2]
 	if t.Scheduled != nil {
-		start, hosts = t.Scheduled.T, t.Scheduled.SplitHosts
+		o.Start = w.ms(t.Scheduled.T, true)
+		for _, h := range t.Scheduled.SplitHosts {
+			o.Hosts = append(o.Hosts, location{w.racks[h], string(h)})
+		}
 	}
 	if t.Finished != nil {
-		end, outcome = t.Finished.T, t.Finished.Outcome
+		o.Finish, o.Outcome = w.ms(t.Finished.T, true), outcome(t.Finished.Outcome)
 	}
-	o := members.Begin(to, given(t.Source))
-	o.Text("taskID", fmt.Sprintf("task_%s_%s_%06d", w.id, letter, t.ID.Index))
-	o.Text("taskType", kindName(letter[0]))
-	o.Text("taskStatus", outcomes[outcome%4])
-	o.Int("startTime", w.ms(start, t.Scheduled != nil))
-	o.Int("finishTime", w.ms(end, t.Finished != nil))
-	for i, n := range totals(t) {
-		o.Int(totalNames[i], n)
-	}
-	if o.Key("preferredLocations") {
-		o.To = list(o.To, hosts, func(to []byte, h traces.Node) []byte {
-			return append(to, layers(Host{w.racks[h], string(h)})...)
-		})
-	}
-	o.Key("attempts")
-	o.To = list(o.To, t.Attempts, w.attempt)
-	return o.End()
-}
-
-// totals is what totalsOf finds when the task is imported again.
-func totals(t *byjob.Task) [4]int64 {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		f := t.Attempts[i].Finished
-		switch {
-		case f == nil || f.Outcome != traces.Succeeded:
-		case t.ID.Kind == traces.Map:
-			return [4]int64{f.Counters.HDFSReadBytes, f.Counters.InputRecords, f.Counters.FileWrittenBytes, f.Counters.OutputRecords}
-		default:
-			return [4]int64{f.Counters.ShuffleBytes, f.Counters.InputRecords, f.Counters.HDFSWrittenBytes, f.Counters.OutputRecords}
+	for _, a := range t.Attempts {
+		o.Attempts = append(o.Attempts, w.attempt(a))
+		if f := a.Finished; f != nil && f.Outcome == traces.Succeeded {
+			o.InputRecords, o.OutputRecords = number(f.Counters.InputRecords), number(f.Counters.OutputRecords)
+			if t.ID.Kind == traces.Map {
+				o.InputBytes, o.OutputBytes = number(f.Counters.HDFSReadBytes), number(f.Counters.FileWrittenBytes)
+			} else {
+				o.InputBytes, o.OutputBytes = number(f.Counters.ShuffleBytes), number(f.Counters.HDFSWrittenBytes)
+			}
 		}
 	}
-	return [4]int64{Unknown, Unknown, Unknown, Unknown}
+	if t.Scheduled != nil && t.Scheduled.LengthBytes > 0 {
+		o.InputBytes = number(t.Scheduled.LengthBytes)
+	}
+	return o
 }
 
-func (w *writer) attempt(to []byte, a *byjob.Attempt) []byte {
-	letter := a.ID.Kind.Letter()
-	f := traces.AttemptFinished{Counters: traces.NoCounters}
-	if a.Finished != nil {
-		f = *a.Finished
-	}
-	host := Host{Name: string(f.Node)}
-	var start traces.Time
+func (w *writer) attempt(a *byjob.Attempt) attempt {
+	o := noAttempt
+	o.ID = attemptID{taskID{job: w.id, kind: a.ID.Kind, index: a.ID.Index}, a.ID.Number}
 	if a.Started != nil {
-		start = a.Started.T
-		host = Host{Rack: a.Started.Rack, Name: string(a.Started.Node)}
+		o.Start = w.ms(a.Started.T, true)
+		o.Host = host{a.Started.Rack, string(a.Started.Node)}
 	}
-	if host.Rack == "" {
-		host.Rack = w.racks[traces.Node(host.Name)]
-	}
-	own, usage := splitUsage(given(a.Source))
-	o := members.Begin(to, own)
-	o.Text("attemptID", fmt.Sprintf("attempt_%s_%s_%06d_%d", w.id, letter, a.ID.Index, a.ID.Number))
-	o.Text("result", outcomes[f.Outcome%4])
-	o.Text("hostName", hostPath(host))
-	if host.Name != "" && !o.Given("hostName") && o.Key("location") {
-		o.To = append(o.To, layers(host)...)
-	}
-	o.Int("startTime", w.ms(start, a.Started != nil))
-	o.Int("finishTime", w.ms(f.T, a.Finished != nil))
-	o.Int("shuffleFinished", w.ms(f.ShuffleDone, f.ShuffleDone != 0))
-	o.Int("sortFinished", w.ms(f.SortDone, f.SortDone != 0))
-	c := &f.Counters
-	mapIn, mapOut, reduceIn, reduceOut := c.InputRecords, c.OutputRecords, int64(Unknown), int64(Unknown)
-	if a.ID.Kind == traces.Reduce {
-		mapIn, mapOut, reduceIn, reduceOut = reduceIn, reduceOut, mapIn, mapOut
-	}
-	for _, v := range []struct {
-		name string
-		n    int64
-	}{
-		{"hdfsBytesRead", c.HDFSReadBytes},
-		{"hdfsBytesWritten", c.HDFSWrittenBytes},
-		{"fileBytesRead", c.FileReadBytes},
-		{"fileBytesWritten", c.FileWrittenBytes},
-		{"mapInputRecords", mapIn},
-		{"mapInputBytes", Unknown},
-		{"mapOutputBytes", c.MapOutputBytes},
-		{"mapOutputRecords", mapOut},
-		{"combineInputRecords", Unknown},
-		{"reduceInputGroups", Unknown},
-		{"reduceInputRecords", reduceIn},
-		{"reduceShuffleBytes", c.ShuffleBytes},
-		{"reduceOutputRecords", reduceOut},
-		{"spilledRecords", c.SpilledRecords},
-	} {
-		o.Int(v.name, v.n)
-	}
-	if (c.CPUMs >= 0 || c.PhysicalBytes >= 0 || usage != "") && o.Key("resourceUsageMetrics") {
-		u := members.Begin(o.To, usage)
-		u.Int("cumulativeCpuUsage", c.CPUMs)
-		u.Int("physicalMemoryUsage", c.PhysicalBytes)
-		o.To = u.End()
-	}
-	return o.End()
-}
-
-// splitUsage takes the members of resourceUsageMetrics out of an attempt's.
-func splitUsage(all string) (own, usage string) {
-	if !strings.Contains(all, `Usage"`) {
-		return all, ""
-	}
-	var rest, inner []string
-	for _, m := range members.Split(all) {
-		if text := m.Key + ":" + m.Value; m.Key == `"virtualMemoryUsage"` || m.Key == `"heapUsage"` {
-			inner = append(inner, text)
-		} else {
-			rest = append(rest, text)
+	if f := a.Finished; f != nil {
+		if o.Host.Name == "" {
+			o.Host.Name = string(f.Node)
+		}
+		o.Finish, o.Outcome = w.ms(f.T, true), outcome(f.Outcome)
+		o.Shuffled, o.Sorted = w.ms(f.ShuffleDone, f.ShuffleDone != 0), w.ms(f.SortDone, f.SortDone != 0)
+		if f.Counters.CPUMs >= 0 || f.Counters.PhysicalBytes >= 0 {
+			o.Usage = &usage{}
+		}
+		for _, p := range o.counters(a.ID.Kind, &f.Counters) {
+			*p[0] = *p[1]
 		}
 	}
-	return strings.Join(rest, ","), strings.Join(inner, ",")
-}
-
-func hostPath(h Host) string {
-	if h.Rack == "" {
-		return h.Name
+	if o.Host.Rack == "" {
+		o.Host.Rack = w.racks[traces.Node(o.Host.Name)]
 	}
-	return h.Rack + "/" + h.Name
+	o.Location = location(o.Host)
+	return o
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/jsonstream"
 	"heddle/traces/mend"
 )
 
@@ -35,10 +37,10 @@ func TestForms(t *testing.T) {
 				continue
 			}
 			for _, e := range events {
-				if a, ok := e.(*traces.AttemptStarted); ok && (a.T != nanos(c.start) || a.Node != "h" || a.Rack != "/r") {
+				if a, ok := e.(*traces.AttemptStarted); ok && (a.T != millis(c.start).time() || a.Node != "h" || a.Rack != "/r") {
 					t.Errorf("%s: started %+v, want at %d ms on /r/h", c.task, a, c.start)
 				}
-				if a, ok := e.(*traces.AttemptFinished); ok && a.T != nanos(c.end) {
+				if a, ok := e.(*traces.AttemptFinished); ok && a.T != millis(c.end).time() {
 					t.Errorf("%s: ended at %d ms, want %d", c.task, a.T.Milliseconds(), c.end)
 				}
 			}
@@ -47,13 +49,8 @@ func TestForms(t *testing.T) {
 }
 
 func all(text string, log *mend.Log) (events []traces.Event, err error) {
-	r := NewReader(strings.NewReader(text), log)
-	for r.Next() {
-		if err := r.Events(func(e traces.Event) error { events = append(events, e); return nil }); err != nil {
-			return events, err
-		}
-	}
-	return events, r.Err()
+	im := &format.Import{Log: log, Add: func(e traces.Event) error { events = append(events, e); return nil }}
+	return events, newReader(im).Read(strings.NewReader(text))
 }
 
 // TestDefects: each defect is mended as its kind says, or refused with the place.
@@ -72,36 +69,29 @@ func TestDefects(t *testing.T) {
 		{spoil("400", "-7"), []mend.Kind{badNumber, noLength}, 1},
 		{spoil(`"job.start.ms":100,`, ""), []mend.Kind{noStart}, 1},
 		{spoil(`"/r/h"`, `"/r/h","container.type":"mapper"`), []mend.Kind{oddKind}, 1},
-		{spoil(`"/r/h"`, `"/r/h","count":99999999999`), []mend.Kind{manyCopies}, 0},
+		{spoil(`"/r/h"`, `"/r/h","count":99999999999`), []mend.Kind{manyTasks}, 0},
 		{spoil(`"j"`, `"j","job.count":99999999999`), []mend.Kind{manyCopies}, 0},
-		{spoil("400", "[4]"), []mend.Kind{wrongType, noLength}, 1},
-		{`{"other":1}` + "\n" + good, []mend.Kind{noJob}, 1},
-		{good[:60] + "!\n" + good, []mend.Kind{damaged}, 1},
-		{good + good[:60], []mend.Kind{cutOff}, 1},
+		{spoil("400", "[4]"), []mend.Kind{jsonstream.WrongType, noLength}, 1},
+		{`{"other":1}` + "\n" + good, []mend.Kind{noJobs}, 1},
+		{good[:60] + "!\n" + good, []mend.Kind{jsonstream.Damaged}, 1},
+		{good + good[:60], []mend.Kind{jsonstream.CutOff}, 1},
 		{spoil(good[strings.Index(good, `,"job.tasks"`):], "}"), []mend.Kind{noTasks}, 1},
 	} {
 		log := &mend.Log{File: "f"}
-		jobs, tasks := 0, 0
-		r := NewReader(strings.NewReader(c.text), log)
-		var err error
-		for r.Next() && err == nil {
-			err = r.Events(func(e traces.Event) error {
-				switch e.(type) {
-				case *traces.JobSubmitted:
-					jobs++
-				case *traces.TaskScheduled:
-					tasks++
-				}
-				return nil
-			})
+		events, err := all(c.text, log)
+		jobs := 0
+		for _, e := range events {
+			if e.Kind() == traces.KindJobSubmitted {
+				jobs++
+			}
 		}
 		var want []string
 		for _, k := range c.mends {
 			want = append(want, k.String())
 		}
 		slices.Sort(want)
-		if got := slices.Sorted(maps.Keys(log.Counts())); err != nil || r.Err() != nil || !slices.Equal(got, want) || jobs != c.jobs {
-			t.Errorf("%.120s: %d jobs, %d tasks, mended %q, errors %v %v; want %d jobs, %q", c.text, jobs, tasks, got, err, r.Err(), c.jobs, want)
+		if got := slices.Sorted(maps.Keys(log.Counts())); err != nil || !slices.Equal(got, want) || jobs != c.jobs {
+			t.Errorf("%.120s: %d jobs, mended %q, error %v; want %d jobs, %q", c.text, jobs, got, err, c.jobs, want)
 		}
 		if _, err := all(c.text, &mend.Log{Strict: true, File: "f"}); (err != nil) != (len(c.mends) > 0) || err != nil && !strings.HasPrefix(err.Error(), "f: byte ") {
 			t.Errorf("%.120s: strict: %v", c.text, err)
@@ -112,20 +102,16 @@ func TestDefects(t *testing.T) {
 // TestTopology: racks and sizes survive.
 func TestTopology(t *testing.T) {
 	text := `{"rack":"r1","nodes":[{"node":"a","memory-mb":2048,"vcores":6},{"node":"b"}]} {"nodes":[{"node":"c","labels":"x"}],"rack":"/r2"}`
-	nodes, err := ReadTopology(strings.NewReader(text))
-	want := []Node{{"/r1", "a", 2048, 6}, {"/r1", "b", 0, 0}, {"/r2", "c", 0, 0}}
+	nodes, err := readTopology(strings.NewReader(text))
+	want := []traces.NodeFacts{{Node: "a", Rack: "/r1", MemoryBytes: 2 << 30, VCores: 6}, {Node: "b", Rack: "/r1"}, {Node: "c", Rack: "/r2"}}
 	if err != nil || !slices.Equal(nodes, want) {
 		t.Fatalf("nodes %v, %v; want %v", nodes, err, want)
 	}
-	var cluster traces.ClusterFacts
-	for _, n := range nodes {
-		cluster.Nodes = append(cluster.Nodes, traces.NodeFacts{Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: n.MemoryMB << 20, VCores: int32(n.VCores), Worker: true})
-	}
 	var out strings.Builder
-	if err := WriteTopology(&out, cluster); err != nil {
+	if err := writeTopology(&out, nodes); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := ReadTopology(strings.NewReader(out.String())); err != nil || !slices.Equal(again, want) {
+	if again, err := readTopology(strings.NewReader(out.String())); err != nil || !slices.Equal(again, want) {
 		t.Errorf("written and read: %v, %v\n%s", again, err, out.String())
 	}
 }

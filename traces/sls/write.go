@@ -1,78 +1,67 @@
 package sls
 
 import (
-	"bufio"
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"io"
-	"iter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
-	"heddle/traces/internal/members"
+	"heddle/traces/format"
 )
 
-// Left says what an export had to leave out, since SLS takes neither jobs
-// without tasks nor tasks without a duration.
-type Left struct {
-	Jobs  int
-	Tasks int
-	// Attempts that did not win: SLS runs each task once.
-	Attempts int
-}
-
-// Write writes jobs as SLS reads them, an object a line, each task with its
-// duration and with the times it is from, and a job's type under both keys that
-// versions look at. A task's attempt is the one that succeeded, or the last.
-//
-// SLS needs a host for each container: one of its split's, where the trace has
-// no other, and otherwise one of the cluster's in turn.
-func Write(out io.Writer, h traces.Header, jobs iter.Seq2[*byjob.Job, error]) (Left, error) {
-	w := writer{racks: map[traces.Node]string{}}
-	for _, n := range h.Cluster.Nodes {
-		w.racks[n.Node] = n.Rack
+// write writes a line with an object for each job. The times of a task are those of
+// the attempt that succeeded, or of the last one. The notes say what is left out:
+// SLS runs each task once, and refuses jobs without tasks and tasks without a
+// duration.
+func write(e *format.Export) (notes []string, err error) {
+	w := writer{racks: e.Racks()}
+	for _, n := range e.Header.Cluster.Nodes {
 		if n.Worker {
 			w.nodes = append(w.nodes, n.Node)
 		}
 	}
-	buf := bufio.NewWriter(out)
-	var line []byte
-	for job, err := range jobs {
+	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
+	for job, err := range e.Jobs {
 		if err != nil {
-			return w.left, err
+			return nil, err
 		}
-		if line = w.job(line[:0], job); len(line) == 0 {
-			w.left.Jobs++
+		o := w.job(job)
+		if len(o.Tasks) == 0 {
+			w.leftJobs++
 			continue
 		}
-		if _, err := buf.Write(append(line, '\n')); err != nil {
-			return w.left, fmt.Errorf("write %s: %w", job.ID, err)
+		if err := json.MarshalEncode(out, o); err != nil {
+			return nil, fmt.Errorf("write %s: %w", job.ID, err)
 		}
 	}
-	if err := buf.Flush(); err != nil {
-		return w.left, fmt.Errorf("write jobs: %w", err)
+	for _, left := range []struct {
+		n    int
+		what string
+	}{
+		{w.leftJobs, "jobs without a task that ran"},
+		{w.leftTasks, "tasks without an attempt that started and ended"},
+		{w.leftAttempts, "attempts beside the one that counts: SLS runs a task once"},
+	} {
+		if left.n > 0 {
+			notes = append(notes, fmt.Sprintf("left out %d %s", left.n, left.what))
+		}
 	}
-	return w.left, nil
+	return notes, nil
 }
 
 type writer struct {
-	racks map[traces.Node]string
-	nodes []traces.Node
-	turn  int
-	left  Left
-	job1  *traces.JobSubmitted
+	racks                             map[traces.Node]string
+	nodes                             []traces.Node
+	turn                              int // of nodes for containers without one
+	leftJobs, leftTasks, leftAttempts int
 }
 
-// given is what an import of this form kept.
-func given(s *traces.Source) string {
-	if s == nil || s.Form != "sls" {
-		return ""
-	}
-	return s.Members
-}
+func ms(t traces.Time) millis { return millis(max(t.Milliseconds(), 0)) }
 
-// job appends a job's object, nothing for one without tasks.
-func (w *writer) job(to []byte, j *byjob.Job) []byte {
+func (w *writer) job(j *byjob.Job) *job {
 	s := j.Submitted
 	if s == nil {
 		s = &traces.JobSubmitted{}
@@ -83,56 +72,26 @@ func (w *writer) job(to []byte, j *byjob.Job) []byte {
 			}
 		}
 	}
-	w.job1 = s
-	own := given(j.Source)
-	o := members.Begin(to, own)
-	kind := "mapreduce"
-	for _, m := range members.Split(own) {
-		if m.Key == `"am.type"` && json.Unmarshal([]byte(m.Value), &kind) != nil {
-			kind = "mapreduce" // not a text: no import wrote it
-		}
+	o := &job{
+		Type: "mapreduce", OldType: "mapreduce", StartMs: ms(s.T), Queue: cmp.Or(s.Queue, "default"), ID: string(j.ID), User: s.User, Label: s.MapLabel,
 	}
-	o.Text("am.type", kind)
-	o.Text("yarn.sls.am.type", kind)
-	o.Int("job.start.ms", max(s.T.Milliseconds(), 0))
 	if j.Finished != nil {
-		o.Int("job.end.ms", max(j.Finished.T.Milliseconds(), 0))
+		o.EndMs = ms(j.Finished.T)
 	}
-	queue := s.Queue
-	if queue == "" {
-		queue = "default"
-	}
-	o.Text("job.queue.name", queue)
-	o.Text("job.id", string(j.ID))
-	if s.User != "" {
-		o.Text("job.user", s.User)
-	}
-	if s.MapLabel != "" {
-		o.Text("job.label.expression", s.MapLabel)
-	}
-	o.Key("job.tasks")
-	o.To = append(o.To, '[')
-	tasks := 0
 	for _, t := range j.Tasks {
 		a := last(t)
 		if a == nil {
-			w.left.Tasks++
+			w.leftTasks++
 			continue
 		}
-		w.left.Attempts += len(t.Attempts) - 1
-		if tasks++; tasks > 1 {
-			o.To = append(o.To, ',')
-		}
-		o.To = w.task(o.To, t, a)
+		w.leftAttempts += len(t.Attempts) - 1
+		o.Tasks = append(o.Tasks, w.task(s, t, a))
 	}
-	o.To = append(o.To, ']')
-	if tasks == 0 {
-		return nil
-	}
-	return o.End()
+	return o
 }
 
-// last is the attempt that succeeded, or the last that has both its times.
+// last returns the attempt that succeeded, or else the last one with a start and
+// an end.
 func last(t *byjob.Task) *byjob.Attempt {
 	var found *byjob.Attempt
 	for _, a := range t.Attempts {
@@ -146,34 +105,25 @@ func last(t *byjob.Task) *byjob.Attempt {
 	return found
 }
 
-func (w *writer) task(to []byte, t *byjob.Task, a *byjob.Attempt) []byte {
-	own := given(t.Source)
-	o := members.Begin(to, own)
+func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) task {
 	start := a.Started.T.Milliseconds()
 	end := max(a.Finished.T.Milliseconds(), start+1) // SLS refuses durations of 0
-	o.Text("container.host", w.host(t, a))
-	if o.Key("container.start.ms") {
-		o.To = fmt.Append(o.To, start)
-		o.Int("container.end.ms", end)
+	o := task{
+		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
+		MemoryMB: megabytes(s.MapMemoryBytes >> 20), VCores: cores(s.MapVCores),
 	}
-	o.Int("container.duration.ms", end-start)
-	memory, vcores := w.job1.MapMemoryBytes, w.job1.MapVCores
-	kind := "map"
 	if t.ID.Kind == traces.Reduce {
-		kind, memory, vcores = "reduce", w.job1.ReduceMemoryBytes, w.job1.ReduceVCores
+		o.MemoryMB, o.VCores = megabytes(s.ReduceMemoryBytes>>20), cores(s.ReduceVCores)
 	}
-	o.Int("container.priority", usualPriority(t.ID.Kind))
-	o.Text("container.type", kind)
-	if memory > 0 {
-		o.Int("container.memory-mb", memory>>20)
+	if t.Scheduled != nil {
+		o.DelayMs = lengthMs(max(ms(t.Scheduled.T)-ms(s.T), 0))
 	}
-	if vcores > 0 {
-		o.Int("container.vcores", int64(vcores))
-	}
-	return o.End()
+	return o
 }
 
-// host is "/rack/host" of a task.
+// host returns the path "/rack/host" of a task's container, which SLS needs. If the
+// attempt has no node, it is the split's first host, or else the cluster's nodes
+// in turn.
 func (w *writer) host(t *byjob.Task, a *byjob.Attempt) string {
 	node, rack := a.Started.Node, a.Started.Rack
 	switch {
@@ -186,8 +136,5 @@ func (w *writer) host(t *byjob.Task, a *byjob.Attempt) string {
 	default:
 		node = "node1"
 	}
-	if rack == "" {
-		rack = w.racks[node]
-	}
-	return rackOf(rack) + "/" + string(node)
+	return rackOf(cmp.Or(rack, w.racks[node])) + "/" + string(node)
 }

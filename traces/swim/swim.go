@@ -1,26 +1,48 @@
-// Package swim reads and writes job lists of SWIM, the Statistical Workload
-// Injector for MapReduce: one job a line, tab-separated, without a header.
+// Package swim reads and writes lists of jobs of SWIM, the Statistical Workload
+// Injector for MapReduce. A line is a job, with tabs between the columns:
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
-// The lists have no tasks, durations or hosts; traces.ListRules make them up.
+// The lists have no tasks, durations or hosts. traces.ListRules say how to make
+// them up.
 package swim
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
 	"strconv"
-	"strings"
 
 	"heddle/traces"
 	"heddle/traces/byjob"
+	"heddle/traces/format"
 )
 
-// LineError says what is wrong with a line.
+// Format is the format of SWIM.
+var Format = format.Format{
+	Name:      "swim",
+	About:     "lists of jobs of SWIM, kept as lists, of which replays make tasks",
+	Origin:    traces.Imported,
+	Detect:    detect,
+	NewReader: func(im *format.Import) format.Reader { return reader{im} },
+	Flags:     flags,
+	Write:     write,
+	Lists:     true,
+}
+
+// detect reports whether the first line is a job.
+func detect(head []byte) bool {
+	for _, err := range Read(bytes.NewReader(head)) {
+		return err == nil
+	}
+	return false
+}
+
+// LineError is the error for a line that is not a job.
 type LineError struct {
 	Line   int // from 1
 	Reason string
@@ -31,9 +53,9 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 // maxLineBytes bounds a line.
 const maxLineBytes = 1 << 16
 
-// Read reads a list job by job; a job's ID is its name. A line that is no job comes as a *LineError,
-// and the jobs behind it still come; any other error is the last thing that
-// comes.
+// Read returns the jobs of a list. A job's id is its name. A line that is not a job
+// gives a *LineError, and the jobs after it follow. After any other error there
+// are no more jobs.
 func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
@@ -63,10 +85,11 @@ func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 
 var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
 
-// maxSubmitSec bounds when a job comes: ten years.
+// maxSubmitSec bounds the submission of a job to ten years after the start.
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
-// parse reads a line; an empty one is a job without a name.
+// parse reads a line. An empty line gives a job without a name. bad says what is
+// wrong with the line.
 func parse(line []byte) (job traces.JobListed, bad string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]
@@ -109,11 +132,11 @@ func parse(line []byte) (job traces.JobListed, bad string) {
 	return job, ""
 }
 
-// maxNumber bounds what a list may say: an exabyte.
+// maxNumber bounds the numbers in a list: an exabyte.
 const maxNumber = 1 << 60
 
-// parseNumber reads a number of digits up to maxNumber, or one that other tools
-// wrote as 1e+09 or 5.0.
+// parseNumber reads a whole number from 0 to maxNumber. Some tools write 1e+09 or
+// 5.0.
 func parseNumber(field []byte) (n int64, ok bool) {
 	for _, c := range field {
 		d := int64(c) - '0'
@@ -126,7 +149,7 @@ func parseNumber(field []byte) (n int64, ok bool) {
 	return n, len(field) > 0
 }
 
-// Write writes a list. Jobs with a path make lines of seven columns.
+// Write writes a list. A job with a path has seven columns, others six.
 func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
@@ -146,48 +169,69 @@ func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	return nil
 }
 
-// FromTrace is what a list has of a job of a trace: of captured jobs the bytes of
-// attempts that succeeded. Older imports made events of lists, and kept the gap.
-func FromTrace(j *byjob.Job) traces.JobListed {
+// write writes a list of jobs, or makes one of a trace whose jobs ran.
+func write(e *format.Export) (notes []string, err error) {
+	var failed error
+	err = Write(e.Out, func(yield func(traces.JobListed) bool) {
+		if e.Header.List != nil {
+			for event := range e.Events {
+				if j, ok := event.(*traces.JobListed); ok && !yield(*j) {
+					return
+				}
+			}
+			return
+		}
+		last := traces.Time(0)
+		for j, err := range e.Jobs {
+			if err != nil {
+				failed = err
+				return
+			}
+			job := fromTrace(j)
+			job.GapSec = max(int64(job.T)/1e9-int64(last)/1e9, 0)
+			last = job.T
+			if !yield(job) {
+				return
+			}
+		}
+	})
+	return nil, errors.Join(failed, err)
+}
+
+// fromTrace makes an entry of a list from a job that ran. The bytes are those of
+// Hadoop's counters, or else the sums over the attempts that succeeded.
+func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
 	if j.Submitted != nil {
 		out.T = max(j.Submitted.T, 0)
 	}
-	if j.Source != nil && j.Source.Form == "swim" {
-		if j.Submitted != nil && j.Submitted.Name != "" {
-			out.Name = j.Submitted.Name
-		}
-		_, gap, _ := strings.Cut(j.Source.Members, ":")
-		n, _ := strconv.ParseInt(gap, 10, 64)
-		out.GapSec = max(n, 0)
-	}
-	var sums traces.Counters
+	var sum traces.Counters
 	for _, t := range j.Tasks {
 		if t.Scheduled != nil && out.Path == "" {
 			out.Path = t.Scheduled.Path
 		}
 		for _, a := range t.Attempts {
-			if a.Finished != nil && a.Finished.Outcome == traces.Succeeded {
-				if t.ID.Kind == traces.Map {
-					sums.HDFSReadBytes = traces.AddCount(sums.HDFSReadBytes, a.Finished.Counters.HDFSReadBytes)
-				}
-				sums.ShuffleBytes = traces.AddCount(sums.ShuffleBytes, a.Finished.Counters.ShuffleBytes)
-				sums.HDFSWrittenBytes = traces.AddCount(sums.HDFSWrittenBytes, a.Finished.Counters.HDFSWrittenBytes)
+			if a.Finished == nil || a.Finished.Outcome != traces.Succeeded {
+				continue
+			}
+			c := &a.Finished.Counters
+			if t.ID.Kind == traces.Map {
+				sum.HDFSReadBytes = traces.AddCount(sum.HDFSReadBytes, c.HDFSReadBytes)
+			}
+			sum.ShuffleBytes = traces.AddCount(sum.ShuffleBytes, c.ShuffleBytes)
+			sum.HDFSWrittenBytes = traces.AddCount(sum.HDFSWrittenBytes, c.HDFSWrittenBytes)
+		}
+	}
+	if j.Finished != nil {
+		c := &j.Finished.Counters
+		for _, v := range [...]struct{ total, sum *int64 }{
+			{&c.HDFSReadBytes, &sum.HDFSReadBytes}, {&c.ShuffleBytes, &sum.ShuffleBytes}, {&c.HDFSWrittenBytes, &sum.HDFSWrittenBytes},
+		} {
+			if *v.total >= 0 {
+				*v.sum = *v.total
 			}
 		}
 	}
-	total := traces.NoCounters
-	if j.Finished != nil {
-		total = j.Finished.Counters
-	}
-	pick := func(total, sum int64) int64 {
-		if total >= 0 {
-			return min(total, maxNumber)
-		}
-		return min(sum, maxNumber)
-	}
-	out.InputBytes = pick(total.HDFSReadBytes, sums.HDFSReadBytes)
-	out.ShuffleBytes = pick(total.ShuffleBytes, sums.ShuffleBytes)
-	out.OutputBytes = pick(total.HDFSWrittenBytes, sums.HDFSWrittenBytes)
+	out.InputBytes, out.ShuffleBytes, out.OutputBytes = min(sum.HDFSReadBytes, maxNumber), min(sum.ShuffleBytes, maxNumber), min(sum.HDFSWrittenBytes, maxNumber)
 	return out
 }

@@ -13,26 +13,26 @@ type Report struct {
 	Path   string `json:"path"`
 	Events int64  `json:"events"`
 	Blocks int64  `json:"blocks"`
-	// Foreign counts events that only a newer program knows wholly; digests
-	// cannot be checked where there are any.
+	// Foreign is the number of events that have a kind or fields of another
+	// version of heddle. If there are any, digests cannot be checked.
 	Foreign int64 `json:"foreign"`
-	// Complete and Reason are the footer's.
+	// Complete and Reason are those of the footer.
 	Complete bool   `json:"complete"`
 	Reason   string `json:"reason,omitempty"`
-	// Damage is what is not as its writer wrote it.
+	// Damage lists the places that are not as the writer wrote them.
 	Damage []Finding `json:"damage"`
-	// Impossible are values that no cluster has, such as a negative number of
-	// maps. A program wrote them wrongly, or the file was changed by hand.
+	// Impossible lists values that no cluster has, such as a negative number of
+	// maps. The program that wrote them has a fault, or somebody changed the file.
 	Impossible        []Finding `json:"impossible"`
 	DroppedImpossible int64     `json:"droppedImpossible,omitempty"`
-	// Warnings are events that contradict each other. DroppedWarnings counts
-	// those beyond the first few.
+	// Warnings lists events that contradict each other. DroppedWarnings is the
+	// number of those that are not in the list.
 	Warnings        []Finding `json:"warnings"`
 	DroppedWarnings int64     `json:"droppedWarnings,omitempty"`
 }
 
-// Finding is something wrong and where: the byte or line (damage) or the number
-// of the event, from 1 (warnings); none for the trace as a whole.
+// Finding is a fault and its place: a byte or line, or the number of an event,
+// which counts from 1. A fault of the whole trace has no place.
 type Finding struct {
 	Offset int64  `json:"offset,omitempty"`
 	Line   int64  `json:"line,omitempty"`
@@ -52,12 +52,12 @@ func (f Finding) String() string {
 	return f.What
 }
 
-// maxFindings bounds each list of a Report but Damage.
+// maxFindings bounds the lists of a Report, except Damage.
 const maxFindings = 100
 
-// Check reads a whole trace: every checksum and record, counts, digests, order,
-// whether each field is in its range, and whether events fit each other. The error is for files that are no trace
-// or cannot be read; damage is in the report.
+// Check reads a whole trace. It checks checksums, records, counts, digests, the
+// order, the ranges of fields, and whether events contradict each other. The error
+// is for a file that is not a trace or cannot be read; damage is in the Report.
 func Check(path string) (Report, error) {
 	r := Report{Path: path, Damage: []Finding{}, Impossible: []Finding{}, Warnings: []Finding{}}
 	in, err := Open(path)
@@ -109,7 +109,7 @@ func Check(path string) (Report, error) {
 	return r, nil
 }
 
-// compare holds the footer against what was read.
+// compare adds differences between the footer and the events to the report.
 func (r *Report) compare(footer, found Footer) {
 	wrong := func(what string, has, want any) {
 		r.Damage = append(r.Damage, Finding{What: fmt.Sprintf("the footer has %s %v, the events have %v", what, has, want)})

@@ -14,18 +14,18 @@ import (
 	"heddle/traces"
 )
 
-// Piece says what to keep of a trace: whole jobs, never parts of them.
+// Piece selects jobs of a trace.
 type Piece struct {
-	// From and To bound the submission of jobs: From <= T < To. A To of 0 is
-	// the trace's end.
+	// From and To bound the time of submission: From <= T < To. If To is 0, there
+	// is no upper bound.
 	From, To traces.Time
-	// Jobs are the jobs to keep, none for all.
+	// Jobs are the ids of the jobs to keep; empty means all.
 	Jobs []traces.JobID
 }
 
-// Cut copies a piece of a trace to a new file, with everything about the nodes
-// and blocks up to the last event of its jobs. Times stay as they are. It
-// returns the number of jobs kept.
+// Cut copies the events of some jobs to a new file, and the events of nodes and
+// blocks up to the end of those jobs. Times do not change. It returns the number
+// of jobs.
 func Cut(from, to string, piece Piece) (int, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("cut trace: %s exists: choose another file", to)
@@ -79,7 +79,7 @@ func Cut(from, to string, piece Piece) (int, error) {
 	})
 }
 
-// choose finds the piece's jobs and the T of their last event.
+// choose returns the selected jobs and the time of their last event.
 func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	in, err := Open(path)
 	if err != nil {

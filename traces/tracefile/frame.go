@@ -9,8 +9,8 @@ import (
 	"heddle/traces"
 )
 
-// The frames of a file; FORMAT.md has the diagrams. All are zstd frames: ours
-// are skippable ones and carry a tag, records lie in ordinary ones.
+// The frames of a file. All are zstd frames. Records are in ordinary ones;
+// skippable ones with a tag are heddle's own. FORMAT.md has diagrams.
 const (
 	magicOurs = 0x184D2A5A
 
@@ -22,7 +22,7 @@ const (
 	fileFrameBytes  = 16
 	blockFrameBytes = 40
 
-	// maxBlockBytes bounds what a reader lays out in memory for one block.
+	// maxBlockBytes bounds the memory that a reader needs for one block.
 	maxBlockBytes = 64 << 20
 )
 
@@ -39,7 +39,7 @@ func appendFileFrame(dst []byte, version uint32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, version)
 }
 
-// blockHead says what the zstd frame behind it holds.
+// blockHead describes the zstd frame that follows it.
 type blockHead struct {
 	storedBytes uint32 // of the zstd frame
 	bytes       uint32 // of the records, laid out
@@ -59,7 +59,7 @@ func (b blockHead) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable))
 }
 
-// parseBlockHead reads a whole block frame, head included.
+// parseBlockHead reads a block frame from its first byte on.
 func parseBlockHead(frame []byte) (blockHead, error) {
 	le := binary.LittleEndian
 	if crc32.Checksum(frame[:36], crcTable) != le.Uint32(frame[36:]) {
@@ -75,19 +75,19 @@ func parseBlockHead(frame []byte) (blockHead, error) {
 	return b, nil
 }
 
-// Footer is what a writer knew at the end of its file.
+// Footer is the end of a file: what the writer knew of the whole trace.
 type Footer struct {
-	// Complete is true for a run that ended by itself and was written whole.
+	// Complete is true if the run came to its end and all of it was written.
 	Complete bool `json:"complete"`
-	// Reason says why a trace is not complete.
+	// Reason says why the trace is not complete.
 	Reason string `json:"reason,omitempty"`
 	Events int64  `json:"events"`
 	// Kinds counts events by kind.
 	Kinds  map[string]int64 `json:"kinds"`
 	FirstT traces.Time      `json:"firstT"`
 	LastT  traces.Time      `json:"lastT"`
-	// The digests are empty where events are of kinds that the writer, a
-	// repairing program, did not know.
+	// The digests are empty if a program repaired the trace that did not know
+	// all kinds of its events.
 	ScheduleDigest string `json:"scheduleDigest,omitempty"`
 	TraceDigest    string `json:"traceDigest,omitempty"`
 }
@@ -102,7 +102,7 @@ func (f Footer) append(dst []byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// parseFooter reads a footer frame's payload behind the tag.
+// parseFooter reads what follows the tag in a footer frame.
 func parseFooter(rest []byte) (Footer, error) {
 	var f Footer
 	if len(rest) < 4 || crc32.Checksum(rest[4:], crcTable) != binary.LittleEndian.Uint32(rest) {
@@ -114,7 +114,7 @@ func parseFooter(rest []byte) (Footer, error) {
 	return f, nil
 }
 
-// tally collects a footer from the events.
+// tally computes a footer from the events.
 type tally struct {
 	footer   Footer
 	schedule traces.Schedule
@@ -139,7 +139,7 @@ func (t *tally) add(e traces.Event) {
 	t.digest.Add(e)
 }
 
-// addForeign takes in n events of a kind that this program does not know.
+// addForeign adds n events of a kind that this program does not know.
 func (t *tally) addForeign(kind byte, n int64) {
 	t.footer.Events += n
 	t.kinds[kind] += n

@@ -15,8 +15,8 @@ import (
 // maxLineBytes bounds a line of JSON.
 const maxLineBytes = maxBlockBytes
 
-// WriteLines writes a trace in JSON Lines: the header, then one event a line,
-// each with its kind in "kind" first.
+// WriteLines writes a trace in JSON Lines: the header and then each event on a line
+// of its own. The first member of each is "kind".
 func WriteLines(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
 	buf := bufio.NewWriterSize(out, 1<<16)
 	if err := writeLine(buf, "header", h); err != nil {
@@ -47,7 +47,7 @@ func writeLine(buf *bufio.Writer, kind string, v any) error {
 	return buf.WriteByte('\n')
 }
 
-// lines is a source of JSON Lines.
+// lines is a source that reads JSON Lines.
 type lines struct {
 	name    string
 	in      *bufio.Scanner
@@ -90,7 +90,7 @@ func (s *lines) next() (traces.Event, error) {
 	}
 }
 
-// event reads a line's event, nil for one of a kind that is not known.
+// event returns the event of a line, or nil if its kind is not known.
 func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	kind, err := traces.ParseKind(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	return e, nil
 }
 
-// read gives the next line that is not empty, and its kind.
+// read returns the next line that is not empty, and its kind.
 func (s *lines) read() (text []byte, kind string, err error) {
 	for s.in.Scan() {
 		s.line++

@@ -4,149 +4,105 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"heddle/traces"
 )
 
-// field is the range of one field of an event, both ends included: of a number
-// its value, of a text its length in bytes. Its name is that of JSON Lines.
+// field is the range of a field of an event: the least and most values of a number,
+// or the least and most bytes of a text. The name is that in JSON Lines.
 type field struct {
 	name        string
 	least, most int64
 }
 
-// Limits. They are far above what clusters have, and keep sums and differences
-// inside 64 bits.
+// Limits. They are far above what clusters have. Sums and differences of values
+// within them fit into 64 bits.
 const (
 	mostBytes = 1 << 60 // also of records, milliseconds and bytes a second
 	mostTasks = 1 << 24 // of a job, and the numbers of tasks and attempts
 	mostCores = 1 << 20
 	mostText  = maxBlockBytes
-	// A trace may begin after the jobs that it has: 30 years before and 250
-	// years after its Time 0.
+	// Times are from 30 years before to 250 years after Time 0. A job may have
+	// been submitted before the trace began.
 	leastTime = -1e18
 	mostTime  = 8e18
 )
 
-func at(name string) field      { return field{name, leastTime, mostTime} }
-func text(name string) field    { return field{name, 0, mostText} }
-func some(name string) field    { return field{name, 1, mostText} }
-func amount(name string) field  { return field{name, 0, mostBytes} }
-func cores(name string) field   { return field{name, 0, mostCores} }
-func tasks(name string) field   { return field{name, 0, mostTasks} }
-func count(name string) field   { return field{name, 0, math.MaxInt32} }
-func anyInt(name string) field  { return field{name, math.MinInt64, math.MaxInt64} }
-func yesNo(name string) field   { return field{name, 0, 1} }
-func share(name string) field   { return field{name, 0, 1} }
-func outcome(name string) field { return field{name, 0, int64(traces.Killed)} }
-func level(name string) field   { return field{name, 0, int64(traces.LevelOff)} }
-
-// orNone also takes -1, which stands for what is not known or not reported.
-func orNone(f field) field { return field{f.name, -1, f.most} }
-
-// rough also takes numbers below 0, which a cluster may report: of memory that
-// is handed out twice, or of a difference between two readings.
-func rough(f field) field { return field{f.name, -f.most, f.most} }
-
-func task(name string) []field {
-	return []field{some(name + ".job"), {name + ".kind", 0, int64(traces.Reduce)}, tasks(name + ".index")}
+// classes are the ranges that range tags name. "some" is a text that is not empty,
+// and "id" a number that counts from 1. "signed" is for differences, and for what
+// may be negative because a cluster gave it out twice; its range is that of the
+// type, and the same below 0.
+var classes = map[string]field{
+	"some": {least: 1, most: mostText}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
+	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
-func attempt(name string) []field { return append(task(name), tasks(name+".number")) }
-
-// maybeAttempt is an attempt that may be none, or a task or a job.
-func maybeAttempt(name string) []field {
-	return []field{text(name + ".job"), {name + ".kind", 0, int64(traces.Reduce)}, orNone(tasks(name + ".index")), orNone(tasks(name + ".number"))}
+// types are the ranges of these types, for fields whose tag names no class.
+var types = map[reflect.Type]field{
+	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
+	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
+	reflect.TypeFor[traces.Outcome]():  {most: int64(traces.Killed)},
+	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
 }
 
-func counters() []field {
-	var all []field
-	for _, name := range []string{
-		"hdfsReadBytes", "hdfsWrittenBytes", "fileReadBytes", "fileWrittenBytes", "shuffleBytes", "mapOutputBytes",
-		"inputRecords", "outputRecords", "spilledRecords", "cpuMs", "gcMs", "physicalBytes",
-	} {
-		all = append(all, orNone(amount("counters."+name)))
-	}
-	return all
+// kinds are the ranges of all other types.
+var kinds = map[reflect.Kind]field{
+	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
+	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
 }
 
-func list(parts ...any) []field {
-	var all []field
-	for _, p := range parts {
-		switch p := p.(type) {
-		case field:
-			all = append(all, p)
-		case []field:
-			all = append(all, p...)
+// ranges has the fields of each kind of event, in the order of the file.
+var ranges = func() (all [traces.Kinds][]field) {
+	for k := range all {
+		if e := traces.New(traces.Kind(k)); e != nil {
+			all[k] = fieldsOf(reflect.TypeOf(e).Elem(), "", false)
 		}
 	}
 	return all
+}()
+
+// fieldsOf reads the range tags of a struct. After the class, ",-1" also allows -1,
+// which means "not known". The tag "maybe" of a struct allows an empty name and
+// numbers of -1 in it: an attempt that may be missing.
+func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		class, unknown, _ := strings.Cut(f.Tag.Get("range"), ",")
+		if f.Type.Kind() == reflect.Struct {
+			below := place
+			if !f.Anonymous {
+				below += name + "."
+			}
+			all = append(all, fieldsOf(f.Type, below, maybe || class == "maybe")...)
+			continue
+		}
+		r, ok := classes[class]
+		if !ok {
+			r, ok = types[f.Type]
+		}
+		if !ok {
+			r = kinds[f.Type.Kind()]
+		}
+		switch {
+		case class == "signed":
+			r.least = -r.most
+		case maybe && class == "some":
+			r.least = 0
+		case maybe && class == "tasks" || unknown == "-1":
+			r.least = -1
+		}
+		r.name = place + name
+		all = append(all, r)
+	}
+	return all
 }
 
-// ranges has the fields of each kind in the order of its Fields.
-var ranges = [traces.Kinds][]field{
-	traces.KindNodeUp: list(at("t"), some("node"), text("rack"), amount("memoryBytes"), cores("vcores"), amount("cacheBytes"), cores("cores"), yesNo("worker")),
-
-	traces.KindNodeDown: list(at("t"), some("node"), text("reason")),
-
-	traces.KindNodeSample: list(
-		at("t"), some("node"), amount("intervalNs"),
-		orNone(cores("cpuUser")), orNone(cores("cpuSystem")), orNone(cores("cpuIOWait")), orNone(cores("cpuSteal")), orNone(amount("cpuThrottledNs")),
-		orNone(amount("load1")), rough(amount("memoryUsedBytes")), orNone(amount("pageCacheBytes")), orNone(amount("memoryFreeBytes")),
-		orNone(amount("diskReadBytesPerSec")), orNone(amount("diskWriteBytesPerSec")), orNone(amount("diskQueue")),
-		orNone(amount("netRecvBytesPerSec")), orNone(amount("netSentBytesPerSec")),
-		orNone(count("containersRunning")), rough(amount("allocatedMemoryBytes")), rough(count("allocatedVCores")), orNone(amount("hdfsCacheUsedBytes")),
-		count("agentLostSamples"), rough(amount("clockOffsetNs")), amount("clockUncertaintyNs")),
-
-	traces.KindNodeLabel: list(at("t"), some("node"), text("label")),
-
-	traces.KindJobSubmitted: list(
-		at("t"), some("job"), text("name"), text("user"), text("queue"), rough(count("priority")), tasks("maps"), tasks("reduces"), text("workload"),
-		amount("mapMemoryBytes"), cores("mapVCores"), amount("reduceMemoryBytes"), cores("reduceVCores"),
-		share("slowStart"), text("mapLabel"), text("reduceLabel"), yesNo("speculation")),
-
-	traces.KindJobStarted: list(at("t"), some("job"), text("amNode"), tasks("amAttempt"), amount("amMemoryBytes")),
-
-	traces.KindJobFinished: list(
-		at("t"), some("job"), outcome("outcome"), text("diagnostics"), counters(), orNone(amount("dataLocalMaps")), orNone(amount("rackLocalMaps")),
-		orNone(amount("otherLocalMaps")), orNone(amount("launchedMaps")), orNone(amount("launchedReduces"))),
-
-	traces.KindTaskScheduled: list(at("t"), task("task"), tasks("splitHosts"), text("path"), amount("offsetBytes"), amount("lengthBytes"), tasks("blocks")),
-
-	traces.KindTaskFinished: list(at("t"), task("task"), outcome("outcome"), orNone(tasks("winner"))),
-
-	traces.KindAttemptStarted: list(
-		at("t"), attempt("attempt"), text("node"), text("rack"), text("container"), level("splitLocality"), level("replicaLocality"),
-		orNone(field{"sampleAgeNs", 0, mostTime}), yesNo("speculative")),
-
-	traces.KindAttemptFinished: list(
-		at("t"), attempt("attempt"), outcome("outcome"), yesNo("unlaunched"), at("mapDone"), at("shuffleDone"), at("sortDone"), text("error"),
-		counters(), text("node"), level("splitLocality")),
-
-	traces.KindBlockReplica: list(at("t"), anyInt("block"), some("node"), text("path"), amount("offsetBytes"), amount("lengthBytes"), yesNo("gone")),
-
-	traces.KindBlockCached: list(at("t"), anyInt("block"), some("node"), yesNo("gone")),
-
-	traces.KindDecision: list(
-		at("t"), field{"id", 1, math.MaxInt64}, some("job"), field{"what", 0, int64(traces.Reduce)}, text("node"),
-		orNone(tasks("taskIndex")), orNone(tasks("bindIndex")), text("bindBranch"), anyInt("group"), text("reason")),
-
-	traces.KindActuation: list(
-		at("t"), field{"decision", 1, math.MaxInt64}, at("askedAt"), at("grantedAt"), text("outcome"), text("container"), maybeAttempt("bound"), text("cause")),
-
-	traces.KindHeartbeat: list(
-		at("t"), some("node"), rough(amount("freeMemoryBytes")), rough(count("freeVCores")), rough(count("containersFree")), rough(count("running"))),
-
-	traces.KindNote: list(at("t"), text("text")),
-
-	traces.KindSource: list(at("t"), some("form"), maybeAttempt("about"), text("members")),
-
-	traces.KindJobListed: list(at("t"), some("job"), text("name"), amount("gapSec"), amount("inputBytes"), amount("shuffleBytes"), amount("outputBytes"), text("path")),
-}
-
-// rangeCheck is a traces.Visitor that tells of fields outside their ranges.
+// rangeCheck is a traces.Visitor that calls wrong for fields out of their ranges.
 type rangeCheck struct {
 	wrong  func(kind traces.Kind, f field, value string)
 	kind   traces.Kind // of the event under way
@@ -203,7 +159,7 @@ func (f field) want() string {
 	return fmt.Sprintf("%d to %d", f.least, f.most)
 }
 
-// checkHeader looks at the numbers of a header as rangeCheck does at events'.
+// checkHeader calls wrong for numbers of a header that are out of their ranges.
 func checkHeader(h traces.Header, wrong func(what string)) {
 	number := func(v float64, f field) {
 		if !(v >= float64(f.least) && v <= float64(f.most)) {
@@ -211,7 +167,7 @@ func checkHeader(h traces.Header, wrong func(what string)) {
 		}
 	}
 	number(float64(h.StartUnixNs), field{"startUnixNs", 0, mostTime})
-	number(h.Cluster.HostCores, cores("cluster.hostCores"))
+	number(h.Cluster.HostCores, field{"cluster.hostCores", 0, mostCores})
 	seen := map[traces.Node]bool{}
 	for i, n := range h.Cluster.Nodes {
 		place := fmt.Sprintf("cluster.nodes[%d].", i)
@@ -225,21 +181,21 @@ func checkHeader(h traces.Header, wrong func(what string)) {
 		seen[n.Node] = true
 	}
 	for i, l := range h.Cluster.Links {
-		number(float64(l.BytesPerSec), amount(fmt.Sprintf("cluster.links[%d].bytesPerSec", i)))
+		number(float64(l.BytesPerSec), field{fmt.Sprintf("cluster.links[%d].bytesPerSec", i), 0, mostBytes})
 		if l.Node != "" && !seen[l.Node] {
 			wrong(fmt.Sprintf("cluster.links[%d].node is %q, which is no node of the cluster", i, l.Node))
 		}
 	}
 	for i, d := range h.Cluster.Disks {
-		number(float64(d.BytesPerSec), amount(fmt.Sprintf("cluster.disks[%d].bytesPerSec", i)))
+		number(float64(d.BytesPerSec), field{fmt.Sprintf("cluster.disks[%d].bytesPerSec", i), 0, mostBytes})
 		if !seen[d.Node] {
 			wrong(fmt.Sprintf("cluster.disks[%d].node is %q, which is no node of the cluster", i, d.Node))
 		}
 	}
 	for i, q := range h.Cluster.Queue {
-		number(q.Capacity, share(fmt.Sprintf("cluster.queues[%d].capacity", i)))
+		number(q.Capacity, field{fmt.Sprintf("cluster.queues[%d].capacity", i), 0, 1})
 	}
 	for _, kind := range slices.Sorted(maps.Keys(h.Mended)) {
-		number(float64(h.Mended[kind]), amount(fmt.Sprintf("mended[%q]", kind)))
+		number(float64(h.Mended[kind]), field{fmt.Sprintf("mended[%q]", kind), 0, mostBytes})
 	}
 }

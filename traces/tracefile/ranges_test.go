@@ -16,6 +16,9 @@ import (
 func TestRanges(t *testing.T) {
 	anyNumber := []string{"blockReplica.block", "blockCached.block", "decision.group"}
 	for kind := traces.Kind(1); kind < traces.Kinds; kind++ {
+		if !kind.Known() {
+			continue
+		}
 		if wrong := outOfRange(validEvent(kind)); len(wrong) > 0 {
 			t.Errorf("a good %v has %v out of range", kind, wrong)
 		}

@@ -20,8 +20,8 @@ import (
 //	}
 //	err := r.Err()
 //
-// It stops at the first damaged place. Err is then a *DamageError, and CutOff
-// in it says whether what was read is simply the beginning of the trace.
+// It stops at the first damaged place. Err is then a *DamageError. If CutOff is
+// true in it, the events that were read are the beginning of the trace.
 type Reader struct {
 	header traces.Header
 	src    source
@@ -31,19 +31,20 @@ type Reader struct {
 	err    error
 }
 
-// source is what the two file forms differ in.
+// source reads a trace file or JSON Lines.
 type source interface {
-	// header is called once, first.
+	// header reads the header. It is called once, before next.
 	header() (traces.Header, error)
-	// next gives the next event, valid until the call after it; io.EOF at the end.
+	// next returns the next event, which is valid until the next call. At the end
+	// the error is io.EOF.
 	next() (traces.Event, error)
-	// footer is nil before the end and where there is none.
+	// footer is nil before the end, and if there is no footer.
 	footer() *Footer
-	// foreign counts events that this program does not know, or not wholly.
+	// foreign is the number of events with an unknown kind or unknown fields.
 	foreign() int64
 }
 
-// Open opens a trace file, in its own form or in JSON Lines.
+// Open opens a trace file, or a trace in JSON Lines.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -58,7 +59,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a trace from in; name stands for it in errors.
+// NewReader reads a trace from in. The name is for errors.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	buf := bufio.NewReaderSize(in, 1<<18)
 	if _, err := buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {
@@ -89,7 +90,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// isLines is true for a trace in JSON Lines. It steps over a byte order mark.
+// isLines reports whether the trace is in JSON Lines. It skips a byte order mark.
 func isLines(in *bufio.Reader) bool {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		_, _ = in.Discard(3) // they are in the buffer
@@ -98,10 +99,10 @@ func isLines(in *bufio.Reader) bool {
 	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
 }
 
-// Header is the run's header.
+// Header returns the header of the run.
 func (r *Reader) Header() traces.Header { return r.header }
 
-// Next goes to the next event; false at the end and at damage.
+// Next reads the next event. It returns false at the end and at a damaged place.
 func (r *Reader) Next() bool {
 	if r.err != nil {
 		return false
@@ -119,11 +120,18 @@ func (r *Reader) Next() bool {
 	return false
 }
 
-// Event is the event that Next went to. It and its lists are used again at the
-// next Next; its texts stay.
+// Event returns the event that Next read. The next call of Next overwrites the
+// event and its lists, but not its texts.
 func (r *Reader) Event() traces.Event { return r.event }
 
-// All is Next and Event as a sequence; look at Err after it.
+// KeepEvents makes Next return new events, which are not overwritten.
+func (r *Reader) KeepEvents() {
+	if src, ok := r.src.(*records); ok {
+		src.keep = true
+	}
+}
+
+// All returns the events as a sequence. Call Err after it.
 func (r *Reader) All() iter.Seq[traces.Event] {
 	return func(yield func(traces.Event) bool) {
 		for r.Next() {
@@ -134,7 +142,7 @@ func (r *Reader) All() iter.Seq[traces.Event] {
 	}
 }
 
-// Err is nil at the end of a whole trace.
+// Err returns the error that ended the reading, nil at the end of the trace.
 func (r *Reader) Err() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil
@@ -142,15 +150,15 @@ func (r *Reader) Err() error {
 	return r.err
 }
 
-// Footer is what the writer knew at the end, nil before the last Next and for
-// traces that have none.
+// Footer returns the footer. It is nil before the last call of Next, and for
+// traces without a footer.
 func (r *Reader) Footer() *Footer { return r.src.footer() }
 
-// Foreign counts events of kinds, or with fields, that only a newer program
-// knows. The former were skipped.
+// Foreign returns the number of events with a kind or with fields that this
+// version of the program does not know. Events of unknown kinds are skipped.
 func (r *Reader) Foreign() int64 { return r.src.foreign() }
 
-// Close closes what Open opened.
+// Close closes the file that Open opened.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -159,16 +167,14 @@ func (r *Reader) Close() error {
 }
 
 // ReadFile reads a whole trace into memory. With a *DamageError it also returns
-// what came before the damage.
+// the events before the damaged place.
 func ReadFile(path string) (traces.Header, []traces.Event, error) {
 	r, err := Open(path)
 	if err != nil {
 		return traces.Header{}, nil, err
 	}
 	defer r.Close()
-	if src, ok := r.src.(*records); ok {
-		src.keep = true
-	}
+	r.KeepEvents()
 	var events []traces.Event
 	for e := range r.All() {
 		events = append(events, e)
@@ -176,7 +182,7 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 	return r.header, events, r.Err()
 }
 
-// records is a source of blocks.
+// records is a source that reads a trace file.
 type records struct {
 	scan    *scanner
 	dec     decoder
@@ -186,7 +192,7 @@ type records struct {
 	reused  [traces.Kinds]traces.Event
 	keep    bool // every event is a new one
 	unknown int64
-	// unknownKinds counts the events of kinds this program does not know.
+	// unknownKinds has the numbers of events of each unknown kind.
 	unknownKinds [256]int64
 }
 
@@ -247,7 +253,7 @@ func (s *records) make(k traces.Kind) traces.Event {
 	return s.reused[k]
 }
 
-// record goes to the next record, of the next block where needed.
+// record returns the next record, if necessary from the next block.
 func (s *records) record() (byte, string, error) {
 	for {
 		if s.started {
@@ -269,8 +275,8 @@ func (s *records) record() (byte, string, error) {
 	}
 }
 
-// damaged gives up the block under way: its checksum is right and its records
-// are not, so a program wrote it wrongly.
+// damaged leaves the current block and returns the error for it. The block has the
+// right checksum and wrong records: the program that wrote it has a fault.
 func (s *records) damaged() error {
 	s.started = false
 	return &DamageError{

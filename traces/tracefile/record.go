@@ -7,14 +7,15 @@ import (
 	"heddle/traces"
 )
 
-// Record numbers that are not events. Event kinds lie between them.
+// The numbers of records that are not events.
 const (
 	recordName   = 0   // the next entry of the block's name table
 	recordHeader = 255 // the run's header as JSON
 )
 
-// encoder lays out one block's records. It is a traces.Visitor: the fields of
-// the event under way go to body, the names it is first to use go before it.
+// encoder writes the records of a block. It is a traces.Visitor: it puts the fields
+// of an event into body. Names that are new in the block become records before the
+// event's record.
 type encoder struct {
 	block []byte
 	body  []byte
@@ -98,9 +99,8 @@ func (e *encoder) Blocks(blocks *[]traces.Block) {
 	}
 }
 
-// decoder walks one block's records. It is a traces.Visitor that sets the
-// fields of the event under way from block[at:end]; a field that the record
-// does not have any more is zero.
+// decoder reads the records of a block. It is a traces.Visitor: it sets the fields
+// of an event from block[at:end]. A field that is not in the record becomes zero.
 type decoder struct {
 	block   string // texts of events are parts of it, so no event allocates
 	at, end int
@@ -110,7 +110,7 @@ type decoder struct {
 	known   map[string]string // names of all blocks, so that each is kept once
 }
 
-// maxKnownNames bounds decoder.known.
+// maxKnownNames is the largest number of names in decoder.known.
 const maxKnownNames = 1 << 20
 
 func (d *decoder) reset(block string) {
@@ -118,8 +118,8 @@ func (d *decoder) reset(block string) {
 	d.names = d.names[:0]
 }
 
-// record moves to the next record and gives its number and body; false when
-// the block is used up or d.bad. Names are taken in on the way.
+// record returns the number and body of the next record. Records of names are
+// added to the names. ok is false at the end of the block, and if d.bad is true.
 func (d *decoder) record() (kind byte, body string, ok bool) {
 	for {
 		d.at = d.end
@@ -155,14 +155,15 @@ func (d *decoder) define(name string) {
 	d.names = append(d.names, kept)
 }
 
-// event sets ev from the record under way. whole is false where the record has
-// more than this program knows.
+// event sets ev from the current record. whole is false if the record has fields
+// that this program does not know.
 func (d *decoder) event(ev traces.Event) (whole, ok bool) {
 	ev.Fields(d)
 	return d.at == d.end, !d.bad
 }
 
-// skip keeps the clock right over a record of an unknown kind.
+// skip skips a record of an unknown kind. It reads T, since the next record has the
+// difference to it.
 func (d *decoder) skip() bool {
 	var t traces.Time
 	d.When(&t)
@@ -251,7 +252,7 @@ func (d *decoder) Blocks(blocks *[]traces.Block) {
 	}
 }
 
-// count is a length, of things that take at least a byte each.
+// count reads the length of a list, whose elements take at least a byte each.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(d.end-d.at) {
@@ -266,7 +267,7 @@ func (d *decoder) int() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// uint is 0 where the record has ended.
+// uint reads a number. At the end of the record it returns 0.
 func (d *decoder) uint() uint64 {
 	if d.at == d.end {
 		return 0

@@ -12,22 +12,22 @@ import (
 	"heddle/traces"
 )
 
-// Repaired says what Repair kept and what is lost.
+// Repaired is the result of Repair.
 type Repaired struct {
 	From string `json:"from"`
-	// To is empty where there was nothing to repair and nothing was written.
+	// To is empty if the trace was not damaged, so that no file was written.
 	To     string `json:"to"`
 	Events int64  `json:"events"` // kept
 	Blocks int64  `json:"blocks"` // kept; 0 in JSON Lines
-	// LostEvents are those known to be missing; LostTail is true where more may
-	// have been behind the last whole block.
+	// LostEvents is the number of events known to be missing. LostTail is true if
+	// the end is missing, so that more events may be lost.
 	LostEvents int64     `json:"lostEvents"`
 	LostTail   bool      `json:"lostTail"`
 	LostLines  int64     `json:"lostLines,omitempty"` // of JSON Lines
 	Damage     []Finding `json:"damage"`
 }
 
-// String is what is lost, in words.
+// String says what is lost.
 func (r Repaired) String() string {
 	var parts []string
 	if r.LostEvents > 0 {
@@ -45,10 +45,9 @@ func (r Repaired) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Repair copies the whole blocks of a damaged or cut-off trace to a new file
-// and gives it a footer that says it is not complete. Blocks are copied as they
-// are, with what only a newer program understands. Of JSON Lines it copies the
-// lines that are whole; they have no footer.
+// Repair copies the undamaged blocks of a trace to a new file, whose footer says
+// that it is not complete. It does not change blocks, so that events of newer
+// versions stay. In JSON Lines it copies the undamaged lines.
 func Repair(from, to string) (Repaired, error) {
 	r := Repaired{From: from, Damage: []Finding{}}
 	before, err := Check(from)
@@ -80,7 +79,7 @@ func Repair(from, to string) (Repaired, error) {
 	return r, err
 }
 
-// repairLines copies the lines that are whole.
+// repairLines copies the undamaged lines.
 func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	src, buf := newLines(in, r.From), bufio.NewWriter(out)
 	line, kind, err := src.read()
@@ -102,8 +101,8 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	return nil
 }
 
-// readWhole gives the next line that is an event, and notes those before it
-// that are not.
+// readWhole returns the next line with an event, and adds the damaged lines before
+// it to r.
 func (s *lines) readWhole(r *Repaired) ([]byte, error) {
 	for {
 		line, kind, err := s.read()
@@ -184,7 +183,7 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 	return write(footer)
 }
 
-// readable takes a block's events into total, all or none.
+// readable adds a block's events to total, if it can read all of them.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
 		src := &records{}

@@ -127,7 +127,7 @@ func TestCheckWarns(t *testing.T) {
 		{"no task", func(e []traces.Event) []traces.Event { return append(e[:1:1], e[2:]...) }, "event 2: task_1_0001_m_000000 was not scheduled"},
 		{"no start", func(e []traces.Event) []traces.Event { return append(e[:2:2], e[3:]...) }, "event 3: attempt_1_0001_m_000000_0 finishes and has not started"},
 		{"no end", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[5]) }, "1 attempts do not finish"},
-		{"no winner", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[4:]...) }, "event 4: task_1_0001_m_000000 succeeds by attempt 0, which has not ended"},
+		{"no winner", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[4:]...) }, "event 4: task_1_0001_m_000000 succeeds by attempt 0: that attempt has not ended"},
 		{"unknown node", func(e []traces.Event) []traces.Event {
 			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n2"}}, e[3:]...)...)
 		}, `event 3: node "n2" is not in the header and did not come up`},
@@ -143,7 +143,7 @@ func TestCheckWarns(t *testing.T) {
 		{"phase", func(e []traces.Event) []traces.Event {
 			return append(e[:3:3], append([]traces.Event{&traces.AttemptFinished{T: 9, Attempt: first, Outcome: traces.Succeeded, MapDone: 11}}, e[4:]...)...)
 		}, "event 4: attempt_1_0001_m_000000_0: the end of its map at 11 ns is not between 3 and 9 ns"},
-		{"actuation", func(e []traces.Event) []traces.Event { return append(e, &traces.Actuation{T: 10, Decision: 4}) }, "event 7: actuation of decision 4, which was not made"},
+		{"actuation", func(e []traces.Event) []traces.Event { return append(e, &traces.Actuation{T: 10, Decision: 4}) }, "event 7: actuation of decision 4: no such decision was made"},
 	} {
 		path := filepath.Join(t.TempDir(), "a")
 		if err := os.WriteFile(path, encode(t, c.change(good), 99), 0o644); err != nil {

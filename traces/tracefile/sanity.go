@@ -8,8 +8,8 @@ import (
 	"heddle/traces"
 )
 
-// sanity looks for values that cannot be and for events that contradict each
-// other, and notes them in a report. It keeps one entry a task and attempt.
+// sanity adds impossible values, and events that contradict each other, to a
+// report. Its memory grows with the number of tasks and attempts.
 type sanity struct {
 	report    *Report
 	list      *traces.ListRules
@@ -26,8 +26,8 @@ type jobState struct {
 	submitted bool
 	finished  bool
 	succeeded bool
-	// Of maps and of reduces: how many the job said that it has, how many were
-	// scheduled, and whether an index was over the former.
+	// For maps and reduces: the number that the job reported, the number that was
+	// scheduled, and whether a task had a higher index than reported.
 	claimed   [2]int64
 	scheduled [2]int64
 	over      [2]bool
@@ -134,7 +134,7 @@ func (s *sanity) add(e traces.Event) {
 		s.decisions[e.ID] = true
 	case *traces.Actuation:
 		if !s.decisions[e.Decision] {
-			s.warn("actuation of decision %d, which was not made", e.Decision)
+			s.warn("actuation of decision %d: no such decision was made", e.Decision)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (s *sanity) taskFinished(e *traces.TaskFinished) {
 		return
 	}
 	if a := t.find(e.Winner); a == nil || !a.ended || a.outcome == traces.Unfinished {
-		s.warn("%v succeeds by attempt %d, which has not ended", e.Task, e.Winner)
+		s.warn("%v succeeds by attempt %d: that attempt has not ended", e.Task, e.Winner)
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *sanity) attemptFinished(e *traces.AttemptFinished) {
 	}
 }
 
-// end looks for what should have ended in a complete trace.
+// end warns of jobs and attempts without an end in a complete trace.
 func (s *sanity) end(complete bool) {
 	if !complete {
 		return
@@ -251,7 +251,7 @@ func (s *sanity) task(id traces.Task) *taskState {
 	return t
 }
 
-// taskOf holds a task that is scheduled against what its job says that it has.
+// taskOf warns of a scheduled task whose index is higher than its job reported.
 func (s *sanity) taskOf(j *jobState, t traces.Task) {
 	if !j.submitted || !t.Kind.Valid() {
 		return
@@ -263,8 +263,8 @@ func (s *sanity) taskOf(j *jobState, t traces.Task) {
 	}
 }
 
-// claims holds the tasks of jobs that succeeded against what they said that they
-// would have: each of those must have been scheduled.
+// claims warns of jobs that succeeded although fewer tasks were scheduled than they
+// reported.
 func (s *sanity) claims() {
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]

@@ -14,8 +14,8 @@ import (
 	"heddle/traces"
 )
 
-// scanner takes a file apart into blocks. After a damaged place it goes on at
-// the next whole block, so that the caller decides what damage means.
+// scanner reads the blocks of a file. After a damaged place it goes on at the next
+// undamaged block, if the caller wants it to.
 type scanner struct {
 	path   string
 	in     *bufio.Reader
@@ -25,11 +25,11 @@ type scanner struct {
 	laid   []byte
 	footer *Footer
 	lost   bool // looking for the next block
-	// version is that of the file frame.
+	// version is the version in the file frame.
 	version uint32
 }
 
-// block is one block's records, laid out, and its bytes in the file.
+// block has the decompressed records of a block, and its bytes in the file.
 type block struct {
 	head    blockHead
 	offset  int64
@@ -61,8 +61,8 @@ func isFrame(head []byte, tag string) bool {
 	return binary.LittleEndian.Uint32(head) == magicOurs && string(head[8:12]) == tag
 }
 
-// next gives the next whole block; io.EOF after the footer, a DamageError at a
-// place that is not what a writer wrote.
+// next returns the next block. After the footer the error is io.EOF; at a damaged
+// place it is a *DamageError.
 func (s *scanner) next() (block, error) {
 	for {
 		if s.lost && !s.search() {
@@ -88,7 +88,7 @@ func (s *scanner) next() (block, error) {
 				return block{}, err
 			}
 		case binary.LittleEndian.Uint32(head)&^0xf == magicOurs&^0xf && s.footer == nil && !isFrame(head, tagFile):
-			// A skippable frame of a newer program.
+			// A skippable frame of a newer version.
 			if err := s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:]))); err != nil {
 				return block{}, err
 			}
@@ -99,7 +99,7 @@ func (s *scanner) next() (block, error) {
 	}
 }
 
-// block reads a block frame and the zstd frame behind it.
+// block reads a block frame and the zstd frame that follows it.
 func (s *scanner) block() (block, error) {
 	frame, err := s.in.Peek(blockFrameBytes)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *scanner) readFooter(payload int64) error {
 	return nil
 }
 
-// readFull appends size bytes to buf; memory grows with what is there, not with
-// what a header claims.
+// readFull appends size bytes to buf. A size that is wrong costs no memory, since
+// buf grows with the bytes that are there.
 func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	b := bytes.NewBuffer(buf)
 	n, err := io.CopyN(b, in, int64(size))
@@ -166,7 +166,7 @@ func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// search goes to the next place that looks like a block or a footer.
+// search goes to the next undamaged block frame or footer frame.
 func (s *scanner) search() bool {
 	var mark [4]byte
 	binary.LittleEndian.PutUint32(mark[:], magicOurs)
@@ -214,7 +214,7 @@ func (s *scanner) discard(n int) {
 	s.offset += int64(n)
 }
 
-// incomplete is the error for a frame that ends early.
+// incomplete returns the error for a frame that ends too early.
 func (s *scanner) incomplete(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read trace %s: %w", s.path, err)

@@ -10,52 +10,44 @@ import (
 	"heddle/traces"
 )
 
-// maxRunEvents and maxRunBytes bound what a Sorter keeps in memory.
-const (
-	maxRunEvents = 1 << 18
-	maxRunBytes  = 64 << 20
-)
+// maxRunEvents is the number of events that a Sorter has in memory.
+const maxRunEvents = 1 << 18
 
-// Sorter puts any number of events into the order of a finished trace, in
-// bounded memory: sorted runs on disk, merged at the end.
+// Sorter sorts events into the order of a finished trace. It has a limited number
+// of events in memory: it writes sorted runs to the disk and merges them.
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	bytes  int
-	// file holds the runs one after the other. It has no name, so nothing is left
-	// of it however the process ends.
+	// file has the runs, one after the other. It has no name, so that it vanishes
+	// with the process.
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
 	err   error // of the first event that could not be taken in
 }
 
-// NewSorter keeps its runs on the disk of folder, until Close.
+// NewSorter returns a Sorter with a file on the disk of folder. Close removes it.
 func NewSorter(folder string) *Sorter { return &Sorter{folder: folder} }
 
-// Add takes an event in, which the Sorter keeps. After an error it takes in no
-// more, and the trace is not written: callers that cannot stop need not look.
+// Add adds an event, which the Sorter keeps. After an error it adds no more
+// events, and WriteFile returns the error too.
 func (s *Sorter) Add(e traces.Event) error {
 	if s.err != nil {
 		return s.err
 	}
 	s.run = append(s.run, e)
 	s.count++
-	if source, ok := e.(*traces.Source); ok {
-		s.bytes += len(source.Members)
-	}
-	if len(s.run) < maxRunEvents && s.bytes < maxRunBytes {
+	if len(s.run) < maxRunEvents {
 		return nil
 	}
 	s.err = s.spill()
 	return s.err
 }
 
-// AddFrom takes in those events of r that want selects, up to r's end or damage.
+// AddFrom adds the events of r for which want is true. It ends with r, or at a
+// damaged place.
 func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
-	if src, ok := r.src.(*records); ok {
-		src.keep = true
-	}
+	r.KeepEvents()
 	for e := range r.All() {
 		if !want(e) {
 			continue
@@ -67,7 +59,7 @@ func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
 	return r.Err()
 }
 
-// Count is the number of events taken in.
+// Count returns the number of events that were added.
 func (s *Sorter) Count() int64 { return s.count }
 
 func (s *Sorter) spill() (err error) {
@@ -102,19 +94,18 @@ func (s *Sorter) spill() (err error) {
 	}
 	s.runs = append(s.runs, io.NewSectionReader(s.file, from, to-from))
 	clear(s.run)
-	s.run, s.bytes = s.run[:0], 0
+	s.run = s.run[:0]
 	return nil
 }
 
-// WriteFile writes the events in order to a trace at path, as the function
-// WriteFile does. last, where not nil, may change each event on its way, but
-// not the order.
+// WriteFile writes a trace with the events in order. last, if it is not nil, may
+// change each event before it is written, but not the order.
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
 	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
 }
 
-// Encode is WriteFile to out; the name is for errors. A reason is why the trace
-// is not complete.
+// Encode is WriteFile to out. The name is for errors. If reason is not empty, the
+// trace is marked as not complete.
 func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
 	if s.err != nil {
 		return s.err
@@ -161,7 +152,7 @@ func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(t
 	return w.close(reason == "", reason)
 }
 
-// Close removes the runs.
+// Close removes the file of the runs.
 func (s *Sorter) Close() error {
 	if s.file == nil {
 		return nil
@@ -169,7 +160,7 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// run is a sorted run, on disk or kept.
+// run is a sorted run of events, on disk or in memory.
 type run struct {
 	number int
 	in     *Reader
@@ -199,8 +190,8 @@ func (r *run) err() error {
 	return r.in.Err()
 }
 
-// compareRuns orders runs by their next events; at the same place the earlier
-// run first, as a stable sort would.
+// compareRuns orders runs by their next events. If these are equal, the run with
+// the earlier events comes first.
 func compareRuns(a, b *run) int {
 	if c := traces.Compare(a.event, b.event); c != 0 {
 		return c
@@ -208,7 +199,7 @@ func compareRuns(a, b *run) int {
 	return a.number - b.number
 }
 
-// sink puts the first of a heap where it belongs.
+// sink restores the order of a heap whose first run has changed.
 func sink(heap []*run) {
 	for i := 0; ; {
 		least := 2*i + 1

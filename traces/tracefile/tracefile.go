@@ -1,23 +1,23 @@
-// Package tracefile keeps a run's events in a file: a stream of zstd frames,
-// each with whole records and a checksum, and a footer with counts and digests
-// (FORMAT.md, one folder up). A file that was cut off is readable up to its last
-// whole block. Traces in JSON Lines are read and written too.
+// Package tracefile reads and writes the files of traces, checks and repairs them,
+// and cuts pieces out of them. It also reads and writes traces in JSON Lines.
 //
-// It does not interpret events; package summary does.
+// A file has blocks of compressed records, each with a checksum, and a footer with
+// counts and digests. FORMAT.md, one folder up, describes the bytes. A file that
+// was cut off can be read up to its last complete block.
 package tracefile
 
 import (
 	"fmt"
 )
 
-// DamageError says that a file is not, or no longer, what its writer wrote.
+// DamageError is the error for a place in a file that is not as a writer wrote it.
 type DamageError struct {
 	Path   string
 	Offset int64 // byte at which reading ended
 	Line   int64 // for JSON Lines, from 1
 	Events int64 // read before it
-	// CutOff is true where nothing but the end is missing: what was read is
-	// the beginning of the trace, unchanged.
+	// CutOff is true if only the end of the file is missing, so that the events
+	// that were read are the beginning of the trace.
 	CutOff bool
 	Reason string
 }
@@ -35,11 +35,11 @@ func (e *DamageError) Error() string {
 		e.Path, what, where, e.Events, e.Reason)
 }
 
-// WriteError says that a trace could not be written, and what became of it.
+// WriteError is the error for a trace that could not be written.
 type WriteError struct {
 	Path string
-	// Live is true for a trace that Create began: Saved events are in it, in
-	// whole blocks. A trace written at once is whole or not there.
+	// Live is true for a trace that Create began. It has Saved events in complete
+	// blocks. Other traces are written completely or not at all.
 	Live  bool
 	Saved int64
 	Lost  int64 // of the block that failed

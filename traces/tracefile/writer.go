@@ -18,17 +18,16 @@ import (
 	"heddle/traces/outfile"
 )
 
-// blockBytes is how much a Writer lays out before it writes a block.
+// blockBytes is the size of the records after which a Writer writes a block.
 const blockBytes = 512 << 10
 
-// WriteFile writes a finished trace: its events in order, under its name only
-// once it is whole and on disk. A file of that name is replaced.
+// WriteFile writes a trace with the events in order. It replaces a file of that
+// name, and only when the new file is complete and on disk.
 func WriteFile(path string, h traces.Header, events []traces.Event) error {
 	return replaceFile(path, func(f *os.File) error { return Encode(f, path, h, events) })
 }
 
-// Encode writes a finished trace to out: its events in order. The name is for
-// errors.
+// Encode writes a trace with the events in order to out. The name is for errors.
 func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) error {
 	if !slices.IsSortedFunc(events, traces.Compare) {
 		events = slices.Clone(events)
@@ -46,7 +45,7 @@ func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) 
 	return w.Close()
 }
 
-// replaceFile puts what write writes at path, all or nothing.
+// replaceFile has write write a file, and gives it its name if that succeeds.
 func replaceFile(path string, write func(*os.File) error) error {
 	var failed error
 	err := outfile.Replace(path, func(f *os.File) error { failed = write(f); return failed })
@@ -56,9 +55,9 @@ func replaceFile(path string, write func(*os.File) error) error {
 	return err
 }
 
-// Writer appends events to a trace as they come. Everything up to the last
-// Flush survives the process. Events need not be in order; WriteFile puts them
-// in order afterwards. Safe for concurrent use.
+// Writer appends events to a trace while a run goes on. They need not be in order.
+// After a crash of the process, the file has all events up to the last Flush. A
+// Writer is safe for concurrent use.
 type Writer struct {
 	path string
 	out  io.Writer
@@ -77,7 +76,7 @@ type Writer struct {
 	closed  bool
 }
 
-// Create starts a trace file. A file that exists is an error.
+// Create begins a trace file, which must not exist.
 func Create(path string, h traces.Header) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -91,8 +90,7 @@ func Create(path string, h traces.Header) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter begins a trace on out with its header, which is set to this
-// program's format.
+// newWriter writes the header to out, with the format version that it needs.
 func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	h.Format = traces.FormatVersion
 	if h.List != nil {
@@ -115,8 +113,8 @@ func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	return w, w.flush()
 }
 
-// Write appends an event, which the caller may use again afterwards. An error
-// stays: later calls return it too.
+// Write appends an event. The caller may then overwrite it. After an error, all
+// later calls return the same error.
 func (w *Writer) Write(e traces.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,14 +133,14 @@ func (w *Writer) Write(e traces.Event) error {
 	return nil
 }
 
-// Flush hands everything written so far to the operating system.
+// Flush gives all events so far to the operating system.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.flush()
 }
 
-// FlushEvery flushes until ctx is done or a flush fails.
+// FlushEvery flushes at intervals, until ctx is done or Flush fails.
 func (w *Writer) FlushEvery(ctx context.Context, interval time.Duration) error {
 	t := time.NewTicker(interval)
 	defer t.Stop()
@@ -158,11 +156,11 @@ func (w *Writer) FlushEvery(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// Close ends the trace of a run that came to its end.
+// Close ends the trace of a run that is complete.
 func (w *Writer) Close() error { return w.close(true, "") }
 
-// CloseIncomplete ends the trace of a run that did not, and says why. Such a
-// trace is whole, and never looks finished.
+// CloseIncomplete ends the trace of a run that is not complete, and says why in
+// its footer.
 func (w *Writer) CloseIncomplete(reason string) error { return w.close(false, reason) }
 
 func (w *Writer) close(complete bool, reason string) error {
@@ -188,7 +186,7 @@ func (w *Writer) close(complete bool, reason string) error {
 	return w.err
 }
 
-// flush writes the block under way, if it has anything.
+// flush writes the current block, unless it is empty.
 func (w *Writer) flush() error {
 	if w.err != nil || len(w.block.block) == 0 {
 		return w.err
@@ -197,7 +195,7 @@ func (w *Writer) flush() error {
 		w.err = fmt.Errorf("write trace %s: an event of %d bytes is over the limit of %d", w.path, len(w.block.block), maxBlockBytes)
 		return w.err
 	}
-	// The frame's place is known only once it is compressed: the header is
+	// The size is known only after the compression, so that the block's header is
 	// filled in afterwards.
 	head := len(w.frame)
 	w.frame = append(w.frame, make([]byte, blockFrameBytes)...)
@@ -211,7 +209,7 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// store writes w.frame. Where that fails, the file is cut back to whole blocks.
+// store writes w.frame. If that fails, it cuts the file back to complete blocks.
 func (w *Writer) store() {
 	n, err := w.out.Write(w.frame)
 	if err == nil && n < len(w.frame) {

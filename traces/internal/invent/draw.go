@@ -1,6 +1,8 @@
-// Package invent makes what is made up: numbers that have a name instead of a
-// place in a sequence. A draw depends on the seed and its name alone, so it is
-// the same in whatever order, and by whichever program, it is made.
+// Package invent makes up nodes and replicas for traces that have none.
+//
+// Its random numbers do not come from a sequence. Each one is computed from the
+// seed and the name of what it is for, so that it does not depend on the order in
+// which an import needs the numbers. FORMAT.md has the formula.
 package invent
 
 import (
@@ -9,27 +11,14 @@ import (
 	"heddle/traces"
 )
 
-// Stream separates quantities that are drawn for the same task.
-type Stream uint64
-
-// Named is the stream of a quantity's name.
-func Named(name string) Stream { return Stream(traces.HashName(name)) }
-
-// Of draws 64 bits for part i of a thing (a job's or a file's HashName). It
-// chains the finalizer of splitmix64.
-func (s Stream) Of(seed, thing, i uint64) uint64 {
-	return mix(mix(mix(mix(seed)^uint64(s))^thing) ^ i)
+// draw returns 64 random bits for a quantity ("replica 1") of part i of a thing,
+// which is the HashName of a job or file.
+func draw(quantity string, seed, thing, i uint64) uint64 {
+	return traces.Mix(traces.Mix(traces.Mix(traces.Mix(seed)^traces.HashName(quantity))^thing) ^ i)
 }
 
-// Below draws evenly from 0 to n-1; n is over 0.
-func (s Stream) Below(n int, seed, thing, i uint64) int {
-	high, _ := bits.Mul64(s.Of(seed, thing, i), uint64(n))
+// below turns random bits into a number from 0 to n-1; n must be positive.
+func below(n int, drawn uint64) int {
+	high, _ := bits.Mul64(drawn, uint64(n))
 	return int(high)
-}
-
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -62,17 +62,23 @@ func TestReplicas(t *testing.T) {
 // TestDraws: draws have names, not places, and differ by each part of the name.
 // The numbers are those of FORMAT.md's formula, which other programs may use.
 func TestDraws(t *testing.T) {
-	s := Named("map time")
-	if got, want := s.Of(1, 2, 3), mix(mix(mix(mix(1)^traces.HashName("map time"))^2)^3); got != want {
+	mix := traces.Mix
+	if got, want := draw("map time", 1, 2, 3), mix(mix(mix(mix(1)^traces.HashName("map time"))^2)^3); got != want {
 		t.Errorf("draw %x, want %x", got, want)
 	}
-	seen := map[uint64]bool{s.Of(1, 2, 3): true, s.Of(2, 2, 3): true, s.Of(1, 3, 3): true, s.Of(1, 2, 4): true, Named("x").Of(1, 2, 3): true}
+	seen := map[uint64]bool{}
+	for _, d := range []struct {
+		name           string
+		seed, thing, i uint64
+	}{{"map time", 1, 2, 3}, {"map time", 2, 2, 3}, {"map time", 1, 3, 3}, {"map time", 1, 2, 4}, {"x", 1, 2, 3}} {
+		seen[draw(d.name, d.seed, d.thing, d.i)] = true
+	}
 	if len(seen) != 5 {
 		t.Error("two names have one draw")
 	}
 	count := [10]int{}
 	for i := range uint64(100000) {
-		count[s.Below(10, 5, 6, i)]++
+		count[below(10, draw("map time", 5, 6, i))]++
 	}
 	for n, c := range count {
 		if c < 9500 || c > 10500 {

@@ -6,23 +6,16 @@ import (
 	"heddle/traces"
 )
 
-// Placer puts replicas on a cluster's nodes by HDFS's rule: the first on the
-// writer's node, the second on another rack, the third on the second's rack,
-// further ones anywhere; never two on a node.
+// Placer chooses nodes for the replicas of a block by HDFS's rule: the first on
+// the writer's node, the second in another rack, the third in the second's rack,
+// further ones anywhere. No node gets two.
 type Placer struct {
 	nodes []traces.NodeFacts
 	index map[traces.Node]int
 	racks map[string][]int // positions in nodes
 }
 
-var (
-	firstReplica  = Named("replica 1")
-	secondReplica = Named("replica 2")
-	thirdReplica  = Named("replica 3")
-	otherReplica  = Named("replica 4")
-)
-
-// NewPlacer takes the nodes in their order, which the draws depend on.
+// NewPlacer returns a Placer. The choices depend on the order of the nodes.
 func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	p := &Placer{nodes: nodes, index: map[traces.Node]int{}, racks: map[string][]int{}}
 	for i, n := range nodes {
@@ -32,8 +25,9 @@ func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	return p
 }
 
-// Replicas appends the nodes of part i of a file, copies in all or as many as
-// the cluster has. writer is the first's node; empty draws one.
+// Replicas appends the nodes of the replicas of part i of a file: copies of them,
+// or as many as the cluster has nodes. If writer is not a node of the cluster,
+// the first node is drawn too.
 func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed, file, i uint64) []traces.Node {
 	copies = min(copies, len(p.nodes))
 	if copies <= 0 {
@@ -41,7 +35,7 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	}
 	first, known := p.index[writer]
 	if !known {
-		first = firstReplica.Below(len(p.nodes), seed, file, i)
+		first = below(len(p.nodes), draw("replica 1", seed, file, i))
 	}
 	taken := make([]int, 1, 8)
 	taken[0] = first
@@ -49,12 +43,12 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 		next := -1
 		switch n {
 		case 1:
-			next = p.otherRack(first, secondReplica.Of(seed, file, i))
+			next = p.otherRack(first, draw("replica 2", seed, file, i))
 		case 2:
-			next = free(p.racks[p.nodes[taken[1]].Rack], taken, thirdReplica.Of(seed, file, i))
+			next = free(p.racks[p.nodes[taken[1]].Rack], taken, draw("replica 3", seed, file, i))
 		}
 		if next < 0 {
-			next = p.anywhere(taken, otherReplica.Of(seed+n, file, i))
+			next = p.anywhere(taken, draw("replica 4", seed+n, file, i))
 		}
 		taken = append(taken, next)
 	}
@@ -64,29 +58,29 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	return to
 }
 
-// otherRack is a node off the rack of node first, -1 where there is none.
+// otherRack returns a node in another rack than first, -1 if there is none.
 func (p *Placer) otherRack(first int, r uint64) int {
 	rack := p.nodes[first].Rack
 	if len(p.racks[rack]) == len(p.nodes) {
 		return -1
 	}
-	for ; ; r = mix(r) {
+	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); p.nodes[i].Rack != rack {
 			return i
 		}
 	}
 }
 
-// anywhere is a node that is not taken; there is one.
+// anywhere returns a node that is not taken. There must be one.
 func (p *Placer) anywhere(taken []int, r uint64) int {
-	for ; ; r = mix(r) {
+	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
 			return i
 		}
 	}
 }
 
-// free is a node of pool that is not taken, -1 where there is none.
+// free returns a node of pool that is not taken, -1 if there is none.
 func free(pool, taken []int, r uint64) int {
 	var left []int
 	for _, i := range pool {

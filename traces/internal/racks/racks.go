@@ -1,19 +1,18 @@
-// Package racks finds the racks of hosts that a trace names without one in some
-// places: by a topology, or by other places of the trace that name the host with
-// its rack.
+// Package racks finds the rack of a host that a file names without one. A
+// topology, or another place in the files, may name the host with its rack.
 //
-// Such a place may come after the one that needs it. Late then says that the
-// files have to be read again with the same Table.
+// That place may come later than the one that needs the rack. Late then reports
+// that the files must be read again, with what the Table knows by then.
 package racks
 
-// Table maps hosts to racks. The zero Table is ready for use.
+// Table knows the racks of hosts. The zero Table is ready for use.
 type Table struct {
 	racks  map[string]string
 	sought map[string]bool // hosts that Of could not answer for
 	late   bool
 }
 
-// Tell takes in a host's rack; the first one told stays. An empty rack is none.
+// Tell adds a host's rack, unless it has one or the rack is empty.
 func (t *Table) Tell(host, rack string) {
 	if host == "" || rack == "" || t.racks[host] != "" {
 		return
@@ -25,7 +24,7 @@ func (t *Table) Tell(host, rack string) {
 	t.late = t.late || t.sought[host]
 }
 
-// Of is a host's rack, empty where none was told.
+// Of returns a host's rack, empty if it is not known.
 func (t *Table) Of(host string) string {
 	rack := t.racks[host]
 	if rack == "" && host != "" {
@@ -37,8 +36,8 @@ func (t *Table) Of(host string) string {
 	return rack
 }
 
-// Late is true if the rack of a host was told after Of was asked for it.
+// Late reports whether Tell came too late for a host, after Of had been called.
 func (t *Table) Late() bool { return t.late }
 
-// Again is a Table with the racks told so far, for another reading.
+// Again returns a Table with the same racks, for another reading of the files.
 func (t *Table) Again() *Table { return &Table{racks: t.racks} }

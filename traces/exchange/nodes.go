@@ -1,0 +1,90 @@
+package exchange
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"heddle/traces"
+	"heddle/traces/internal/racks"
+	"heddle/traces/mend"
+)
+
+var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
+
+// nodes collects the nodes of the cluster: first those of the topologies, in their
+// order, then the hosts that something ran on, sorted by rack and name. Without a
+// topology, hosts that only have data are nodes too.
+type nodes struct {
+	rackOf *racks.Table
+	log    *mend.Log
+	listed []traces.NodeFacts
+	known  map[traces.Node]bool
+	seen   map[traces.Node]string // hosts seen, with their racks
+	ran    map[traces.Node]bool   // hosts that something ran on
+}
+
+func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
+	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
+}
+
+// list adds the nodes of a topology.
+func (n *nodes) list(nodes []traces.NodeFacts) {
+	for _, f := range nodes {
+		if f.Node != "" && !n.known[f.Node] {
+			f.Worker = true
+			n.known[f.Node] = true
+			n.listed = append(n.listed, f)
+			n.rackOf.Tell(string(f.Node), f.Rack)
+		}
+	}
+}
+
+// use adds a host that something ran on. The rack may be empty.
+func (n *nodes) use(host traces.Node, rack string) error {
+	if host != "" && !n.known[host] {
+		n.ran[host] = true
+	}
+	return n.see(host, rack)
+}
+
+// see adds a host that a job names. The rack may be empty.
+func (n *nodes) see(host traces.Node, rack string) error {
+	if host == "" || n.known[host] {
+		return nil
+	}
+	had, ok := n.seen[host]
+	if !ok || had == "" {
+		n.seen[host] = rack
+		n.rackOf.Tell(string(host), rack)
+		return nil
+	}
+	if rack != "" && rack != had {
+		return n.log.Add(twoRacks, string(host), rack)
+	}
+	return nil
+}
+
+// rackless returns the number of hosts whose rack is in none of the files.
+func (n *nodes) rackless() int {
+	count := 0
+	for host := range n.seen {
+		if !n.known[host] && n.rackOf.Of(string(host)) == "" {
+			count++
+		}
+	}
+	return count
+}
+
+// facts returns all nodes.
+func (n *nodes) facts() []traces.NodeFacts {
+	all := slices.Clone(n.listed)
+	var seen []traces.NodeFacts
+	for _, host := range slices.Sorted(maps.Keys(n.seen)) {
+		if !n.known[host] && (n.ran[host] || len(n.listed) == 0) {
+			seen = append(seen, traces.NodeFacts{Node: host, Rack: n.rackOf.Of(string(host)), Worker: true})
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b traces.NodeFacts) int { return cmp.Compare(a.Rack, b.Rack) })
+	return append(all, seen...)
+}

@@ -1,0 +1,345 @@
+// Package jsonstream reads files with many JSON objects, one object at a time.
+// The objects may stand one after the other, in lists, or both.
+//
+// It notes defects in a mend.Log and goes on. A value of a wrong type is left
+// out; the rest of its object is read. An object that is not valid JSON is left
+// out; reading goes on at the next line that begins with an opening brace.
+package jsonstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"heddle/traces/mend"
+)
+
+// Mends.
+var (
+	WrongType = mend.Kind{Wrong: "a value of another type", Done: "taken as unknown"}
+	Damaged   = mend.Kind{Wrong: "a record that is not JSON", Done: "left out"}
+	CutOff    = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record"}
+)
+
+// Reader reads the objects of one file.
+type Reader struct {
+	// Aside is true while the reader reads values whose defects do not matter.
+	Aside bool
+
+	log     *mend.Log
+	in      source
+	decode  *jsontext.Decoder
+	options json.Options
+	base    int64             // offset in the file of the decoder's first byte
+	begin   int64             // offset of the object under way
+	text    []byte            // a text without its escapes
+	names   map[string]string // texts that are kept
+}
+
+// source reads bytes that were given back first, and then the file.
+type source struct {
+	back []byte
+	in   io.Reader
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if len(s.back) == 0 {
+		return s.in.Read(p)
+	}
+	n := copy(p, s.back)
+	s.back = s.back[n:]
+	return n, nil
+}
+
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// New returns a Reader. Each member reads the values of one Go type; the JSON
+// package reads all other types. If log is nil, the first defect is an error.
+func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
+	r := &Reader{log: log, in: source{in: in}, options: json.WithUnmarshalers(json.JoinUnmarshalers(members...)), names: map[string]string{}}
+	r.decode = jsontext.NewDecoder(&r.in, lenient)
+	return r
+}
+
+// Member has a function read the values of type T. If it returns ByFields, the
+// JSON package reads them.
+func Member[T any](read func(*T) error) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
+}
+
+// Mend notes a defect of the object under way.
+func (r *Reader) Mend(kind mend.Kind, about string) error { return r.mendAt(r.begin, kind, about) }
+
+// MendHere notes a defect of the value that was just read.
+func (r *Reader) MendHere(kind mend.Kind, about string) error {
+	return r.mendAt(r.offset(), kind, about)
+}
+
+func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
+	if r.Aside {
+		return nil
+	}
+	place := "byte " + strconv.FormatInt(offset, 10)
+	if r.log == nil {
+		return fmt.Errorf("%s: %s: %s", place, kind.Wrong, about)
+	}
+	return r.log.Add(kind, place, about)
+}
+
+// offset is the number of bytes read of the file.
+func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
+
+// Next reads the next valid object into the struct that fresh returns a pointer
+// to. fresh is called again after an object that is not valid. At the end of the
+// file the error is io.EOF.
+func (r *Reader) Next(fresh func() any) error {
+	for {
+		err := r.value(fresh)
+		r.Aside = false
+		var syntax *jsontext.SyntacticError
+		if !errors.As(err, &syntax) {
+			return r.cause(err)
+		}
+		kind := Damaged
+		if errors.Is(syntax.Err, io.ErrUnexpectedEOF) {
+			kind = CutOff
+		}
+		if err := r.mendAt(r.base+syntax.ByteOffset, kind, syntax.Err.Error()); err != nil {
+			return err
+		}
+		r.resync()
+	}
+}
+
+// value reads the next object, and before it the brackets of lists.
+func (r *Reader) value(fresh func() any) error {
+	for {
+		kind := r.decode.PeekKind()
+		unread := r.decode.UnreadBuffer()
+		ahead := bytes.TrimLeft(unread, " \t\r\n")
+		at := r.offset() + int64(len(unread)-len(ahead))
+		switch {
+		case kind == jsontext.KindBeginObject:
+			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
+			return json.UnmarshalDecode(r.decode, fresh(), r.options)
+		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
+			// After damage inside a list, the decoder does not know of the list.
+			r.restart(at+1, ahead[1:])
+		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
+			if _, err := r.decode.ReadToken(); err != nil {
+				return err
+			}
+		default:
+			return &jsontext.SyntacticError{ByteOffset: at - r.base, Err: fmt.Errorf("found a %v where an object should be", kind)}
+		}
+	}
+}
+
+// cause returns the error of a Member, without the JSON package's text around it.
+func (r *Reader) cause(err error) error {
+	var semantic *json.SemanticError
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return err
+	case r.log != nil && errors.As(err, &semantic) && semantic.Err != nil:
+		return semantic.Err // from a member
+	}
+	return fmt.Errorf("byte %d: %w", r.offset(), err)
+}
+
+// restart begins again at an offset. ahead are bytes that were read from there.
+func (r *Reader) restart(offset int64, ahead []byte) {
+	r.in.back = slices.Concat(ahead, r.in.back)
+	r.base = offset
+	r.decode.Reset(&r.in, lenient)
+}
+
+// resync goes to the next line that begins with an opening brace.
+func (r *Reader) resync() {
+	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
+	r.in.back = nil
+	for {
+		if i := bytes.Index(ahead, []byte("\n{")); i >= 0 {
+			r.restart(offset+int64(i+1), ahead[i+1:])
+			return
+		}
+		skip := max(len(ahead)-1, 0)
+		offset, ahead = offset+int64(skip), ahead[skip:]
+		more := make([]byte, 1<<15)
+		n, err := r.in.Read(more)
+		ahead = slices.Concat(ahead, more[:n])
+		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
+			r.restart(offset+int64(len(ahead)), nil) // the decoder meets the error again
+			return
+		}
+	}
+}
+
+// Is reports whether the next value is of a kind. If it is not, it is skipped,
+// and noted as a defect unless it is null.
+func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
+	at := r.decode.PeekKind()
+	if at == kind {
+		return true, nil
+	}
+	if err := r.decode.SkipValue(); err != nil || at == jsontext.KindNull {
+		return false, err
+	}
+	return false, r.MendHere(WrongType, "want "+want)
+}
+
+// List reads a list. It calls element for each element, which must read it.
+func (r *Reader) List(element func() error) error {
+	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
+}
+
+// Object reads an object. It calls member for each key, which must read the
+// value. The key is valid until then.
+func (r *Reader) Object(member func(key []byte) error) error {
+	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
+		key, err := r.decode.ReadValue()
+		if err != nil {
+			return err
+		}
+		return member(r.unquote(key))
+	})
+}
+
+func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) error {
+	ok, err := r.Is(open, want)
+	if !ok {
+		return err
+	}
+	if _, err := r.decode.ReadToken(); err != nil {
+		return err
+	}
+	for r.decode.PeekKind() != end {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	_, err = r.decode.ReadToken()
+	return err
+}
+
+// ByFields is for the function of a Member: returning its result has the JSON
+// package read an object into the fields of T. A value of another type is skipped.
+func (r *Reader) ByFields() error {
+	ok, err := r.Is(jsontext.KindBeginObject, "an object")
+	if ok {
+		return errors.ErrUnsupported
+	}
+	return err
+}
+
+// Another makes a list longer by one element and returns that. The element may
+// have the content of an earlier object, so that its own lists are used again.
+func Another[T any](list *[]T) *T {
+	n := len(*list)
+	*list = slices.Grow(*list, 1)[:n+1]
+	return &(*list)[n]
+}
+
+// Into reads the next value into v.
+func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
+
+// Skip skips the next value.
+func (r *Reader) Skip() error { return r.decode.SkipValue() }
+
+// Text reads a text, which is valid until the next call. A number, true or false
+// is taken as it is written. ok is false for null and for lists and objects.
+func (r *Reader) Text() (text []byte, ok bool, err error) {
+	switch kind := r.decode.PeekKind(); kind {
+	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
+		_, err := r.Is(jsontext.KindString, "a text")
+		return nil, false, err
+	}
+	value, err := r.decode.ReadValue()
+	if err != nil {
+		return nil, false, err
+	}
+	return r.unquote(value), true, nil
+}
+
+// maxNames is the largest number of texts that Keep remembers.
+const maxNames = 1 << 16
+
+// Keep converts a text to a string. Equal texts share one string.
+func (r *Reader) Keep(text []byte) string {
+	kept, ok := r.names[string(text)]
+	if !ok {
+		if len(r.names) == maxNames {
+			clear(r.names)
+		}
+		kept = string(text)
+		r.names[kept] = kept
+	}
+	return kept
+}
+
+// String reads a text. A value that is none leaves *to as it is.
+func (r *Reader) String(to *string) error {
+	text, ok, err := r.Text()
+	if ok {
+		*to = r.Keep(text)
+	}
+	return err
+}
+
+func (r *Reader) unquote(value []byte) []byte {
+	switch {
+	case value[0] != '"':
+		return value
+	case bytes.IndexByte(value, '\\') < 0:
+		return value[1 : len(value)-1]
+	}
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // half of a surrogate pair becomes U+FFFD
+	return r.text
+}
+
+// Int reads a whole number. It may be in quotes, and "5.0" and "1e3" are whole
+// numbers too. ok is false for null and for what is not a whole number.
+func (r *Reader) Int() (n int64, ok bool, err error) {
+	kind := r.decode.PeekKind()
+	if kind != jsontext.KindNumber && kind != jsontext.KindString {
+		_, err := r.Is(jsontext.KindNumber, "a whole number")
+		return 0, false, err
+	}
+	value, err := r.decode.ReadValue()
+	if err != nil {
+		return 0, false, err
+	}
+	text := string(r.unquote(value))
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true, nil
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+		return int64(f), true, nil
+	}
+	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
+}
+
+// HasKey reports whether an object at the top level of a file has one of the
+// keys. head is the beginning of the file.
+func HasKey(head []byte, keys ...string) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
+	for {
+		key, err := d.ReadToken()
+		switch {
+		case err != nil:
+			return false
+		case key.Kind() != jsontext.KindString: // a bracket
+		case slices.Contains(keys, key.String()):
+			return true
+		case d.SkipValue() != nil:
+			return false
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package jhist
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/mend"
+)
+
+// Format is the format of job histories.
+var Format = format.Format{
+	Name:   "jhist",
+	About:  "Hadoop's job history files",
+	Origin: traces.Recovered,
+	Model:  "yarn",
+	Detect: func(head []byte) bool {
+		text := bytes.TrimLeft(head, " \t\r\n")
+		return bytes.HasPrefix(text, []byte(avroJSON)) || bytes.HasPrefix(text, []byte(avroBinary))
+	},
+	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, seen: map[string]bool{}} },
+}
+
+// Mends.
+var (
+	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event"}
+	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out"}
+	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "left out"}
+	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out"}
+	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
+	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
+	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
+)
+
+// reader turns histories into events. A history has one job.
+type reader struct {
+	*format.Import
+	seen map[string]bool // jobs by id
+}
+
+// Finish implements format.Reader.
+func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
+
+// Read implements format.Reader.
+func (r *reader) Read(in io.Reader) error {
+	r.Records++
+	job, _, err := parse(in, r.Log)
+	var cut *CutOffError
+	if errors.As(err, &cut) {
+		err = r.Log.Add(cutHistory, fmt.Sprintf("byte %d", cut.Offset), cut.Err.Error())
+	}
+	switch {
+	case err != nil:
+		return err
+	case job.ID == "":
+		return r.Log.Add(noHistoryJob, "its end", "no event names a job")
+	case r.seen[job.ID]:
+		return r.Log.Add(historyAgain, "its name", job.ID)
+	}
+	r.seen[job.ID] = true
+	racks := job.Racks()
+	r.placeHosts(job, racks)
+	for _, e := range Events(job, 0) {
+		if err := r.Add(e); err != nil {
+			return err
+		}
+	}
+	for host, rack := range racks {
+		if err := r.Host(host, rack); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeHosts gives a job racks that its history may not have: those of the hosts of
+// attempts that were never launched, and of the hosts of their splits.
+func (r *reader) placeHosts(job *Job, own map[string]string) {
+	for host, rack := range own {
+		r.Racks.Tell(host, rack)
+	}
+	job.HostRacks = map[traces.Node]string{}
+	for _, t := range job.Tasks {
+		for _, a := range t.Attempts {
+			if a.StartMs != 0 || a.Host == "" {
+				continue
+			}
+			for _, host := range append([]string{a.Host}, t.SplitHosts...) {
+				if rack := r.Racks.Of(host); rack != "" && own[host] == "" {
+					job.HostRacks[traces.Node(host)] = rack
+				}
+			}
+		}
+	}
+}

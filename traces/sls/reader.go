@@ -1,0 +1,303 @@
+package sls
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/internal/invent"
+	"heddle/traces/internal/jsonstream"
+	"heddle/traces/mend"
+)
+
+// Limits of what a file may say.
+const (
+	maxCopies   = 1 << 16       // of a job
+	maxTasks    = 1 << 20       // of a job
+	maxMadeUp   = 20_000_000    // tasks of all jobs, where a line may ask for a million
+	maxMs       = 7258118400000 // of a time: the year 2200
+	maxVCores   = 1 << 20       // of a container or a node
+	maxMemoryMB = 1 << 40
+	// maxLengthMs bounds durations to ten years.
+	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
+)
+
+// Mends.
+var (
+	badNumber  = mend.Kind{Wrong: "a number out of its range", Done: "taken as unknown"}
+	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out"}
+	noTasks    = mend.Kind{Wrong: "a job without tasks", Done: "kept without tasks"}
+	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
+	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
+	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
+	jobAgain   = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
+	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out"}
+	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
+)
+
+// reader reads files job by job.
+type reader struct {
+	*format.Import
+	in  *jsonstream.Reader
+	job job
+	// nodes and racks are the numbers that an object without a job has; 0 means
+	// that there was no such object.
+	nodes, racks count
+	last         millis // the last job's start
+	madeUp       int64  // tasks of all jobs
+	scheduled    bool   // a container's start had to be made up
+}
+
+func newReader(im *format.Import) *reader { return &reader{Import: im} }
+
+// Read implements format.Reader.
+func (r *reader) Read(in io.Reader) error {
+	r.in = jsonstream.New(in, r.Log,
+		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
+		jsonstream.Member(func(to *task) error { *to = noTask; return r.in.ByFields() }),
+		jsonstream.Member(limited[millis](r, maxMs)), jsonstream.Member(limited[lengthMs](r, maxLengthMs)), jsonstream.Member(limited[megabytes](r, maxMemoryMB)),
+		jsonstream.Member(limited[cores](r, maxVCores)), jsonstream.Member(limited[count](r, 1<<62)),
+	)
+	for {
+		err := r.in.Next(func() any {
+			tasks := r.job.Tasks[:0]
+			r.job = noJob
+			r.job.Tasks = tasks
+			return &r.job
+		})
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = r.object()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// limited returns a function that reads numbers from 0 to most.
+func limited[T ~int64](r *reader, most T) func(*T) error {
+	return func(to *T) error {
+		n, ok, err := r.in.Int()
+		switch {
+		case !ok || err != nil:
+			return err
+		case n < 0 || T(n) > most:
+			return r.in.MendHere(badNumber, strconv.FormatInt(n, 10))
+		}
+		*to = T(n)
+		return nil
+	}
+}
+
+func (r *reader) tasks(to *taskList) error {
+	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
+}
+
+// object adds the job that was just read.
+func (r *reader) object() error {
+	j := &r.job
+	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
+	if !isJob {
+		if j.Nodes == 0 && j.Racks == 0 {
+			return r.in.Mend(noJobs, "it has no member of a job")
+		}
+		r.nodes, r.racks = j.Nodes, j.Racks
+		return nil
+	}
+	r.Records++
+	if j.StartMs < 0 {
+		if err := r.in.Mend(noStart, j.ID); err != nil {
+			return err
+		}
+		j.StartMs = r.last
+	}
+	r.last = j.StartMs
+	if len(j.Tasks) == 0 {
+		if err := r.in.Mend(noTasks, j.ID); err != nil {
+			return err
+		}
+	}
+	for i := range j.Tasks {
+		if err := r.task(&j.Tasks[i], fmt.Sprintf("%s, task %d", j.ID, i)); err != nil {
+			return err
+		}
+	}
+	if ok, err := r.bounded(); !ok {
+		return err
+	}
+	for range j.Count {
+		id, err := r.JobID(j.ID, func() error {
+			if j.Count > 1 {
+				return nil // SLS itself makes up the ids of copies
+			}
+			return r.in.Mend(jobAgain, j.ID)
+		})
+		if err != nil {
+			return err
+		}
+		if err := r.events(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// task finds a task's duration and replaces what is wrong.
+func (r *reader) task(t *task, about string) error {
+	if !slices.Contains(kinds[:], t.Type) {
+		if err := r.in.Mend(oddKind, t.Type); err != nil {
+			return err
+		}
+		t.Type = kinds[traces.Map]
+	}
+	// SLS prefers the members in this order.
+	if t.DurationMs < 0 {
+		t.DurationMs = t.OldMs
+	}
+	if t.DurationMs < 0 && t.StartMs >= 0 && t.EndMs >= 0 {
+		t.DurationMs = lengthMs(t.EndMs - t.StartMs)
+	}
+	if t.DurationMs <= 0 {
+		t.DurationMs = 1
+		return r.in.Mend(noLength, about)
+	}
+	return nil
+}
+
+// bounded reports whether the job's numbers of copies and tasks are possible. If
+// not, the job is left out.
+func (r *reader) bounded() (bool, error) {
+	j := &r.job
+	j.Count = max(j.Count, 1)
+	if j.Count > maxCopies {
+		return false, r.in.Mend(manyCopies, fmt.Sprintf("%s: %d jobs", j.ID, j.Count))
+	}
+	tasks := count(0)
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		t.Count = max(t.Count, 1)
+		if t.Count > maxTasks-tasks {
+			return false, r.in.Mend(manyTasks, fmt.Sprintf("%s, task %d: %d tasks", j.ID, i, t.Count))
+		}
+		tasks += t.Count
+	}
+	if r.madeUp += int64(tasks * j.Count); r.madeUp > maxMadeUp {
+		return false, fmt.Errorf("the files ask for over %d tasks, the most that is made up: import fewer jobs at a time", maxMadeUp)
+	}
+	return true, nil
+}
+
+func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
+
+// events adds the events of a copy of the job. A container without a start begins
+// with the job, after its delay.
+func (r *reader) events(id traces.JobID) error {
+	j := &r.job
+	s := &traces.JobSubmitted{T: j.StartMs.time(), Job: id, User: j.User, Queue: j.Queue, MapLabel: j.Label, ReduceLabel: j.Label}
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		count, memory, vcores := &s.Maps, &s.MapMemoryBytes, &s.MapVCores
+		if t.kind() == traces.Reduce {
+			count, memory, vcores = &s.Reduces, &s.ReduceMemoryBytes, &s.ReduceVCores
+		}
+		*count += int32(t.Count)
+		*memory = max(*memory, int64(t.MemoryMB)<<20)
+		*vcores = max(*vcores, int32(t.VCores))
+	}
+	if err := r.Add(s); err != nil {
+		return err
+	}
+	end := j.StartMs
+	var next [len(kinds)]int32
+	for i := range j.Tasks {
+		t := &j.Tasks[i]
+		start := t.StartMs
+		if start < 0 {
+			r.scheduled = true
+			start = j.StartMs + millis(t.DelayMs)
+		}
+		end = max(end, start+millis(t.DurationMs))
+		for range t.Count {
+			task := traces.Task{Job: id, Kind: t.kind(), Index: next[t.kind()]}
+			next[t.kind()]++
+			if err := r.taskEvents(t, task, start); err != nil {
+				return err
+			}
+		}
+	}
+	if j.EndMs >= j.StartMs {
+		end = j.EndMs
+	}
+	return r.Add(&traces.JobFinished{
+		T: end.time(), Job: id, Outcome: traces.Succeeded, Counters: traces.NoCounters,
+		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+	})
+}
+
+func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kinds[:], t.Type)) }
+
+// taskEvents adds the events of a task and its one attempt. The host of the
+// container is where the attempt ran, and the only host of a map's split.
+func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
+	i := strings.LastIndexByte(t.Host, '/')
+	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
+	end := start + millis(t.DurationMs)
+	scheduled := &traces.TaskScheduled{T: min(r.job.StartMs+millis(t.DelayMs), start).time(), Task: id}
+	level := traces.LevelUnknown
+	if node != "" && id.Kind == traces.Map {
+		scheduled.SplitHosts = []traces.Node{node}
+		level = traces.LevelNode
+	}
+	attempt := traces.Attempt{Task: id}
+	for _, e := range [...]traces.Event{
+		scheduled,
+		&traces.AttemptStarted{T: start.time(), Attempt: attempt, Node: node, Rack: rack, SplitLocality: level, SampleAgeNs: -1},
+		&traces.AttemptFinished{T: end.time(), Attempt: attempt, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+		&traces.TaskFinished{T: end.time(), Task: id, Outcome: traces.Succeeded},
+	} {
+		if err := r.Add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish implements format.Reader. SLS has one host for each split. The split gets
+// more hosts, as if that host had written the block.
+func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
+	if r.nodes > 0 && r.nodes <= maxTasks && len(h.Cluster.Nodes) == 0 {
+		var err error
+		if h.Cluster.Nodes, err = invent.Nodes(int(r.nodes), int(r.racks)); err != nil {
+			return nil, err
+		}
+		h.Synthetic = append(h.Synthetic, "nodes")
+	}
+	place := r.Replication > 1 && len(h.Cluster.Nodes) > 1
+	if place {
+		h.Synthetic = append(h.Synthetic, "replicas")
+		h.Settings["import.replication"] = strconv.Itoa(r.Replication)
+	}
+	if r.scheduled {
+		h.Synthetic = append(h.Synthetic, "schedule")
+	}
+	if !place {
+		return nil, nil
+	}
+	placer := invent.NewPlacer(h.Cluster.Nodes)
+	return func(s *traces.TaskScheduled) {
+		var writer traces.Node
+		if len(s.SplitHosts) > 0 {
+			writer = s.SplitHosts[0]
+		}
+		s.SplitHosts = placer.Replicas(slices.Clip(s.SplitHosts[:0]), writer, r.Replication,
+			r.Seed, traces.HashName(string(s.Task.Job)), uint64(s.Task.Index))
+	}, nil
+}

@@ -1,0 +1,88 @@
+package swim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"heddle/traces"
+	"heddle/traces/format"
+	"heddle/traces/mend"
+)
+
+// Mends.
+var (
+	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
+	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
+	lineAgain = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
+	unordered = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
+	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
+)
+
+// flags returns the flags for the rules that make tasks of a list's jobs.
+func flags(o *format.Options) []format.Flag {
+	r := &o.Rules
+	return []format.Flag{
+		{Name: "block-size", Unit: format.Bytes, Default: r.BlockBytes, Set: func(n int64) { r.BlockBytes = n }, Usage: "a map for each block of the input"},
+		{Name: "reduce-size", Unit: format.Bytes, Default: r.BytesPerReduce, Set: func(n int64) { r.BytesPerReduce = n }, Usage: "a reduce for so much of the shuffle (a guess)"},
+		{Name: "max-reduces", Unit: format.Things, Default: int64(r.MaxReduces), Set: func(n int64) { r.MaxReduces = int(n) }, Usage: "reduces a job at most (a guess)"},
+		{Name: "map-rate", Unit: format.BytesPerSecond, Default: r.MapRate, Set: func(n int64) { r.MapRate = n }, Usage: "input a map reads and maps (a guess)"},
+		{Name: "shuffle-rate", Unit: format.BytesPerSecond, Default: r.ShuffleRate, Set: func(n int64) { r.ShuffleRate = n }, Usage: "what a reduce fetches (a guess)"},
+		{Name: "output-rate", Unit: format.BytesPerSecond, Default: r.OutputRate, Set: func(n int64) { r.OutputRate = n }, Usage: "what a reduce writes (a guess)"},
+		{Name: "task-start", Unit: format.Milliseconds, Default: r.StartMs, Set: func(n int64) { r.StartMs = n }, Usage: "`TIME` a task takes besides its bytes (a guess)"},
+		{Name: "spread", Unit: format.Things, Default: int64(r.SpreadPercent), Set: func(n int64) { r.SpreadPercent = int(n) }, Usage: "tasks take up to `PERCENT` more or less (a guess)"},
+	}
+}
+
+// reader turns lists into events.
+type reader struct{ *format.Import }
+
+// Read implements format.Reader.
+func (r reader) Read(in io.Reader) error {
+	last, line := traces.Time(0), 0
+	for job, err := range Read(in) {
+		line++
+		r.Records++
+		var bad *LineError
+		if errors.As(err, &bad) {
+			line = bad.Line
+			err = r.Log.Add(badLine, fmt.Sprintf("line %d", line), bad.Reason)
+		} else if err == nil {
+			err = r.add(&job, line, last)
+			last = job.T
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a job. last is the submission of the job on the line before.
+func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
+	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
+	if job.T < last {
+		if err := mend(unordered, job.Name); err != nil {
+			return err
+		}
+	} else if line > 1 && job.GapSec != int64(job.T-last)/1e9 {
+		if err := mend(wrongGap, job.Name); err != nil {
+			return err
+		}
+	}
+	var err error
+	if job.Job, err = r.JobID(job.Name, func() error { return mend(lineAgain, job.Name) }); err != nil {
+		return err
+	}
+	if over := r.Rules.Check(job); over != nil {
+		return mend(badJob, over.Error())
+	}
+	return r.Add(job)
+}
+
+// Finish implements format.Reader.
+func (r reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
+	h.Synthetic = append(h.Synthetic, "tasks", "durations", "schedule", "replicas")
+	h.List = &r.Rules
+	return nil, nil
+}
