@@ -33,6 +33,9 @@ type Threshold struct {
 // thresholdForms is the end of messages about a threshold that cannot be read.
 const thresholdForms = "want MODEL < MODEL * 1.1 for a time, MODEL > MODEL + 5 for a share in percent, or MODEL < 60, with spaces between the parts"
 
+// maxThresholds limits the thresholds of one experiment.
+const maxThresholds = 100
+
 // metricUnits has the metrics that thresholds may be about, with their units.
 // They are those of 'heddle compare'.
 var metricUnits = map[string]string{
@@ -93,8 +96,17 @@ func (e *Experiment) fillThresholds() {
 
 func (e *Experiment) thresholdProblems(p *problems) {
 	var models []string
+	known := map[string]bool{"": true} // no model is what a limit in numbers has
 	for _, m := range e.Models {
-		models = append(models, m.Label)
+		models, known[m.Label] = append(models, m.Label), true
+	}
+	all := 0
+	for _, list := range e.Thresholds {
+		all += len(list)
+	}
+	if all > maxThresholds {
+		p.addf("thresholds", "%d thresholds; want at most %d", all, maxThresholds)
+		return
 	}
 	for _, metric := range slices.Sorted(maps.Keys(e.Thresholds)) {
 		path := "thresholds." + metric
@@ -107,8 +119,8 @@ func (e *Experiment) thresholdProblems(p *problems) {
 			t, path := &e.Thresholds[metric][i], fmt.Sprintf("%s[%d]", path, i)
 			t.problems(p, path, metric, unit)
 			for _, model := range []string{t.Model, t.Other} {
-				if model != "" && !slices.Contains(models, model) {
-					p.addf(path, "%q: the experiment has no model labelled %q; it has %s", t.Text, model, strings.Join(models, ", "))
+				if !known[model] {
+					p.addf(path, "%q: the experiment has no model labelled %q; %s", t.Text, model, nearest.Hint(model, models))
 				}
 			}
 		}

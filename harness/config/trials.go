@@ -57,13 +57,15 @@ func (e *Experiment) Trials() []Trial {
 	return trials
 }
 
-// warmups returns the trials to run before the first repeat. Most of what is
-// cold at first is shared by all trials: code that the daemons' and nodes' Java
-// has not compiled yet, and open connections. Some of it belongs to a workload,
-// as its input, which is written before its first trial, and some to a model, as
-// the labels that steering moves. So the warm-ups take the workloads in turn,
-// and each time that all had their turn they go on by one model.
+// warmups returns the trials to run before the first repeat. All trials share
+// most of what is cold at first, such as connections and code that the daemons'
+// Java has not compiled. A workload has a part of its own: its input is written
+// before its first trial. So has a model: steering moves node labels. So the
+// warm-ups take the workloads in turn, and after each round the next model.
 func (e *Experiment) warmups() []Trial {
+	if len(e.Workloads) == 0 || len(e.Models) == 0 {
+		return nil
+	}
 	var trials []Trial
 	for i := range e.Warmups {
 		w, round := i%len(e.Workloads), i/len(e.Workloads)

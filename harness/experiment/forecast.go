@@ -173,7 +173,7 @@ func (f *Forecast) WriteText(out io.Writer) error {
 	if f.simulated {
 		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
 	}
-	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in makespan, in 8 runs of 10:\n", f.TellPct)
+	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in makespan, in 8 of 10 runs:\n", f.TellPct)
 	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats")
 	for _, t := range f.Tell {
 		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"

@@ -280,7 +280,7 @@ func (r *Run) Todo() []string {
 }
 
 // Resume makes this process the owner of an unfinished run and returns Todo.
-// Warm-ups are to do again. It fails with ErrRunning if another process owns it, and with ErrExists if the
+// Finished warm-ups are in it too. It fails with ErrRunning if another process owns it, and with ErrExists if the
 // run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
@@ -321,8 +321,9 @@ func (r *Run) resume() error {
 	return err
 }
 
-// warmAgain makes the warm-ups of a resumed run trials to do again, as long as a
-// measured trial is to do: the cluster may have been idle or restarted since.
+// warmAgain marks the finished warm-ups of a resumed run as still to do, unless
+// all measured trials are done. The cluster may have been idle or restarted
+// since. Their old folders become those of a last try.
 func (r *Run) warmAgain() error {
 	measured := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return !t.Warmup && t.State != TrialDone })
 	for i, t := range r.manifest.Trials {
