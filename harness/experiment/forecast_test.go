@@ -44,13 +44,17 @@ func TestForecast(t *testing.T) {
 	got := Expect(planned, like, 5)
 	want := &Forecast{
 		Trials: []ForecastTrial{
-			{"w01-sort-yarn", 200e3}, {"w02-sort-fifo", 195e3}, {"r01-sort-yarn", 200e3}, {"r01-sort-fifo", 195e3},
+			{"w01-sort-yarn", 200e3},
+			{"w02-sort-fifo", 195e3},
+			{"r01-sort-yarn", 200e3},
+			{"r01-sort-fifo", 195e3},
 			{"r01-sort-acl", 197e3}, // that has no trial of its own
 		},
 		TotalMs: 987e3, TellPct: 5,
 		Tell: []ForecastTell{
 			{Workload: "sort", A: "yarn", B: "fifo", Pairs: 2, SpreadPct: 9.76, Repeats: 34},
-			{Workload: "sort", A: "yarn", B: "acl"}, {Workload: "sort", A: "fifo", B: "acl"},
+			{Workload: "sort", A: "yarn", B: "acl"},
+			{Workload: "sort", A: "fifo", B: "acl"},
 		},
 	}
 	near := cmp.Options{

@@ -11,11 +11,15 @@ func TestPairsToTell(t *testing.T) {
 		sd, difference float64
 		want           int
 	}{
-		{1, 0.5, 34}, {1, 1, 10}, {1, 2, 5}, // R: power.t.test(delta = 0.5, sd = 1, power = 0.8, type = "paired") and so on, rounded up
+		{1, 0.5, 34},
+		{1, 1, 10},
+		{1, 2, 5}, // R: power.t.test(delta = 0.5, sd = 1, power = 0.8, type = "paired") and so on, rounded up
 		{1, -1, 10},
 		{0, 1, 2},
-		{1, 0, math.MaxInt32}, {1, 1e-9, math.MaxInt32},
-		{math.NaN(), 1, 0}, {0, 0, 0},
+		{1, 0, math.MaxInt32},
+		{1, 1e-9, math.MaxInt32},
+		{math.NaN(), 1, 0},
+		{0, 0, 0},
 	} {
 		if got := PairsToTell(c.sd, c.difference); got != c.want {
 			t.Errorf("pairs to tell %v with standard deviation %v: %d, want %d", c.difference, c.sd, got, c.want)
