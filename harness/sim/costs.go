@@ -1,8 +1,9 @@
 package sim
 
-// Costs are the times that Hadoop's own machinery takes, in milliseconds. Start
-// from DefaultCosts. Each field says where its default comes from: as Hadoop
-// 3.4 ships it, measured on a lab of four workers, or guessed.
+// Costs are the times, in milliseconds, that Hadoop's own steps take. Start
+// from DefaultCosts. Each field names its default and where that is from: the
+// settings that Hadoop 3.4 ships with, a measurement on a lab of four workers,
+// or a guess.
 type Costs struct {
 	// NodeBeatMs is the heartbeat interval of a NodeManager: 1000, as shipped.
 	// 0: nodes report at once.
@@ -56,8 +57,8 @@ type Costs struct {
 	NodeExpiryMs int32
 }
 
-// DefaultCosts returns the costs of Hadoop as shipped, on machines like the
-// lab's.
+// DefaultCosts returns the times that Hadoop's own steps take. Settings are as
+// Hadoop ships them; other values fit machines like those of heddle's lab.
 func DefaultCosts() Costs {
 	return Costs{
 		NodeBeatMs: 1000, AMBeatMs: 1000, SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000,
@@ -66,6 +67,6 @@ func DefaultCosts() Costs {
 	}
 }
 
-// NoCosts returns the costs of a cluster where only the tasks themselves take
-// time.
+// NoCosts returns costs of a cluster whose own steps, such as starting
+// containers, take no time. Only the tasks' own work takes time.
 func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }
