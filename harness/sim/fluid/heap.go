@@ -6,8 +6,8 @@ package fluid
 // difference.
 type heap []entry
 
-type entry struct { // value of the resource's virtual clock at which the flow ends
-	key  int64 // the resource's clock when the flow ends
+type entry struct {
+	key  int64 // value of the resource's virtual clock at which the flow ends
 	flow uint32
 }
 

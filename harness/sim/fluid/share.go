@@ -39,7 +39,7 @@ type resource struct {
 	weight  int32 // total weight of the flows that this resource limits
 	others  int32 // total weight of the flows on this resource that other resources limit
 	here    int32 // number of entries of flows that this resource limits
-	cursor  int32 // index in flows behind the next flow whose limiting resource is checked
+	cursor  int32 // one more than the index in flows of the next flow to be checked
 
 	flows     []uint32 // numbers of the flows on this resource that pass other resources too
 	seenShare int64    // value of share when the check of the resource's flows was last queued
