@@ -328,7 +328,7 @@ func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	s.timer(id, a, ms)
 }
 
-// succeed ends an attempt with success, and so its task.
+// succeed marks an attempt, and its task, as succeeded.
 func (s *Sim) succeed(id int32) {
 	a := &s.attempts[id]
 	slot, n := a.job, a.node

@@ -62,9 +62,9 @@ func (b *beats) set(n state.NodeID, matters bool) {
 	}
 }
 
-// next returns the node whose heartbeat that can change something comes next,
-// at now or later, and the time of that heartbeat. If there is none, it returns
-// None and the time never.
+// next returns the node of the next heartbeat that can change something, and
+// the time of that heartbeat, which is now or later. If there is no such
+// heartbeat, it returns None and the time never.
 func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now

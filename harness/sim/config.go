@@ -58,8 +58,8 @@ const (
 	Ideal
 )
 
-// Splits says which hosts of its input splits a job's ApplicationMaster gets to
-// know.
+// Splits says which hosts a job's ApplicationMaster sees in the job's input
+// splits.
 type Splits uint8
 
 // The choices of hosts that a job's input splits name.

@@ -78,7 +78,7 @@ const (
 	worthSorting = 100 // a window with fewer events is not sorted: its events go to the lists of late events
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // the longest time ahead of an event, since events store their time modulo 2^32 ms
+	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since it stores its time modulo 2^32
 )
 
 func (w *wheel) reset() {

@@ -133,8 +133,8 @@ func tableSize(n, all int) int {
 	return 2 * min(ceilPower(n+n/3+1), ceilPower(all))
 }
 
-// reset makes t an empty hash table in slots, which must be zero. All keys will
-// be below all.
+// reset makes t an empty hash table in the memory slots, which must be zero.
+// all is the number of possible keys.
 func (t *table) reset(slots []int32, all int) {
 	t.slots, t.shift = slots, 0
 	if pairs := len(slots) / 2; pairs < all {

@@ -7,8 +7,8 @@ import "math/bits"
 // resource due beyond the last slot is put there, and is put back when that
 // slot comes.
 type endings struct {
-	next  int64 // time of the earliest resource check, or Never
-	base  int64 // no resource check is due before this time
+	next  int64 // earliest time at which a resource is due, or Never
+	base  int64 // no resource on the timing wheel is due before this time
 	heads [slots]uint32
 	some  [slots / 64]uint64 // one bit for each slot, set if resources are due in it
 	any   [slots / 4096]uint64
@@ -53,8 +53,8 @@ func (w *endings) push(t int64, resource uint32) int64 {
 	return t
 }
 
-// take removes the list of the earliest resources that are due, and returns the
-// index of its first element.
+// take empties the slot of the resources that are due first, and returns the
+// index of the first element of the slot's list.
 func (w *endings) take() uint32 {
 	w.base = w.next
 	slot := w.next & (slots - 1)

@@ -43,7 +43,7 @@ func (r *resource) remove(flows []flow, i int) {
 	h.down(flows, i, e)
 }
 
-// up inserts heap entry e at position i, or moves it up from there.
+// up inserts entry e into the heap at position i, or nearer to the root.
 func (h heap) up(flows []flow, i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -58,7 +58,7 @@ func (h heap) up(flows []flow, i int, e entry) {
 	flows[e.flow].at = int32(i)
 }
 
-// down inserts heap entry e at position i, or moves it down from there.
+// down inserts entry e into the heap at position i, or farther from the root.
 func (h heap) down(flows []flow, i int, e entry) {
 	for {
 		first := 4*i + 1
