@@ -20,7 +20,7 @@ type attempt struct {
 	gen          uint32
 	fetch        int32 // index in Sim.fetches of a reduce's fetches; -1 for a map, or a reduce that fetches nothing
 	next         int32 // index in Sim.attempts of the next reduce that waits for maps to finish
-	other        int32 // index in Sim.attempts of the task's second running attempt, -1 if there is none
+	other        int32 // index in Sim.attempts of the other running attempt at the same task, -1 if there is none
 	flows        [maxFlows]fluid.Flow
 	number       int16
 	pending      uint8 // number of the attempt's transfers, computations and timers that have not ended
@@ -214,8 +214,8 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	return id
 }
 
-// timer adds a timer of ms milliseconds to those that the attempt waits for
-// before its next phase.
+// timer starts a timer of ms milliseconds. The attempt waits for it before its
+// next phase.
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	a.pending++

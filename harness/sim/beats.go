@@ -19,7 +19,7 @@ type beats struct {
 	from     []int32        // by offset in ms: the first index in ring whose node has that offset or a later one
 	matters  marks          // indexes in ring of the nodes whose heartbeats can change something
 	start    int64          // time at which the present heartbeat interval began
-	cursor   int32          // number of nodes at the start of ring whose time in the present interval is over
+	cursor   int32          // index in ring of the first node whose heartbeat in the present interval is still to come
 	at       int64
 }
 

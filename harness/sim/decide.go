@@ -145,7 +145,7 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // number of steps between two neighbouring quantiles
+	const parts = 1 << 10 // number of steps between two neighbouring quantiles of the time that a label takes
 	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {

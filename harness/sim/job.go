@@ -15,7 +15,7 @@ type job struct {
 	id          state.JobID
 	gen         uint32
 	name        traces.JobID
-	hash        uint64 // hash of the job's name
+	hash        uint64 // hash of the job's name, for the schedule's hash
 	work        [2][]Work
 	total, done [2]int32 // by kind of task: number of tasks of the job, and of those that succeeded
 	slowStart   int32    // number of maps that must succeed before the job asks for reduces
@@ -26,7 +26,7 @@ type job struct {
 	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // time since which maps wait and none runs, see preempt; 0 if that is not so
+	hungryMs    int64 // time when the job's maps began to wait with none running, see preempt; 0 otherwise
 	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; later ones follow at a fixed interval
 	up, beatSet bool
 	ended       bool

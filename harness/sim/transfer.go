@@ -11,7 +11,7 @@ import (
 type fetch struct {
 	maps int32             // number of maps whose output the reduce has or is fetching
 	got  [exactRacks]int64 // bytes fetched from each rack; on a cluster with more than exactRacks racks: from the reduce's own rack, and from all others
-	near int64             // only with more than exactRacks racks: all bytes of the reduce's own rack, even those fetched together with the others'
+	near int64             // bytes of the reduce's own rack that it fetched, alone or with those of other racks; used with more than exactRacks racks
 }
 
 // On a cluster of up to exactRacks racks, a reduce has one transfer from each

@@ -73,7 +73,7 @@ const (
 	windowMs    = 1 << windowBits
 	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // number of periods with a list of their own, 37 hours; a later event waits in the last list and is sorted in again
+	periodSlots = 1 << 10 // number of periods that have a list, 37 hours in all; a later event goes to the last list and is sorted in again
 
 	worthSorting = 100 // a window with fewer events is not sorted: its events go to the lists of late events
 
@@ -243,7 +243,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // turn the number of events in each millisecond into the index in sorted where they begin, one position ahead
+	for ms := range int32(windowMs) { // turn the numbers of events by millisecond into start indexes in sorted; for now first[ms+1] has that of ms
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {

@@ -7,7 +7,7 @@ package state
 type cache struct {
 	pool   *pool[int32]
 	nodes  table // maps a node to the first cached copy of its list + 1; 0 means that the list is empty
-	used   int // number of cluster nodes that have an entry in the hash table
+	used   int   // number of cluster nodes that have an entry in the hash table
 	tasks  []int32
 	copies []cachedCopy
 	spare  int32 // first of a linked list of unused elements of copies; None if there is none

@@ -3,9 +3,9 @@ package fluid
 import "math/bits"
 
 // endings is a timing wheel that says when to check each resource (disk, link
-// or CPU) for flows that have ended. Each of its slots is a millisecond. A
-// resource due beyond the last slot is put there, and is put back when that
-// slot comes.
+// or CPU) for flows (transfers, computations) that have ended. Each of its
+// slots is a millisecond. A resource due beyond the last slot is put there, and
+// is put back when that slot comes.
 type endings struct {
 	next  int64 // earliest time at which a resource is due, or Never
 	base  int64 // no resource on the timing wheel is due before this time

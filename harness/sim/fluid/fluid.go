@@ -102,7 +102,7 @@ const (
 // given to its methods must not decrease, and must not be after Next.
 type System struct {
 	rackOf []state.RackID
-	first  [kinds + 1]uint32 // by kind of resource: index in all of its first resource
+	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of that kind
 	all    []resource
 	flows  []flow
 	spare  []uint32 // numbers of ended flows, to be used again
@@ -110,10 +110,11 @@ type System struct {
 	wheel  endings
 	due    queue   // resources whose share has changed, so that the rates of their flows must be computed again
 	ended  []ended // flows that have ended, in the order in which Pop reports them
-	popped int     // number of flows in ended that Pop has reported or skipped
+	popped int     // number of entries of ended that Pop has reported or skipped
 }
 
-// New returns a System in which rackOf has the rack of each node.
+// New returns a System of resources for a cluster. rackOf has the rack of each
+// node.
 func New(rackOf []state.RackID) *System {
 	racks := state.RackID(0)
 	for _, r := range rackOf {
@@ -151,10 +152,11 @@ func (s *System) Reset() {
 	s.wheel.reset()
 }
 
-// SetRate sets what a resource does in a second, in bytes or, for cores, in
-// microseconds of one core (two cores: 2e6). perFlow is the most that it does
-// for one flow of weight 1 (one core: 1e6). 0 means no limit. A flow that
-// started while a resource had no limit does not get one there.
+// SetRate sets the rate of a resource, in bytes per second or, for cores, in
+// microseconds of one core per second (two cores: 2e6). perFlow is the highest
+// rate for one flow (transfer or computation) of weight 1 (one core: 1e6). 0
+// means no limit. A flow that started while the resource had no limit does not
+// get one there.
 func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.wheel.at(now)
 	id := s.id(k, i)
@@ -239,7 +241,8 @@ func (s *System) Left(now int64, id Flow) int64 {
 }
 
 // Next returns the time by which Pop must be called again. It is not after the
-// end of the flow that ends next, and is Never if no flow runs.
+// end of the flow (transfer or computation) that ends next, and is Never if no
+// flow runs.
 func (s *System) Next() int64 { return s.wheel.next }
 
 // Pop returns the tag of a flow (transfer or computation) that has ended by
@@ -278,8 +281,8 @@ func (s *System) link(f *flow, from, to state.NodeID) {
 	s.addToPath(f, LinkIn, int32(to))
 }
 
-// addToPath adds a resource to the resources that a flow passes, if the
-// resource has a limit.
+// addToPath adds a resource to the resources that a flow (transfer or
+// computation) passes, if the resource has a limit.
 func (s *System) addToPath(f *flow, k Kind, i int32) {
 	id := s.id(k, i)
 	if r := &s.all[id]; r.limit != unlimited || r.most != unlimited {

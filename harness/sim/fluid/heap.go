@@ -26,7 +26,8 @@ func (r *resource) push(flows []flow, id uint32, key int64) {
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }
 
-// remove removes entry i of the heap of flows that the resource limits.
+// remove removes entry i of the heap of flows (transfers, computations) that
+// the resource limits.
 func (r *resource) remove(flows []flow, i int) {
 	h := r.bound
 	last := len(h) - 1

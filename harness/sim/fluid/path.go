@@ -3,7 +3,8 @@ package fluid
 // This file is about transfers and computations that pass more than one
 // resource.
 
-// enter starts flow f. left is the flow's work divided by its weight.
+// enter starts a transfer or computation, f. left is its work divided by its
+// weight.
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
@@ -23,9 +24,9 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 	}
 }
 
-// leave removes an ended or cancelled flow from all resources that it passes.
-// byOwn says that the resource that limits the flow has just ended it. The
-// caller then computes the share of that resource again.
+// leave removes an ended or cancelled flow (transfer or computation) from all
+// resources that it passes. byOwn says that the resource that limits the flow
+// has just ended it. The caller then computes the share of that resource again.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {
@@ -64,9 +65,9 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 	}
 }
 
-// tightest returns the resource that limits a flow most, as an index in the
-// flow's path. It also returns the rate for each unit of weight that the flow
-// gets there.
+// tightest returns the resource that limits a flow (transfer or computation)
+// most, as an index in the flow's path. It also returns the rate for each unit
+// of weight that the flow gets there.
 func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	free, weight := unlimited, int64(1)
 	w := int64(f.weight)
@@ -90,9 +91,9 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	return bound, max(1, free/weight)
 }
 
-// bind makes the resource with index bound in a flow's path the one that limits
-// the flow. It adds the flow's rate to the load of the other resources in the
-// path.
+// bind makes one resource in the path of a flow (transfer or computation) the
+// one that limits the flow: the resource with index bound. It adds the flow's
+// rate to the load of the others.
 func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	w := int64(f.weight)
 	if f.bound < f.passes {
@@ -128,12 +129,13 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 }
 
 // settle computes a resource's share again if its load has changed by much. The
-// load is the rate of the flows that other resources limit.
+// load is the rate of the flows (transfers, computations) that other resources
+// limit.
 func (s *System) settle(id uint32, now int64) {
 	r := &s.all[id]
 	if r.weight == 0 {
 		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // the load takes all of it: this resource should limit no flow
+			r.share, r.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so it should limit none itself
 			return
 		}
 	}
@@ -146,7 +148,7 @@ func (s *System) settle(id uint32, now int64) {
 }
 
 // mark queues a resource whose share has changed, so that the rates of its
-// flows are computed again.
+// flows (transfers, computations) are computed again.
 func (s *System) mark(id uint32) {
 	r := &s.all[id]
 	r.seenShare = r.share
@@ -158,9 +160,9 @@ func (s *System) mark(id uint32) {
 	}
 }
 
-// look checks flows on queued resources: does another resource limit the flow
-// now? It checks at most as many as most says. Four flows that need no change
-// count as one.
+// look checks whether flows (transfers, computations) on the resources in the
+// queue are now limited by another resource. It checks no more flows than most.
+// Four flows that need no change count as one.
 func (s *System) look(now int64, most int) {
 	for left := 4 * most; left > 0; left-- {
 		if s.due.n == 0 {
@@ -168,8 +170,8 @@ func (s *System) look(now int64, most int) {
 		}
 		id := s.due.first()
 		r := &s.all[id]
-		// The loop goes backwards, because the last flow takes the place of a flow
-		// that leaves.
+		// The loop goes backwards over the flows (transfers, computations), because
+		// the last one takes the place of a flow that leaves the resource.
 		r.cursor = min(r.cursor, int32(len(r.flows))) - 1
 		if r.cursor < 0 {
 			r.due = false
@@ -187,8 +189,8 @@ func (s *System) look(now int64, most int) {
 	}
 }
 
-// review changes the resource that limits a flow, if another resource now
-// limits the flow more.
+// review changes the resource that limits a flow (transfer or computation), if
+// another resource now limits the flow more.
 func (s *System) review(id uint32, now int64) {
 	f := &s.flows[id]
 	own := &s.all[f.path[f.bound]]
@@ -214,8 +216,8 @@ func (s *System) review(id uint32, now int64) {
 	s.bind(f, id, bound, rate, now, left)
 }
 
-// reload sets a flow's rate, and corrects the load of the resources in its path
-// that do not limit it.
+// reload sets the rate of a flow (transfer or computation), and corrects the
+// load of the resources in its path that do not limit it.
 func (s *System) reload(f *flow, rate, now int64) {
 	change := (rate - f.rate) * int64(f.weight)
 	f.rate = rate

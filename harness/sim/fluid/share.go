@@ -38,17 +38,17 @@ type resource struct {
 	settled int64 // value of load when share was last computed
 	weight  int32 // total weight of the flows that this resource limits
 	others  int32 // total weight of the flows on this resource that other resources limit
-	here    int32 // number of entries of flows that this resource limits
+	here    int32 // number of flows in the field flows that this resource limits
 	cursor  int32 // one more than the index in flows of the next flow to be checked
 
 	flows     []uint32 // numbers of the flows on this resource that pass other resources too
-	seenShare int64    // value of share when the check of the resource's flows was last queued
+	seenShare int64    // value of share when the resource's flows were last queued to be checked
 	due       bool     // the resource is in the queue of resources whose flows must be checked
 	_         [31]byte
 
 	clock int64 // work that a flow of weight 1 that this resource limits has got until the time at
 	at    int64
-	wake  int64 // time at which the timing wheel checks the resource; not later than its next flow ends
+	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
 	bound heap
 	_     [16]byte
 }
@@ -64,7 +64,7 @@ type flow struct {
 	done      bool
 	cancelled bool
 	path      [maxPath]uint32
-	among     [maxPath]int32 // by index in path: the flow's index in that resource's flows
+	among     [maxPath]int32 // by index in path: the flow's index in the field flows of that resource
 }
 
 const maxPath = 6
@@ -120,9 +120,9 @@ func (r *resource) advance(now int64) {
 	r.at = now
 }
 
-// renew computes a resource's share again: the rate for each flow that the
-// resource limits. It also schedules the check at the end of the resource's
-// next flow.
+// renew computes a resource's share again: the rate for each flow (transfer or
+// computation) that the resource limits. It also schedules the check at the end
+// of the resource's next flow.
 func (s *System) renew(id uint32, now int64) {
 	r := &s.all[id]
 	free, weight := r.limit-r.load, int64(max(1, r.weight))
@@ -144,7 +144,8 @@ func (s *System) renew(id uint32, now int64) {
 	}
 }
 
-// await schedules a check of a resource for the time when its next flow ends.
+// await schedules a check of a resource for the time when its next flow
+// (transfer or computation) ends.
 func (s *System) await(id uint32, now int64) {
 	r := &s.all[id]
 	if len(r.bound) == 0 {
@@ -180,8 +181,8 @@ func (s *System) collect(t int64) {
 // ended is a transfer or computation that has ended.
 type ended struct{ seq, flow uint32 }
 
-// sortEnded sorts the flows that ended at the same time in the order of their
-// starts. For a few flows it uses insertion sort.
+// sortEnded sorts the flows (transfers, computations) that ended at the same
+// time in the order of their starts. For a few flows it uses insertion sort.
 func (s *System) sortEnded() {
 	if len(s.ended) > 64 {
 		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(int32(a.seq-b.seq), 0) })
@@ -195,7 +196,8 @@ func (s *System) sortEnded() {
 	}
 }
 
-// end ends the flows whose work the given resource has completed by now.
+// end ends the flows (transfers, computations) whose work the given resource
+// has completed by now.
 func (s *System) end(id uint32, now int64) {
 	r := &s.all[id]
 	r.advance(now)

@@ -17,8 +17,8 @@ import (
 type LRU struct {
 	size  []int64 // by node: size of the cache in bytes
 	room  []int64
-	newer []uint32 // by node: index in all of the block read last; 0 if the cache is empty
-	older []uint32 // by node: index in all of the block read longest ago
+	newer []uint32 // by node: index in LRU.all of the block that the node read last; 0 if its cache is empty
+	older []uint32 // by node: index in LRU.all of the cached block that the node read longest ago
 	all   []copied
 	spare uint32
 	used  int
@@ -109,7 +109,7 @@ func (l *LRU) drop(i uint32) {
 	l.used--
 }
 
-// link makes copy i the one that its node has read last.
+// link marks cached copy i as the block that its node has read last.
 func (l *LRU) link(i uint32) {
 	x := &l.all[i]
 	x.newer, x.older = 0, l.newer[x.node]
