@@ -6,7 +6,7 @@ package state
 // list removes copies that are gone, and copies whose map no longer waits.
 type cache struct {
 	pool   *pool[int32]
-	nodes  table // maps a node to the first cached copy of its list + 1; 0 means that the list is empty
+	nodes  table // hash table from a node to the index + 1 of the first cached copy in its list; 0 if the list is empty
 	used   int   // number of cluster nodes that have an entry in the hash table
 	tasks  []int32
 	copies []cachedCopy

@@ -102,7 +102,7 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		}
 	}
 	start := int32(0)
-	for i := 0; i < len(slots); i += 2 { // the loop above has moved each start to the end of its list: move it back
+	for i := 0; i < len(slots); i += 2 { // the loop above has moved the start of each key's list to the list's end: move it back
 		if slots[i] != 0 {
 			end := slots[i+1]
 			x.tasks[end-1] |= lastOfList

@@ -92,7 +92,7 @@ type arrays struct {
 	rerun       []TaskID
 	requeued    []TaskID // maps whose attempt was killed, in order of those events; some of them wait again
 	data        located  // the nodes that store each map's input on disk
-	split       *located // the nodes that each map's split names; &data if they are the nodes with replicas
+	split       *located // the nodes that each map's split names; equal to &data if they are the nodes with replicas
 	cached      *cache   // the cached copies of the job's input; nil if there never was one
 	cachedTasks int32    // number of waiting maps whose input is cached on some node
 	unhosted    bool     // at least one map's split names no host
@@ -108,8 +108,8 @@ var nothing = arrays{split: &located{}}
 // those that succeeded.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
 
-// set is a set of a job's tasks of one kind, with one bit for each task. No
-// word of bits before word from has a member.
+// set is a set of a job's tasks of one kind, with one bit for each task. from
+// is the index of a word in bits; no word before it has a member.
 type set struct {
 	bits []int32
 	from int32

@@ -29,8 +29,8 @@ func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 }
 
 // Nearest returns the waiting map of the job whose input is nearest to node n,
-// and its level (cache, node, rack or off). It considers the levels from from
-// to to. It returns None if no such map waits.
+// and how near it is (cache, node, rack or off). It considers the levels
+// between from and to. It returns None if no such map waits.
 func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	for level := from; level <= to; level++ {
 		if t := v.NextMap(id, n, level); t != None {
@@ -151,8 +151,8 @@ func (v *View) Replicas(id JobID, t TaskID) []NodeID { return v.s.jobs[id].data.
 // ApplicationMaster reads it.
 func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].split.of(t) }
 
-// CachedOn appends to the list to the nodes that have map t's input in their
-// HDFS cache.
+// CachedOn returns the slice to, extended by the nodes that have map t's input
+// in their HDFS cache.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	if c := v.s.jobs[id].cached; c != nil {
 		for i := c.of(int32(t)); i != None; i = c.copies[i].ofTask {

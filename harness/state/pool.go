@@ -2,9 +2,9 @@ package state
 
 import "math/bits"
 
-// pool lends pieces of memory and takes them back for reuse. It rounds lengths
-// up, in eight steps for each doubling. So a piece fits other jobs too, and at
-// most an eighth of it is unused.
+// pool lends pieces of memory and takes them back for reuse. It rounds a length
+// up to one of eight lengths between each power of two and the next. So a piece
+// fits other jobs too, and at most an eighth of it is unused.
 type pool[T ~int32] struct {
 	free [8 * 32][][]T
 }
@@ -39,8 +39,8 @@ func sizeClass(n int) (class, size int) {
 	if n <= 64 {
 		return 0, 64
 	}
-	top := bits.Len(uint(n-1)) - 4 // top is the number of bits of n-1 after the four highest
-	steps := (n-1)>>top + 1        // the length in units of 2^top: 9 to 16
+	top := bits.Len(uint(n-1)) - 4 // top is the number of bits of n-1 below its four highest bits
+	steps := (n-1)>>top + 1        // the length of the piece of memory, from 9 to 16, in units of 2^top numbers
 	return top*8 + steps - 24, steps << top
 }
 

@@ -121,8 +121,8 @@ type State struct {
 	active       []JobID
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use
-	changes      [256]JobID // ring of the jobs that changed last, see View.Changes
-	changed      uint64     // number of changes of jobs so far, see View.Changes
+	changes      [256]JobID // ring buffer of the jobs that changed last, for View.Changes
+	changed      uint64     // number of changes of jobs so far, for View.Changes
 	reservations []reservation
 	spare        []ReservationID
 

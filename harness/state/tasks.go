@@ -25,8 +25,8 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	if j.ended || n <= c.asked {
 		return
 	}
-	// A cursor moves past a task only after some task of the job has waited. So
-	// the first request need not move cursors back.
+	// The cursors of the job's lists of maps cannot have moved before some task of
+	// the job waited. So the first request need not move them back.
 	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {

@@ -54,9 +54,9 @@ func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 // see State.SetSmallest.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
-// WithRoom appends to the list to the nodes that have room for the smallest
-// container. The node first comes first, if it has room. The others follow by
-// ascending id.
+// WithRoom returns the slice to, extended by the nodes with room for the
+// smallest container. The node named first comes first, if it has room. The
+// others follow by ascending id.
 func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	if first != None && v.HasRoom(first) {
 		to = append(to, first)
@@ -118,10 +118,10 @@ func (v *View) Active() []JobID { return v.s.active }
 // descending priority, then in order of submission.
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
-// Changes appends to the list to the jobs whose resources, priority or waiting
-// tasks changed after version since. A job may appear more than once. Changes
-// returns the current version. It returns false if more jobs changed than the
-// State remembers: then look at all jobs.
+// Changes returns the slice to, extended by the jobs whose resources, priority
+// or waiting tasks changed after version since. A job may appear more than
+// once. Changes also returns the current version. ok is false if more jobs
+// changed than the State remembers: then look at all jobs.
 func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
 	s := v.s
 	if s.changed-since > uint64(len(s.changes)) {

@@ -84,7 +84,7 @@ func spread(key draw.Key, b int) float64 {
 }
 
 // block chooses the nodes that cache a block, among the nodes with a replica of
-// it, and appends them to the list to.
+// it. It returns the slice to, extended by these nodes.
 func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {
