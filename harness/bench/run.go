@@ -30,7 +30,7 @@ type Measure struct {
 	CPUSeconds      float64               `json:"cpuSeconds"`
 	Jobs            int                   `json:"jobs"`
 	Beats           int64                 `json:"heartbeats"`
-	Locality        map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps that read from there
+	Locality        map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
 	VirtualSeconds  float64               `json:"virtualSeconds"`
 	PeakTasks       int64                 `json:"peakTasks"`
 	Digest          traces.ScheduleDigest `json:"-"`

@@ -12,7 +12,7 @@ import (
 type attempt struct {
 	startMs      int64
 	phaseMs      int64 // time at which the attempt's present phase began
-	endMs        int64 // time at which the attempt will have computed, if that is known
+	endMs        int64 // time at which the attempt's computing ends, if that is known
 	bytes        int64 // bytes of map output that a reduce has fetched
 	job          int32
 	task         state.TaskID
@@ -29,8 +29,8 @@ type attempt struct {
 	phase        phase
 	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
 	split        state.Level
-	speculative  bool // a speculative attempt; state.Hold takes its room, since state counts one attempt for each task
-	waitsForMaps bool // a reduce that waits for maps to finish
+	speculative  bool // a speculative attempt; state.Hold takes its room, since package state counts one attempt for each task
+	waitsForMaps bool // true for a reduce that waits for maps to finish
 	rerun        bool
 	traced       bool // the trace has the start of this attempt
 	dead         bool // the attempt's node was lost, even if the ResourceManager has not noticed it
@@ -259,7 +259,7 @@ func (s *Sim) goOn(id int32) {
 // on).
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
-	if a.phase == finish { // most calls are for this phase, so it is tested before the work is looked up
+	if a.phase == finish { // most calls are for the phase finish, so it is tested first
 		s.succeed(id)
 		return
 	}

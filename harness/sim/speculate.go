@@ -51,7 +51,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	}
 	const input = 0.4
 	w := s.workOf(j, a.kind, a.task)
-	part := func(of int64) float64 { // the share of the running transfer or computation, of size of, that is done
+	part := func(of int64) float64 { // the done share of the running transfer or computation, whose whole work is of
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}

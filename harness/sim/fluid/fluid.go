@@ -99,7 +99,8 @@ const (
 
 // System is a set of resources (disks, links, CPUs) and the flows that pass
 // them: the transfers and computations. A new System has no limits. The times
-// given to its methods must not decrease, and must not be after Next.
+// given to its methods must not decrease, and must not be later than what Next
+// returns.
 type System struct {
 	rackOf []state.RackID
 	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of that kind

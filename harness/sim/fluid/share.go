@@ -46,7 +46,7 @@ type resource struct {
 	due       bool     // the resource is in the queue of resources whose flows must be checked
 	_         [31]byte
 
-	clock int64 // work that a flow of weight 1 that this resource limits has got until the time at
+	clock int64 // virtual clock: the work that the resource has given, by the time at, to a flow of weight 1 that it limits
 	at    int64
 	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
 	bound heap
