@@ -69,9 +69,9 @@ type Bytes struct {
 // Decisions counts the decisions of the scheduler model by their outcome.
 type Decisions struct {
 	Made int64
-	// AsExpected decisions started the task that was expected when they were made.
-	// Otherwise counts decisions that started another task, and Unused those whose
-	// container was given back.
+	// AsExpected counts decisions that started the task that was expected when
+	// they were made. Otherwise counts decisions that started another task, and
+	// Unused those whose container was given back.
 	AsExpected, Otherwise, Unused int64
 	// Refused counts decisions that could not be carried out, for example because
 	// the node was full.

@@ -22,7 +22,7 @@ type LRU struct {
 	all   []copied
 	spare uint32
 	used  int
-	table []uint32 // hash table from node and block to an index in all
+	table []uint32 // hash table from node and block to an index in LRU.all
 }
 
 type copied struct {
