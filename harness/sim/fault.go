@@ -170,8 +170,8 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 }
 
 // loseMaster starts a new ApplicationMaster for a job whose ApplicationMaster
-// was on a lost node. The new one keeps the tasks that had succeeded. It asks
-// again for the others.
+// was on a lost node. The new one keeps the tasks that had succeeded, and asks
+// again for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)

@@ -21,7 +21,7 @@
 //	master      an ApplicationMaster
 //	grant       a container that a job got and that has no task yet
 //	lost        said of a node that is down, whether or not that has been noticed
-//	generation  a count of the uses of a slot; it tells old events from present ones
+//	generation  a count of the uses of a place in memory; it tells old events from present ones
 package sim
 
 import (

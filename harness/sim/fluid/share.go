@@ -34,7 +34,7 @@ type resource struct {
 	most    int64 // the highest rate for one flow of weight 1
 	load    int64 // total rate of the flows on this resource that other resources limit
 	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
-	fastest int64 // upper bound for the rates of the flows that other resources limit
+	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
 	settled int64 // value of load when share was last computed
 	weight  int32 // total weight of the flows that this resource limits
 	others  int32 // total weight of the flows on this resource that other resources limit
