@@ -42,7 +42,7 @@ func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int3
 // String returns the hash in 16 hexadecimal digits.
 func (d ScheduleDigest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// HashName is the 64-bit FNV-1a hash of a name.
+// HashName returns the 64-bit FNV-1a hash of a name.
 func HashName(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -51,8 +51,8 @@ func HashName(name string) uint64 {
 	return h
 }
 
-// Mix spreads a number over 64 bits. It is one step of the random number
-// generator splitmix64.
+// Mix spreads a number over 64 bits: it returns the output of the random number
+// generator splitmix64 for that state.
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -64,8 +64,8 @@ func Mix(x uint64) uint64 {
 // of Schedule is ready for use.
 type Schedule struct {
 	digest ScheduleDigest
-	// open has the attempts for which only the start event or only the end event
-	// has been added.
+	// open has the attempts for which Add was called with only one of the two
+	// events, start and end.
 	open map[Attempt]half
 }
 

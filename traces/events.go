@@ -21,7 +21,7 @@ type Event interface {
 // Readers skip events whose number they do not know.
 type Kind uint8
 
-// Kinds of events.
+// The kinds of events in a trace, one for each record type of the file.
 const (
 	KindNodeUp Kind = iota + 1
 	KindNodeDown
@@ -40,7 +40,7 @@ const (
 	KindActuation
 	KindHeartbeat
 	KindNote
-	_ // number 18 is in files of earlier versions only
+	_ // number 18 belongs to events that only earlier versions of heddle wrote
 	KindJobListed
 )
 
@@ -54,7 +54,7 @@ type NodeUp struct {
 type NodeDown struct {
 	T      Time   `json:"t"`
 	Node   Node   `json:"node" range:"some"`
-	Reason string `json:"reason,omitempty"` // such as "lost", "decommissioned", "unhealthy"
+	Reason string `json:"reason,omitempty"` // why the node is down, such as "lost", "decommissioned", "unhealthy"
 }
 
 // NodeSample has the metrics of a node at time T. A rate is the mean over the
@@ -63,20 +63,20 @@ type NodeSample struct {
 	T          Time    `json:"t"`
 	Node       Node    `json:"node" range:"some"`
 	IntervalNs int64   `json:"intervalNs"`
-	CPUUser    float64 `json:"cpuUser" range:"cores,-1"`   // busy cores, user code
-	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // busy cores, kernel code
-	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // idle cores that wait for I/O
-	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // cores that the hypervisor gave to other machines
+	CPUUser    float64 `json:"cpuUser" range:"cores,-1"`   // mean number of cores that ran user code
+	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // mean number of cores that ran kernel code
+	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // mean number of idle cores that waited for I/O
+	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // mean number of cores that the hypervisor gave to other machines
 	// CPUThrottledNs is the time in which tasks of the node could not run
 	// because they had used up their CPU quota.
 	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
 	Load1                float64 `json:"load1" range:",-1"`
-	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // without the page cache
+	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // memory in use, without the page cache
 	PageCacheBytes       int64   `json:"pageCacheBytes" range:",-1"`
 	MemoryFreeBytes      int64   `json:"memoryFreeBytes" range:",-1"`
 	DiskReadBytesPerSec  float64 `json:"diskReadBytesPerSec" range:",-1"`
 	DiskWriteBytesPerSec float64 `json:"diskWriteBytesPerSec" range:",-1"`
-	DiskQueue            float64 `json:"diskQueue" range:",-1"` // I/O requests that the disk has not finished
+	DiskQueue            float64 `json:"diskQueue" range:",-1"` // number of I/O requests that the disk has not finished
 	NetRecvBytesPerSec   float64 `json:"netRecvBytesPerSec" range:",-1"`
 	NetSentBytesPerSec   float64 `json:"netSentBytesPerSec" range:",-1"`
 	ContainersRunning    int32   `json:"containersRunning" range:",-1"`
@@ -106,17 +106,16 @@ type JobSubmitted struct {
 	Priority int32  `json:"priority" range:"signed"`
 	Maps     int32  `json:"maps" range:"tasks"`
 	Reduces  int32  `json:"reduces" range:"tasks"`
-	// Workload is the name of the workload of an experiment, such as
-	// "wordcount", of which this job is a run. It is empty for jobs that heddle
-	// did not submit.
+	// Workload is the name of the workload that heddle ran with this job, such
+	// as "wordcount". It is empty for jobs that others submitted.
 	Workload string `json:"workload,omitempty"`
-	// The sizes of the job's containers, and the job's settings that influence
-	// on which node a task runs.
+	// The sizes of the job's containers, and those settings of the job that
+	// influence where its tasks run.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
 	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
 	ReduceVCores      int32   `json:"reduceVCores" range:"cores"`
-	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps that must be done before the job requests reduces, 0 to 1
+	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps, 0 to 1, that must be done before the job requests reduces
 	MapLabel          string  `json:"mapLabel,omitempty"`
 	ReduceLabel       string  `json:"reduceLabel,omitempty"`
 	Speculation       bool    `json:"speculation"`
@@ -237,7 +236,7 @@ type Counters struct {
 	PhysicalBytes    int64 `json:"physicalBytes" range:",-1"`
 }
 
-// NoCounters is the value of Counters in which no counter is reported.
+// NoCounters has -1 in all counters, which means that none was reported.
 var NoCounters = Counters{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 // AddCount returns sum plus count. A negative count means "not reported" and is
@@ -289,7 +288,7 @@ type Decision struct {
 	// to start in the container; -1 means that no map was predicted. BindBranch
 	// names the ApplicationMaster's rule from which this followed.
 	BindIndex  int32  `json:"bindIndex" range:"tasks,-1"`
-	BindBranch string `json:"bindBranch,omitempty"` // rerun, node, rack, any
+	BindBranch string `json:"bindBranch,omitempty"` // rerun (a failed map), node or rack (a map whose split is there), any
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
 }
@@ -297,20 +296,20 @@ type Decision struct {
 // Actuation says what became of a decision: whether the cluster started a
 // container as the model had decided.
 type Actuation struct {
-	T        Time  `json:"t"` // when the outcome of the decision was known
+	T        Time  `json:"t"` // time at which the outcome of the decision was known
 	Decision int64 `json:"decision" range:"id"`
-	AskedAt  Time  `json:"askedAt"` // when the cluster was asked to carry out the decision
+	AskedAt  Time  `json:"askedAt"` // time at which the cluster was asked to carry out the decision
 	// GrantedAt is the time at which the container for the decision was first
 	// seen; 0 means that none was seen.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
-	Outcome   string  `json:"outcome"` // honoured, none, surplus, wrong-job, wrong-node, cancelled
+	Outcome   string  `json:"outcome"` // what came of the decision: honoured, none, surplus, wrong-job, wrong-node, cancelled
 	Container string  `json:"container,omitempty"`
 	Bound     Attempt `json:"bound" range:"maybe"` // the attempt that ran in the container; empty if unknown
 	Cause     string  `json:"cause,omitempty"`
 }
 
-// Heartbeat says that a NodeManager with free resources reported to the
-// scheduler.
+// Heartbeat says that a NodeManager with free resources sent a heartbeat to the
+// ResourceManager.
 type Heartbeat struct {
 	T                Time  `json:"t"`
 	Node             Node  `json:"node" range:"some"`

@@ -8,8 +8,8 @@ package traces
 // its zero value must mean "not reported". Structs that several events contain
 // (Task, Attempt, Counters, NodeFacts) must never get a new field.
 type Visitor interface {
-	// When is called for T, the time of the event itself; Time for all other
-	// times.
+	// When is called for T, the time of the event itself. For all other times of
+	// an event, the method Time is called.
 	When(*Time)
 	Time(*Time)
 	Int64(*int64)

@@ -10,39 +10,40 @@ const (
 	ListFormatVersion = 2
 )
 
-// Origin says how a trace was made.
+// Origin says how a trace was made: measured, recovered, simulated or imported.
 type Origin string
 
-// Ways in which a trace can be made.
+// The ways in which a trace can be made.
 const (
-	Measured  Origin = "measured"  // captured from a cluster while jobs ran
-	Recovered Origin = "recovered" // made from job history files, after the jobs had ended
-	Simulated Origin = "simulated" // written by a replay in virtual time
-	Imported  Origin = "imported"  // converted from a trace of another tool
+	Measured  Origin = "measured"  // the trace was captured from a cluster while jobs ran
+	Recovered Origin = "recovered" // the trace was made from job history files, after the jobs had ended
+	Simulated Origin = "simulated" // the trace was written by a replay in virtual time
+	Imported  Origin = "imported"  // the trace was converted from a trace of another tool
 )
 
-// Header describes a run as a whole.
+// Header is the first part of a trace. It describes the cluster, the scheduler
+// model and the settings of the run.
 type Header struct {
 	Format int    `json:"format"`
 	Origin Origin `json:"origin"`
 	// StartUnixNs is the start of the run, in nanoseconds since 1970; 0 means
 	// that it is not known.
 	StartUnixNs int64 `json:"startUnixNs"`
-	// Writer is the program and version that wrote the trace.
+	// Writer is the name and version of the program that wrote the trace.
 	Writer  string       `json:"writer"`
 	Cluster ClusterFacts `json:"cluster"`
 	// Model is the name of the scheduler model that placed the tasks, Params are
 	// its parameters. "yarn" is the cluster's own scheduler.
 	Model    string            `json:"model"`
 	Params   map[string]string `json:"params,omitempty"`
-	Actuator string            `json:"actuator,omitempty"` // how the model's decisions placed tasks: none, labels, ideal
-	Splits   string            `json:"splits,omitempty"`   // which hosts of its splits a job saw: asSubmitted, cachedOnly, plan
+	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none, by node labels, or ideal (at once, simulated)
+	Splits   string            `json:"splits,omitempty"`   // which hosts of its splits a job was shown: asSubmitted, cachedOnly, plan
 	Seed     uint64            `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.
 	Software map[string]string `json:"software,omitempty"`
-	// Settings are the settings of the cluster and of the jobs that influence on
-	// which node a task runs.
+	// Settings are those settings of the cluster and of the jobs that influence
+	// where tasks run.
 	Settings map[string]string `json:"settings,omitempty"`
 	// List is set if the trace is a list of jobs: JobListed events without
 	// tasks. Its rules say which tasks a replay makes for each job.

@@ -2,8 +2,8 @@ package traces
 
 import "fmt"
 
-// kinds has the name, a constructor and the rank of each kind of event. The
-// index is the number of the event's record type.
+// kinds describes each kind of event: its name, how to make an empty event, and
+// its rank. The index is the number of the kind.
 var kinds = [...]struct {
 	name string
 	make func() Event
@@ -28,7 +28,7 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
-	18:                  {name: "source"}, // written by earlier versions only: members of an imported file, for an export to the same format
+	18:                  {name: "source"}, // kind of an event that only earlier versions of heddle wrote, at an import
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 

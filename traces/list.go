@@ -70,9 +70,9 @@ var DefaultListRules = ListRules{
 }
 
 const (
-	maxListedTasks = 1 << 20 // most maps, or reduces, of one job
+	maxListedTasks = 1 << 20 // greatest number of maps, or of reduces, of one job
 	maxListedBytes = 1 << 60
-	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // ten years in milliseconds
+	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list: ten years in milliseconds
 )
 
 // Validate returns an error if one of the rules is out of its range.
@@ -115,10 +115,10 @@ func (r *ListRules) Check(j *JobListed) error {
 	return nil
 }
 
-// Maps returns the number of maps that the job gets.
+// Maps returns the number of maps that a replay makes for the job.
 func (r *ListRules) Maps(j *JobListed) int64 { return max(1, started(j.InputBytes, r.BlockBytes)) }
 
-// Reduces returns the number of reduces that the job gets.
+// Reduces returns the number of reduces that a replay makes for the job.
 func (r *ListRules) Reduces(j *JobListed) int64 {
 	return min(started(j.ShuffleBytes, r.BytesPerReduce), int64(r.MaxReduces))
 }

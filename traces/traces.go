@@ -19,7 +19,7 @@ import (
 // Time is the number of nanoseconds since the run's start (Header.StartUnixNs).
 type Time int64
 
-// Milliseconds is t in whole milliseconds, rounded down.
+// Milliseconds returns the time t in whole milliseconds, rounded down.
 func (t Time) Milliseconds() int64 { return int64(t) / 1e6 }
 
 // JobID is the job's name as the cluster prints it, "job_1795236380513_0001".
@@ -36,7 +36,7 @@ type Block uint64
 // TaskKind is the kind of a task: Map or Reduce.
 type TaskKind uint8
 
-// Kinds of task.
+// The two kinds of task in a MapReduce job.
 const (
 	Map TaskKind = iota
 	Reduce
@@ -159,7 +159,7 @@ var levelNames = []string{"unknown", "cache", "node", "rack", "off"}
 
 func (l Level) String() string { return nameOf(levelNames, uint8(l), "level") }
 
-// Valid reports whether l is one of the levels above.
+// Valid reports whether l is one of the known locality levels.
 func (l Level) Valid() bool { return int(l) < len(levelNames) }
 
 // MarshalText writes the name of the locality level, such as "node".
@@ -173,8 +173,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 // Outcome is how a job, task or attempt ended.
 type Outcome uint8
 
-// Outcomes of jobs, tasks and attempts. Unfinished means that the trace has no
-// end of it.
+// Outcomes of jobs, tasks and attempts. Unfinished means that the trace does not
+// say how the job, task or attempt ended.
 const (
 	Unfinished Outcome = iota
 	Succeeded
@@ -186,7 +186,7 @@ var outcomeNames = []string{"unfinished", "succeeded", "failed", "killed"}
 
 func (o Outcome) String() string { return nameOf(outcomeNames, uint8(o), "outcome") }
 
-// Valid reports whether o is one of the outcomes above.
+// Valid reports whether o is one of the known outcomes.
 func (o Outcome) Valid() bool { return int(o) < len(outcomeNames) }
 
 // MarshalText writes the name of the outcome, such as "succeeded".
@@ -197,8 +197,9 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
 }
 
-// nameOf returns names[n]. If there is no such name, it returns text such as
-// "level(7)", where what is "level".
+// nameOf returns the name of number n from a list of names. If the list has no
+// such name, it returns a text such as "level(7)"; the parameter what is "level"
+// then.
 func nameOf(names []string, n uint8, what string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]
@@ -206,7 +207,8 @@ func nameOf(names []string, n uint8, what string) string {
 	return what + "(" + strconv.Itoa(int(n)) + ")"
 }
 
-// numberOf sets n to the number for which nameOf returned the text.
+// numberOf is the reverse of nameOf: it sets n to the number that belongs to a
+// name.
 func numberOf(names []string, text, what string, n *uint8) error {
 	if i := slices.Index(names, text); i >= 0 && text != "" {
 		*n = uint8(i)

@@ -2,8 +2,8 @@
 // events.
 //
 // It reads the trace file twice. The first time it counts the events of each
-// job, so that the second time it knows which event is a job's last. It keeps
-// only those jobs in memory that have begun and not ended.
+// job, so that the second time it knows which event is a job's last. It keeps a
+// job in memory until that job, and all jobs that began before it, have ended.
 package byjob
 
 import (
@@ -21,9 +21,9 @@ import (
 type Job struct {
 	ID        traces.JobID
 	Submitted *traces.JobSubmitted
-	Started   *traces.JobStarted // from the job's last ApplicationMaster
+	Started   *traces.JobStarted // event of the job's last ApplicationMaster
 	Finished  *traces.JobFinished
-	Tasks     []*Task // maps first, then reduces, each by index
+	Tasks     []*Task // all tasks: maps first, then reduces, both sorted by index
 }
 
 // Task is a task with its events. An event that the trace does not have is nil.
@@ -31,7 +31,7 @@ type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
 	Finished  *traces.TaskFinished
-	Attempts  []*Attempt // sorted by attempt number
+	Attempts  []*Attempt // all attempts, sorted by attempt number
 }
 
 // Attempt is an attempt with its events. An event that the trace does not have
@@ -53,7 +53,7 @@ func Jobs(path string) iter.Seq2[*Job, error] {
 }
 
 func gather(path string, yield func(*Job, error) bool) error {
-	left := map[traces.JobID]int{} // number of each job's events that were not read yet
+	left := map[traces.JobID]int{} // for each job, the number of its events that were not read yet
 	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
 		left[id]++
 		return true
@@ -83,8 +83,8 @@ func gather(path string, yield func(*Job, error) bool) error {
 	})
 }
 
-// read calls more with each event that belongs to a job, until more returns
-// false or the trace ends.
+// read calls the function more with each event that belongs to a job, until the
+// function returns false or the trace ends.
 func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	return nil
 }
 
-// gathered is a job whose events are being collected.
+// gathered is a job of which some events were read and others are still to come.
 type gathered struct {
 	Job
 	tasks    map[traces.Task]*Task

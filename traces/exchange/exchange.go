@@ -42,8 +42,8 @@ func Find(name string) *format.Format {
 	return nil
 }
 
-// About describes the formats for which of returns true, one on a line, for help
-// texts.
+// About returns help text with a line for each format that the function of
+// accepts: the format's name and description.
 func About(of func(*format.Format) bool) string {
 	var b strings.Builder
 	for _, f := range Formats {
@@ -60,7 +60,7 @@ func CanRead(f *format.Format) bool { return f.NewReader != nil }
 // CanWrite reports whether heddle can export to the format.
 func CanWrite(f *format.Format) bool { return f.Write != nil }
 
-// Names lists the names of the formats for which of returns true.
+// Names lists the names of the formats that the function of accepts.
 func Names(of func(*format.Format) bool) string {
 	var all []string
 	for _, f := range Formats {

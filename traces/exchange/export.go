@@ -15,9 +15,9 @@ import (
 
 // ExportOptions are the options of the function Export.
 type ExportOptions struct {
-	Input  string // path of the trace
+	Input  string // path of the trace to export
 	Format *format.Format
-	Output string // path of the new file, or of the new folder for formats of several files; it must not exist
+	Output string // path of the new file or, for formats of several files, the new folder; it must not exist
 	// Topology is the path of a second new file, for the nodes of the cluster;
 	// if it is empty, no such file is written.
 	Topology string

@@ -37,13 +37,13 @@ type ImportOptions struct {
 	Progress func(jobs int, events int64)
 }
 
-// DefaultImport has the default values of an import's options.
+// DefaultImport has the default values of ImportOptions.
 var DefaultImport = ImportOptions{
 	Racks: 1, Options: format.Options{Replication: traces.DefaultListRules.Replication, Rules: traces.DefaultListRules, Seed: 1},
 }
 
-// Imported describes the result of an import: how much was read, made up and
-// mended.
+// Imported describes the result of an import: how much was read, what was made
+// up, and which defects were found.
 type Imported struct {
 	Format    string         `json:"form"`
 	Output    string         `json:"output"`
@@ -57,8 +57,8 @@ type Imported struct {
 	// names. RacklessAttempts is the number of attempts that ran on these hosts.
 	RacklessHosts    int `json:"racklessHosts,omitempty"`
 	RacklessAttempts int `json:"racklessAttempts,omitempty"`
-	// First is the place of the first mend (a defect and its repair) of each
-	// kind: the file, the place in it, and the job or value.
+	// First says, for each kind of defect, where the first one was found: the
+	// file, the place in the file, and the job or value.
 	First map[string]string `json:"first,omitempty"`
 }
 
@@ -337,13 +337,14 @@ func (im *importer) write() error {
 	})
 }
 
-// datedNs separates two kinds of time: jobs submitted after it (it is in 1973)
-// have times since 1970; smaller times count from some other start.
+// datedNs is a time in 1973, in ns since 1970. If the first job is submitted
+// later, the times of the files count from 1970; otherwise they count from some
+// other start.
 const datedNs = 1e17
 
-// shift is a traces.Visitor that subtracts by from all times of an event, so
-// that the first job is submitted at Time 0. Except for T, a time of 0 means
-// "not reported" and stays 0.
+// shift is a traces.Visitor that moves all times of an event, so that the first
+// job is submitted at Time 0. Except for T, a time of 0 means "not reported" and
+// stays 0.
 type shift struct{ by traces.Time }
 
 func (s *shift) When(t *traces.Time) { *t -= s.by }

@@ -21,7 +21,7 @@ type nodes struct {
 	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
-	seen   map[traces.Node]string // hosts that jobs name, with their racks
+	seen   map[traces.Node]string // hosts that jobs name, each with its rack
 	ran    map[traces.Node]bool   // hosts on which an attempt or an ApplicationMaster ran
 }
 
@@ -78,7 +78,8 @@ func (n *nodes) rackless() int {
 	return count
 }
 
-// facts returns all nodes of the cluster, in the order that the type describes.
+// facts returns all nodes of the cluster: those of topology files in their
+// order, then the others sorted by rack and name.
 func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts

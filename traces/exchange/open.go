@@ -31,7 +31,7 @@ type file struct {
 	raw    *bufio.Reader // bytes of the file as they are on the disk, perhaps compressed
 	hash   hash.Hash     // SHA-256 of the bytes read from the disk
 	ahead  io.ReadCloser
-	damage error // error that ended the decompression; valid after the end was read
+	damage error // error that ended the decompression; set once the end was read
 }
 
 // openFile opens an input file. Reads fail after ctx has ended.
@@ -66,7 +66,7 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	in.Reader = bufio.NewReaderSize(interruptible{in}, headBytes)
 	switch head, _ := in.Peek(3); {
 	case string(head) == "\xef\xbb\xbf":
-		_, _ = in.Discard(3) // cannot fail: Peek has buffered these bytes
+		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
 	case len(head) >= 2 && (string(head[:2]) == "\xff\xfe" || string(head[:2]) == "\xfe\xff"):
 		in.Close()
 		return nil, fmt.Errorf("open input: %s is in UTF-16: convert it to UTF-8", path)

@@ -18,7 +18,7 @@ import (
 // heddle only writes the format; Write is nil if heddle only reads it.
 type Format struct {
 	Name  string
-	About string // description of the files, for the help text
+	About string // description of the format's files, for the help text
 	// Origin and Model are written into the headers of traces that are imported
 	// from this format.
 	Origin traces.Origin
@@ -35,7 +35,7 @@ type Format struct {
 	// Write writes a trace in this format. The notes say what had to be left
 	// out, because the format cannot express it.
 	Write func(*Export) (notes []string, err error)
-	// Folder is true if Write writes several files into a folder.
+	// Folder is true if Write writes several files into a folder, not one file.
 	Folder bool
 	// Lists is true if Write also accepts traces that are lists of jobs without
 	// tasks.
@@ -65,7 +65,7 @@ type Reader interface {
 	Finish(h *traces.Header) (change func(*traces.TaskScheduled), err error)
 }
 
-// Options are the options of an import that the readers of formats need.
+// Options are those options of an import that the readers of formats need.
 type Options struct {
 	// Replication is the number of hosts that a map's split gets if the format
 	// has only one host for each split.
@@ -83,7 +83,7 @@ type Import struct {
 	Options
 	// Log records the defects that the Reader finds.
 	Log *mend.Log
-	// Racks knows the racks of hosts that a file names without their rack.
+	// Racks finds the rack of a host that a file names without its rack.
 	Racks *racks.Table
 	// Add adds an event to the trace. The time T of the event may count from
 	// 1970, as in most files, or from any other time.
@@ -95,7 +95,7 @@ type Import struct {
 	// read so far.
 	Records int
 
-	jobs map[string]int // number of uses of each job id
+	jobs map[string]int // how many jobs had each job id so far
 }
 
 // JobID returns an id that no other job of the import has. If an earlier job had
@@ -163,9 +163,10 @@ func (e *Export) Racks() map[traces.Node]string {
 	return racks
 }
 
-// SplitLevel returns the locality of the host at, compared with the hosts of a
-// split: node if at is one of them, rack if one is in the same rack, off
-// otherwise. An empty rack means unknown: then "off" becomes unknown.
+// SplitLevel returns the locality of a host to the hosts of a split: node if the
+// host is one of them, rack if one of them is in the host's rack, off otherwise.
+// If an unknown (empty) rack leaves open whether it is rack or off, the level is
+// unknown.
 func SplitLevel[Host any](at Host, split []Host, name, rack func(Host) string) traces.Level {
 	for _, h := range split {
 		if name(h) == name(at) {

@@ -35,8 +35,8 @@ type converter struct {
 
 func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
 
-// time converts a time of the file, in ms since 1970, to a time of the trace. 0
-// means that there is no time, and stays 0.
+// time converts a time of the history file, in ms since 1970, to a time of the
+// trace. A time of 0 means "no time" and stays 0.
 func (c *converter) time(ms int64) traces.Time {
 	if ms <= 0 {
 		return 0
@@ -105,14 +105,14 @@ func (c *converter) task(t *Task) {
 		f.Winner = w.Number
 	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
 		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
-			f.Winner = w.Number // Hadoop 0.23 does not name the attempt that succeeded
+			f.Winner = w.Number // files of Hadoop 0.23 do not name the attempt that succeeded
 		}
 	}
 	c.add(f)
 }
 
-// attempt adds the events of an attempt. If the file has no end time for the
-// attempt, it ends at the time fallback.
+// attempt adds the events of an attempt to the trace. fallback is the end time
+// of an attempt whose end is not in the file.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
 	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {

@@ -25,14 +25,14 @@ type Job struct {
 	Queue string
 
 	SubmitMs int64
-	LaunchMs int64 // when the ApplicationMaster had read the splits
+	LaunchMs int64 // time at which the ApplicationMaster had read the splits
 	FinishMs int64
 
 	Maps     int32
 	Reduces  int32
-	Uberized bool // all tasks ran inside the ApplicationMaster's container
+	Uberized bool // true if all tasks ran inside the ApplicationMaster's container
 
-	Outcome     traces.Outcome // Unfinished if the file does not have the job's end
+	Outcome     traces.Outcome // outcome of the job; Unfinished if the file does not have the job's end
 	Status      string         // status as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
@@ -61,7 +61,7 @@ type Task struct {
 	SplitHosts []string
 	StartMs    int64 // time from which the task waited for a container
 	FinishMs   int64
-	Status     string     // empty if the task did not end
+	Status     string     // outcome of the task as Hadoop writes it; empty if the task did not end
 	Winner     string     // id of the attempt that succeeded
 	Attempts   []*Attempt // attempts in the order in which the file first names them
 }
@@ -70,22 +70,22 @@ type Task struct {
 type Attempt struct {
 	ID        string // Hadoop's id of the attempt, attempt_…
 	Container string
-	Host      string // empty if the attempt never got a container
+	Host      string // host of the attempt's container; empty if the attempt never got one
 	Rack      string
-	StartMs   int64 // 0 if the attempt was never launched
+	StartMs   int64 // launch time; 0 if the attempt was never launched
 	FinishMs  int64
 	// MapFinishMs is set for attempts of maps, ShuffleFinishMs and SortFinishMs
 	// for attempts of reduces.
 	MapFinishMs     int64
 	ShuffleFinishMs int64
 	SortFinishMs    int64
-	Status          string // SUCCEEDED, FAILED or KILLED; empty if the attempt did not end
+	Status          string // outcome of the attempt: SUCCEEDED, FAILED or KILLED; empty if it did not end
 	Error           string
 	// Locality compares the container's host with the hosts of the split:
 	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. For some attempts Hadoop's counters
 	// differ; see the method Level of Job.
 	Locality string
-	Avataar  string // SPECULATIVE for a speculative attempt, VIRGIN for any other attempt
+	Avataar  string // Hadoop's word: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters
 }
 
@@ -131,10 +131,10 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelOff
 	}
 	if a.StartMs != 0 {
-		return traces.LevelUnknown // files of Hadoop 0.23 have no locality
+		return traces.LevelUnknown // job history files of Hadoop 0.23 have no locality
 	}
-	// The file has no locality for an attempt that was never launched, so it is
-	// computed from the hosts and racks.
+	// The file has no locality for an attempt that was never launched, so the
+	// locality is computed from hosts and racks.
 	return format.SplitLevel(a.Host, t.SplitHosts, func(host string) string { return host }, func(host string) string {
 		if host == a.Host {
 			return cmp.Or(a.Rack, racks[host])

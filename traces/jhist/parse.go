@@ -38,7 +38,7 @@ const (
 // files of running and crashed jobs do.
 type CutOffError struct {
 	Events int   // number of complete events read
-	Offset int64 // byte of the file at which the incomplete event begins
+	Offset int64 // byte offset in the file at which the incomplete event begins
 	Err    error
 }
 
@@ -48,8 +48,8 @@ func (e *CutOffError) Error() string {
 
 func (e *CutOffError) Unwrap() error { return e.Err }
 
-// maxLineBytes is the greatest length of a line: the schema, or an event in
-// JSON.
+// maxLineBytes is the greatest length of a line in a history file. A line is the
+// schema or an event in JSON.
 const maxLineBytes = 256 << 20
 
 // Parse reads a history file. It returns the job and the number of events that
@@ -90,20 +90,20 @@ type parser struct {
 	in      *bufio.Reader
 	schema  *avro.Schema
 	offset  int64 // number of bytes of the file read so far
-	start   int64 // byte of the file at which the current event begins
+	start   int64 // byte offset in the file at which the current event begins
 	events  int   // number of events read, including those of unknown types
 	log     *mend.Log
-	refused error // error of a strict log at the first defect
+	refused error // error for the first defect, if the import accepts none
 
 	job      *Job
 	tasks    map[string]*Task
 	attempts map[string]*Attempt
-	names    map[string]string // strings that occur often, so that equal ones share memory
+	names    map[string]string // strings that occur often in the file; equal strings share memory
 	event    event
 }
 
 func (p *parser) parse() error {
-	form, _ := p.line() // an error here is also found by the next checks
+	form, _ := p.line() // a read error here is also found by the checks that follow
 	name := string(bytes.TrimSpace(form))
 	if name != avroJSON && name != avroBinary {
 		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
@@ -141,9 +141,9 @@ func (p *parser) line() ([]byte, error) {
 	}
 }
 
-// parseJSON reads events in JSON, each on a line. An event that does not fit the
-// schema is left out. If such an event is on the last line, which has no
-// newline, the file was cut off.
+// parseJSON reads events in JSON, one on each line. An event that does not fit
+// the schema is left out. If it is on a last line without a newline, the error
+// says that the file was cut off.
 func (p *parser) parseJSON() error {
 	for p.refused == nil {
 		p.start = p.offset
@@ -322,8 +322,8 @@ func (p *parser) attempt(r *record) *Attempt {
 	return a
 }
 
-// host returns a host's name, or "" for the names "UNKNOWN" and "N/A", which
-// Hadoop writes for attempts without a container.
+// host returns the name of a host. For "UNKNOWN" and "N/A", which Hadoop writes
+// for attempts without a container, it returns "".
 func (p *parser) host(name string) string {
 	if name == "UNKNOWN" || name == "N/A" {
 		return ""

@@ -79,9 +79,9 @@ func (r *reader) Read(in io.Reader) error {
 	return nil
 }
 
-// placeHosts tells a job racks that its history file does not have. They are
-// needed for attempts that were never launched: the racks of their hosts and of
-// the hosts of their splits.
+// placeHosts gives a job racks that its history file does not have. For attempts
+// that were never launched, it adds the racks of their hosts and of the hosts of
+// their splits.
 func (r *reader) placeHosts(job *Job, own map[string]string) {
 	for host, rack := range own {
 		r.Racks.Tell(host, rack)

@@ -8,10 +8,11 @@ package mend
 
 import "fmt"
 
-// Kind is a kind of mend: a defect, and what the import does about it.
+// Kind is a kind of mend: a defect of an input file, and what the import does
+// about the defect.
 type Kind struct {
-	Wrong string // "a negative time"
-	Done  string // "taken as unknown"
+	Wrong string // the defect that was found, such as "a negative time"
+	Done  string // what the import did about the defect, such as "taken as unknown"
 }
 
 func (k Kind) String() string { return k.Wrong + ": " + k.Done }
@@ -49,6 +50,6 @@ func (l *Log) Add(k Kind, place, about string) error {
 // Counts returns the number of mends of each kind; nil if there are none.
 func (l *Log) Counts() map[string]int { return l.counts }
 
-// First returns the place of the first mend of a kind: the file, the place in
-// it, and what Add was told about it.
+// First returns where the first mend of a kind was made: the file, the place in
+// the file, and the job or value.
 func (l *Log) First(kind string) string { return l.first[kind] }

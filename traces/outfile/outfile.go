@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Replace calls write to fill a new file, which then gets the name path. A file
-// that has this name is replaced.
+// Replace calls the function write to fill a new file, which then gets the name
+// path. An older file of this name is replaced.
 func Replace(path string, write func(*os.File) error) error {
 	f, err := begin(func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), pattern(path)) })
 	if err != nil {
@@ -32,8 +32,8 @@ func Replace(path string, write func(*os.File) error) error {
 	return rename(f.Name(), path)
 }
 
-// Create calls write to fill a new file, which then gets the name path. If this
-// name is taken, the error is os.ErrExist.
+// Create calls the function write to fill a new file, which then gets the name
+// path. If this name is taken, the error is os.ErrExist.
 func Create(path string, write func(*os.File) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -41,8 +41,8 @@ func Create(path string, write func(*os.File) error) error {
 	return Replace(path, write)
 }
 
-// CreateFolder calls write to fill a new folder, which then gets the name path.
-// If this name is taken, the error is os.ErrExist.
+// CreateFolder calls the function write to fill a new folder, which then gets
+// the name path. If this name is taken, the error is os.ErrExist.
 func CreateFolder(path string, write func(folder string) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -79,7 +79,7 @@ var unfinished = struct {
 // process must end afterwards: this package blocks all later attempts to write a
 // file.
 func RemoveUnfinished() {
-	unfinished.Lock() // never unlocked, so that no new file is begun
+	unfinished.Lock() // the lock is never released, so that no new file is begun
 	for path := range unfinished.paths {
 		os.RemoveAll(path)
 	}

@@ -113,8 +113,8 @@ func known[T int32 | int64 | float64](v T) *T {
 	return &v
 }
 
-// phase returns the time in milliseconds, or nil for 0, which means "not
-// reported".
+// phase returns the end time of a phase in milliseconds. For the time 0, which
+// means "not reported", it returns nil.
 func phase(t traces.Time) *float64 {
 	if t == 0 {
 		return nil

@@ -81,7 +81,7 @@ type writer struct {
 
 type node struct {
 	pid  int
-	busy []bool // for each row of the node: true while an attempt runs in it
+	busy []bool // for each row of the node in the timeline: true while an attempt uses the row
 }
 
 type running struct {
@@ -97,7 +97,7 @@ type job struct {
 	open bool
 }
 
-// traceEvent is an event in Chrome's trace-event format.
+// traceEvent is an event of the timeline, in Chrome's trace-event format.
 type traceEvent struct {
 	Phase    string  `json:"ph"`
 	PID      int     `json:"pid"`
@@ -185,7 +185,7 @@ func (w *writer) mark(pid int, t traces.Time, text string) {
 	w.put(traceEvent{Phase: "i", PID: pid, At: micros(t), Name: text, Scope: "p"})
 }
 
-// submitted begins the row of a job.
+// submitted begins the row of a job in the timeline, when the job is submitted.
 func (w *writer) submitted(e *traces.JobSubmitted) {
 	name := string(e.Job)
 	if e.Name != "" {
@@ -206,7 +206,7 @@ func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome
 	}
 }
 
-// start gives an attempt the first free row of the node that it runs on.
+// start gives an attempt the first free row in the timeline of its node.
 func (w *writer) start(e *traces.AttemptStarted) {
 	n := w.node(e.Node, e.Rack)
 	row := slices.Index(n.busy, false)
@@ -234,8 +234,8 @@ func (w *writer) end(e *traces.AttemptFinished) {
 	}
 }
 
-// slice writes the slice of an attempt. e is nil if the trace has no end of the
-// attempt.
+// slice writes the slice of an attempt in the timeline. e is the event of the
+// attempt's end, or nil if the trace has none.
 func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
 	if r.start.Speculative {
@@ -276,7 +276,7 @@ func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 func (w *writer) sample(e *traces.NodeSample) {
 	pid := w.node(e.Node, "").pid
 	counter := func(name, unit string, v float64) {
-		if v >= 0 && !math.IsInf(v, 0) { // JSON cannot express NaN and infinity
+		if v >= 0 && !math.IsInf(v, 0) { // NaN and infinity are left out, since JSON cannot express them
 			w.put(traceEvent{Phase: "C", PID: pid, At: micros(e.T), Name: name, Args: args{unit: v}})
 		}
 	}

@@ -45,7 +45,7 @@ type converter struct {
 	id     traces.JobID
 	submit millis
 	list   []traces.Event
-	err    error // error of a strict log at the first defect
+	err    error // error for the first defect, if the import accepts none
 }
 
 func (c *converter) add(e traces.Event) { c.list = append(c.list, e) }
@@ -88,11 +88,13 @@ func (c *converter) convert() {
 	}
 }
 
-// datedMs separates two kinds of time: a job submitted after it (it is in 1973)
-// has times since 1970; smaller times count from some other start.
+// datedMs is a time in 1973, in ms since 1970. If a job's submission time is
+// greater, its times count from 1970; otherwise they count from some other
+// start.
 const datedMs = 1e11
 
-// times calls each for all times of the job except its submission.
+// times calls the function each with all times of the job, its tasks and its
+// attempts, except the job's submission time.
 func (j *job) times(each func(*millis)) {
 	each(&j.Launch)
 	each(&j.Finish)
@@ -241,8 +243,8 @@ func (c *converter) task(t *task, kind traces.TaskKind) {
 	}
 }
 
-// attempt adds the events of an attempt of the task t. If the attempt has an
-// outcome but no end, it ends at the time fallback.
+// attempt adds the events of an attempt of the task t. fallback is the end time
+// of an attempt that has an outcome but no end in the file.
 func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis) {
 	id := traces.Attempt{Task: of, Number: a.ID.number}
 	if a.Start < 0 && a.Finish < 0 && a.Outcome == outcome(traces.Unfinished) {
@@ -283,8 +285,8 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	c.add(f)
 }
 
-// counters returns pairs of pointers: to a counter of the attempt, and to the
-// same counter in c, the counters of a trace.
+// counters returns pairs of pointers: the first points to a counter of the
+// attempt in Rumen's file, the second to the same counter of a trace.
 func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64 {
 	records, written := &a.MapInputRecords, &a.MapOutputRecords
 	if kind == traces.Reduce {

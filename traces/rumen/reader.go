@@ -58,8 +58,8 @@ type reader struct {
 	in    *jsonstream.Reader
 	job   job
 	tries int             // number of attempts of the current job read so far
-	hosts map[string]host // hosts by their paths, "/rack/host"
-	path  []byte          // path of the location that is being read; reused
+	hosts map[string]host // hosts of all files, by their paths such as "/rack/host"
+	path  []byte          // path of the host whose location is being read; the memory is reused
 }
 
 func newReader(im *format.Import) *reader {
@@ -103,7 +103,8 @@ func (r *reader) open(in io.Reader) {
 	)
 }
 
-// next reads the next job into r.job and mends its ids.
+// next reads the next job of the file and replaces wrong ids of its tasks and
+// attempts.
 func (r *reader) next() error {
 	err := r.in.Next(func() any {
 		maps, reduces := r.job.Maps[:0], r.job.Reduces[:0]
@@ -130,7 +131,8 @@ func (r *reader) time(to *millis) error {
 	return err
 }
 
-// limited reads a number from 0 to most. Any other number becomes unknown (-1).
+// limited reads a number from 0 to most. Any other number becomes -1, which
+// means unknown.
 func (r *reader) limited(most int64, over mend.Kind) (int64, error) {
 	n, ok, err := r.in.Int()
 	switch {

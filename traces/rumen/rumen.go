@@ -53,7 +53,7 @@ type job struct {
 	Name     string  `json:"jobName,omitempty"`
 	User     string  `json:"user,omitempty"`
 	Queue    string  `json:"queue,omitempty"`
-	Priority string  `json:"priority,omitempty"` // VERY_LOW, LOW, NORMAL, HIGH or VERY_HIGH
+	Priority string  `json:"priority,omitempty"` // priority of the job: VERY_LOW, LOW, NORMAL, HIGH or VERY_HIGH
 	Submit   millis  `json:"submitTime"`
 	Launch   millis  `json:"launchTime"`
 	Finish   millis  `json:"finishTime"`
@@ -87,7 +87,7 @@ type task struct {
 	InputRecords  number       `json:"inputRecords"`
 	OutputBytes   number       `json:"outputBytes"`
 	OutputRecords number       `json:"outputRecords"`
-	Hosts         locationList `json:"preferredLocations"` // hosts of a map's split
+	Hosts         locationList `json:"preferredLocations"` // hosts that store the split of a map
 	Attempts      attemptList  `json:"attempts"`
 }
 
@@ -147,7 +147,7 @@ func (o outcome) MarshalText() ([]byte, error) { return []byte(outcomes[int(o)%l
 // taskID has the parts of a task's id such as
 // "task_1400000000000_0001_m_000003".
 type taskID struct {
-	job   string // the part that names the job, such as "1400000000000_0001"
+	job   string // the part of the id that names the job, such as "1400000000000_0001"
 	kind  traces.TaskKind
 	index int32
 	valid bool
@@ -189,7 +189,8 @@ func (h host) MarshalText() ([]byte, error) {
 	return []byte(h.Rack + "/" + h.Name), nil
 }
 
-// location is a host that Rumen writes as {"layers":["rack1","host"]}.
+// location is a host with its rack, which Rumen writes as
+// {"layers":["rack1","host"]}.
 type location host
 
 type locationList []location

@@ -37,8 +37,8 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// hosts appends the hosts below t to a list. rack is the path of the nodes above
-// t.
+// hosts appends the hosts in the tree t to a list. rack is the path of the nodes
+// above t.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
 	case t == nil:
@@ -71,8 +71,9 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// child returns the child of t with a name, and adds one if there is none. It
-// searches from the last child, since nodes mostly come rack by rack.
+// child returns the child of the tree node t with a name, and adds the child if
+// there is none. It searches from the last child, since hosts mostly come rack
+// by rack.
 func (t *tree) child(name string) *tree {
 	for _, c := range slices.Backward(t.Children) {
 		if c.Name == name && len(c.Children) > 0 {

@@ -17,11 +17,11 @@ import (
 
 // Limits that protect the import from damaged or hostile files.
 const (
-	maxCopies   = 1 << 16       // identical copies of a job
-	maxTasks    = 1 << 20       // tasks of a job
-	maxMadeUp   = 20_000_000    // tasks of all jobs together; one line of a file can ask for a million
+	maxCopies   = 1 << 16       // greatest number of identical copies of a job
+	maxTasks    = 1 << 20       // greatest number of tasks of a job
+	maxMadeUp   = 20_000_000    // greatest number of tasks of all jobs; one line of a file can ask for a million
 	maxMs       = 7258118400000 // latest time, in ms since 1970: in the year 2200
-	maxVCores   = 1 << 20       // cores of a container or a node
+	maxVCores   = 1 << 20       // greatest number of cores of a container or a node
 	maxMemoryMB = 1 << 40
 	// maxLengthMs is the longest duration: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
@@ -83,8 +83,8 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// limited returns a function that reads a number from 0 to most; it leaves *to
-// unchanged for any other number.
+// limited returns a function that reads a number from 0 to most. Any other
+// number is recorded as a defect and not used.
 func limited[T ~int64](r *reader, most T) func(*T) error {
 	return func(to *T) error {
 		n, ok, err := r.in.Int()
@@ -176,7 +176,7 @@ func (r *reader) task(t *task, about string) error {
 }
 
 // bounded reports whether the job's numbers of copies and tasks are within the
-// limits. If not, the job is left out.
+// limits. A job over the limits is left out.
 func (r *reader) bounded() (bool, error) {
 	j := &r.job
 	j.Count = max(j.Count, 1)
@@ -200,8 +200,9 @@ func (r *reader) bounded() (bool, error) {
 
 func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
-// events adds the events of one copy of the job. A container without a start
-// time starts with the job, after the container's delay.
+// events adds the events of one copy of the current job to the trace. A
+// container without a start time in the file starts at the job's start plus the
+// container's delay.
 func (r *reader) events(id traces.JobID) error {
 	j := &r.job
 	s := &traces.JobSubmitted{T: j.StartMs.time(), Job: id, User: j.User, Queue: j.Queue, MapLabel: j.Label, ReduceLabel: j.Label}

@@ -59,8 +59,8 @@ const unknown = -1
 type job struct {
 	Nodes   count    `json:"num.nodes,omitzero"`
 	Racks   count    `json:"num.racks,omitzero"`
-	Type    string   `json:"am.type"`          // name of the member in newer versions
-	OldType string   `json:"yarn.sls.am.type"` // name of the member in older versions
+	Type    string   `json:"am.type"`          // kind of the job, in files of newer SLS versions
+	OldType string   `json:"yarn.sls.am.type"` // the same as am.type, in files of older SLS versions
 	StartMs millis   `json:"job.start.ms"`
 	EndMs   millis   `json:"job.end.ms,omitzero"`
 	Queue   string   `json:"job.queue.name"`
@@ -75,11 +75,11 @@ type taskList []task
 
 // task describes a container in a trace file, or Count identical containers.
 type task struct {
-	Host       string    `json:"container.host"` // path of the host, "/rack/host"
+	Host       string    `json:"container.host"` // path of the container's host, "/rack/host"
 	StartMs    millis    `json:"container.start.ms"`
 	EndMs      millis    `json:"container.end.ms"`
 	DurationMs lengthMs  `json:"container.duration.ms,omitzero"`
-	OldMs      lengthMs  `json:"duration.ms,omitzero"` // duration in files of older versions
+	OldMs      lengthMs  `json:"duration.ms,omitzero"` // duration of the task, in files of older SLS versions
 	DelayMs    lengthMs  `json:"container.request.delay,omitzero"`
 	Priority   count     `json:"container.priority"`
 	Type       string    `json:"container.type"`
@@ -112,8 +112,8 @@ type node struct {
 	VCores   int64  `json:"vcores,omitzero"`
 }
 
-// readTopology reads the nodes of a topology file. A rack's name may lack the
-// slash at its start, which it has in traces; it is added.
+// readTopology reads the nodes of a topology file. In traces, the name of a rack
+// begins with a slash; readTopology adds the slash if the file does not have it.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	for file := jsonstream.New(in, nil); ; {
 		var r rack

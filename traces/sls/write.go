@@ -55,7 +55,7 @@ func write(e *format.Export) (notes []string, err error) {
 type writer struct {
 	racks                             map[traces.Node]string
 	nodes                             []traces.Node
-	turn                              int // counts the nodes given to containers whose node is not known
+	turn                              int // number of containers without a known node, which get the nodes in turn
 	leftJobs, leftTasks, leftAttempts int
 }
 

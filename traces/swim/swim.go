@@ -45,7 +45,7 @@ func detect(head []byte) bool {
 
 // LineError is the error for a line that does not describe a job.
 type LineError struct {
-	Line   int // line number, from 1
+	Line   int // number of the line in the file, from 1
 	Reason string
 }
 
@@ -151,8 +151,8 @@ func parseNumber(field []byte) (n int64, ok bool) {
 	return n, len(field) > 0
 }
 
-// Write writes a list of jobs in SWIM's format. The line of a job with a path
-// has seven columns, that of a job without one six.
+// Write writes a list of jobs in SWIM's format. A job with an input path gets
+// seven columns, a job without a path six.
 func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
@@ -202,8 +202,8 @@ func write(e *format.Export) (notes []string, err error) {
 	return nil, errors.Join(failed, err)
 }
 
-// fromTrace computes the entry of a list for a job that ran. The numbers of
-// bytes are the job's counters as Hadoop reported them, or else sums over the
+// fromTrace computes the entry in a SWIM list for a job of a trace. The numbers
+// of bytes are the job's counters as Hadoop reported them, or else sums over the
 // attempts that succeeded.
 func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}

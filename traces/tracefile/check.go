@@ -90,7 +90,7 @@ func Check(path string) (Report, error) {
 			return r, err
 		}
 		r.Damage = append(r.Damage, damage.finding())
-		in.err = nil // the source can read on after the damaged place
+		in.err = nil // clears the error, so that the reader goes on behind the damaged place
 	}
 	if src, ok := in.src.(*records); ok {
 		r.Blocks = src.blocks
@@ -127,7 +127,7 @@ func (r *Report) compare(footer, found Footer) {
 		wrong("kinds", footer.Kinds, found.Kinds)
 	}
 	if r.Foreign > 0 {
-		return // this program cannot compute the times and digests without all kinds and fields
+		return // times and digests can be computed only by a program that knows all events and fields
 	}
 	if footer.FirstT != found.FirstT || footer.LastT != found.LastT {
 		wrong("times", []traces.Time{footer.FirstT, footer.LastT}, []traces.Time{found.FirstT, found.LastT})

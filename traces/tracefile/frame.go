@@ -44,11 +44,11 @@ func appendFileFrame(dst []byte, version uint32) []byte {
 // blockHead is the header of a block. The zstd frame with the block's records
 // follows it in the file.
 type blockHead struct {
-	storedBytes uint32 // size of the zstd frame
-	bytes       uint32 // size of the records after decompression
+	storedBytes uint32 // size in bytes of the zstd frame with the block's records
+	bytes       uint32 // size in bytes of the block's records after decompression
 	events      uint32
-	before      uint64 // number of events in all earlier blocks
-	crc         uint32 // CRC-32C of the zstd frame
+	before      uint64 // number of events in all earlier blocks of the file
+	crc         uint32 // checksum (CRC-32C) of the zstd frame
 }
 
 func (b blockHead) append(dst []byte) []byte {

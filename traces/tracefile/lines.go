@@ -47,7 +47,7 @@ func writeLine(buf *bufio.Writer, kind string, v any) error {
 	return buf.WriteByte('\n')
 }
 
-// lines is the source that reads a trace in JSON Lines.
+// lines reads the events of a trace in JSON Lines, for a Reader.
 type lines struct {
 	name    string
 	in      *bufio.Scanner

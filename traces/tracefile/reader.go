@@ -32,8 +32,8 @@ type Reader struct {
 	err    error
 }
 
-// source is the part of a Reader that depends on the encoding: a trace file or
-// JSON Lines.
+// source is what a Reader reads events from: a trace file in heddle's binary
+// format, or a trace in JSON Lines.
 type source interface {
 	// header reads the header of the trace. It is called once, before next.
 	header() (traces.Header, error)
@@ -99,7 +99,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // at the start.
 func isLines(in *bufio.Reader) bool {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // cannot fail: Peek has buffered these bytes
+		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
 	}
 	first, _ := in.Peek(1)
 	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
@@ -192,15 +192,16 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 	return r.header, events, r.Err()
 }
 
-// records is the source that reads a trace file.
+// records reads the events of a trace file in heddle's binary format, for a
+// Reader.
 type records struct {
 	scan    *scanner
 	dec     decoder
-	started bool // the decoder has a block
+	started bool // true once the first block was given to the decoder
 	block   block
 	blocks  int64
 	reused  [traces.Kinds]traces.Event
-	keep    bool // next returns a new event at each call
+	keep    bool // true if each event must be a new one, not an overwritten earlier one
 	unknown int64
 	// unknownKinds counts the events of each kind that this program does not
 	// know.

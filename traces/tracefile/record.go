@@ -9,8 +9,8 @@ import (
 
 // Record types that are not kinds of events.
 const (
-	recordName   = 0   // a name, which becomes the next entry of the block's table of names
-	recordHeader = 255 // the header of the trace as JSON
+	recordName   = 0   // record with a name, which becomes the next entry of the block's table of names
+	recordHeader = 255 // record with the header of the trace as JSON
 )
 
 // encoder writes the records of a block. It is a traces.Visitor that appends the
@@ -103,7 +103,7 @@ func (e *encoder) Blocks(blocks *[]traces.Block) {
 // fields of an event from the bytes block[at:end]. A field that the record does
 // not have becomes zero.
 type decoder struct {
-	block   string // strings in events share the memory of block, so decoding allocates nothing
+	block   string // records of the block; strings in events share its memory, so nothing is copied
 	at, end int
 	bad     bool
 	names   []string
@@ -119,9 +119,9 @@ func (d *decoder) reset(block string) {
 	d.names = d.names[:0]
 }
 
-// record returns the type and the body of the next record that is not a name. It
-// adds the names before that record to d.names. ok is false at the end of the
-// block, and at a damaged record, which sets d.bad.
+// record returns the type and the body of the block's next record that is not a
+// name. Names before that record go into the table of names. ok is false at the
+// end of the block and at a damaged record; the latter also sets d.bad.
 func (d *decoder) record() (kind byte, body string, ok bool) {
 	for {
 		d.at = d.end
@@ -151,21 +151,21 @@ func (d *decoder) define(name string) {
 		if d.known == nil || len(d.known) == maxKnownNames {
 			d.known = map[string]string{}
 		}
-		kept = string([]byte(name)) // a copy: a substring would keep the whole block in memory
+		kept = string([]byte(name)) // a copy, since a substring would keep the whole block in memory
 		d.known[kept] = kept
 	}
 	d.names = append(d.names, kept)
 }
 
-// event sets the fields of ev from the current record. whole is false if the
-// record has more fields than this program knows.
+// event sets the fields of the event ev from the current record. whole is false
+// if the record has more fields than this program knows.
 func (d *decoder) event(ev traces.Event) (whole, ok bool) {
 	ev.Fields(d)
 	return d.at == d.end, !d.bad
 }
 
-// skip skips a record of an unknown kind. It still decodes the event's time,
-// since the next record has its time as the difference to that.
+// skip skips a record of an unknown kind. It still decodes the record's time,
+// since the time in the next record is stored as the difference to this one.
 func (d *decoder) skip() bool {
 	var t traces.Time
 	d.When(&t)

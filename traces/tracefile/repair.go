@@ -24,7 +24,7 @@ type Repaired struct {
 	// is true if the end of the trace is missing; then more events may be lost.
 	LostEvents int64     `json:"lostEvents"`
 	LostTail   bool      `json:"lostTail"`
-	LostLines  int64     `json:"lostLines,omitempty"` // damaged lines of a trace in JSON Lines
+	LostLines  int64     `json:"lostLines,omitempty"` // number of damaged lines, if the trace is in JSON Lines
 	Damage     []Finding `json:"damage"`
 }
 
@@ -91,7 +91,7 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	}
 	for err == nil {
 		buf.Write(line)
-		_ = buf.WriteByte('\n') // an error also appears at Flush
+		_ = buf.WriteByte('\n') // Flush below returns any write error
 		line, err = src.readWhole(r)
 	}
 	if !errors.Is(err, io.EOF) {

@@ -16,7 +16,7 @@ type sanity struct {
 	list      *traces.ListRules
 	n         int64 // number of the event that is being checked
 	last      traces.Time
-	nodes     map[traces.Node]bool // empty if the trace does not name its nodes
+	nodes     map[traces.Node]bool // nodes of the cluster; empty if the trace does not name them
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
 	decisions map[int64]bool

@@ -24,8 +24,9 @@ type scanner struct {
 	stored []byte
 	laid   []byte
 	footer *Footer
-	lost   bool // true after damage: next must first find an undamaged block
-	// version is the format version at the start of the file.
+	lost   bool // true after damage: the scanner must search for the next undamaged block
+	// version is the version of the trace format, which stands at the start of
+	// the file.
 	version uint32
 }
 
@@ -35,7 +36,7 @@ type block struct {
 	head    blockHead
 	offset  int64
 	records string
-	stored  []byte // valid until the next block is read
+	stored  []byte // bytes of the block in the file; valid until the next block is read
 }
 
 // newScanner returns a scanner after it has read the frame at the start of the
@@ -158,8 +159,9 @@ func (s *scanner) readFooter(payload int64) error {
 	return nil
 }
 
-// readFull appends size bytes from in to buf. If a damaged size is too large, it
-// allocates no more memory than in has bytes.
+// readFull reads size bytes and appends them to buf. A damaged file may give a
+// size that is too large; readFull then needs no more memory than the file has
+// bytes.
 func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	b := bytes.NewBuffer(buf)
 	n, err := io.CopyN(b, in, int64(size))

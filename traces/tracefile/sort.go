@@ -24,7 +24,7 @@ type Sorter struct {
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
-	err   error // the first error of Add
+	err   error // the first error that Add met; later calls return it too
 }
 
 // NewSorter returns a Sorter that writes its temporary file into folder. Close
@@ -47,8 +47,8 @@ func (s *Sorter) Add(e traces.Event) error {
 	return s.err
 }
 
-// AddFrom adds the events that r reads and for which want returns true. It stops
-// at the end of the trace or at a damaged place.
+// AddFrom adds those events of a trace for which the function want returns true.
+// It stops at the end of the trace or at a damaged place.
 func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
 	r.KeepEvents()
 	for e := range r.All() {

@@ -47,8 +47,8 @@ func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) 
 	return w.Close()
 }
 
-// replaceFile calls write to fill a new file. If write succeeds, the file gets
-// the name path.
+// replaceFile calls the function write to fill a new file. If the function
+// succeeds, the file gets the name path.
 func replaceFile(path string, write func(*os.File) error) error {
 	var failed error
 	err := outfile.Replace(path, func(f *os.File) error { failed = write(f); return failed })
@@ -65,17 +65,17 @@ type Writer struct {
 	path string
 	out  io.Writer
 	file *os.File // the file that Create opened and that Close must close; nil otherwise
-	live bool     // after an error, the file keeps the blocks that were written completely
+	live bool     // true if the file keeps its complete blocks after a write error
 	zstd *zstd.Encoder
 
 	mu      sync.Mutex
 	block   encoder
 	frame   []byte
-	events  uint32 // number of events in block
-	written int64  // number of bytes in complete blocks
-	saved   int64  // number of events in complete blocks
+	events  uint32 // number of events in the block that is being filled
+	written int64  // number of bytes in the complete blocks of the file
+	saved   int64  // number of events in the complete blocks of the file
 	tally   *tally
-	err     error // the first error; nothing is written after it
+	err     error // the first write error; nothing is written after it
 	closed  bool
 }
 
@@ -138,7 +138,8 @@ func (w *Writer) Write(e traces.Event) error {
 	return nil
 }
 
-// Flush writes all events so far to the file, without waiting for the disk.
+// Flush writes all events so far to the file, but does not wait until they are
+// on the disk.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

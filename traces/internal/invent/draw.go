@@ -12,8 +12,9 @@ import (
 	"heddle/traces"
 )
 
-// draw returns 64 random bits. quantity says what they are for, such as "replica
-// 1"; thing is the HashName of a job or file, and i the number of a part of it.
+// draw returns 64 random bits. quantity says what the bits are for, such as
+// "replica 1". thing is the HashName of a job or file, and i the number of a
+// task or block in it.
 func draw(quantity string, seed, thing, i uint64) uint64 {
 	return traces.Mix(traces.Mix(traces.Mix(traces.Mix(seed)^traces.HashName(quantity))^thing) ^ i)
 }

@@ -13,7 +13,7 @@ import (
 type Placer struct {
 	nodes []traces.NodeFacts
 	index map[traces.Node]int
-	racks map[string][]int // indexes in nodes of each rack's nodes
+	racks map[string][]int // for each rack, the indexes of its nodes in the list of nodes
 }
 
 // NewPlacer returns a Placer for a cluster. Its choices depend on the order of
@@ -61,8 +61,8 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	return to
 }
 
-// otherRack returns a random node that is not in the rack of the node first, or
-// -1 if there is none.
+// otherRack returns a random node that is in another rack than the first
+// replica's node, or -1 if there is none.
 func (p *Placer) otherRack(first int, r uint64) int {
 	rack := p.nodes[first].Rack
 	if len(p.racks[rack]) == len(p.nodes) {
@@ -75,8 +75,8 @@ func (p *Placer) otherRack(first int, r uint64) int {
 	}
 }
 
-// anywhere returns a random node that is not in taken. The cluster must have
-// such a node.
+// anywhere returns a random node of the cluster that is not in the list taken.
+// There must be such a node.
 func (p *Placer) anywhere(taken []int, r uint64) int {
 	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
@@ -85,8 +85,8 @@ func (p *Placer) anywhere(taken []int, r uint64) int {
 	}
 }
 
-// free returns a random node of pool that is not in taken, or -1 if there is
-// none.
+// free returns a random node that is in the list pool but not in the list taken,
+// or -1 if there is none.
 func free(pool, taken []int, r uint64) int {
 	var left []int
 	for _, i := range pool {

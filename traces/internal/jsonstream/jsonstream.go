@@ -31,8 +31,8 @@ var (
 
 // Reader reads the JSON objects of one file.
 type Reader struct {
-	// Aside is true while the Reader reads values that are not kept. It does not
-	// record their defects.
+	// Aside is true while the Reader reads values that the caller will not keep.
+	// Defects of such values are not recorded.
 	Aside bool
 
 	log     *mend.Log
@@ -42,11 +42,11 @@ type Reader struct {
 	base    int64             // offset in the file at which the JSON decoder began
 	begin   int64             // offset in the file of the object that is being read
 	text    []byte            // a decoded JSON string; the memory is reused
-	names   map[string]string // strings that Keep returned, so that equal ones share memory
+	names   map[string]string // strings that Keep returned, so that equal strings share memory
 }
 
-// source first reads the bytes in back, which were read too far, and then the
-// file.
+// source is a reader that first returns the bytes in back, which were read from
+// the file too early, and then the rest of the file.
 type source struct {
 	back []byte
 	in   io.Reader
@@ -72,8 +72,9 @@ func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
 	return r
 }
 
-// Member makes the function read responsible for values of type T. If read
-// returns the result of ByFields, the JSON package reads the value.
+// Member returns an option for New: the function read then reads all values of
+// type T. If that function returns the result of ByFields, the JSON package
+// reads the value.
 func Member[T any](read func(*T) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
 }
@@ -101,9 +102,9 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 // far.
 func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 
-// Next reads the next valid object into the struct to which the result of fresh
-// points. It calls fresh again after an object that is not valid. At the end of
-// the file the error is io.EOF.
+// Next reads the next valid JSON object. The function fresh returns a pointer to
+// the struct to read into; it is called again after an object that is not valid.
+// At the end of the file the error is io.EOF.
 func (r *Reader) Next(fresh func() any) error {
 	for {
 		err := r.value(fresh)
@@ -123,7 +124,8 @@ func (r *Reader) Next(fresh func() any) error {
 	}
 }
 
-// value reads the next object. Before the object it reads brackets of lists.
+// value reads the next JSON object of the file, after any brackets and commas of
+// lists before it.
 func (r *Reader) value(fresh func() any) error {
 	for {
 		kind := r.decode.PeekKind()
@@ -156,13 +158,13 @@ func (r *Reader) cause(err error) error {
 	case err == nil || errors.Is(err, io.EOF):
 		return err
 	case r.log != nil && errors.As(err, &semantic) && semantic.Err != nil:
-		return semantic.Err // error of a Member's function
+		return semantic.Err // the error that a Member's function returned
 	}
 	return fmt.Errorf("byte %d: %w", r.offset(), err)
 }
 
-// restart restarts the decoder at an offset of the file. ahead has the bytes
-// that were already read from there.
+// restart restarts the JSON decoder at an offset of the file. ahead has the
+// bytes after that offset that were already read.
 func (r *Reader) restart(offset int64, ahead []byte) {
 	r.in.back = slices.Concat(ahead, r.in.back)
 	r.base = offset
@@ -184,7 +186,7 @@ func (r *Reader) resync() {
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
 		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the decoder will find the same error
+			r.restart(offset+int64(len(ahead)), nil) // the decoder will meet the same read error again
 			return
 		}
 	}
@@ -203,14 +205,14 @@ func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	return false, r.MendHere(WrongType, "want "+want)
 }
 
-// List reads a JSON list. It calls element once for each element; element must
-// read the element.
+// List reads a JSON list. For each element it calls a function, which must read
+// the element.
 func (r *Reader) List(element func() error) error {
 	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
 }
 
-// Object reads a JSON object. It calls member for each key; member must read the
-// value. The key is valid until the value is read.
+// Object reads a JSON object. For each key it calls a function, which must read
+// the value of the key. The key is valid until the value is read.
 func (r *Reader) Object(member func(key []byte) error) error {
 	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
 		key, err := r.decode.ReadValue()
@@ -238,9 +240,9 @@ func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) e
 	return err
 }
 
-// ByFields is called by the function of a Member, which returns the result. The
-// JSON package then reads an object into the fields of T. A value that is not an
-// object is skipped.
+// ByFields lets the JSON package read an object into the fields of a struct. The
+// function given to Member calls ByFields and returns its result. A value that
+// is not an object is skipped.
 func (r *Reader) ByFields() error {
 	ok, err := r.Is(jsontext.KindBeginObject, "an object")
 	if ok {
@@ -349,7 +351,7 @@ func HasKey(head []byte, keys ...string) bool {
 		switch {
 		case err != nil:
 			return false
-		case key.Kind() != jsontext.KindString: // a bracket or brace
+		case key.Kind() != jsontext.KindString: // the token is a bracket or brace; go on
 		case slices.Contains(keys, key.String()):
 			return true
 		case d.SkipValue() != nil:
