@@ -38,20 +38,20 @@ func (a *Attempt) fields(v Visitor) {
 	v.Int32(&a.Number)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeUp) Fields(v Visitor) {
 	v.When(&e.T)
 	e.NodeFacts.fields(v)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeDown) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -79,14 +79,14 @@ func (e *NodeSample) Fields(v Visitor) {
 	v.Int64(&e.ClockUncertaintyNs)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeLabel) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Label)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobSubmitted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -107,7 +107,7 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Bool(&e.Speculation)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -116,7 +116,7 @@ func (e *JobStarted) Fields(v Visitor) {
 	v.Int64(&e.AMMemoryBytes)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -130,7 +130,7 @@ func (e *JobFinished) Fields(v Visitor) {
 	v.Int64(&e.LaunchedReds)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *TaskScheduled) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -141,7 +141,7 @@ func (e *TaskScheduled) Fields(v Visitor) {
 	v.Blocks(&e.Blocks)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *TaskFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -149,7 +149,7 @@ func (e *TaskFinished) Fields(v Visitor) {
 	v.Int32(&e.Winner)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *AttemptStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -162,7 +162,7 @@ func (e *AttemptStarted) Fields(v Visitor) {
 	v.Bool(&e.Speculative)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *AttemptFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -192,7 +192,7 @@ func (c *Counters) fields(v Visitor) {
 	v.Int64(&c.PhysicalBytes)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *BlockReplica) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -203,7 +203,7 @@ func (e *BlockReplica) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *BlockCached) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -211,7 +211,7 @@ func (e *BlockCached) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Decision) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.ID)
@@ -225,7 +225,7 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Actuation) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.Decision)
@@ -237,7 +237,7 @@ func (e *Actuation) Fields(v Visitor) {
 	v.Text(&e.Cause)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Heartbeat) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -247,7 +247,7 @@ func (e *Heartbeat) Fields(v Visitor) {
 	v.Int32(&e.RunningContainer)
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Note) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Text(&e.Text)

@@ -36,8 +36,8 @@ type Header struct {
 	// its parameters. "yarn" is the cluster's own scheduler.
 	Model    string            `json:"model"`
 	Params   map[string]string `json:"params,omitempty"`
-	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none, by node labels, or ideal (at once, simulated)
-	Splits   string            `json:"splits,omitempty"`   // which hosts of its splits a job was shown: asSubmitted, cachedOnly, plan
+	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none (YARN alone), labels (node labels), ideal (simulated only)
+	Splits   string            `json:"splits,omitempty"`   // hosts in the splits that a job saw: asSubmitted (all), cachedOnly (with a cached replica), plan (the model's)
 	Seed     uint64            `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.

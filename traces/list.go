@@ -25,7 +25,7 @@ type JobListed struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Fields implements Event: it passes each field of the event to v.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobListed) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))

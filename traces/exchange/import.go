@@ -72,8 +72,8 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
 	if err == nil && im.Racks.Late() {
-		// Some hosts were first named without a rack, and with one only later.
-		// The files are read again, now with all racks known.
+		// Some files name a host without its rack before another place names the
+		// rack. All files are read again, now with the racks known.
 		if err = im.sorter.Close(); err == nil {
 			im = newImporter(ctx, o, im.Racks.Again())
 			err = im.read()

@@ -31,7 +31,7 @@ type file struct {
 	raw    *bufio.Reader // bytes of the file as they are on the disk, perhaps compressed
 	hash   hash.Hash     // SHA-256 of the bytes read from the disk
 	ahead  io.ReadCloser
-	damage error // error that ended the decompression; set once the end was read
+	damage error // error that ended the decompression early; set when all data was read
 }
 
 // openFile opens an input file. Reads fail after ctx has ended.

@@ -82,8 +82,8 @@ type Attempt struct {
 	Status          string // outcome of the attempt: SUCCEEDED, FAILED or KILLED; empty if it did not end
 	Error           string
 	// Locality compares the container's host with the hosts of the split:
-	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. For some attempts Hadoop's counters
-	// differ; see the method Level of Job.
+	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some
+	// attempts under another locality; Job.Level says which.
 	Locality string
 	Avataar  string // Hadoop's word: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters

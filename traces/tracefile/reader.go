@@ -139,8 +139,8 @@ func (r *Reader) KeepEvents() {
 	}
 }
 
-// All returns all events of the trace as a sequence. After the sequence has
-// ended, Err says whether an error ended it.
+// All returns all events of the trace as a sequence. Call Err afterwards: an
+// error may have ended the sequence early.
 func (r *Reader) All() iter.Seq[traces.Event] {
 	return func(yield func(traces.Event) bool) {
 		for r.Next() {
@@ -203,8 +203,8 @@ type records struct {
 	reused  [traces.Kinds]traces.Event
 	keep    bool // true if each event must be a new one, not an overwritten earlier one
 	unknown int64
-	// unknownKinds counts the events of each kind that this program does not
-	// know.
+	// unknownKinds has the number of events of each kind that this program does
+	// not know.
 	unknownKinds [256]int64
 }
 

@@ -111,7 +111,8 @@ type decoder struct {
 	known   map[string]string // names of all blocks so far, so that equal names share memory
 }
 
-// maxKnownNames is the greatest number of names that a decoder keeps in known.
+// maxKnownNames is the greatest number of names that a decoder remembers from
+// one block to the next.
 const maxKnownNames = 1 << 20
 
 func (d *decoder) reset(block string) {

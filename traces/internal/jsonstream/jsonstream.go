@@ -186,7 +186,7 @@ func (r *Reader) resync() {
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
 		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the decoder will meet the same read error again
+			r.restart(offset+int64(len(ahead)), nil) // the decoder gets the read error when it reads on
 			return
 		}
 	}
@@ -315,7 +315,7 @@ func (r *Reader) unquote(value []byte) []byte {
 	case bytes.IndexByte(value, '\\') < 0:
 		return value[1 : len(value)-1]
 	}
-	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // an invalid surrogate becomes U+FFFD, so the error can be ignored
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error can be ignored: an invalid surrogate becomes U+FFFD
 	return r.text
 }
 

@@ -9,7 +9,7 @@ package racks
 // Table maps hosts to racks. The zero value of Table is ready for use.
 type Table struct {
 	racks  map[string]string
-	sought map[string]bool // hosts for which Of was called when their rack was not known
+	sought map[string]bool // hosts whose rack was asked for when it was not known
 	late   bool
 }
 
@@ -38,8 +38,8 @@ func (t *Table) Of(host string) string {
 	return rack
 }
 
-// Late reports whether, for some host, Tell was called only after Of had not
-// found its rack.
+// Late reports whether the rack of some host became known only after Of had been
+// asked for it.
 func (t *Table) Late() bool { return t.late }
 
 // Again returns a Table with the same racks, for reading the input files a
