@@ -37,7 +37,7 @@ type Header struct {
 	Model    string            `json:"model"`
 	Params   map[string]string `json:"params,omitempty"`
 	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none (YARN alone), labels (node labels), ideal (simulated only)
-	Splits   string            `json:"splits,omitempty"`   // hosts in the splits that a job saw: asSubmitted (all), cachedOnly (with a cached replica), plan (the model's)
+	Splits   string            `json:"splits,omitempty"`   // hosts in the splits that a job saw: asSubmitted (all), cachedOnly (with a cached replica), plan (the model's choice)
 	Seed     uint64            `json:"seed"`
 	// Software maps the name of a program ("hadoop", "java", "kernel") to its
 	// version.

@@ -161,7 +161,8 @@ func (r *reader) task(t *task, about string) error {
 		}
 		t.Type = kinds[traces.Map]
 	}
-	// If several members give the duration, SLS takes them in this order.
+	// A task may give its duration in several ways. SLS uses the first of them
+	// in the order below.
 	if t.DurationMs < 0 {
 		t.DurationMs = t.OldMs
 	}

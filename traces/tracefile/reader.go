@@ -197,7 +197,7 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 type records struct {
 	scan    *scanner
 	dec     decoder
-	started bool // true once the first block was given to the decoder
+	started bool // true while the decoder has a block
 	block   block
 	blocks  int64
 	reused  [traces.Kinds]traces.Event

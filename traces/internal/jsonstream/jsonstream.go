@@ -186,7 +186,7 @@ func (r *Reader) resync() {
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
 		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the decoder gets the read error when it reads on
+			r.restart(offset+int64(len(ahead)), nil) // the error of this read is returned when the decoder reads on
 			return
 		}
 	}
