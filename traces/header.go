@@ -71,8 +71,8 @@ type ClusterFacts struct {
 	Nodes []NodeFacts `json:"nodes"`
 	Links []LinkFacts `json:"links,omitempty"`
 	Disks []DiskFacts `json:"disks,omitempty"`
-	// HostCores is the number of cores of the one machine that all nodes share;
-	// 0 if each node is a machine.
+	// HostCores is the number of CPU cores of the machine, if all nodes run on
+	// one machine; 0 otherwise.
 	HostCores float64      `json:"hostCores,omitempty"`
 	Queue     []QueueFacts `json:"queues,omitempty"`
 }
