@@ -10,7 +10,7 @@ import (
 
 // cacheLearner (clqlmrs) places maps by a table of learnt values: it starts the
 // map on the node whose value is highest. It learns the table by Q-learning in
-// a training before the job's first map.
+// a training before the job's first map starts.
 //
 // Rule. An action (i,k) starts waiting map i on node k, which has a free slot.
 // The state is the class of the job's last assignment, NO at the start. The
@@ -80,21 +80,22 @@ import (
 type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64
-	pairs   int     // a job with more pairs of map and node uses the table of classes
-	retrain float64 // a job is trained again when this share of its maps' cached copies has changed
+	pairs   int     // most pairs of map and node in a job's own Q-table; a larger job uses the Q-table over locality classes
+	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
 
-	classes         *qlearn.Table // the table of classes; nil: not trained yet
+	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
 	classesTraining *Training
 	jobs            perJob[*lesson]
 	nodes           []state.NodeID
 }
 
-// lesson is the table learnt for one job, and the job's present state in it.
+// lesson is the Q-table learnt for one job, with the state that the job is in:
+// the locality class of its last assignment.
 type lesson struct {
-	table        *qlearn.Table // nil: the table of classes decides for this job
+	table        *qlearn.Table // the job's own Q-table; nil: the Q-table over locality classes decides for this job
 	training     *Training
 	seed         uint64
-	inputChanges int32 // the value of View.InputChanges when the job was trained
+	inputChanges int32 // value of View.InputChanges when the job was trained
 	state        qlearn.Class
 	plan         plan
 }
@@ -159,15 +160,15 @@ func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision)
 	}
 }
 
-// choose returns the best action of the job on the free nodes. It returns false
-// if no node can hold one.
+// choose returns the job's action (a map and a free node) with the highest
+// learnt value. It returns false if no free node can hold a map of the job.
 func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
 	if !slices.ContainsFunc(free, fits) {
 		return Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a table of tasks has one column for each node
+	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)
@@ -207,7 +208,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 				}
 			}
 			if best >= most {
-				break // no other can be better, and the first of equals is taken
+				break // no later action can have a higher value, and of equal ones the first is taken
 			}
 		}
 	default:
@@ -222,8 +223,8 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 	return mapAt(id, task, v.Level(id, task, node)).On(node), true
 }
 
-// mostWorth returns the highest value in state s of the classes that the job's
-// waiting maps can have.
+// mostWorth returns the highest Q-value in state s among the locality classes
+// that the job's waiting maps can have.
 func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) float64 {
 	most := math.Inf(-1)
 	for c := qlearn.CacheLocal; c <= qlearn.NoLocality; c++ {
@@ -235,9 +236,10 @@ func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) 
 	return most
 }
 
-// PlanJob returns what the trained policy would do with the job alone on the
-// cluster: each map's node, in the order of placement. Once the splits are
-// rewritten so, the job's maps start on these nodes only.
+// PlanJob returns where the trained policy would place the job's maps if the
+// job were alone on the cluster: each map's node, in the order of placement.
+// When the job's splits are rewritten to this plan, its maps start only on the
+// planned nodes.
 func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
 	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
 		return nil, false
@@ -250,7 +252,7 @@ func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) 
 	} else {
 		pairs = m.classes.RolloutFor(qlearn.NewLayout(v, id))
 	}
-	if len(pairs) == 0 { // no node is up
+	if len(pairs) == 0 { // the plan is empty, because no node is up
 		return nil, false
 	}
 	p := make(SplitPlan, len(pairs))

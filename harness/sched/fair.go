@@ -56,14 +56,16 @@ type fair struct {
 
 type fairQueue struct{ weight, minShare float64 }
 
-// levelled is the level up to which a job may start maps, and how many nodes
-// were offered to it since it got that level.
+// levelled is the farthest locality level at which a job may start maps, with
+// the number of nodes offered to the job since it got that level.
 type levelled struct {
 	opportunities int64
-	level         uint8 // 0 node, 1 rack, 2 off
+	level         uint8 // locality level: 0 node-local, 1 rack-local, 2 off-rack
 }
 
-// thresholdParam is a parameter that says for how many nodes a job waits.
+// thresholdParam returns a parameter for a locality threshold: the share of
+// the cluster's nodes that a job lets pass before it starts a map farther from
+// its input.
 func thresholdParam(name, doc string) Param {
 	return Param{Name: name, Type: Float, Default: "-1", Unit: "share of nodes", Min: -1, Max: 1, Doc: doc + "; -1: no wait"}
 }
@@ -111,7 +113,8 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// chooseMap returns the nearest map that the job may start on n now.
+// chooseMap returns the waiting map of the job that is nearest to its input on
+// node n, among those that the job may start now.
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
@@ -133,7 +136,8 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	return mapAt(id, t, level), true
 }
 
-// know reads the weights of the queues that it sees for the first time.
+// know reads the configured weights of queues that were created since its last
+// call.
 func (m *fair) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *state.View, id state.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
@@ -156,8 +160,8 @@ func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{served: true, ratio: used / x.weight}
 }
 
-// used returns what a queue or job uses, as the number by which fair shares are
-// compared.
+// used converts the resources that a queue or job uses to the number that the
+// fair policy compares: memory, or the dominant share.
 func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)
@@ -165,8 +169,8 @@ func (m *fair) used(v *state.View, r state.Resource) float64 {
 	return dominantShare(r, v.Total())
 }
 
-// dominantShare returns the larger of r's shares of total: that of memory or
-// that of cores.
+// dominantShare returns the larger of two shares of the cluster: the share of
+// its memory that r is, and the share of its cores.
 func dominantShare(r, total state.Resource) float64 {
 	memory, cores := 0.0, 0.0
 	if total.MemoryMB > 0 {

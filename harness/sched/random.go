@@ -46,7 +46,8 @@ func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	return m.walk(v, n)
 }
 
-// walk counts the tasks that the node can hold, job by job, and draws one.
+// walk counts the tasks that node n can hold, job by job, and draws one of
+// them at random.
 func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	fits := int64(0)
 	for _, k := range kinds {
@@ -75,8 +76,9 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// chooseOfAll has the same result as walk, without looking at each job. It
-// works only if the node can hold all waiting tasks and no job has a priority.
+// chooseOfAll has the same result as walk, but does not look at each job. It
+// works only if the node can hold every waiting task and no job has a
+// priority.
 func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
 	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {
