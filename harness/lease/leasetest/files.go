@@ -1,5 +1,6 @@
-// Package leasetest provides an HDFS in memory, with the operations that a hold
-// needs. It is for tests that steer a cluster of package yarntest.
+// Package leasetest provides an HDFS in memory, with the file operations that
+// a lease on a cluster needs. It is for tests that steer the fake cluster of
+// package yarntest.
 package leasetest
 
 import (
@@ -16,7 +17,7 @@ import (
 // lease.Files. Its methods may be called from any goroutine.
 type Files struct {
 	// Now returns the NameNode's time. nil means time.Now, which
-	// testing/synctest controls.
+	// testing/synctest controls in tests.
 	Now func() time.Time
 
 	mu      sync.Mutex
@@ -43,8 +44,8 @@ func (f *Files) now() time.Time {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// touch sets the time of a path's folder. Like a NameNode, it never sets a time
-// back.
+// touch sets the modification time of the folder that contains path name to
+// now. Like a NameNode, it never sets a time back.
 func (f *Files) touch(name string) {
 	e := f.entries[path.Dir(name)]
 	if now := f.now(); now.After(e.modified) {
@@ -128,7 +129,7 @@ func (f *Files) Modified(_ context.Context, name string) (time.Time, error) {
 	return e.modified, nil
 }
 
-// Rename renames a file within its folder.
+// Rename gives a file another name in the same folder.
 func (f *Files) Rename(_ context.Context, from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
