@@ -1,7 +1,7 @@
-// Package clients makes the clients for a cluster file: of the ResourceManager,
-// the history server, the NameNode and the agents. They connect at their first
-// question. [Clients.Answers] checks that the daemons answer; package doctor
-// finds what a cluster lacks.
+// Package clients makes the clients that a cluster file asks for: of the
+// ResourceManager, the history server, the NameNode and the agents. They
+// connect at their first request. [Clients.Answers] checks that the daemons
+// answer. Package doctor finds out what a cluster lacks.
 package clients
 
 import (
@@ -64,8 +64,8 @@ func To(c *config.Cluster) (*Clients, error) {
 	return cluster, nil
 }
 
-// firstContact is how long all daemons together may take for their first
-// answer.
+// firstContact is how long all daemons of a cluster together may take for
+// their first answer.
 const firstContact = 8 * time.Second
 
 // Answers asks all daemons of the cluster for their version at once, and

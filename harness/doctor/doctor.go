@@ -63,7 +63,8 @@ const (
 
 // Check is one thing that doctor checked on the cluster, and the result.
 type Check struct {
-	// ID is the stable name of the check, such as "labelPool".
+	// ID is the check's name, such as "labelPool". It stays the same from
+	// version to version.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
 	// Required is true if the feature does not work unless this check is OK.
@@ -236,7 +237,8 @@ func judge(name string, checks []Check) Feature {
 	return f
 }
 
-// check returns a new check, whose status is OK until it is changed.
+// check returns a new check with status OK. The caller changes the status if
+// the check fails.
 func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }

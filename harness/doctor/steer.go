@@ -60,8 +60,8 @@ func (e *examiner) labels(ctx context.Context) ([]yarnclient.NodeLabel, error) {
 }
 
 const (
-	// capacityScheduler is the scheduler type as the ResourceManager reports
-	// it.
+	// capacityScheduler is the text by which the ResourceManager reports that
+	// its scheduler is the Capacity scheduler.
 	capacityScheduler = "capacityScheduler"
 	prepare           = "heddle labels prepare"
 )

@@ -15,7 +15,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Config describes a lab. The zero value is not valid; start from Default.
+// Config describes a lab (a Hadoop cluster on this machine). The zero value is
+// not valid; start from Default.
 type Config struct {
 	// Name is the lab's name, which tells labs on one machine apart:
 	// lower-case letters, digits and dashes, at most 32 characters.

@@ -310,7 +310,7 @@ func (l *Lab) find(nodeName, daemonName string) (node, daemon, error) {
 	return node{}, "", fmt.Errorf("node %s has no daemon %q; it has %s", n.name, daemonName, strings.Join(names, ", "))
 }
 
-// daemonsOf returns the daemons that run on a node, its agent included.
+// daemonsOf returns the daemons that run on a node, its heddle agent included.
 func (l *Lab) daemonsOf(n node) []daemon {
 	if l.hasAgents() {
 		return append([]daemon{agent}, n.daemons...)

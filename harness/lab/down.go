@@ -104,8 +104,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	return nil
 }
 
-// marked returns the ids of processes whose command line marks them as daemons
-// of this lab.
+// marked returns the ids of the lab's daemons that still run. It finds them by
+// an argument of their command line that contains the lab's name.
 func (l *Lab) marked() []int {
 	marks := [][]byte{[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/")}
 	var pids []int

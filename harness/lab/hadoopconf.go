@@ -143,7 +143,7 @@ func (l *Lab) writeHadoopConf() error {
 		return err
 	}
 	// NameNode and DataNode do not start without these folders of web pages.
-	// Maven's hadoop-hdfs.jar lacks them; empty ones are enough.
+	// Maven's hadoop-hdfs.jar lacks these folders; empty folders are enough.
 	for _, app := range []string{"hdfs", "datanode", "static"} {
 		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
 			return err

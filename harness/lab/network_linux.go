@@ -214,8 +214,9 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 	return nil
 }
 
-// removeNetwork deletes all devices and namespaces of a lab. It finds devices
-// by alias and namespaces by name, so it needs no plan.
+// removeNetwork deletes all network devices and namespaces of a lab. It finds
+// the devices by alias and the namespaces by name, so the lab's configuration
+// is not needed.
 func removeNetwork(lab string) error {
 	links, err := netlink.LinkList()
 	if err != nil {

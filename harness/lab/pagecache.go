@@ -29,7 +29,7 @@ func (l *Lab) forgetBlocks() {
 	for _, n := range l.workers() {
 		_ = filepath.WalkDir(l.nodePath(n.name, "data"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // no error: the worker has no blocks yet
+				return nil // no error: the worker's DataNode has no blocks yet
 			}
 			f, err := os.Open(path)
 			if err != nil {

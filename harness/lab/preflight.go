@@ -18,7 +18,7 @@ type MissingError struct {
 // Missing is one thing that this machine lacks for running a lab.
 type Missing struct {
 	Name string // what is missing, such as "java" or "root"
-	Why  string // why it is needed, and what was found instead
+	Why  string // why the lab needs it, and what was found instead
 	// Package is the Debian package that contains what is missing. Empty means
 	// that no package contains it.
 	Package string

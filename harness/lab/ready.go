@@ -140,9 +140,9 @@ func endOfLog(log []byte) string {
 // observed is what NameNode and ResourceManager report at one moment.
 type observed struct {
 	hdfsWritable bool            // the NameNode is up and out of safe mode
-	dataNodes    map[string]bool // names of nodes with a live DataNode
+	dataNodes    map[string]bool // names of the nodes with a live DataNode, by the NameNode's report
 	rmActive     bool
-	nodeManagers map[string]bool // names of nodes with a running NodeManager
+	nodeManagers map[string]bool // names of the nodes with a running NodeManager, by the ResourceManager's report
 	history      bool
 }
 
@@ -158,7 +158,8 @@ func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	case resourceManager:
 		return o.rmActive
 	case nodeManager:
-		// A NodeManager serves its web pages last, just before it registers.
+		// A NodeManager opens its web port last, just before it registers with
+		// the ResourceManager.
 		return o.nodeManagers[n.name] && listens(ctx, n.ip.String(), portNMHTTP)
 	case historyServer:
 		return o.history

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Status lists the lab's daemons, which of them run and which are ready.
+// Status lists the lab's daemons and says which of them run and which are
+// ready.
 type Status struct {
 	Name string `json:"name"`
 	// State is the state of the lab: "up", "down", or "partial" when only some
@@ -27,7 +28,7 @@ type DaemonStatus struct {
 	Node    string `json:"node"`
 	Address string `json:"address"`
 	Daemon  string `json:"daemon"`
-	PID     int    `json:"pid,omitempty"` // process id; 0 if the daemon does not run
+	PID     int    `json:"pid,omitempty"` // process id of the daemon; 0 if the daemon does not run
 	// Ready is true if the daemon serves requests. A DataNode must also be
 	// registered with the NameNode, and a NodeManager with the
 	// ResourceManager.
@@ -100,6 +101,6 @@ func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended and uses no memory
+	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended, so its memory counts as 0
 	return kib << 10
 }

@@ -18,13 +18,13 @@ import (
 
 // Event is one step of bringing a lab up, to be shown to a user.
 type Event struct {
-	Node   string        // the step's node; empty if the step is about the whole lab
-	Daemon string        // the step's daemon; empty if the step is about no daemon
-	What   string        // the step's text, such as "ready"
-	After  time.Duration // the time since the lab's start began
+	Node   string        // the node that the step is about; empty for a step of the whole lab
+	Daemon string        // the daemon that the step is about; empty if there is none
+	What   string        // what happened in this step, such as "ready"
+	After  time.Duration // the time since Up was called
 }
 
-// String returns the event as one line of text.
+// String returns the step of bringing a lab up as one line of text.
 func (e Event) String() string {
 	who := strings.TrimSpace(e.Node + " " + e.Daemon)
 	if who != "" {

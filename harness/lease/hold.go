@@ -4,14 +4,14 @@
 // ([Hold.Release]), after a kill -9, after a restart of the ResourceManager,
 // from another machine ([Restore]), and unattended ([Watch]).
 //
-// Two files in HDFS make this safe; lease.go and journal.go describe them. The
+// Two kinds of files in HDFS make this safe; lease.go and journal.go describe them. The
 // lease says who holds the cluster. The journal says, for each thing, what it
 // was before its first change. Every change goes through the Hold, which writes
 // the journal first. A second change of the same thing writes nothing.
 //
 // The package does not decide what to change. It does not see changes that
-// others make meanwhile, with rmadmin for instance: a node that both changed
-// gets back what it had before the hold.
+// others make meanwhile, with rmadmin for instance. A node that heddle and
+// another user changed gets back what it had before the hold.
 //
 // Words:
 //
@@ -74,14 +74,14 @@ type Hold struct {
 	cluster  *Target
 	leaseDir leaseDir
 	epoch    int
-	older    []int // numbers of earlier holds of the cluster, whose folders settle removes
+	older    []int // numbers of earlier holds of the cluster, whose HDFS folders are removed by settle
 	log      *slog.Logger
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
-	renewed atomic.Pointer[time.Time] // when the last successful renewal of the lease began
+	renewed atomic.Pointer[time.Time] // time at which the last successful renewal of the lease began
 	ended   chan struct{}             // closed when the lease is not to be renewed any more
 	end     func()
 

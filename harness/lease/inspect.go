@@ -127,7 +127,8 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	return s, nil
 }
 
-// judge returns the state of a lease: "released", "void" or "held".
+// judge returns the state of a lease on the cluster: "released", "void" (not
+// renewed in time) or "held".
 func (b leaseDir) judge(ctx context.Context, l Lease) (string, error) {
 	if l.Released {
 		return "released", nil

@@ -50,7 +50,8 @@ const (
 	lookEvery  = time.Second
 )
 
-// Owner is the process that holds a cluster.
+// Owner is the process that holds a cluster, which means that it has the right
+// to change the cluster.
 type Owner struct {
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
@@ -91,7 +92,8 @@ type Lease struct {
 // still for a while after the NameNode's clock was set back.
 func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
-// HeldError means that another process holds the cluster and is alive.
+// HeldError means that another process has the right to change the cluster and
+// is alive.
 type HeldError struct{ Lease Lease }
 
 func (e *HeldError) Error() string {

@@ -188,7 +188,8 @@ const (
 	// activeLimit is how long to wait until a ResourceManager is active.
 	activeLimit = time.Minute
 	// nodeLimit is how long to wait for nodes to register after a restart of
-	// the ResourceManager, and for a changed size to show.
+	// the ResourceManager, and for the ResourceManager to show a changed node
+	// size.
 	nodeLimit = 15 * time.Second
 )
 

@@ -96,8 +96,8 @@ func orElse(err, otherwise error) error {
 }
 
 // resources puts back the sizes of nodes, one by one. A restart of the
-// ResourceManager or of the node may have done that already. It waits up to
-// nodeLimit for nodes that are not registered yet.
+// ResourceManager or of the node may have put a size back already. The method
+// waits up to nodeLimit for nodes that are not registered yet.
 func (u *undoing) resources(ctx context.Context, list []Change) {
 	var set []Change // node sizes whose change was requested but does not show yet
 	start := time.Now()

@@ -16,9 +16,9 @@ const Parking = "idle"
 // Masters is the label of the nodes on which ApplicationMasters run.
 const Masters = "am"
 
-// Triples is the default number of jobs that can be steered at a time. Each job
-// needs a triple of labels: for its ApplicationMaster (a00), for its maps (m00)
-// and for its reduces (r00).
+// Triples is the default number of jobs that can be steered at a time. Each
+// job needs a triple of node labels: one for its ApplicationMaster (such as
+// a00), one for its maps (m00) and one for its reduces (r00).
 const Triples = 16
 
 var triple = regexp.MustCompile(`^([amr])([0-9]{2})$`)

@@ -93,7 +93,7 @@ func All(triples int) Requirements {
 	return Requirements{slices.Clone(settings), Labels{Parking, Masters, Pool(triples)}}
 }
 
-// WriteText writes the requirements as text for people.
+// WriteText writes the required settings and node labels as text for people.
 func (r Requirements) WriteText(out io.Writer) error {
 	var b strings.Builder
 	feature := ""

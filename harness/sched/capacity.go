@@ -13,7 +13,7 @@ import (
 // ties by first use. In a queue, jobs go by priority, then submission (order
 // fifo), or by memory used (order fair). missed counts the nodes offered to a
 // job with a waiting map, this one included, since the job last started a map
-// nearby:
+// nearby. A map may start
 //
 //	node-local  always; missed = 0
 //	rack-local  when missed > min(nodes, nodeLocalityDelay); missed = 0, if
@@ -21,7 +21,7 @@ import (
 //	off-rack    when missed > min(nodes, waiting·f)
 //	            with f = min(1, (asks-1)/nodes), asks = the hosts and racks that
 //	            its splits name, and "any"; with rackLocalityAdditionalDelay >= 0
-//	            when missed > min(nodes, nodeLocalityDelay + that)
+//	            when missed > min(nodes, nodeLocalityDelay + rackLocalityAdditionalDelay)
 //
 // A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
 // host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
@@ -46,11 +46,11 @@ import (
 // Differs. Queues have no children, and only memory is counted. Four parts are
 // left out: user limits, the limit on ApplicationMasters, reservations and
 // preemption. As shipped (100 % and a factor of 1), user limits act only when
-// several users share one of several queues. YARN takes a place out of asks
-// once no map waits for it; here asks is at most what the waiting maps could
-// name.
+// several users share one of several queues. YARN no longer counts a host or
+// rack in asks once no map waits for it. Here asks is an upper bound: what the
+// waiting maps could name at most.
 type capacity struct {
-	capacities, maxCapacities   map[string]float64 // by queue name, in percent of the cluster
+	capacities, maxCapacities   map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
 	fairOrder                   bool
 	nodeLocalityDelay           int64
 	rackLocalityAdditionalDelay int64

@@ -7,17 +7,17 @@ import "heddle/harness/state"
 // Rule. On a heartbeat of node n, for each job in order:
 //
 //	if it has a node-local map for n          launch; wait = 0, level = node
-//	elif a rack-local one, and (level >= rack or wait >= D1)
+//	elif it has a rack-local map, and (level >= rack or wait >= D1)
 //	                                          launch; wait = 0, level = rack
 //	elif level = off, or level = rack and wait >= D2, or wait >= D1 + D2
 //	                                          launch any; wait = 0, level = off
 //	else                                      skip it; the next job
 //
 // With form skips, wait is how often the job has been skipped since its last
-// launch. With form time it is a duration: each round adds the time since the
-// round before to every job that was skipped in it. The job keeps its level
-// until a nearer launch: one that has waited D1 + D2 in vain then takes any
-// node at once. Re-runs and reduces do not wait.
+// launch. With form time, wait is a duration: each heartbeat adds the time since
+// the last heartbeat to the wait of every job that was skipped then. The job
+// keeps its level until it starts a map nearer to its input: a job that has
+// waited D1 + D2 in vain then takes any node at once. Re-runs and reduces do not wait.
 //
 // Source. Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker, Stoica, "Delay
 // Scheduling", EuroSys 2010: section 3.3 (skips), section 3.4 (levels and

@@ -10,16 +10,16 @@ import "heddle/harness/state"
 //	below their minimum share first, by used/minimum (of queues only);
 //	then by used/weight; ties by submission, queues by first use
 //
-// used counts reservations too. With policy fair it is memory, with policy drf
+// used counts reserved containers too. With policy fair it is memory, with drf
 // the dominant share max(memory/cluster's, cores/cluster's). Serving the job
 // with the lowest used/weight first leads to max-min shares. The first job that
 // may start something on the node does.
 //
 // A job has a level, up to which its maps may start: at first node-local only.
-// opp counts the nodes offered to it since it got that level. When opp >
+// opp counts the nodes offered to the job since it got that level. When opp >
 // nodes·nodeThreshold the level becomes rack and opp starts again. When opp >
-// nodes·rackThreshold it becomes off. A launch nearer than the level takes the
-// level back to it. A threshold of -1 means no wait. Re-runs, reduces and jobs
+// nodes·rackThreshold it becomes off. When the job starts a map nearer than its
+// level, the level goes back to the level of that map. A threshold of -1 means no wait. Re-runs, reduces and jobs
 // whose splits name no host do not wait.
 //
 // Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness

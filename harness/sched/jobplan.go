@@ -6,8 +6,9 @@ import "heddle/harness/state"
 // before the job's first map starts. Drivers find out by type assertion
 // whether a model is a JobPlanner.
 type JobPlanner interface {
-	// PlanJob is called once for each job, when its input is known and none of
-	// its tasks has started. It returns false if it has no plan for this job.
+	// PlanJob asks the scheduler model for a plan. It is called once for each
+	// job, when the job's input is known and none of its tasks has started. It
+	// returns false if the model has no plan for the job.
 	PlanJob(v *state.View, job state.JobID) (SplitPlan, bool)
 }
 

@@ -27,10 +27,10 @@ import (
 //	slots                   slots (64)           matched at most per round
 //
 // Differs. The paper's weights are not known. The result is the best of one
-// round, not of a run, since it never waits. More slots than the limit are
-// matched in several rounds. Of the maps at one level of a node, it looks at as
-// many as there are slots: this cannot change the sum, because with more one of
-// them always stays unmatched. The cost grows with slots² times the maps looked
+// round, not of a run, since the model never waits. More slots than the limit are
+// matched in several rounds. At each level of a node it looks at only as many
+// maps as there are slots. More maps could not raise the sum, as they would stay
+// unmatched. The cost grows with slots² times the maps looked
 // at.
 type matching struct {
 	weights [4]int64 // weight of a pair of slot and map by locality level, from cache-local to off-rack

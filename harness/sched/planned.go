@@ -13,7 +13,7 @@ import (
 // Rule. Plan: the maps in random order, each on a random node that is up, all
 // equally likely. On a heartbeat, jobs go by priority, then submission. A job
 // starts a re-run; else the lowest-numbered map whose split names the node, or
-// names no node that is up; else a reduce, if none of its maps waits.
+// names no node that is up; else a reduce, if none of the job's maps waits.
 //
 // Source. None. The model shows how exactly a plan is carried out, and how bad
 // a plan can be.

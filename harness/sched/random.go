@@ -13,14 +13,14 @@ import (
 //
 // Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality
 // for Sequential MapReduce Jobs", INFOCOM 2013. There it is for reduces, here
-// for maps too. A scheduler should not be worse than it.
+// for maps too. A good scheduler should not be worse than this one.
 //
 // Parameters.
 //
 //	seed  (1)  of its random numbers (PCG)
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
-// slot that reports. Over many heartbeats this comes to the same.
+// slot that reports. Over many heartbeats both give the same distribution.
 type random struct {
 	rng   *rand.Rand
 	waits waiting

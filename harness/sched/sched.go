@@ -58,16 +58,16 @@ import (
 type Model interface {
 	// Name returns the name under which New makes this scheduler model.
 	Name() string
-	// Round asks the model what to start. free[0] is the node that has
-	// reported; the other nodes in free also have room. The model appends its
-	// decisions to out, and the driver carries them out in order. The driver
-	// asks again as long as it carried out something and the node still has
-	// room, so one task for each round is enough. Round changes only the
-	// model's own counts.
+	// Round asks the model what to start. free[0] is the node whose heartbeat
+	// has arrived; the other nodes in free also have room. The model appends
+	// its decisions to out, and the driver carries them out in order. The
+	// driver asks again as long as it carried out a decision and the node
+	// still has room, so one task for each call is enough. Round changes only
+	// the model's own data.
 	Round(v *state.View, free []state.NodeID, out []Decision) []Decision
 }
 
-// Decision is a container that a model wants to give to a job on a node.
+// Decision asks the driver to start a container for a job on a node.
 type Decision struct {
 	Job  state.JobID
 	Kind state.Kind
@@ -82,7 +82,8 @@ type Decision struct {
 	Reason Reason
 }
 
-// Reason says in one word why a decision was taken. Reports show it.
+// Reason says in one word why a scheduling decision was taken. Reports show
+// this word.
 type Reason uint8
 
 // The reasons of a decision. The first four say how near the node is to the

@@ -122,7 +122,7 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// The first entry is removed from front: its first child in heap takes its
+	// The first entry is removed from front, the heap of jobs to walk next: its first child in heap takes its
 	// place, and its second child is added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)

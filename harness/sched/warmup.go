@@ -11,7 +11,7 @@ import (
 )
 
 // Warmup is a scheduler model that is trained before it decides. Drivers find
-// out by type assertion whether a model is one. They train it before the run,
+// out by type assertion whether a model is a Warmup. They train it before the run,
 // or while a job's ApplicationMaster waits. Otherwise the model trains when it
 // first has to decide, and again when its training is out of date.
 type Warmup interface {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Files is a file system in memory with its own clock. It implements
-// lease.Files. Its methods may be called from any goroutine.
+// Files is a file system in memory with its own clock, in place of HDFS. It
+// implements lease.Files. Its methods may be called from any goroutine.
 type Files struct {
 	// Now returns the NameNode's time. nil means time.Now, which
 	// testing/synctest controls in tests.
