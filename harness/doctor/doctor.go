@@ -47,7 +47,7 @@ const (
 	Run      = "run" // the feature of running workloads with heddle run
 	Steered  = require.Steered
 	Cached   = require.Cached
-	Measured = "measured" // the feature of node metrics and reads from a cold page cache
+	Measured = "measured" // the feature of measuring nodes and of reading from a cold page cache
 )
 
 // Verdict says whether a feature works on the examined cluster.
@@ -94,7 +94,7 @@ const (
 // Property is a Hadoop property that the user should set, with the file that
 // it belongs in.
 type Property struct {
-	File  string `json:"file"` // the file's name, such as "yarn-site.xml"
+	File  string `json:"file"` // the configuration file's name, such as "yarn-site.xml"
 	Name  string `json:"property"`
 	Value string `json:"value"`
 }

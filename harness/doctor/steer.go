@@ -243,7 +243,7 @@ func localityDelay(s answer[map[string]string]) Check {
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case !rows[0].Met(value): // a value is needed, since Hadoop cannot unset a property that steering has set
+	case !rows[0].Met(value): // the property needs a value, since Hadoop cannot unset it after steering has set it
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {

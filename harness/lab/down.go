@@ -78,10 +78,10 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		}
 		return left
 	}
-	// none sends a signal to the lab's processes and reports whether there was
-	// no process left. It looks for a while: a daemon that was just started
-	// may be in no control group yet, and has an empty command line while it
-	// calls exec.
+	// none sends a signal to the lab's processes and reports whether no
+	// process was left. It repeats the search for a while: a daemon that was
+	// just started may be in no control group yet, and has an empty command
+	// line while it calls exec.
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()

@@ -45,7 +45,7 @@ const (
 	// the last bytes of the addresses of this machine and of the master
 	hostPlace   = 254
 	masterPlace = 1
-	firstNet    = 100 // the lab's network is 10.N.0.0/16; N is 100 to 199
+	firstNet    = 100 // the lab's network is 10.N.0.0/16, with N from 100 to 199
 	lastNet     = 199
 )
 

@@ -82,7 +82,7 @@ type Hold struct {
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
 	renewed atomic.Pointer[time.Time] // time at which the last successful renewal of the lease began
-	ended   chan struct{}             // closed when the lease is not to be renewed any more
+	ended   chan struct{}             // channel that is closed when the lease is not to be renewed any more
 	end     func()
 
 	busy   sync.RWMutex // each change holds this lock for reading, and Release holds it for writing
@@ -91,7 +91,7 @@ type Hold struct {
 	notes  notes
 	files  int // number of journal files that this hold has written to HDFS so far
 	local  *localJournal
-	drain  time.Duration // how long steered jobs get to end; see RestoreOptions.Drain
+	drain  time.Duration // how long steered jobs get to end before Release takes their labels away; see RestoreOptions.Drain
 }
 
 // Take waits until no other process holds the cluster, and puts back what

@@ -10,8 +10,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// State is what Inspect found on a cluster: node labels, nodes, the last
-// holder and the noted changes. Its JSON keys are stable.
+// State is what Inspect found on a cluster: node labels, nodes, the process
+// that held the cluster last, and the noted changes. Its JSON keys are stable.
 type State struct {
 	Cluster string  `json:"cluster"`
 	Labels  []Label `json:"labels"`

@@ -24,11 +24,11 @@ type Kind string
 // Kinds of things that a holder of the cluster can change. Each kind's comment
 // says by what name Change.Name identifies the thing.
 const (
-	NodeLabel    Kind = "nodeLabel"    // the label of a node; its name is the node's "host:port"
-	NodeResource Kind = "nodeResource" // the size (memory and cores) of a node; its name is the node's "host:port"
-	AddedLabel   Kind = "addedLabel"   // a node label that was added to the cluster; its name is the label
-	Priority     Kind = "priority"     // the priority of an application; its name is the application's id
-	Setting      Kind = "setting"      // a setting of the Capacity scheduler; its name is the setting's
+	NodeLabel    Kind = "nodeLabel"    // the label of a node; Change.Name is the node's "host:port"
+	NodeResource Kind = "nodeResource" // the size (memory and cores) of a node; Change.Name is the node's "host:port"
+	AddedLabel   Kind = "addedLabel"   // a node label that was added to the cluster; Change.Name is the label
+	Priority     Kind = "priority"     // the priority of an application; Change.Name is the application's id
+	Setting      Kind = "setting"      // a setting of the Capacity scheduler; Change.Name is the name of the setting
 )
 
 // Change is a journal entry: one thing that was changed on the cluster, and
@@ -188,7 +188,7 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // oldest hold first, since the first entry about a thing has its original value
+	slices.Reverse(epochs) // read the oldest hold's entries first, since the first entry about a thing has its original value
 	var older []int
 	for _, e := range epochs {
 		if e >= epoch {
@@ -286,7 +286,7 @@ const settled Kind = "settled"
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	root, err := os.OpenRoot(folder) // open through an os.Root, so that no symbolic link leads out of the folder
+	root, err := os.OpenRoot(folder) // open the file through an os.Root, so that no symbolic link leads out of the folder
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

@@ -141,8 +141,8 @@ func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return l, forbidden(err)
 		}
-		// A listed folder is gone, since a later holder has merged it into its
-		// own folder and removed it. List again.
+		// The folder of an earlier hold is gone: a later holder of the cluster has
+		// taken over its journal entries and removed the folder. List again.
 		if err := ctx.Err(); err != nil {
 			return Lease{}, context.Cause(ctx)
 		}
@@ -221,7 +221,7 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process took this number first
+			as.own = 0 // another process took the lease with this number first
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {

@@ -45,7 +45,7 @@ func (h *Hold) keep(ctx context.Context) {
 				h.log.Warn("the lease was not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				at := asked // start time of this renewal, copied since the variable asked changes with the next renewal
+				at := asked // start time of this renewal; a copy, since the next renewal overwrites the variable asked
 				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))

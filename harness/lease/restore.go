@@ -65,7 +65,7 @@ type RestoreOptions struct {
 	// of failing.
 	Unverified bool
 
-	after int // restore only if the last hold on the cluster has this number; 0 means any
+	after int // restore only if the last hold on the cluster has this number; 0 means any hold
 }
 
 // Restore takes over the cluster from a process that did not release it, and
@@ -217,13 +217,13 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		return u.report, h.held()
 	}
 	labels := todo.sorted(NodeLabel)
-	u.resources(ctx, todo.sorted(NodeResource)) // node sizes first, so that jobs get the room they need to end
+	u.resources(ctx, todo.sorted(NodeResource)) // put node sizes back first, so that jobs get the room they need to end
 	if h.drain > 0 && len(labels) > 0 {
 		u.letJobsEnd(ctx, labels)
 	}
 	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
-	u.settings(ctx, todo.sorted(Setting)) // scheduler settings before the node labels that they refer to
+	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before the node labels that they refer to
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {

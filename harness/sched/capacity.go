@@ -63,7 +63,7 @@ type capacity struct {
 	sinceHeartbeat heartbeatCount
 }
 
-type capacityQueue struct{ guaranteed, most float64 } // guaranteed and largest share of the cluster, in percent
+type capacityQueue struct{ guaranteed, most float64 } // a queue's guaranteed and largest share of the cluster, in percent
 
 var capacityInfo = Info{
 	Name: "capacity", Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
@@ -124,8 +124,8 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on
-// node n, among those that the job may start now. It counts the node as an
-// opportunity in the job's missed.
+// node n, among those that the job may start now. If it is not node-local, the
+// node counts as a missed opportunity of the job.
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {

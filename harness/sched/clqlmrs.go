@@ -36,9 +36,10 @@ import (
 // Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
 // 11:45 (2022): state, action, weights, the SARSA update, the schedule of
-// epsilon, and Init, Step and Reset of its environment. Worked: T1 to DN1 (DL),
-// T2 to DN3 (DRL), T3 to DN4 (CL) of three maps pay 1/6, -1/6, 1/3. After one
-// episode their values are 0.0166667, -0.0166667, 0.0333333.
+// epsilon, and Init, Step and Reset of its environment. Worked: a job has three
+// maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the rewards 1/6,
+// -1/6 and 1/3. After one episode their values are 0.0166667, -0.0166667 and
+// 0.0333333.
 //
 // Parameters. heddle models clqlmrs lists all. These change the rule:
 //
@@ -55,7 +56,7 @@ import (
 //
 // Differs. The paper does not say how a table serves a job of several waves.
 // Here an episode is the whole job: in an episode of one wave, the maps that
-// are best placed last are hardly learnt. Nor does it say how many episodes to
+// are best placed last are hardly learnt. Nor does the paper say how many episodes to
 // train: here until epsilon is 0.01 or the limit on assignments is reached.
 //
 // The order of classes is the paper's; making them exclude each other is ours.
@@ -69,9 +70,9 @@ import (
 // when a node is offered that was down at its training. Live drivers train
 // earlier, see Warmup.
 //
-// A job whose table would be too large uses the table of classes. The paper
-// suggests several tables with locality-sensitive hashing for it, and does not
-// describe them. With classes, only four actions of a node are compared: its
+// A job whose table would be too large uses the table of classes. For
+// such jobs the paper suggests several tables with locality-sensitive hashing,
+// but does not describe them. With classes, only four actions of a node are compared: its
 // first cache-local, node-local and rack-local waiting map, and any.
 //
 // Where the ApplicationMaster binds late, a node has a single action: the map
@@ -95,7 +96,7 @@ type lesson struct {
 	table        *qlearn.Table // the job's own Q-table; nil: the Q-table over locality classes decides for this job
 	training     *Training
 	seed         uint64
-	inputChanges int32 // value of View.InputChanges when the job was trained
+	inputChanges int32 // version of the job's cached input (View.InputChanges) when the job was trained
 	state        qlearn.Class
 	plan         plan
 }

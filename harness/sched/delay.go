@@ -42,7 +42,7 @@ import "heddle/harness/state"
 type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // in nanoseconds, with form time
+	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds, with form time
 	jobs                 perJob[delayed]
 	fewest               shares        // with order fair: the jobs, sorted by number of running tasks
 	skipped              []state.JobID // with form time: the jobs skipped at the last heartbeat

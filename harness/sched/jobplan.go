@@ -18,7 +18,7 @@ type SplitPlan []PlannedSplit
 
 // PlannedSplit is one input split and the only host that the split is to name.
 type PlannedSplit struct {
-	Split state.TaskID // the map's number in the job as submitted
+	Split state.TaskID // the number of the split's map in the job as submitted
 	Node  state.NodeID
 }
 
@@ -26,7 +26,7 @@ type PlannedSplit struct {
 // not have rewritten the job's splits to it.
 type plan struct {
 	splits  SplitPlan
-	checked int32 // value of View.InputChanges when inForce was computed; below 0: not computed yet
+	checked int32 // version of the job's input (View.InputChanges) when inForce was computed; below 0: not computed yet
 	inForce bool
 }
 

@@ -39,7 +39,7 @@ type matching struct {
 	waits   waiting
 	rows    []state.NodeID // the node of each free slot
 	columns []column
-	cost    []int64 // the cost matrix of slots (rows) and maps (columns), row by row
+	cost    []int64 // the matrix of costs of giving a slot (row) a map (column), row by row
 	solver  assignment
 }
 

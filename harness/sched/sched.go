@@ -93,10 +93,10 @@ const (
 	Node
 	Rack
 	Off
-	Rerun   // a map that must run again; it goes first and may start on any node
-	Reduces // a reduce; it has no input block, so any node will do
+	Rerun   // the task is a map that must run again; it goes first and may start on any node
+	Reduces // the task is a reduce; it has no input block, so any node will do
 	Random
-	Plan // the node that the job's plan names, or any node if all named nodes are down
+	Plan // the map's node is the one that the job's plan names, or any node if all named nodes are down
 )
 
 func (r Reason) String() string {
@@ -154,9 +154,9 @@ func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Dec
 	return out
 }
 
-// Offers asks scheduler models for decisions. All drivers use it, so that
+// Offers asks scheduler models for decisions. All drivers use Offers, so that
 // models which count node heartbeats count the same everywhere. The zero value
-// is ready for use. It keeps its memory between calls.
+// is ready for use. Offers reuses its memory between calls.
 type Offers struct {
 	free []state.NodeID
 	out  []Decision

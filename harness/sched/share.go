@@ -4,8 +4,9 @@ import "heddle/harness/state"
 
 // shares keeps the jobs with a waiting task sorted in each queue by a key,
 // such as the memory used, with ties by submission. The queues are sorted too.
-// It follows View.Changes instead of looking at all jobs at each heartbeat. A
-// task's start or end costs a few steps in a heap.
+// To do so, it reads which jobs have changed (View.Changes) instead of looking
+// at all jobs at each heartbeat. A task's start or end costs a few steps in a
+// heap.
 type shares struct {
 	// key returns the number by which jobs are sorted, the lowest first.
 	// together puts all jobs into one queue.
@@ -122,8 +123,9 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// The first entry is removed from front, the heap of jobs to walk next: its first child in heap takes its
-	// place, and its second child is added.
+	// Remove the first entry of front, the heap of jobs that may come next.
+	// The entry's first child in heap takes its place, and its second child is
+	// added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {
@@ -165,8 +167,8 @@ func (o *shares) rise(x int32) {
 	o.front[i] = x
 }
 
-// follow brings the jobs' heaps up to date with the View. It returns true if
-// it had to look at all jobs.
+// follow brings the jobs' heaps up to date with the cluster's present state,
+// the View. It returns true if it had to look at all jobs.
 func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
 	o.changed, o.since, ok = v.Changes(o.since, o.changed[:0])

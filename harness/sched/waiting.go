@@ -8,8 +8,8 @@ import (
 
 var kinds = [...]state.Kind{state.Map, state.Reduce}
 
-// waiting counts the waiting tasks of all jobs. It follows View.Changes
-// instead of looking at every job.
+// waiting counts the waiting tasks of all jobs. It reads which jobs have
+// changed (View.Changes) instead of looking at every job.
 type waiting struct {
 	since   uint64
 	begun   bool
@@ -50,7 +50,7 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 // sizes counts the jobs that have a waiting task of one kind (map or reduce),
 // by container size.
 type sizes struct {
-	of   perJob[int32] // by job: 1 + index of its container size in list, or 0 if the job is not counted
+	of   perJob[int32] // for each job, 1 + index of its container size in list, or 0 if the job is not counted
 	list []sized
 }
 
@@ -86,7 +86,7 @@ type sums struct {
 }
 
 func (s *sums) set(id state.JobID, n int32) {
-	if int(id) >= len(s.of) { // double the size of the tree and fill it again
+	if int(id) >= len(s.of) { // double the size of the tree of sums and fill it again
 		size := 256
 		for size <= int(id) {
 			size *= 2

@@ -11,15 +11,16 @@ import (
 )
 
 // Warmup is a scheduler model that is trained before it decides. Drivers find
-// out by type assertion whether a model is a Warmup. They train it before the run,
-// or while a job's ApplicationMaster waits. Otherwise the model trains when it
-// first has to decide, and again when its training is out of date.
+// out by type assertion whether a model is a Warmup. They train the model
+// before the run, or while a job's ApplicationMaster waits. Otherwise the
+// model trains when it first has to decide, and again when its training is out
+// of date.
 type Warmup interface {
 	// Warmup trains the model for a job whose input is known, or with
 	// state.None for all jobs that have not ended. The same job, places of
 	// blocks, parameters and seed give the same training. Warmup calls
-	// progress now and then, unless it is nil. If progress returns false, the
-	// training ends with ErrWarmupStopped and nothing is kept.
+	// progress now and then, unless progress is nil. If progress returns
+	// false, the training ends with ErrWarmupStopped and nothing is kept.
 	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
 	// Training returns the record of the training that decides for a job. It
 	// is nil if the job was not trained yet or has ended.
@@ -57,7 +58,7 @@ type Progress struct {
 // Training records how the results of a model's training changed from episode
 // to episode.
 type Training struct {
-	Episodes []Episode // in the order of training; empty if there was nothing to learn
+	Episodes []Episode // results of the training episodes, in order; empty if there was nothing to learn
 	Epsilon  float64   // probability of a random action at the end of the training
 }
 

@@ -36,7 +36,7 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	case state.LevelNode:
 		return DataLocal
 	}
-	var some [8]state.NodeID // room for eight nodes that cache a block; more are rare
+	var some [8]state.NodeID // room for eight nodes that cache one block; a block is rarely cached on more nodes
 	for _, holder := range v.CachedOn(id, t, some[:0]) {
 		if v.Rack(holder) == v.Rack(n) {
 			return CacheRackLocal

@@ -136,7 +136,7 @@ func (l *learner) greedy(s Class) (action, bool) {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // while it learns by class, the Q-values change and the ranking must be made again
+	if !b.made || l.rule.ByClass && l.learning { // while the learner trains by locality class, Q-values change, so the ranking is made again each time
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
@@ -191,7 +191,7 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // by map: its best action over all nodes; its field k is none until computed
+	rows []row // the best action of each map over all nodes; its node k is none until computed
 }
 
 const none = -1

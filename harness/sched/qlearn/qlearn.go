@@ -34,8 +34,8 @@ type Rule struct {
 	MinEpsilon float64
 	Steps      int
 	OneWave    bool // an episode also ends when no slot is free, not only when no map is left
-	Cumulative bool // a reward is multiplied by how often the episode has reached its locality class
-	QLearning  bool // update with the best next action (Q-learning), not with the action really taken (SARSA)
+	Cumulative bool // a reward is multiplied by the number of the episode's assignments so far in the same locality class
+	QLearning  bool // update the Q-value with the best next action (Q-learning), not with the action really taken (SARSA)
 	ByClass    bool // an action is a locality class, not a pair of map and node: the Q-table has 5 x 5 values
 }
 
