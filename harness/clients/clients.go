@@ -1,7 +1,7 @@
-// Package clients makes the clients that a cluster file asks for: of the
-// ResourceManager, the history server, the NameNode and the agents. They
-// connect at their first request. [Clients.Answers] checks that the daemons
-// answer. Package doctor finds out what a cluster lacks.
+// Package clients makes the clients for the cluster that a cluster file
+// describes: of the ResourceManager, the history server, the NameNode and the
+// agents. They connect at their first request. [Clients.Answers] checks that
+// the daemons answer. Package doctor finds out what a cluster lacks.
 package clients
 
 import (

@@ -41,8 +41,8 @@ func Down(ctx context.Context, name string, purge bool) error {
 	if err != nil {
 		return err
 	}
-	// The lab's name is enough to find everything; lab.json may be missing or
-	// broken.
+	// The lab's name is enough to find all of its processes, mounts and
+	// devices; lab.json may be missing or broken.
 	l, err := open(root, savedPlan{Cfg: Config{Name: name, Racks: 1}})
 	if err != nil {
 		return err

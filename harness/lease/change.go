@@ -12,9 +12,9 @@ import (
 )
 
 // ReplaceLabels changes the labels of nodes, as yarnclient.RM.ReplaceLabels
-// does. It first writes the old labels of nodes not changed before under this
-// hold to the journal. It does this in one step for all nodes of a call, which
-// takes some 30 ms. To name all workers in one early call saves later steps.
+// does. It first writes to the journal the old labels of those nodes whose old
+// label is not there yet. One call writes them all in one step, which takes
+// some 30 ms. To name all workers in one early call saves later steps.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -36,8 +36,8 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 }
 
 // SetNodeResource changes the size of a node, as yarnclient.RM.SetNodeResource
-// does. Before the first change it writes, in one step, the old sizes of all
-// nodes whose old labels are in the journal.
+// does. Before the first change it writes to the journal, in one step, the old
+// sizes of all nodes whose old labels are in the journal.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -86,8 +86,8 @@ func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) e
 	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
 }
 
-// noteAdded writes to the journal which of names are labels that the cluster
-// does not have yet, and returns these labels.
+// noteAdded finds out which of the node labels names the cluster lacks, writes
+// these to the journal as added labels, and returns them.
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -184,8 +184,9 @@ func (c Change) settingName() string {
 }
 
 // ensure makes sure that the journal has the old values of the things called
-// names. For those that it lacks, it calls read, which returns their old
-// values. It fails if the hold on the cluster has ended.
+// names. For things that the journal lacks, it calls read, which returns their
+// old values. It fails if this process has lost the right to change the
+// cluster.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
 	if err := h.alive(); err != nil {
 		return err

@@ -49,9 +49,9 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list one of the wanted labels. If there are
-// more labels than nodes, each turn gives other labels. A node that runs
-// ApplicationMasters gets its own label back, unless an ApplicationMaster
+// share gives each running node of list one of the wanted node labels. If
+// there are more labels than nodes, each turn gives other labels. A node that
+// runs ApplicationMasters gets its own label back, unless an ApplicationMaster
 // waits for another label.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")

@@ -41,9 +41,10 @@ type Files interface {
 	RemoveAll(ctx context.Context, path string) error
 }
 
-// Connect returns clients for the cluster that a cluster file describes. Their
-// timeouts are short: when the lease is lost, a call under way ends before
-// another process may take the cluster over.
+// Connect returns clients for the cluster that a cluster file describes. The
+// clients' timeouts are short: when this process loses its lease on the
+// cluster, a call under way ends before another process may take the cluster
+// over.
 func Connect(c *config.Cluster) (*Target, error) {
 	rm, err := yarnclient.NewRM(yarnclient.Options{
 		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,

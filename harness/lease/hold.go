@@ -4,10 +4,11 @@
 // ([Hold.Release]), after a kill -9, after a restart of the ResourceManager,
 // from another machine ([Restore]), and unattended ([Watch]).
 //
-// Two kinds of files in HDFS make this safe; lease.go and journal.go describe them. The
-// lease says who holds the cluster. The journal says, for each thing, what it
-// was before its first change. Every change goes through the Hold, which writes
-// the journal first. A second change of the same thing writes nothing.
+// Two kinds of files in HDFS make this safe; lease.go and journal.go describe
+// them. The lease says who holds the cluster. The journal says, for each
+// thing, what it was before its first change. Every change goes through the
+// Hold, which writes the journal first. A second change of the same thing
+// writes nothing.
 //
 // The package does not decide what to change. It does not see changes that
 // others make meanwhile, with rmadmin for instance. A node that heddle and
@@ -62,8 +63,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// ErrLost means that a process lost the right to change the cluster before it
-// gave it back. Its lease could not be renewed in time, or another process
+// ErrLost means that a process lost the right to change the cluster before its
+// work was done. Its lease could not be renewed in time, or another process
 // took the cluster over.
 var ErrLost = errors.New("the hold on the cluster is lost")
 

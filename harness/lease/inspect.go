@@ -11,7 +11,8 @@ import (
 )
 
 // State is what Inspect found on a cluster: node labels, nodes, the process
-// that held the cluster last, and the noted changes. Its JSON keys are stable.
+// that held the cluster last, and the changes in its journal. The JSON keys
+// are stable.
 type State struct {
 	Cluster string  `json:"cluster"`
 	Labels  []Label `json:"labels"`

@@ -108,8 +108,8 @@ func labelText(label string) string {
 	return label
 }
 
-// notes are journal entries by the thing that was changed. Of two changes of
-// the same thing, the first is kept, as it has the original value.
+// notes are journal entries, by the key of the thing that was changed. Of two
+// changes of the same thing, the first is kept, as it has the original value.
 type notes map[key]Change
 
 func (n notes) add(list []Change) {
@@ -180,8 +180,9 @@ func parse(data []byte) (changes []Change, whole bool) {
 
 const notePrefix = "note-"
 
-// notesBefore reads the journal entries of all holds with a number below
-// epoch. It also returns the numbers of these holds.
+// notesBefore reads the journal entries of all processes that held the cluster
+// before. Holds on the cluster are numbered; epoch is the number of the
+// present one. It also returns the numbers of the earlier holds.
 func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
 	all := notes{}
 	epochs, err := b.epochs(ctx)

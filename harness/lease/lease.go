@@ -50,8 +50,7 @@ const (
 	lookEvery  = time.Second
 )
 
-// Owner is the process that holds a cluster, which means that it has the right
-// to change the cluster.
+// Owner is the process that has, or last had, the right to change a cluster.
 type Owner struct {
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
@@ -87,9 +86,9 @@ type Lease struct {
 	beat int
 }
 
-// renewedSince reports whether l is the same lease as seen, but renewed. It
-// compares the renewals' numbers, since a folder's modification time stands
-// still for a while after the NameNode's clock was set back.
+// renewedSince reports whether l is the same lease as seen, but renewed since
+// then. It compares the renewals' numbers, since a folder's modification time
+// stands still for a while after the NameNode's clock was set back.
 func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
 // HeldError means that another process has the right to change the cluster and
@@ -103,7 +102,7 @@ func (e *HeldError) Error() string {
 }
 
 // leaseDir gives access to the HDFS folder Root, which has a folder for each
-// hold on the cluster.
+// time that a process held the cluster.
 type leaseDir struct{ files Files }
 
 func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
@@ -172,7 +171,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if its process died while it wrote the owner file
+		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if the owner's process died while it wrote this file
 		return l, err
 	}
 	return Lease{}, nil
@@ -311,8 +310,8 @@ func (b leaseDir) renew(ctx context.Context, epoch int) error {
 	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
 }
 
-// beatIn finds the file "beat-N", which counts the renewals of a lease, among
-// the names in a folder. It returns the number N.
+// beatIn finds the file "beat-N" among the names in a folder and returns N,
+// the number of the lease's last renewal.
 func beatIn(names []string) (n int, there bool) {
 	for _, name := range names {
 		if number, is := strings.CutPrefix(name, "beat-"); is {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// keep renews the lease on the cluster until the holder releases or loses it. A renewal counts from
-// the time at which it was started. The lease is lost when no renewal has
-// succeeded for stopLimit, even while a call hangs.
+// keep renews the lease on the cluster until the holder releases or loses it.
+// A renewal counts from the time at which it was started. The lease is lost
+// when no renewal has succeeded for stopLimit, even while a call hangs.
 func (h *Hold) keep(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

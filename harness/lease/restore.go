@@ -15,8 +15,8 @@ import (
 
 // Report says for each change in the journal whether it was put back.
 type Report struct {
-	// Epoch is the number of the hold that put the changes back; 0 if the
-	// journal was empty.
+	// Epoch is the number of the lease under which the changes were put back;
+	// 0 if the journal was empty.
 	Epoch int `json:"epoch"`
 	// Back lists the things that were put back now. Same lists those that had
 	// their old value already. Kept lists those that stay changed, and why.
@@ -69,8 +69,9 @@ type RestoreOptions struct {
 }
 
 // Restore takes over the cluster from a process that did not release it, and
-// puts back all changes in the journal. If that process is alive, it returns a
-// [*HeldError]. If the journal is empty, it changes and writes nothing.
+// puts back all changes in the journal. If that process is alive, Restore
+// returns a [*HeldError]. If the journal is empty, Restore changes and writes
+// nothing.
 func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	var copied notes
 	var warning string
@@ -166,8 +167,8 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 }
 
 // dropCutLine removes an incomplete last line, left by a crash, from the
-// journal's copy. The change of that line was not made. Lines written after it
-// could not be read.
+// journal's copy. The change of that line was not made. If the line stayed,
+// lines written after it could not be read.
 func dropCutLine(f *os.File, folder string) error {
 	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {

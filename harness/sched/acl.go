@@ -16,13 +16,15 @@ import "heddle/harness/state"
 //	else                                launch the nearest: rack, then off
 //
 // With f = 0 or C = 0 it acts like the model delay with nodeSkips = D and
-// rackSkips = 0, except that cached maps go first. Re-runs and reduces do not wait.
+// rackSkips = 0, except that cached maps go first. Re-runs and reduces do not
+// wait.
 //
 // Source. Kwak, Hwang, Yoo, Nam, Choi, "In-Memory Caching Orchestration for
-// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from their
-// abstracts only. C and D, both numbers of skips, are as Ghazali et al., "CLQLMRS", J. Cloud Computing
-// 11:45 (2022), describe them. Worked: f = 0.6 and C = 5 skip 3 times before a
-// node-local launch; f = 0.2 and C = 2 skip once.
+// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from
+// their abstracts only. C and D, both numbers of skips, are as Ghazali et al.,
+// "CLQLMRS", J. Cloud Computing 11:45 (2022), describe them. Worked: f = 0.6
+// and C = 5 skip 3 times before a node-local launch; f = 0.2 and C = 2 skip
+// once.
 //
 // Parameters.
 //

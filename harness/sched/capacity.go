@@ -6,8 +6,8 @@ import (
 	"heddle/harness/state"
 )
 
-// capacity guarantees each queue a share of the cluster. Jobs wait for locality
-// as in YARN's Capacity scheduler.
+// capacity guarantees each queue a share of the cluster. Jobs wait for
+// locality as in YARN's Capacity scheduler.
 //
 // Rule. On a heartbeat, queues go by used/guaranteed, the lowest first, and
 // ties by first use. In a queue, jobs go by priority, then submission (order
@@ -26,10 +26,10 @@ import (
 // A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
 // host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
 //
-// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked: with
-// 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed after 6
-// misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4 and
-// off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
+// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked:
+// with 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed
+// after 6 misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4
+// and off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
 // nodes, and after 6 on 6.
 //
 // Parameters.

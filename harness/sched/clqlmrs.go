@@ -8,18 +8,18 @@ import (
 	"heddle/harness/state"
 )
 
-// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts the
-// map on the node whose value is highest. It learns the table by Q-learning in
-// a training before the job's first map starts.
+// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts
+// the map on the node whose value is highest. It learns the table by
+// Q-learning in a training before the job's first map starts.
 //
 // Rule. An action (i,k) starts waiting map i on node k, which has a free slot.
 // The state is the class of the job's last assignment, NO at the start. The
 // class of (i,k) is the first of these that holds, with its weight: CL, k
 // caches i's block (1); DL, k stores it (0.5); CRL, a node of k's rack caches
-// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these (-1).
-// Each job has a table Q[s][i·K+k], zero at first. It is trained in a small
-// environment of the job's N maps and the cluster's K nodes, with the replicas,
-// cached copies and capacities in the View:
+// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these
+// (-1). Each job has a table Q[s][i·K+k], zero at first. It is trained in a
+// small environment of the job's N maps and the cluster's K nodes, with the
+// replicas, cached copies and capacities in the View:
 //
 //	each episode: all maps wait, all slots are free, s = NO
 //	  a = epsilon-greedy(s)   random valid action if u < epsilon, else the best
@@ -30,16 +30,17 @@ import (
 //	every 10 episodes: epsilon *= 0.999
 //
 // Then, on each opportunity, it takes the first job in FIFO order that has a
-// waiting map which a free node can hold. It starts the action with the highest
-// Q[s]; the class of this action is the next s. No job waits for locality.
+// waiting map which a free node can hold. It starts the action with the
+// highest Q[s]; the class of this action is the next s. No job waits for
+// locality.
 //
 // Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
 // 11:45 (2022): state, action, weights, the SARSA update, the schedule of
-// epsilon, and Init, Step and Reset of its environment. Worked: a job has three
-// maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the rewards 1/6,
-// -1/6 and 1/3. After one episode their values are 0.0166667, -0.0166667 and
-// 0.0333333.
+// epsilon, and Init, Step and Reset of its environment. Worked: a job has
+// three maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the
+// rewards 1/6, -1/6 and 1/3. After one episode their values are 0.0166667,
+// -0.0166667 and 0.0333333.
 //
 // Parameters. heddle models clqlmrs lists all. These change the rule:
 //
@@ -56,28 +57,30 @@ import (
 //
 // Differs. The paper does not say how a table serves a job of several waves.
 // Here an episode is the whole job: in an episode of one wave, the maps that
-// are best placed last are hardly learnt. Nor does the paper say how many episodes to
-// train: here until epsilon is 0.01 or the limit on assignments is reached.
+// are best placed last are hardly learnt. Nor does the paper say how many
+// episodes to train: here until epsilon is 0.01 or the limit on assignments is
+// reached.
 //
 // The order of classes is the paper's; making them exclude each other is ours.
 // So are ties: in training a shuffled order decides, in use the lowest map and
 // the node that reported. Re-runs and reduces go first, to the node that
 // reported, as in the other models: a reduce has no input block.
 //
-// Training sees every node that is up with the slots of its whole capacity, not
-// what other jobs leave free. A job is trained when it is first decided for. It
-// is trained again when a share of its maps' cached copies has come or gone, or
-// when a node is offered that was down at its training. Live drivers train
-// earlier, see Warmup.
+// Training sees every node that is up with the slots of its whole capacity,
+// not what other jobs leave free. A job is trained when it is first decided
+// for. It is trained again when a share of its maps' cached copies has come or
+// gone, or when a node is offered that was down at its training. Live drivers
+// train earlier, see Warmup.
 //
-// A job whose table would be too large uses the table of classes. For
-// such jobs the paper suggests several tables with locality-sensitive hashing,
-// but does not describe them. With classes, only four actions of a node are compared: its
-// first cache-local, node-local and rack-local waiting map, and any.
+// A job whose table would be too large uses the table of classes. For such
+// jobs the paper suggests several tables with locality-sensitive hashing, but
+// does not describe them. With classes, only four actions of a node are
+// compared: its first cache-local, node-local and rack-local waiting map, and
+// any.
 //
 // Where the ApplicationMaster binds late, a node has a single action: the map
-// that WouldBind returns. A job whose splits were rewritten by the plan follows
-// the plan.
+// that WouldBind returns. A job whose splits were rewritten by the plan
+// follows the plan.
 type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64

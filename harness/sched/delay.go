@@ -14,10 +14,11 @@ import "heddle/harness/state"
 //	else                                      skip it; the next job
 //
 // With form skips, wait is how often the job has been skipped since its last
-// launch. With form time, wait is a duration: each heartbeat adds the time since
-// the last heartbeat to the wait of every job that was skipped then. The job
-// keeps its level until it starts a map nearer to its input: a job that has
-// waited D1 + D2 in vain then takes any node at once. Re-runs and reduces do not wait.
+// launch. With form time, wait is a duration: each heartbeat adds the time
+// since the last heartbeat to the wait of every job that was skipped then. The
+// job keeps its level until it starts a map nearer to its input: a job that
+// has waited D1 + D2 in vain then takes any node at once. Re-runs and reduces
+// do not wait.
 //
 // Source. Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker, Stoica, "Delay
 // Scheduling", EuroSys 2010: section 3.3 (skips), section 3.4 (levels and

@@ -12,15 +12,16 @@ import "heddle/harness/state"
 //
 // used counts reserved containers too. With policy fair it is memory, with drf
 // the dominant share max(memory/cluster's, cores/cluster's). Serving the job
-// with the lowest used/weight first leads to max-min shares. The first job that
-// may start something on the node does.
+// with the lowest used/weight first leads to max-min shares. The first job
+// that may start something on the node does.
 //
 // A job has a level, up to which its maps may start: at first node-local only.
 // opp counts the nodes offered to the job since it got that level. When opp >
 // nodes·nodeThreshold the level becomes rack and opp starts again. When opp >
-// nodes·rackThreshold it becomes off. When the job starts a map nearer than its
-// level, the level goes back to the level of that map. A threshold of -1 means no wait. Re-runs, reduces and jobs
-// whose splits name no host do not wait.
+// nodes·rackThreshold it becomes off. When the job starts a map nearer than
+// its level, the level goes back to the level of that map. A threshold of -1
+// means no wait. Re-runs, reduces and jobs whose splits name no host do not
+// wait.
 //
 // Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness
 // and the locality thresholds (yarn.scheduler.fair.locality.threshold.node and
@@ -39,7 +40,8 @@ import "heddle/harness/state"
 // Differs. Queues have no children. YARN as shipped gives one container per
 // heartbeat (assignmultiple false), which is maxPerHeartbeat 1 here.
 // Preemption, queue limits and the limit on ApplicationMasters are left out.
-// Ties between jobs go by submission, not by start of the application and name.
+// Ties between jobs go by submission, not by start of the application and
+// name.
 type fair struct {
 	drf             bool
 	weights         map[string]float64

@@ -23,8 +23,9 @@ import "heddle/harness/state"
 //
 // Differs. Hadoop 1.2 also limits the load of a tracker, keeps slots free for
 // failures, and starts one reduce per heartbeat. Here only the node's free
-// memory and cores limit what starts. YARN's FifoScheduler stops when a node has less than the minimum
-// allocation; here the driver sets this minimum (State.SetSmallest).
+// memory and cores limit what starts. YARN's FifoScheduler stops when a node
+// has less than the minimum allocation; here the driver sets this minimum
+// (State.SetSmallest).
 type fifo struct {
 	offRackPerHeartbeat int
 	sinceHeartbeat      heartbeatCount

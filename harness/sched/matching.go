@@ -17,9 +17,10 @@ import (
 // reported. No slot stays free to wait for a better map.
 //
 // Source. Bipartite matching as in Zhang, Li, Zhao, PDCAT 2016 (known from its
-// abstract): tasks by priority, weights by level, maximum-weight matching. Here
-// by the Hungarian method with potentials (Kuhn 1955, Munkres 1957). Worked:
-// with weights [[4 3] [3 1]] the second diagonal, 6, beats the first, 5.
+// abstract): tasks by priority, weights by level, maximum-weight matching.
+// Here by the Hungarian method with potentials (Kuhn 1955, Munkres 1957).
+// Worked: with weights [[4 3] [3 1]] the second diagonal, 6, beats the first,
+// 5.
 //
 // Parameters.
 //
@@ -27,11 +28,10 @@ import (
 //	slots                   slots (64)           matched at most per round
 //
 // Differs. The paper's weights are not known. The result is the best of one
-// round, not of a run, since the model never waits. More slots than the limit are
-// matched in several rounds. At each level of a node it looks at only as many
-// maps as there are slots. More maps could not raise the sum, as they would stay
-// unmatched. The cost grows with slots² times the maps looked
-// at.
+// round, not of a run, since the model never waits. More slots than the limit
+// are matched in several rounds. At each level of a node it looks at only as
+// many maps as there are slots. More maps could not raise the sum, as they
+// would stay unmatched. The cost grows with slots² times the maps looked at.
 type matching struct {
 	weights [4]int64 // weight of a pair of slot and map by locality level, from cache-local to off-rack
 	slots   int

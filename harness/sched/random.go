@@ -11,9 +11,10 @@ import (
 // Rule. On a heartbeat it draws one of all waiting tasks that the node can
 // hold, all equally likely. Order of jobs, priority and locality do not count.
 //
-// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality
-// for Sequential MapReduce Jobs", INFOCOM 2013. There it is for reduces, here
-// for maps too. A good scheduler should not be worse than this one.
+// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data
+// Locality for Sequential MapReduce Jobs", INFOCOM 2013. There it is for
+// reduces, here for maps too. A good scheduler should not be worse than this
+// one.
 //
 // Parameters.
 //

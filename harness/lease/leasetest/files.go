@@ -53,7 +53,8 @@ func (f *Files) touch(name string) {
 	}
 }
 
-// MkdirAll makes a folder and its missing parents.
+// MkdirAll makes a folder and its missing parents in the file system in
+// memory.
 func (f *Files) MkdirAll(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +76,7 @@ func (f *Files) mkdirAll(name string) error {
 	return nil
 }
 
-// Create makes a file with the given content.
+// Create makes a file with the given content in the file system in memory.
 func (f *Files) Create(_ context.Context, name string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
