@@ -39,8 +39,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// Target is the cluster that a process takes a hold on, with the clients to
-// change it.
+// Target is the cluster that a process wants the right to change, with the
+// clients to change it.
 type Target struct {
 	// Name is the cluster's name, for use in messages.
 	Name string
@@ -90,7 +90,7 @@ type Hold struct {
 	noting sync.Mutex   // lock held while entries are written to the journal
 	mu     sync.RWMutex // lock for the journal's entries in memory
 	notes  notes
-	files  int // number of journal files that this hold has written to HDFS so far
+	files  int // number of journal files written to HDFS since this process took the cluster
 	local  *localJournal
 	drain  time.Duration // how long steered jobs get to end before Release takes their labels away; see RestoreOptions.Drain
 }
@@ -157,8 +157,8 @@ func ownerOf(o Options) Owner {
 	return w
 }
 
-// Epoch returns the number of this hold on the cluster. A later hold has a
-// higher number.
+// Epoch returns the number of this hold: the right of one process to change
+// the cluster. A later hold on the same cluster has a higher number.
 func (h *Hold) Epoch() int { return h.epoch }
 
 // Context ends when this process may not change the cluster any more; its
@@ -215,7 +215,7 @@ func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 	return r, err
 }
 
-// giveUp releases the lease of a hold that has changed nothing. The journal
+// giveUp releases the lease on a cluster on which nothing was changed under it. The journal
 // entries of earlier holds stay.
 func (h *Hold) giveUp(ctx context.Context) {
 	if err := h.leaseDir.release(context.WithoutCancel(ctx), h.epoch); err != nil {

@@ -113,7 +113,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, nil
 	}
 	folder := o.Folder
-	o.Folder = "" // the journal's copy in this folder is read here; the new hold does not write it
+	o.Folder = "" // the journal's copy in this folder is read here, and not written while the changes are put back
 	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
