@@ -215,8 +215,8 @@ func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 	return r, err
 }
 
-// giveUp releases the lease on a cluster on which nothing was changed under it. The journal
-// entries of earlier holds stay.
+// giveUp releases the lease on a cluster if nothing was changed under this
+// lease. The journal entries of earlier holders stay.
 func (h *Hold) giveUp(ctx context.Context) {
 	if err := h.leaseDir.release(context.WithoutCancel(ctx), h.epoch); err != nil {
 		h.log.Warn("the lease was not released; it becomes void by itself", "reason", err)

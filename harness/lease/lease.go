@@ -171,7 +171,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if the owner's process died while it wrote this file
+		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if the owner died while it wrote the owner file
 		return l, err
 	}
 	return Lease{}, nil

@@ -25,7 +25,7 @@ type Requirements struct {
 	Labels   Labels    `json:"labels"`
 }
 
-// Labels are the node labels that steering uses. All are exclusive.
+// Labels are the node labels that steering uses. All are exclusive labels.
 type Labels struct {
 	Parking string   `json:"parking"` // the label of nodes that must start no containers; no queue may use it
 	Masters string   `json:"masters"`

@@ -17,7 +17,7 @@ type shares struct {
 	// the cluster's total resources. If it depends on anything else that
 	// changes, stale must be set.
 	ofQueue func(v *state.View, q state.QueueID) queueKey
-	stale   bool // the sort keys of all queues must be computed again
+	stale   bool // true: the sort keys of all queues must be computed again
 
 	queues  []jobHeap
 	sorted  []queueUse
@@ -46,7 +46,7 @@ type queueUse struct {
 // queueKey is what queues are sorted by. Queues below their minimum share come
 // first.
 type queueKey struct {
-	served bool // the queue has at least its minimum share
+	served bool // true: the queue has at least its minimum share
 	ratio  float64
 }
 

@@ -13,7 +13,7 @@ var kinds = [...]state.Kind{state.Map, state.Reduce}
 type waiting struct {
 	since   uint64
 	begun   bool
-	inOrder bool // no job has a priority, so FIFO order is the order of submission
+	inOrder bool // true: no job has a priority, so FIFO order is the order of submission
 	changed []state.JobID
 	of      [2]sums
 	sizes   [2]sizes

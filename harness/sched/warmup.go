@@ -22,8 +22,9 @@ type Warmup interface {
 	// progress now and then, unless progress is nil. If progress returns
 	// false, the training ends with ErrWarmupStopped and nothing is kept.
 	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
-	// Training returns the record of the training that decides for a job. It
-	// is nil if the job was not trained yet or has ended.
+	// Training returns the record of the training that the model's decisions
+	// for a job rest on. The record is nil if the model was not trained for the
+	// job yet, or the job has ended.
 	Training(job state.JobID) *Training
 }
 
