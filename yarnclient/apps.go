@@ -60,7 +60,7 @@ func (a *App) Ended() bool {
 // container is for the ApplicationMaster, a map or a reduce.
 const (
 	PriorityAM        = 0
-	PriorityFailedMap = 5 // a map that runs again after a failed attempt; requested on any host
+	PriorityFailedMap = 5 // priority for a map that runs again after a failed attempt; its container may be on any host
 	PriorityReduce    = 10
 	PriorityMap       = 20
 )

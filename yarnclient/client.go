@@ -1,9 +1,9 @@
 // Package yarnclient is a client of the REST interfaces of Hadoop's YARN and
 // MapReduce: ResourceManager, NodeManager, MapReduce ApplicationMaster and
 // JobHistory server, versions 3.3 to 3.5. Results are plain Go values with
-// Hadoop's names. Fields that end in Ms are Unix times in milliseconds; 0 means
-// that the event has not happened yet. Fields that end in MB are memory in MiB,
-// as in Hadoop. Lists may be nil.
+// Hadoop's names. Fields that end in Ms are milliseconds: durations, or Unix
+// times, where 0 means that the event has not happened yet. Fields that end in
+// MB are memory in MiB, as in Hadoop. Lists may be nil.
 //
 // A call ends with its context or after [Options].Timeout. A call that only
 // reads is repeated after a temporary failure. A call that changes something is

@@ -14,7 +14,8 @@ import (
 // a label.
 const DefaultPartition = "<DEFAULT_PARTITION>"
 
-// NodeLabel is a node label, with the number of nodes that have it.
+// NodeLabel is a node label, with the number and the free resources of the nodes
+// that have it.
 type NodeLabel struct {
 	Name      string   `wire:"name"`
 	Exclusive bool     `wire:"exclusivity"`

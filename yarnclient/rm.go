@@ -49,8 +49,8 @@ const (
 
 // ClusterInfo describes a ResourceManager and its state.
 type ClusterInfo struct {
-	// ID changes whenever a ResourceManager starts or becomes active. While
-	// HAState is INITIALIZING, ID has a value that is not valid later.
+	// ID is a number that changes whenever a ResourceManager starts or becomes
+	// active. While HAState is INITIALIZING, ID has not yet its later value.
 	ID            int64  `wire:"id"`
 	StartedMs     int64  `wire:"startedOn"`
 	State         string `wire:"state"`

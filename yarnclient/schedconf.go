@@ -27,7 +27,7 @@ type SchedulerChange struct {
 	Remove []string // paths of the queues to remove; they must be stopped and empty
 	Add    []QueueSettings
 	Update []QueueSettings
-	// Global has settings that are not about a queue, by full property name.
+	// Global has settings of the whole scheduler, by full property name.
 	// They cannot be unset: Hadoop 3.4 stores an empty value as a value.
 	Global map[string]string
 }

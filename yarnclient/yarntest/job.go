@@ -54,7 +54,7 @@ type app struct {
 	live         []*container // containers of the application that the ResourceManager counts as running
 	master       *container
 	granted      []*container // allocated containers that the ApplicationMaster has not been told of
-	hidden       bool         // whether a restarted ResourceManager waits for the next heartbeat of the ApplicationMaster before it shows the application
+	hidden       bool         // whether a restarted ResourceManager waits for the next heartbeat of the ApplicationMaster before it shows the application as running
 
 	tasks         []*task // all tasks of the job: first the maps, then the reduces
 	changed       bool    // whether the ApplicationMaster's next heartbeat must send changed container requests

@@ -62,10 +62,8 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	c.job(w, r, strings.Split(strings.TrimPrefix(path, "mapreduce/"), "/"), true, ended)
 }
 
-// job answers requests of an ApplicationMaster's or the history server's REST
-// interface whose path starts with jobs: for jobs, tasks and attempts
-// (jobs/JOB/tasks/TASK/attempts/ATTEMPT/state and its parts), and for counters,
-// conf and jobattempts.
+// job answers requests to an ApplicationMaster or the history server whose path
+// starts with "jobs": for a list of jobs, one job, its tasks and their attempts.
 func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
 	if path[0] != "jobs" {
 		c.notFound(w, r, "path")
