@@ -70,7 +70,7 @@ const (
 // may count in several rows; the "*" row of a priority has the total.
 type ResourceRequest struct {
 	Priority   int      `wire:"priority"`
-	Name       string   `wire:"resourceName"` // where containers are requested: a host, "/rack" or "*"
+	Name       string   `wire:"resourceName"` // where the containers are requested: a host, a rack such as "/rack1", or "*" for anywhere
 	Containers int      `wire:"numContainers"`
 	Capability Resource `wire:"capability"`
 	Relax      bool     `wire:"relaxLocality"`
@@ -100,8 +100,8 @@ type AppFilter struct {
 	Tags        []string // application tags; an application must have at least one of them
 	Name        string
 	Limit       int
-	// Earliest and latest time at which the application was started or
-	// finished, in Unix ms, both included.
+	// Earliest and latest start, and earliest and latest end, of the
+	// applications to list, in Unix ms, both included. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 	// Without names parts that Hadoop leaves out of the list, which makes the

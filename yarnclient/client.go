@@ -54,7 +54,8 @@ type Options struct {
 	// TLS is the TLS settings for https addresses; nil means the system's
 	// certificates. TLS is ignored if Transport is set.
 	TLS *tls.Config
-	// Transport replaces the HTTP transport, for Kerberos or for tests.
+	// Transport replaces the client's HTTP transport, for Kerberos or for
+	// tests.
 	Transport http.RoundTripper
 }
 
@@ -74,7 +75,7 @@ const (
 // client is the HTTP client of one daemon, or of several ResourceManagers in
 // high availability.
 type client struct {
-	service   string // the daemon's name in messages, such as "ResourceManager"
+	service   string // name of the daemon in error messages, such as "ResourceManager"
 	addresses []string
 	current   *atomic.Pointer[string] // address of the daemon in use; the pointer holds nil if the address is not known yet
 	rest      *resty.Client
@@ -197,7 +198,7 @@ func (r *request) verb() string {
 
 // answer is an HTTP answer with a status below 400.
 type answer struct {
-	base     string // the address of the daemon that answered
+	base     string // address of the daemon that sent the answer
 	status   int
 	location string // target URL if the answer is a redirect
 	body     []byte

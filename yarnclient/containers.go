@@ -18,7 +18,7 @@ type AppAttempt struct {
 	NodeID           string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
 	LogsURL          string `wire:"logsLink"`
-	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts that the application excludes, comma-separated
+	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts on which the application refuses containers, comma-separated
 	StartedMs        int64  `wire:"startTime"`
 	FinishedMs       int64  `wire:"finishedTime"`
 }
@@ -30,7 +30,8 @@ func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) 
 	return list, err
 }
 
-// Container is a running container of an application.
+// Container is a running container of an application, as the ResourceManager
+// describes it.
 type Container struct {
 	ID              string `wire:"containerId" form:"container"`
 	NodeID          string `wire:"assignedNodeId" form:"node"`

@@ -9,7 +9,7 @@ import (
 // maps, of its reduces and of all tasks. A counter of a task or an attempt has
 // only Total.
 type Counter struct {
-	Group  string // the group's full name: "org.apache.hadoop.mapreduce.TaskCounter"
+	Group  string // full name of the counter's group, such as "org.apache.hadoop.mapreduce.TaskCounter"
 	Name   string
 	Total  int64
 	Map    int64
@@ -31,17 +31,17 @@ func (cs Counters) Get(group, name string) (Counter, bool) {
 	return Counter{}, false
 }
 
-// Counters returns the job's counters.
+// Counters returns the MapReduce counters of the job.
 func (j *JobReader) Counters(ctx context.Context) (Counters, error) {
 	return j.counters(ctx, "/counters", "jobCounters", "counterGroup")
 }
 
-// TaskCounters returns a task's counters.
+// TaskCounters returns the MapReduce counters of a task.
 func (j *JobReader) TaskCounters(ctx context.Context, taskID string) (Counters, error) {
 	return j.counters(ctx, taskPath(taskID)+"/counters", "jobTaskCounters", "taskCounterGroup")
 }
 
-// AttemptCounters returns an attempt's counters.
+// AttemptCounters returns the MapReduce counters of a task attempt.
 func (j *JobReader) AttemptCounters(ctx context.Context, attemptID string) (Counters, error) {
 	path, err := attemptPath(attemptID)
 	if err != nil {

@@ -46,7 +46,7 @@ type RequestError struct {
 	Status int    // HTTP status of the answer; 0 if there was no answer
 	Err    error  // cause of the failure; it wraps an error such as ErrUnreachable
 	Next   string // advice on what to do next; may be empty
-	Unsent bool   // whether no connection was made, so that the call was not carried out
+	Unsent bool   // whether no connection was made, so that the daemon certainly has not carried out the call
 }
 
 func (e *RequestError) Error() string {

@@ -50,8 +50,8 @@ type JobFilter struct {
 	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
-	// Earliest and latest time at which the job was started or finished, in
-	// Unix ms, both included.
+	// Earliest and latest start, and earliest and latest end, of the jobs to
+	// list, in Unix ms, both included. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 }

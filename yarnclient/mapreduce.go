@@ -12,7 +12,7 @@ import (
 // afterwards (see History.Job).
 type JobReader struct {
 	c    *client
-	path string // the URL path of the job
+	path string // URL path of the job at the daemon that is asked
 	// gone explains an answer that comes from the ResourceManager's proxy
 	// instead of the ApplicationMaster. It is nil if the history server is
 	// asked.
@@ -78,9 +78,9 @@ type Task struct {
 // attempts of reduces only.
 type TaskAttempt struct {
 	ID                string  `wire:"id" form:"attempt"`
-	Type              string  `wire:"type"`                                 // type of the task: MAP, REDUCE
+	Type              string  `wire:"type"`                                 // type of the attempt's task: MAP, REDUCE
 	State             string  `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId" form:"container"` // the attempt's container; empty while it waits for one
+	ContainerID       string  `wire:"assignedContainerId" form:"container"` // id of the attempt's container; empty while the attempt waits for a container
 	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
 	Rack              string  `wire:"rack"`
 	ProgressPct       float64 `wire:"progress"`
@@ -120,7 +120,7 @@ func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	return out, err
 }
 
-// Tasks lists the job's tasks of a kind: AllTasks, Maps or Reduces.
+// Tasks lists the job's tasks. kind is AllTasks, Maps or Reduces.
 func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
 	var query url.Values
 	if kind != AllTasks {

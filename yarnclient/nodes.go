@@ -10,7 +10,7 @@ import (
 
 // Node is a NodeManager as the ResourceManager describes it.
 type Node struct {
-	ID           string   `wire:"id" form:"node"` // the node as "host:port", its name in calls for labels and resources
+	ID           string   `wire:"id" form:"node"` // id of the node, "host:port", by which calls for labels and resources name the node
 	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
 	State        string   `wire:"state"` // state of the node: RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
@@ -24,7 +24,7 @@ type Node struct {
 	UsedVCores   int      `wire:"usedVirtualCores"`
 	AvailVCores  int      `wire:"availableVirtualCores"`
 	Total        Resource `wire:"totalResource"` // resources that the node offers; zero in Hadoop before 3.3
-	Labels       []string `wire:"nodeLabels"`    // the node's labels, at most one
+	Labels       []string `wire:"nodeLabels"`    // node labels of the node; Hadoop allows at most one
 	// Memory and CPU that the host uses, and that the node's containers use.
 	// CPU is in cores.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`

@@ -40,7 +40,7 @@ func (rm *RM) Address() string {
 	return ""
 }
 
-// Values of ClusterInfo.HAState.
+// States of a ResourceManager, for ClusterInfo.HAState.
 const (
 	HAActive       = "ACTIVE"
 	HAStandby      = "STANDBY"
@@ -78,8 +78,9 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 	return rm.c.infoOf(ctx, rm.c.do)
 }
 
-// infoOf asks a ResourceManager for its description, by the given function do.
-// It fails if the answer has no state, since another service sent it then.
+// infoOf asks a ResourceManager for its description, which the function do
+// requests. An answer without a state is an error, since it comes from another
+// service.
 func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
 	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}

@@ -23,11 +23,11 @@ type Queue struct {
 	Leaf   bool
 	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
-	// Fields that only the Capacity scheduler sets.
+	// Fields of a queue that only the Capacity scheduler sets.
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels"` // node labels that the queue may use, or "*"
+	Labels          []string         `wire:"nodeLabels"` // node labels that applications in the queue may request; "*" means all
 	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
 	UserLimitPct    float64          `wire:"userLimit"`
@@ -35,7 +35,7 @@ type Queue struct {
 	Ordering        string           `wire:"orderingPolicyInfo"` // order of the applications in the queue: fifo, fair
 	Allocated       int              `wire:"allocatedContainers"`
 
-	// Fields that only the Fair scheduler sets.
+	// Fields of a queue that only the Fair scheduler sets.
 	Policy string   `wire:"schedulingPolicy"` // scheduling policy of the queue: DRF, fair, fifo
 	Used   Resource `wire:"usedResources"`
 	Min    Resource `wire:"minResources"`
@@ -43,7 +43,7 @@ type Queue struct {
 	Fair   Resource `wire:"fairResources"`
 	Steady Resource `wire:"steadyFairResources"`
 
-	// Fields that both the Capacity and the Fair scheduler set.
+	// Fields of a queue that both the Capacity and the Fair scheduler set.
 	ActiveApps        int `wire:"numActiveApplications"` // number of running applications in the queue, for leaf queues
 	PendingApps       int `wire:"numPendingApplications"`
 	PendingContainers int `wire:"pendingContainers"`

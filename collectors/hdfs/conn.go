@@ -47,8 +47,8 @@ type conn struct {
 
 	mu      sync.Mutex
 	pending map[int32]chan reply
-	err     error         // why the connection was closed
-	done    chan struct{} // closed when the connection is closed
+	err     error         // cause for which the connection was closed; nil while it is open
+	done    chan struct{} // channel that is closed together with the connection
 }
 
 // reply is the answer to a call: a header and, if the call succeeded, the
@@ -73,7 +73,7 @@ func (e *protocolError) Error() string {
 }
 
 // open connects to a NameNode and sends the name of the user. It does not wait
-// for an answer, since a NameNode answers only calls.
+// for an answer to this, since a NameNode answers only calls.
 func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	nc, err := c.options.DialContext(ctx, "tcp", address)
 	if err != nil {

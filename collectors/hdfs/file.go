@@ -31,7 +31,8 @@ type File struct {
 	// Replication is the number of replicas that each block of the file should
 	// have.
 	Replication int
-	// Modified and Accessed are times in milliseconds.
+	// Modified and Accessed are the times of the file's last change and last
+	// access, exact to 1 ms.
 	Modified, Accessed time.Time
 	// Owner, Group and Mode (the permission bits) say who may use the file.
 	Owner, Group string
@@ -61,7 +62,7 @@ type Block struct {
 	Replicas []Replica
 }
 
-// Replica is the copy of a block on one DataNode.
+// Replica is one DataNode's copy of a block.
 type Replica struct {
 	// Host is the DataNode's name as Hadoop prints it, IP its address, and Rack
 	// its network location, such as "/rack1".

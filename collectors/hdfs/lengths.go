@@ -89,8 +89,9 @@ const (
 	// default of Hadoop's dfs.client.socket-timeout.
 	dataNodeSilence = time.Minute
 
-	// A request to a DataNode starts with this version of the data transfer
-	// protocol, then the code of an operation, such as readBlock.
+	// A request to a DataNode starts with transferVersion, the version of the
+	// data transfer protocol. The code of an operation follows; readBlock is
+	// the code for reading a block.
 	transferVersion = 28
 	readBlock       = 0x51
 )

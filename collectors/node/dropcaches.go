@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// Dropped is the result of DropCaches.
+// Dropped says what DropCaches did: which page cache it emptied, and that
+// cache's sizes before and after.
 type Dropped struct {
 	// Scope says whose page cache was dropped: "cgroup" or "host". How is the
 	// path of the kernel file that was written to drop it.

@@ -10,7 +10,8 @@ import (
 // Facts are properties of a node that do not change while a Sampler exists.
 type Facts struct {
 	Hostname string `json:"hostname"`
-	// Kernel is the kernel release, such as "6.1.0-18-amd64".
+	// Kernel is the release of the node's Linux kernel, such as
+	// "6.1.0-18-amd64".
 	Kernel string `json:"kernel"`
 	// CPUs is the number of the machine's logical CPUs, whatever CPU limit a
 	// control group has.

@@ -19,7 +19,8 @@ package node
 // of the kernel's counters. Rates are means over that interval; other values
 // are those at its end.
 type Sample struct {
-	// Seq is the number of the sample, counted from 1 without gaps.
+	// Seq is the number of the sample, counted from 1 without gaps since the
+	// Sampler was made.
 	Seq uint64 `json:"seq"`
 	// WallNs is the end of the interval by the node's own clock, in Unix ns.
 	// That clock may be set, and differs from node to node; see

@@ -25,9 +25,9 @@ const splitMetaInfo = "job.splitmetainfo"
 // ApplicationMaster. The files exist from before the application's start until
 // its end.
 type Staged struct {
-	JobXML        []byte // content of job.xml
-	JobSplit      []byte // content of job.split
-	SplitMetaInfo []byte // content of job.splitmetainfo
+	JobXML        []byte // content of the file job.xml, the job's configuration
+	JobSplit      []byte // content of the file job.split, which says what each map reads
+	SplitMetaInfo []byte // content of the file job.splitmetainfo, which lists the hosts of each map's input
 }
 
 // StagingFolder returns the HDFS folder in which a job's client puts the files

@@ -74,8 +74,8 @@ type Config struct {
 	Conf map[string]string
 	// Latency is the delay of each request that is sent through Transport.
 	Latency time.Duration
-	// Now returns the current time; nil means time.Now, which testing/synctest
-	// controls.
+	// Now is the function that tells the cluster the current time; nil means
+	// time.Now, which testing/synctest controls.
 	Now func() time.Time
 }
 
@@ -117,7 +117,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock forward.
+// Advance moves the clock forward by the duration d.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ type Fake struct {
 
 	id       int64 // current value of ClusterInfo.ID
 	restarts int
-	haState  string // HA state; "" while the ResourceManager is down
+	haState  string // high-availability state of the ResourceManager; "" while it is down
 	active   string // address to which the ResourceManager redirects while it is standby
 	apps     []*app
 	appByID  map[string]*app

@@ -21,7 +21,7 @@ type Fault struct {
 	// after the caller has given up.
 	Apply bool
 	Hang  bool // whether a call gets no answer until its caller gives up
-	Drop  bool // whether the connection ends without an answer
+	Drop  bool // whether the connection ends without an answer to the call
 	// Status and Body replace the status and the body of the answer. A Body
 	// that starts with "<" is sent as HTML.
 	Status int

@@ -12,7 +12,7 @@ import (
 // Job describes a MapReduce job to submit to the fake cluster. A zero field
 // means the default that its comment states.
 type Job struct {
-	Name, User, Queue string // job name, user and queue; empty means "job", "root", "root.default"
+	Name, User, Queue string // name, user and queue of the job; empty means "job", "root" and "root.default"
 	Tags              string // YARN application tags of the job, comma-separated
 	Priority          int
 	// Node labels on which the job requests the containers of its

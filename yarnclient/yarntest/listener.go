@@ -45,7 +45,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close makes later calls of Accept and DialContext fail.
+// Close closes the listener, so that Accept and DialContext fail from then on.
 func (l *Listener) Close() error { l.close(); return nil }
 
 // Addr returns a made-up address, as a listener in memory has none.

@@ -101,7 +101,7 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 		all.VCores += n.total.VCores
 		allUsed.MemoryMB += n.used.MemoryMB
 		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's sums without "AcrossPartition" count the default partition only
+		if n.sched == "" { // Hadoop's sums whose name lacks "AcrossPartition" count the default partition only
 			total.MemoryMB += n.total.MemoryMB
 			total.VCores += n.total.VCores
 			used.MemoryMB += n.used.MemoryMB
@@ -245,7 +245,7 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
 	}
 	within := func(from, to string, at time.Time) bool {
-		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // if the request lacks the limit, the value is 0, which means no limit
+		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // a request without this parameter gives 0, which sets no limit to the application's time
 		hi, _ := strconv.ParseInt(q.Get(to), 10, 64)
 		return ms(at) >= lo && (hi == 0 || ms(at) <= hi)
 	}

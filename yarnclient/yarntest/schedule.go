@@ -6,7 +6,7 @@ import "heddle/yarnclient"
 // priority and place.
 type ask struct {
 	priority int
-	name     string // where the container is requested: a host, a rack or "*"
+	name     string // where the containers are requested: on a host, in a rack, or anywhere ("*")
 }
 
 // scratch is memory that the scheduler reuses each time it looks for a

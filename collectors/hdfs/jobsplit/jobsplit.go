@@ -17,7 +17,7 @@ import (
 	"io"
 )
 
-// Meta is the entry of one map in job.splitmetainfo.
+// Meta is the entry of one map in the file job.splitmetainfo.
 type Meta struct {
 	// Hosts are the nodes on which the ApplicationMaster requests a container
 	// for the map.

@@ -19,7 +19,7 @@ type source interface {
 // err keeps that error and all further values are zero.
 type decoder struct {
 	r   source
-	n   int64 // number of bytes decoded so far
+	n   int64 // number of input bytes decoded so far
 	err error
 }
 

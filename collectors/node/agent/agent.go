@@ -51,8 +51,8 @@ type Options struct {
 	Interval time.Duration
 	// Keep is how long the agent keeps samples in memory. Zero means one hour.
 	Keep time.Duration
-	// TLSCert and TLSKey are paths of PEM files. If both are empty, the agent
-	// serves plain HTTP.
+	// TLSCert and TLSKey are paths of PEM files with the agent's certificate
+	// and its key. If both are empty, the agent serves plain HTTP.
 	TLSCert, TLSKey string
 	// AllowDropCaches says that the agent accepts POST /drop-caches, which
 	// empties the node's page cache.

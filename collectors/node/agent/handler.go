@@ -16,7 +16,8 @@ import (
 	"heddle/collectors/node"
 )
 
-// Info is what an agent says about itself and its node.
+// Info is the agent's answer to GET /info: what it says about itself and its
+// node.
 type Info struct {
 	Node    string `json:"node"`
 	Version string `json:"version"`
@@ -149,7 +150,7 @@ func (g *dropLimiter) leave() {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // encoding fails only if the client has left
+	_ = json.NewEncoder(w).Encode(v) // writing the answer fails only if the client has left
 }
 
 // refusal is the body of every answer of the agent with a status other than

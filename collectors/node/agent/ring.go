@@ -36,7 +36,7 @@ type Page struct {
 	// Next is the cursor to pass in the next request, to get the samples after
 	// these.
 	Next Cursor `json:"next"`
-	// More is true if the agent has samples after the cursor Next already.
+	// More is true if the agent already has samples after the cursor Next.
 	More bool `json:"more"`
 	// Lost is the number of samples after the requested cursor that the agent
 	// no longer keeps.
