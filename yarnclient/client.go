@@ -292,7 +292,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 // one.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // the text of the URL error contains the URL with user.name
+	var urlErr *url.Error // the text of the URL error contains the URL with the user's name
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
@@ -302,7 +302,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Status = resp.StatusCode()
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // why the context ctx ended: the caller's reason, or our time limit
+		err = context.Cause(ctx) // why the context ctx ended: the reason that the caller gave, or the client's time limit
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
@@ -355,7 +355,7 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	}
 	if err := decode(a.body, v, path...); err != nil {
 		text := firstWords(a.body[:min(len(a.body), 200)])
-		if strings.Contains(text, "no active RM") { // a standby ResourceManager may send this text with status 200
+		if strings.Contains(text, "no active RM") { // a standby ResourceManager may answer with this text and status 200
 			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
 		}
 		cause := fmt.Errorf("invalid answer: %w (it starts with %q)", err, text)

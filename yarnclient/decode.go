@@ -76,7 +76,7 @@ func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.PeekKind() == '[' { // some of Hadoop's answers have a list in place of an outer object
+	if s.PeekKind() == '[' { // some of Hadoop's answers have a list of objects where a single object is expected
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.PeekKind() != '{' {
@@ -125,7 +125,7 @@ func (s scanner) structure(v reflect.Value) error {
 // fields decodes the next JSON value, or parts of it, into all struct fields
 // whose tags name it.
 func (s scanner) fields(v reflect.Value, fields []field) error {
-	var value jsontext.Value // the JSON value, kept if several struct fields want parts of it
+	var value jsontext.Value // the JSON value that is being decoded; kept if several struct fields want parts of it
 	if len(fields) > 1 {
 		read, err := s.ReadValue()
 		if err != nil {

@@ -68,7 +68,7 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // this ResourceManager has become a standby since it was asked
+		return b, err // this ResourceManager was active a moment ago and has become a standby
 	}
 	return b, berr
 }

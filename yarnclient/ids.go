@@ -17,6 +17,6 @@ var forms = map[string]*regexp.Regexp{
 	// a node id is host:port; a node that has not registered since the
 	// ResourceManager's start has no port, or port -1
 	"node": regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9._:\[\]-]{0,259}$`),
-	// the name of a user, which is also the name of a folder in HDFS
+	// the name of a user, which is also the name of the user's folder in HDFS
 	"user": regexp.MustCompile(`^[^./\x00-\x20\x7f-][^/\x00-\x1f\x7f]{0,254}$`),
 }

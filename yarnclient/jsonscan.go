@@ -61,7 +61,7 @@ func (s scanner) members(end jsontext.Kind, each func() error) error {
 
 // rest returns the JSON text that follows, from the next value on.
 func (s scanner) rest() []byte {
-	s.PeekKind() // makes the decoder read the next value into its buffer
+	s.PeekKind() // peeking makes the decoder read the next value into its buffer
 	return bytes.TrimLeft(s.UnreadBuffer(), " \t\r\n:,")
 }
 

@@ -42,8 +42,8 @@ type Job struct {
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of task attempts by state; an attempt that is new has not started
-	// yet.
+	// Numbers of the job's task attempts by state; an attempt in state NEW has
+	// not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`
 	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`

@@ -66,8 +66,8 @@ func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 // with the dominant resource calculator, too few cores limit the containers
 // too. The change takes effect a little later; check it with Node.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
-	// An overCommitTimeout other than -1 would kill containers that exceed the
-	// new total.
+	// An overCommitTimeout other than -1 would make the ResourceManager kill
+	// containers that exceed the node's new total.
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: nodePath(id) + "/resource", bodyType: asJSON,
 		body: fmt.Sprintf(`{"resource":{"memory":%d,"vCores":%d},"overCommitTimeout":-1}`, total.MemoryMB, total.VCores),

@@ -68,7 +68,7 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // a standby answers this call itself, so the other addresses are asked
+	if _, err := rm.c.findActive(ctx); err != nil { // a standby ResourceManager answers this call itself instead of redirecting it, so the other addresses are asked
 		return info, err
 	}
 	return rm.info(ctx)
@@ -244,7 +244,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json is used, as decode works only with known attributes and those of JMX beans vary
+	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json is used, as decode needs to know the attributes and those of JMX beans vary
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

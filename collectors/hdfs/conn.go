@@ -137,7 +137,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 		return reply{}, ctx.Err()
 	case <-cn.done:
 		select {
-		case r := <-answer: // the answer came just before the connection ended
+		case r := <-answer: // the answer to the call came just before the connection ended
 			return r, nil
 		default:
 			return reply{}, cn.err
@@ -275,11 +275,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // the frame's length is a signed number, as in Java
+	size := int32(binary.BigEndian.Uint32(head)) // frame lengths of Hadoop IPC are signed numbers, as in Java
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // skip the frame's length, which is known already
+	_, _ = r.Discard(4) // skip the length of the frame, which is known already
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -317,7 +317,7 @@ func unexpected(err error) error {
 // unmarshal decodes the bytes of an answer into resp. It refuses an answer with
 // more than maxMessages protobuf messages.
 func unmarshal(body []byte, resp proto.Message) error {
-	if len(body) > 2*maxMessages { // a message takes at least two bytes, so only long answers can have too many
+	if len(body) > 2*maxMessages { // a protobuf message takes at least two bytes, so only a long answer can have too many
 		left := maxMessages
 		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
 			return err

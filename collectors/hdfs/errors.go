@@ -31,7 +31,7 @@ type RemoteError struct {
 	// without the stack trace.
 	Class, Message string
 
-	fatal  bool // whether the NameNode closes the connection after this error
+	fatal  bool // whether the NameNode closes the connection after sending this exception
 	detail hdfspb.ResponseHeader_Detail
 }
 
@@ -49,7 +49,7 @@ func (e *RemoteError) Error() string {
 // RemoteError lists.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // matches ErrSecure, which cannot be told from a missing permission by its Java class
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // an exception matches ErrSecure by this detail, since its Java class is the same as for a missing permission
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()

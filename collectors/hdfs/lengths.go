@@ -42,14 +42,14 @@ type nameNodeConn struct {
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // rest of the current answer and its length that the library has not read
+	ready   []byte // the part of the current answer, with its length, that the library has not read yet
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
 		frame, err := readFrame(n.r)
 		if err != nil {
-			n.Close() // after a wrong frame, the bytes that follow cannot be understood
+			n.Close() // after a frame with a wrong length, the bytes that follow cannot be understood
 			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -176,7 +176,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	if len(d.ready) == 0 && d.data == 0 {
 		if err := d.next(); err != nil {
-			d.Close() // after a wrong length, the bytes that follow cannot be understood
+			d.Close() // after a wrong length from the DataNode, the bytes that follow cannot be understood
 			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
 		}
 	}

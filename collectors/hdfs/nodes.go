@@ -39,8 +39,9 @@ type DataNode struct {
 // fs.ErrPermission to users who are not superusers.
 func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 	var all []DataNode
-	// A DataNode that dies between the two calls is in the lists of live and of
-	// dead DataNodes. Its entry in the list of live ones is used.
+	// The NameNode lists live and dead DataNodes in two calls. A DataNode that
+	// dies between them is in both lists; its entry in the list of live ones is
+	// used.
 	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
 		resp := &hdfspb.GetDatanodeReportResponse{}
 		err := c.call(ctx, "getDatanodeReport", &hdfspb.GetDatanodeReportRequest{Type: &kind}, resp)

@@ -25,9 +25,10 @@ type cgroup struct {
 	limitCores  float64 // CPU limit of the control group in cores, from the last readQuota; 0 means no limit
 	memoryTotal uint64  // memory of the whole machine in bytes
 
-	// The kernel does not count a control group's idle time and load, so these
-	// fields sum them up over all readings. The times idleMono and loadMono are
-	// -1 before the first reading.
+	// The kernel does not count a control group's idle time and load. idleNs
+	// and load are computed from reading to reading; busyNs is the CPU time at
+	// the last reading. idleMono and loadMono are the times of the last
+	// reading, -1 before the first one.
 	idleNs   uint64
 	busyNs   uint64
 	idleMono int64
@@ -166,7 +167,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // no error: a control group below this one was removed meanwhile
+				return nil // no error, since a control group below the measured one may be removed meanwhile
 			}
 			return err
 		}

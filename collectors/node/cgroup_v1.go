@@ -29,8 +29,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 		ThrottledPeriods: stat["nr_throttled"],
 		ThrottledNs:      stat["throttled_time"],
 	}
-	// Without a CPU limit the file has -1, which number refuses. Then the
-	// control group's limit stays unset.
+	// Without a CPU limit, cpu.cfs_quota_us contains -1, which the function
+	// number refuses. Then limitCores stays 0, which means no limit.
 	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
 	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
 	if err1 == nil && err2 == nil && periodUs > 0 {
@@ -68,7 +68,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8 lacks this file, so the times of single cores are absent
+		return nil // Linux before 4.8 lacks the file cpuacct.usage_all, so the times of single cores are absent
 	}
 	if err == nil {
 		r.Cores, err = parseUsageAll(string(data))
@@ -125,7 +125,7 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 // cgroupFiles are the numbers of bytes of a control group's file pages.
 type cgroupFiles struct {
 	cached, shmem, dirty uint64
-	listed               uint64 // bytes of file pages that the kernel can drop
+	listed               uint64 // bytes of file pages on the kernel's LRU lists, which the kernel can drop
 }
 
 func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {

@@ -33,7 +33,7 @@ func (s *Sampler) DropCaches() (Dropped, error) {
 	if s.cgroup != nil {
 		drop = s.cgroup.dropCaches
 	}
-	syncDisks() // write changed pages to disk first, as the kernel cannot drop them before
+	syncDisks() // write changed pages to disk first, as the kernel drops only unchanged pages
 	return drop()
 }
 
@@ -59,7 +59,7 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 				err = writeExisting(path, amount+"\n")
 			}
 			if errors.Is(err, syscall.EAGAIN) {
-				return nil // some pages are in use and cannot be dropped; AfterBytes includes them
+				return nil // no error: pages that are in use stay in the page cache, and AfterBytes includes them
 			}
 			return err
 		})

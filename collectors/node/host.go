@@ -41,7 +41,7 @@ func newHost(procRoot, sysRoot string) *host {
 }
 
 func (h *host) readCPU(r *Reading) error {
-	// gopsutil may return an empty list and no error if it fails
+	// if gopsutil fails, it may return an empty list and no error
 	all, err := cpu.TimesWithContext(h.ctx, false)
 	if err == nil && len(all) == 0 {
 		err = errEmpty
@@ -181,8 +181,8 @@ func (h *host) deviceName(majorMinor string) string {
 // It returns 0 if the thread has ended.
 func (h *host) taskState(tid string, buf []byte) byte {
 	// The path contains task/, since the stat file of the process is a sum over
-	// its threads. Plain system calls are used, since reading these files takes
-	// most of the time of a sample.
+	// its threads. Plain system calls are used for speed, since reading these
+	// files takes most of the time of a sample.
 	fd, err := syscall.Open(h.procRoot+"/"+tid+"/task/"+tid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return 0

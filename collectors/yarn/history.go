@@ -116,8 +116,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
-			// A missing configuration file is no error, since the job's events
-			// are in the other file.
+			// A missing file JOBID_conf.xml is no error, since the job's events
+			// are in the .jhist file.
 			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
 		}
 	}

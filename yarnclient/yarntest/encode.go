@@ -11,11 +11,11 @@ import (
 type dialect int
 
 const (
-	natural     dialect = iota // JSON with the root name; numbers without quotes, lists as arrays
-	mapped                     // JSON without the root name; all values in quotes, a list of one element without brackets
-	typed                      // JSON without the root name; numbers without quotes, lists as arrays; answers of Hadoop 3.5
-	markup                     // XML with the root name; a list as repeated elements
-	naturalBare                // JSON without the root name; numbers without quotes, lists as arrays; some answers of all Hadoop versions
+	natural     dialect = iota // answers in JSON with the root name; numbers without quotes, lists as arrays
+	mapped                     // answers in JSON without the root name; all values in quotes, a list of one element without brackets
+	typed                      // answers of Hadoop 3.5 in JSON without the root name; numbers without quotes, lists as arrays
+	markup                     // answers in XML with the root name; a list as repeated elements
+	naturalBare                // answers that all Hadoop versions write in JSON without the root name; numbers without quotes, lists as arrays
 )
 
 // writer writes an answer in one of Hadoop's JSON or XML dialects. The calls of

@@ -136,7 +136,7 @@ type Fake struct {
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
-	labels map[string]bool   // whether a node label is exclusive, by the label's name
+	labels map[string]bool   // whether the node label is exclusive; the key is the label's name
 	stored map[string]string // labels that were set for nodes that do not exist; Hadoop stores them too
 	conf   map[string]string
 

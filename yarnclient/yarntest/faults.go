@@ -11,14 +11,14 @@ import (
 
 // Fault makes calls to the fake cluster fail.
 type Fault struct {
-	Method string // HTTP method of the calls that fail; empty means every method
-	Path   string // text that the URL paths of the failing calls contain
-	Skip   int    // number of matching calls that succeed before the first one fails
-	Times  int    // number of calls that fail; 0 means 1, a negative number means all
+	Method string // HTTP method of the calls that the fault makes fail; empty means every method
+	Path   string // text that a URL path must contain for the fault to make the call fail
+	Skip   int    // number of matching calls that succeed before the fault makes one fail
+	Times  int    // number of calls that the fault makes fail; 0 means 1, a negative number means all
 
 	// Apply says that the change is carried out although the call fails, so
-	// that the caller cannot know of it. With Hang, the change is carried out
-	// after the caller has given up.
+	// that the caller cannot know of it. If Hang is set too, the change is
+	// carried out after the caller has given up.
 	Apply bool
 	Hang  bool // whether a call gets no answer until its caller gives up
 	Drop  bool // whether the connection ends without an answer to the call
@@ -26,7 +26,7 @@ type Fault struct {
 	// that starts with "<" is sent as HTML.
 	Status int
 	Body   string
-	Cut    int // number of bytes of the body after which the answer ends
+	Cut    int // number of bytes of the answer's body after which the answer ends
 }
 
 type fault struct {

@@ -63,7 +63,7 @@ type app struct {
 	reducesAsked  bool
 	turns         int
 	givesBack     int // number of containers for reduces that the ApplicationMaster will release instead of using them
-	failedMap     int // this field and the next three: numbers of the job's failed and killed attempts of maps and reduces
+	failedMap     int // failed attempts of maps; this field and the next three count the job's failed and killed attempts of maps and reduces
 	killedMap     int
 	failedReduce  int
 	killedReduce  int
@@ -226,7 +226,8 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 	return nil
 }
 
-// Attempt is the record of a task attempt that was given a container.
+// Attempt is the fake cluster's record of a task attempt that was given a
+// container.
 type Attempt struct {
 	ID, Kind  string // id of the attempt, and its kind: MAP or REDUCE
 	Task      int    // index of the task among the maps or the reduces of its job

@@ -63,7 +63,7 @@ const (
 )
 
 var misdeeds = []*Misdeed{
-	// Faults of the connection, and services that do not speak HTTP.
+	// Faults of the connection, and services other than HTTP.
 	{Name: "silent", serve: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // else it is not seen that the client leaves
 		<-r.Context().Done()
@@ -107,8 +107,7 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "SSH", serve: raw(func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })},                         //nolint:errcheck // the client may have left
 	{Name: "an RPC port", serve: raw(func(c net.Conn) { io.WriteString(c, "\x00\x00\x00\x70\x00\xff\xfe\x1b[2J\x07") })}, //nolint:errcheck // the client may have left
-	// Faults where the server answers with something else than Hadoop's data,
-	// or with an error.
+	// Faults in which the server sends an error, or data that is not Hadoop's.
 	{Name: "empty", serve: say(200, jsonType, "")},
 	{Name: "an empty object", serve: say(200, jsonType, "{}")},
 	{Name: "null", serve: say(200, jsonType, "null")},
@@ -132,13 +131,13 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "503", serve: say(503, "text/plain", "")},
 	{Name: "999", serve: say(999, "text/plain", "")},
-	// Faults where the server redirects the client.
+	// Faults in which the server redirects the client.
 	{Name: "standby", serve: redirect(func(*http.Request) string { return "" }, "This is standby RM. There is no active RM right now.")},
 	{Name: "redirects to itself", serve: redirect(func(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }, "")},
 	{Name: "redirects in a circle", serve: redirect(func(r *http.Request) string { return "http://localhost:" + port(r.Host) + r.URL.RequestURI() }, "")},
 	{Name: "redirects to nowhere", serve: redirect(func(r *http.Request) string { return "http://127.0.0.1:1" + r.URL.RequestURI() }, "")},
 	{Name: "redirects to a file", serve: redirect(func(*http.Request) string { return "file:///etc/passwd" }, "")},
-	// Faults where the server changes the correct answer.
+	// Faults in which the server changes the correct answer.
 	{Name: "cut off", serve: altered(func(body []byte) []byte { return body[:len(body)*2/3] })},
 	{Name: "nothing but null", serve: leaves(func(any) any { return nil })},
 	{Name: "lists for values", serve: leaves(func(v any) any { return []any{v, v} })},

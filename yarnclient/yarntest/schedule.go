@@ -49,8 +49,8 @@ func (c *Fake) waitingLabels() map[string]bool {
 	return c.scratch.waiting
 }
 
-// priorities lists the priorities of container requests; requests of the first
-// one are served first.
+// priorities lists the priorities of container requests in the order in which
+// the scheduler serves the requests of one application.
 var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, yarnclient.PriorityReduce, yarnclient.PriorityMap}
 
 // allocateOn allocates containers on a node and returns their number. It
@@ -85,7 +85,7 @@ func (c *Fake) next(n *node, overfull bool) (*app, int) {
 		if a.ended() || len(a.asks) == 0 {
 			continue
 		}
-		at := len(order) // inserting one by one keeps the order of submission among equal priorities; few applications wait, so this is fast enough
+		at := len(order) // inserting one application at a time keeps the order of submission among equal priorities; few applications wait, so this is fast enough
 		for at > 0 && order[at-1].priority < a.priority {
 			at--
 		}
@@ -122,8 +122,8 @@ func (c *Fake) localEnough(n *node, a *app, priority int) bool {
 		}
 	}
 	// A request accepts a node outside its racks only after it has missed a
-	// number of opportunities. That number grows with the number of hosts and
-	// racks that the application's requests name.
+	// number of scheduling opportunities. That number grows with the number of
+	// hosts and racks that the application's requests name.
 	pending := a.asks[ask{priority, "*"}]
 	if a.asks[ask{priority, n.Rack}] == 0 && a.missed > min(len(c.nodes), pending*(names-1)/len(c.nodes)) {
 		return true

@@ -85,7 +85,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	server.Host = req.URL.Host
 	rec := httptest.NewRecorder()
 	defer func() {
-		if recover() != nil { // the handler has dropped the connection, which it does by a panic
+		if recover() != nil { // the handler drops a connection by a panic
 			if err = req.Context().Err(); err == nil {
 				err = io.EOF
 			}

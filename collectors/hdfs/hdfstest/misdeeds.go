@@ -18,7 +18,7 @@ import (
 // a correct answer.
 type Misdeed struct {
 	Name  string
-	serve func(c net.Conn) // serves one client wrongly; returns when the client has left
+	serve func(c net.Conn) // function that serves one client wrongly; it returns when the client has left
 }
 
 // Misdeeds returns all faults that the fake NameNode can show.
@@ -113,7 +113,7 @@ func say(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 		io.WriteString(c, text)             //nolint:errcheck // the client may have left
-		<-time.After(10 * time.Millisecond) // gives the client time to read before the connection ends
+		<-time.After(10 * time.Millisecond) // gives the client time to read the text before the connection ends
 	}
 }
 

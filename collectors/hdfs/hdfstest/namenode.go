@@ -28,7 +28,7 @@ type NameNode struct {
 
 	listener net.Listener
 	serving  sync.WaitGroup
-	files    map[string]hdfs.File // files that HDFS has, by path
+	files    map[string]hdfs.File // files of the fake HDFS, by path
 
 	bad   atomic.Pointer[Misdeed]
 	next  atomic.Pointer[Misdeed] // fault that the fake NameNode shows after the given number of calls
@@ -72,7 +72,7 @@ func New(files ...hdfs.File) (*NameNode, error) {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // a client that leaves causes an error here, which does not matter
+				_ = nn.serve(c) // serve fails when the client leaves, which does not matter
 			})
 		}
 	})

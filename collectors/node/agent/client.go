@@ -119,8 +119,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 		SetDisableWarn(true). // resty does not warn of a token without TLS, since the agent logs that itself
 		SetLogger(noLog{}).
 		SetResponseBodyLimit(maxAnswerBytes).
-		// Redirects are not followed, since the token would be sent to another
-		// server.
+		// Redirects are not followed, since a redirected request would send the
+		// token to another server.
 		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}))

@@ -50,7 +50,7 @@ func (a *Agent) Handler() http.Handler {
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no request to the agent needs a body, so a small limit is enough
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // requests to the agent need no body, so a small limit is enough
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -77,7 +77,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // the time is set last: ClockOffset assumes that request and answer take equally long
+	info.NowWallNs = time.Now().UnixNano() // the agent sets the time last, since ClockOffset assumes that request and answer take equally long
 	answer(w, info)
 }
 
@@ -102,8 +102,8 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	defer a.drops.leave()
-	// The answer may take minutes, since the kernel first writes changed pages
-	// to a slow disk.
+	// Dropping the page cache may take minutes, since the kernel first writes
+	// changed pages to a slow disk. So the answer may come late.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	dropped, err := a.sampler.DropCaches()
 	if err != nil {

@@ -52,7 +52,7 @@ type ring struct {
 	mu    sync.Mutex
 	epoch int64 // number of this run of the agent, to recognise cursors of other runs
 	size  int
-	kept  []node.Sample // samples that are kept; sample Seq is at index (Seq-1) % size
+	kept  []node.Sample // samples that the agent keeps; the sample with number Seq is at index (Seq-1) % size
 	last  uint64        // Seq of the newest sample; 0 before the first one
 }
 
