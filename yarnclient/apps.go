@@ -104,8 +104,8 @@ type AppFilter struct {
 	// applications to list, in Unix ms, both included. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
-	// Without names parts that Hadoop leaves out of the list, which makes the
-	// answer much smaller: "resourceRequests", "timeouts",
+	// Without lists the parts that the ResourceManager leaves out of its answer,
+	// which makes the answer much smaller: "resourceRequests", "timeouts",
 	// "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo".
 	Without []string
 }

@@ -28,8 +28,8 @@ func newScanner(data []byte, listBytes *int) scanner {
 }
 
 // object reads a JSON object and calls the function each with the name of every
-// member. The function must read the member's value. The name is valid until
-// then.
+// member. The function must read the member's value. The name is valid only until
+// the value is read.
 func (s scanner) object(each func(name []byte) error) error {
 	return s.members('}', func() error {
 		quoted, err := s.ReadValue()

@@ -50,7 +50,8 @@ const (
 // ClusterInfo describes a ResourceManager and its state.
 type ClusterInfo struct {
 	// ID is a number that changes whenever a ResourceManager starts or becomes
-	// active. While HAState is INITIALIZING, ID has not yet its later value.
+	// active. While HAState is INITIALIZING, ID does not have its final value
+	// yet.
 	ID            int64  `wire:"id"`
 	StartedMs     int64  `wire:"startedOn"`
 	State         string `wire:"state"`

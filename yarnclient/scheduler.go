@@ -60,7 +60,7 @@ type QueuePartition struct {
 	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
 }
 
-// wireQueue is a queue as an answer has it, with its child queues. The Capacity
+// wireQueue is a queue in the ResourceManager's answer, with its child queues. The Capacity
 // and the Fair scheduler name the list of children differently.
 type wireQueue struct {
 	Queue

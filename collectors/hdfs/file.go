@@ -110,8 +110,8 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 	return nil
 }
 
-// SetTimes sets the modification and access times of a file, in milliseconds.
-// If a time is zero, the file keeps its own.
+// SetTimes sets the modification and access times of a file, exact to 1 ms. If a
+// time is zero, the file keeps the time that it has.
 func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed time.Time) error {
 	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
 		Src: proto.String(path), Mtime: millis(modified), Atime: millis(accessed),

@@ -42,7 +42,7 @@ type nameNodeConn struct {
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // the part of the current answer, with its length, that the library has not read yet
+	ready   []byte // the part of the NameNode's answer, with its length, that the library colinmarc/hdfs has not read yet
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
@@ -115,9 +115,9 @@ type dataNodeConn struct {
 	address  string
 	deadline atomic.Bool // whether the library colinmarc/hdfs has set a deadline of its own
 
-	op    byte // code of the operation that the library requested; 0 before the request
+	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
-	ready []byte // checked bytes that the library has not read yet
+	ready []byte // checked bytes from the DataNode that the library colinmarc/hdfs has not read yet
 	data  int    // number of bytes of the current data packet that still follow the bytes in ready
 
 	answered             bool // whether the first message of the DataNode's answer has arrived
@@ -276,7 +276,7 @@ func (d *dataNodeConn) packet() error {
 	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // the last packet of a block is empty, and the library may read it early
+		return nil // no error: the last packet of a block is empty, and the library colinmarc/hdfs may read it early
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}

@@ -202,8 +202,8 @@ func (c *Fake) run() {
 	c.now = until
 }
 
-// after puts an event into the queue. The function do runs when the duration d
-// has passed in virtual time.
+// after schedules the function do to run when the duration d has passed in
+// virtual time.
 func (c *Fake) after(d time.Duration, do func()) {
 	c.seq++
 	heap.Push(&c.queue, event{c.now.Add(d), c.seq, do})

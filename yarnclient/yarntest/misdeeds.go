@@ -20,7 +20,8 @@ import (
 // it misbehave.
 type Moody struct {
 	Well http.Handler
-	// Spare is a URL path that Well answers even while the server misbehaves.
+	// Spare is a URL path that the server answers correctly even while it
+	// misbehaves.
 	Spare string
 	mood  atomic.Pointer[Misdeed]
 }

@@ -136,9 +136,9 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", nil, &info)
 }
 
-// Samples returns the samples after the cursor after. That is FromOldest,
-// FromNow or the Next of the page before. If the page's More is true, there are
-// further samples already.
+// Samples returns the agent's samples after a cursor: FromOldest, FromNow or the
+// Next of the page before. If the More of the returned page is true, the agent
+// already has further samples.
 func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
 	var page Page
 	query := url.Values{"since": {string(after)}}

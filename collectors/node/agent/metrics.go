@@ -30,7 +30,8 @@ func (l *lastReading) get() *node.Reading {
 }
 
 // registry returns the Prometheus metrics of the node and of the agent's own
-// process. The latter show how much CPU time and memory the agent uses.
+// process. Those of the process show how much CPU time and memory the agent
+// uses.
 func (a *Agent) registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
