@@ -124,14 +124,20 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
+	connectLimit := 5 * time.Second
+	if len(o.Addresses) > 1 {
+		// A caller's time limit is often 3 s, which has to leave time to try another
+		// address. TCP repeats a lost first packet after 1 s, so 1.5 s allow for one
+		// lost packet.
+		connectLimit = 1500 * time.Millisecond
+	}
 	return &http.Transport{
 		// The time limit for connecting is shorter than the limit for the whole
 		// request, to tell a dead host from a slow answer. Only after a failed
 		// connection may a call that changes something be sent to another
-		// address. TCP repeats a lost first packet after 1 s, so 1.5 s allow
-		// for one lost packet.
+		// address.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, min(1500*time.Millisecond, timeout/2))
+			ctx, cancel := context.WithTimeout(ctx, min(connectLimit, timeout/2))
 			defer cancel()
 			return dial(ctx, network, address)
 		},

@@ -12,7 +12,7 @@ import (
 // at the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // resolve symbolic links first, as WalkDir does not follow a link at its start
+		path, err := filepath.EvalSymlinks(path) // resolve symbolic links first, as WalkDir does not follow the path that it is given if that is a link
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}

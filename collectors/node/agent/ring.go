@@ -75,7 +75,7 @@ func (r *ring) add(s node.Sample) {
 func (r *ring) since(after Cursor, limit int) (Page, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample that is kept; last+1 while there is none
+	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample that is kept; while none is kept, the Seq of the next sample
 	p := Page{Samples: []node.Sample{}}
 	from := oldest // Seq of the first sample to return
 	switch after {
