@@ -60,8 +60,8 @@ type QueuePartition struct {
 	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
 }
 
-// wireQueue is a queue in the ResourceManager's answer, with its child queues. The Capacity
-// and the Fair scheduler name the list of children differently.
+// wireQueue is a queue in the ResourceManager's answer, with its child queues.
+// The Capacity and the Fair scheduler name the list of children differently.
 type wireQueue struct {
 	Queue
 	Capacity []wireQueue `wire:"queues>queue"`

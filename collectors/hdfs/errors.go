@@ -86,7 +86,8 @@ func (e *RemoteError) later() bool {
 
 // noHA reports whether the exception means that the NameNode has no
 // high-availability state. Either high availability is not enabled, or the
-// Hadoop version is old; an old standby would refuse the first call.
+// Hadoop version is too old to tell; a standby of such a version refuses the
+// first call anyway.
 func (e *RemoteError) noHA() bool {
 	return e.Class == "org.apache.hadoop.ha.ServiceFailedException" ||
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
