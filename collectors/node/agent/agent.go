@@ -1,6 +1,6 @@
 // Package agent serves measurements of one node over HTTP, to clients with a
-// bearer token. The package also has the client. The agent keeps the samples of the last
-// hour in memory and writes no file.
+// bearer token. The package also has the client. The agent keeps the samples of
+// the last hour in memory and writes no file.
 //
 //	GET  /info          what the node is, and its clock
 //	GET  /samples       samples after a cursor, as JSON
