@@ -118,16 +118,16 @@ func (s progressLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// keepSubmitted writes a job's job.splitmetainfo as the client submitted it to
-// a file. The trial's other file of that name is the one that the
-// ApplicationMaster read, in which steering may have changed the hosts.
+// keepSubmitted writes a job's job.splitmetainfo, as the client submitted it,
+// to the trial's folder. The ApplicationMaster may have read a version with
+// other hosts, which steering wrote; that one is stored beside it.
 func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
 }
 
 // keepTraining writes a table that shows how a model's training for a job
-// converged. If there are more than 1000 episodes, it writes every second,
-// third and so on, so that the table has at most 1000 lines.
+// converged. If there are more than 1000 episodes, the table has only every
+// second, third or n-th of them, and the last.
 func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	const most = 1000
 	var b bytes.Buffer

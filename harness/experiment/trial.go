@@ -314,7 +314,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	stranded, stopped := steering.stop(waiting)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
-	if ran != nil { // if a job failed: an ApplicationMaster that was killed early wrote no history
+	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
