@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Line            string    // the line of hibench.report as written
 	Type            string    // HiBench's name of the workload, such as HadoopWordcount
-	End             time.Time // when HiBench wrote the line: whole seconds, local time
+	End             time.Time // time at which HiBench wrote the report line, in whole seconds of local time
 	InputBytes      int64
 	Duration        time.Duration // duration of the run, in milliseconds
 	BytesPerSec     int64         // input bytes a second, as a whole number

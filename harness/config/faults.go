@@ -32,8 +32,8 @@ type Fault struct {
 	Share float64 `yaml:"share,omitempty"`
 }
 
-// Kinds of fault: the node goes down, comes up again, becomes slow, or task
-// attempts on it fail.
+// Kinds of fault: the node goes down, comes up again, or becomes slow; or a
+// part of all task attempts fails.
 const (
 	FaultDown         = "down"
 	FaultUp           = "up"

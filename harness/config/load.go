@@ -230,7 +230,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 }
 
 // entries calls the function each for every key of a YAML mapping. It reports
-// duplicate and unknown keys.
+// duplicate keys.
 func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		want := "keys and values"

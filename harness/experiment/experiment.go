@@ -55,8 +55,8 @@ type Options struct {
 	// Command is the command line of this process, which the manifest of the
 	// run records.
 	Command []string
-	// Settings are recorded in the run's manifest. They are values such as the
-	// settings of a lab.
+	// Settings are values on which results depend, such as the settings of a
+	// local test cluster. The run's manifest records them.
 	Settings map[string]string
 	// Progress is called at each step and while jobs run. It may be nil.
 	Progress func(Step)

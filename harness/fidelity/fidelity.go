@@ -195,7 +195,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
-	for _, x := range trials { // follow the order of trials, so that the results have a fixed order
+	for _, x := range trials { // go through the trials in order, so that the warnings have a fixed order
 		if f, err := fits[leaving(&x)](); err == nil {
 			r.Warnings = append(r.Warnings, f.calibration.Warnings...)
 		}

@@ -50,7 +50,7 @@ type Choice struct {
 // Kind says where a part of the comparison comes from: the paper or us.
 type Kind string
 
-// Where a part of the comparison can come from.
+// Kinds of a comparison's parts: from the paper, or our own.
 const (
 	Published   Kind = "published" // a figure or table of the paper
 	Finding     Kind = "finding"   // a result of our own

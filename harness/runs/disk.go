@@ -47,7 +47,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer func() { _ = root.Remove(temp) }() // removing fails if the file has been renamed, which is right
+		defer func() { _ = root.Remove(temp) }() // if the file has been renamed, nothing is left to remove, and the error does not matter
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}

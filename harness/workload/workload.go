@@ -20,7 +20,8 @@ import (
 	"heddle/hibench"
 )
 
-// Workload is what one entry in an experiment's workloads describes.
+// Workload is one entry in an experiment file's list of workloads. It can run
+// on a cluster or be simulated.
 type Workload interface {
 	// On returns the workload, ready to run on the cluster that place
 	// describes.

@@ -176,15 +176,16 @@ func given(runs []stats.Share) paper.Value {
 	return paper.ValueOf(e)
 }
 
-// gain returns by how many percent the times b are below the times a, in pairs.
+// gain returns by how many percent the times b are below the times a. It
+// compares pairs a[i], b[i] and takes the geometric mean.
 func gain(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
 	return r
 }
 
-// longer returns by how many percent the times b are above the times a, in
-// pairs.
+// longer returns by how many percent the times b are above the times a. It
+// compares pairs a[i], b[i] and takes the geometric mean.
 func longer(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1)
@@ -192,7 +193,7 @@ func longer(a, b []float64) stats.Estimate {
 }
 
 // more returns by how many percentage points the shares b are above the shares
-// a, in pairs.
+// a. It is the mean over pairs a[i], b[i].
 func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
 // times returns the mean of the shares b divided by the mean of the shares a.

@@ -133,8 +133,8 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	}
 	var jobs []sim.Job
 	for i, a := range apps {
-		// All applications read the same blocks, so that what a scheduler
-		// learns for one application holds for all.
+		// Simulations of a single application all have the same blocks,
+		// whichever it is, so that what a scheduler learns with one serves all.
 		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
 	}
 	// The blocks' replicas can be placed so that one node's cache stays empty
