@@ -20,12 +20,12 @@ import (
 // vars.
 type client struct {
 	argv []string
-	vars []string // the client's whole environment, KEY=VALUE
-	dir  string   // the client's working folder
+	vars []string // whole environment of the client process, KEY=VALUE
+	dir  string   // working folder of the client process
 	log  string   // path of the file with the client's output, in the folder dir
-	tag  string   // the YARN tag of the client's jobs
+	tag  string   // YARN tag of the jobs that the client process submits
 
-	folder *os.Root // the folder dir, opened for writing
+	folder *os.Root // the client's working folder, opened for writing
 
 	grace time.Duration // time between SIGTERM and SIGKILL when the client is stopped
 

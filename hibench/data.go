@@ -25,7 +25,7 @@ type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	WriteFile(ctx context.Context, name string, content []byte) error // writes a file, which must not exist yet
+	WriteFile(ctx context.Context, name string, content []byte) error // WriteFile writes a new file; it fails if the file exists
 	RemoveAll(name string) error
 }
 
@@ -66,7 +66,7 @@ type marker struct {
 	Profile   string    `json:"profile,omitempty"`
 	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
 	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings that change the input data
+	Settings  []Setting `json:"settings,omitempty"` // Hadoop settings that change the input's data
 
 	// The fields below describe the input as found in HDFS after it was made.
 	Bytes     int64  `json:"bytes"`

@@ -64,7 +64,7 @@ type Data struct {
 	Path   string // the input's folder in HDFS
 	Bytes  int64  // the length of the input's files in bytes
 	Files  int
-	Reused bool // whether the input existed already
+	Reused bool // true if the input existed already and was not made again
 }
 
 // Result is what the client process of one job reported. Start and End are

@@ -101,6 +101,6 @@ func siteXML(include string, settings []Setting) []byte {
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder's writes cannot fail
+	_ = xml.EscapeText(&b, []byte(s)) // no error is possible: writing to a strings.Builder cannot fail
 	return b.String()
 }

@@ -75,7 +75,7 @@ func (s *seqReader) readHeader() error {
 func (s *seqReader) next() (key, value []byte, err error) {
 	length, err := s.readInt()
 	if err != nil {
-		return nil, nil, err // io.EOF here, between two records, is the end of the file
+		return nil, nil, err // an io.EOF between two records is the end of the file
 	}
 	if length == syncEscape {
 		var sync [16]byte

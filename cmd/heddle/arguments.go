@@ -54,7 +54,8 @@ func isFlag(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
-// isBool reports whether a flag needs no value.
+// isBool reports whether the flag with the given name needs no value on the
+// command line.
 func isBool(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
 		_, is := f.(*cli.BoolFlag)

@@ -117,8 +117,8 @@ func (*quantity) String() string { return "" }
 
 // formatFlag returns the command line flag for an option of an import format.
 func formatFlag(name string, f format.Flag) cli.Flag {
-	// size and rate get the types of the lab's settings, which parse sizes and
-	// rates.
+	// size and rate get the types of fields in lab.Config, because these types
+	// parse sizes and rates.
 	size, rate := typed(lab.Config{}.BlockSize, f.Default), typed(lab.Config{}.Disk, f.Default)
 	q := &quantity{set: f.Set}
 	text := strconv.FormatInt(f.Default, 10)

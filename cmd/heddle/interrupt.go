@@ -50,7 +50,7 @@ func interruptible(exit func(code int)) context.Context {
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch waits for signals and returns when the process must end.
+// watch waits for SIGINT and SIGTERM and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
 	in.mu.Lock()
@@ -74,7 +74,8 @@ func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCau
 	}
 }
 
-// interruptedError is the cause of a context that a signal has ended.
+// interruptedError is an error that names the signal that interrupted the
+// command. It is the cause of the context's end.
 type interruptedError struct{ signal os.Signal }
 
 func (e *interruptedError) Error() string { return fmt.Sprintf("%v signal received", e.signal) }

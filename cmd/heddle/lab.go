@@ -121,8 +121,9 @@ type labIsUp struct {
 	TookMs      int64  `json:"tookMs"`
 }
 
-// keepSettings returns the settings with which the lab was last started. Flags
-// on the command line replace some of them.
+// keepSettings returns the settings with which the lab (a Hadoop cluster on
+// this machine) was last started. Flags on the command line replace some of
+// them.
 func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	l, err := lab.Open(given.Name)
 	if errors.Is(err, lab.ErrNotFound) {
@@ -180,7 +181,8 @@ func setting(flag cli.Flag) string {
 	return ""
 }
 
-// labError gives an error from package lab the exit code of the process.
+// labError adds the exit code of the process to an error of starting or
+// stopping a Hadoop cluster on this machine.
 func labError(err error) error {
 	var missing *lab.MissingError
 	switch {
@@ -321,7 +323,8 @@ func labEnv() *cli.Command {
 }
 
 // writeEnv writes shell commands that set the given environment variables. Its
-// line for PATH only adds the lab's folder.
+// line for PATH only adds one folder of the lab, the Hadoop cluster on this
+// machine.
 func writeEnv(out io.Writer, variables map[string]string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -49,7 +49,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // such an error comes from the cli library: help for an unknown command
+		return exitUsage // the cli library returns such an error if the user asks for help on an unknown command
 	}
 	return exitFailed
 }
@@ -90,8 +90,8 @@ func newApp() *cli.App {
 	return app
 }
 
-// finish sets the error handlers and default actions of commands and
-// subcommands, which the cli library does not do for subcommands.
+// finish sets the error handlers and default actions of commands and of their
+// subcommands, because subcommands do not inherit them.
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError

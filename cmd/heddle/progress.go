@@ -25,7 +25,7 @@ type progress struct {
 	lastStep string
 	open     bool // whether the last line on the terminal lacks its line feed
 
-	trial     string // name of the trial whose decisions were last counted
+	trial     string // trial whose scheduling decisions the fields below count
 	decisions int64
 	counted   time.Time
 	perSecond float64

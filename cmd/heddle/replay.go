@@ -163,8 +163,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return withCode(exitUsage, fmt.Errorf("--out: want a single trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer func() { _ = sorter.Close() }()                          // if closing fails, only a temporary file is left
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since WriteFile returns it
+		defer func() { _ = sorter.Close() }()                          // if closing the sorter fails, only a temporary file remains
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since WriteFile returns the same error later
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)

@@ -246,8 +246,8 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
-// unverifiedFlag returns the flag --unverified, for commands that read run
-// folders.
+// unverifiedFlag returns the flag --unverified, with which a command reads
+// files of a run folder even if they have changed.
 func unverifiedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "unverified", Usage: "also read files that have changed since they were recorded, with a warning"}
 }

@@ -115,7 +115,7 @@ func (i Interval) String() string {
 	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
 }
 
-// figure formats x with four significant digits.
+// figure returns x as text with four significant digits.
 func figure(x float64) string {
 	switch {
 	case x >= 1000 || x <= -1000:

@@ -20,8 +20,8 @@ import (
 )
 
 // Cluster says how to reach a Hadoop cluster. It is the content of a cluster
-// file. The lab writes this file for itself. For a physical cluster, it is
-// written by hand or from an inventory.
+// file. For a cluster that heddle started on this machine, heddle writes this
+// file. For a physical cluster, it is written by hand or from an inventory.
 type Cluster struct {
 	// Name is the name of the cluster in run folders and messages.
 	Name string `yaml:"name"`
@@ -103,8 +103,9 @@ const (
 	SecurityKerberos = "kerberos"
 )
 
-// IsClusterFile reports whether text is the path of a cluster file and not the
-// name of a lab: it contains a path separator or ends in .yaml or .yml.
+// IsClusterFile reports whether text is the path of a cluster file: it contains
+// a path separator or ends in .yaml or .yml. Otherwise it is the name of a lab,
+// a Hadoop cluster that heddle started on this machine.
 func IsClusterFile(text string) bool {
 	return strings.ContainsRune(text, filepath.Separator) || strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")
 }

@@ -21,17 +21,19 @@ type Experiment struct {
 	// Name is the experiment's name and part of the run folder's name. The
 	// default is the name of the experiment file without its ending.
 	Name string `yaml:"name,omitempty"`
-	// Cluster is the name of a lab, or the path of a cluster file; see
-	// IsClusterFile. The default is "lab". A relative path starts from the
-	// folder of the experiment file.
+	// Cluster is the name of a lab (a Hadoop cluster that heddle started on
+	// this machine) or the path of a cluster file; see IsClusterFile. The
+	// default is "lab". A relative path starts from the folder of the
+	// experiment file.
 	Cluster string `yaml:"cluster"`
-	// Workloads are run one after the other. A trial is one workload under one
-	// model in one repeat.
+	// Workloads are the workloads to run. Each runs under each model in each
+	// repeat. Each such run is a trial.
 	Workloads []Workload `yaml:"workloads"`
 	// Models are the scheduler models to compare. The default, "yarn", is the
 	// cluster's own scheduler.
 	Models []Model `yaml:"models"`
-	// Repeats is how often each workload runs under each model; 1 by default.
+	// Repeats is how many times each workload runs under each model; 1 by
+	// default.
 	Repeats int `yaml:"repeats"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. A scheduler model gets Seed plus the number of the repeat,

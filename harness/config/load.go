@@ -171,7 +171,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		d.report(positionOf(n), path, "an anchor or alias; want the value itself")
 		return
 	case isNull(n):
-		return // a key without a value keeps the default
+		return // in the file, a key without a value keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if n.Kind != yaml.ScalarNode {
@@ -186,7 +186,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // a pointer field stays nil if the file does not have it
+	case reflect.Pointer: // a pointer field of the struct stays nil if the file lacks its key
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:

@@ -69,7 +69,7 @@ type cacheHDFS interface {
 type inputCache struct {
 	hdfs   cacheHDFS
 	pool   string // name of the HDFS cache pool for this input
-	folder string // HDFS folder of the input
+	folder string // HDFS folder of the cached input
 	files  map[string]bool
 	bytes  int64 // length of the whole input in bytes
 	say    func(text string)
@@ -353,7 +353,7 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheCleanup)
 	defer cancel()
-	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // ErrInvalid means that the pool does not exist
+	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // HDFS answers ErrInvalid if the cache pool does not exist
 		return fmt.Errorf("remove cache pool: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
 	}
 	if !wait || ctx.Err() != nil {
@@ -362,7 +362,7 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	c.say("directives removed; waiting for DataNodes to drop the blocks")
 	err := c.awaitClear(cleanup)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // on a timeout the next trial waits for the blocks to leave the caches
+		return nil // a timeout is no error: the next trial waits until the blocks have left the caches
 	}
 	return err
 }
@@ -388,7 +388,8 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	return nil
 }
 
-// some returns a text with the first three items of the list.
+// some returns a text with the first three items of the list and the number of
+// the others.
 func some(list []string) string {
 	const most = 3
 	if len(list) <= most {

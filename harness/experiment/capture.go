@@ -40,7 +40,8 @@ type CaptureOptions struct {
 // captureTrial is the name of the only trial in a capture's run folder.
 const captureTrial = "capture"
 
-// Captured is the result of Capture.
+// Captured says what a capture found: the captured jobs and what the trace
+// lacks.
 type Captured struct {
 	Figures  *measure.Figures
 	Warnings []string

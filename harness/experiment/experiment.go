@@ -34,7 +34,8 @@ import (
 // results.
 type Options struct {
 	Experiment *config.Experiment
-	// Source is the content of the experiment file, which the run folder keeps.
+	// Source is the content of the experiment file. The run folder gets a copy
+	// of it.
 	Source  []byte
 	Cluster *config.Cluster
 	// Others are the clusters, by name, on which some models run instead of the
@@ -62,7 +63,8 @@ type Options struct {
 	Progress func(Step)
 }
 
-// Step tells the user what a run is doing now.
+// Step is one step of a run, for messages to the user about what the run is
+// doing now.
 type Step struct {
 	// Trial is the name of the trial under way. Number is its position among
 	// all Trials, from 1.

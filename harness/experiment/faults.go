@@ -126,7 +126,7 @@ type faultRun struct {
 	changed map[undo]int64 // changed nodes to bring back to normal; the comment of bringBack explains the values
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed after the last fault was carried out
+	ended   chan struct{} // closed when the last fault has been injected, or when one failed
 	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 
@@ -276,7 +276,7 @@ func (r *faultRun) end(ctx context.Context) error {
 		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return errors.Join(r.failed, err) // the record in HDFS of what to undo stays, for the next run
+		return errors.Join(r.failed, err) // keep the record in HDFS of what to undo, for the next run
 	}
 	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
 }

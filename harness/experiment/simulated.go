@@ -34,7 +34,7 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // simulated inputs by the workload's label
+	inputs      map[string]*replay.Trace // for each workload's label, a trace with the simulated input
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
@@ -124,12 +124,12 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer func() { _ = sorter.Close() }() // if closing fails, only a temporary file is left
+	defer func() { _ = sorter.Close() }() // if closing the sorter fails, only a temporary file remains
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Add's error is ignored here, since Encode returns it
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // an error of Add is ignored here, since Encode returns the same error later
 	})
 	if err != nil {
 		return result, err

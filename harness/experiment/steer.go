@@ -110,7 +110,8 @@ func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	return err
 }
 
-// progressLog shows lines written to a log as the progress of a trial.
+// progressLog is a writer that shows the lines of a log as the progress of a
+// trial.
 type progressLog struct{ t *trialRun }
 
 func (s progressLog) Write(line []byte) (int, error) {

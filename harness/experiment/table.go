@@ -37,7 +37,7 @@ type Replays struct {
 	// Otherwise the run folder contains only a table of results.
 	Traces bool
 
-	events []*tracefile.Sorter // recorded events, one Sorter per replay
+	events []*tracefile.Sorter // events that the replays recorded, one Sorter for each replay
 }
 
 // Record makes the replays record their events, if their traces are to be kept.
@@ -46,7 +46,7 @@ func (k *Replays) Record(list []replay.Config) {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since Encode returns it
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since Encode returns the same error later
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (k *Replays) Record(list []replay.Config) {
 // Close deletes the temporary files with the replays' recorded events.
 func (k *Replays) Close() {
 	for _, s := range k.events {
-		_ = s.Close() // if closing fails, only a temporary file is left
+		_ = s.Close() // if closing the sorter fails, only a temporary file remains
 	}
 }
 
@@ -133,7 +133,7 @@ func writeTable(run *runs.Run, results []Result) error {
 // resultsOf returns the results of replays in the form of results of trials.
 func resultsOf(list []replay.Outcome) []Result {
 	type series struct{ workload, model string }
-	workloads := map[string]string{} // workload names by trace path
+	workloads := map[string]string{} // for each trace's path, the name of its workload
 	taken := map[string]bool{}
 	repeats := map[series]int{}
 	var results []Result

@@ -41,8 +41,8 @@ const outageLimit = 5 * time.Minute
 // clusterWorld runs the trials of an experiment on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // clients of each cluster, by cluster name
-	sums     map[string]*hibench.Sums    // checksums of the run's inputs, by cluster name
+	clusters map[string]*clients.Clients // clients of the daemons of each cluster, by cluster name
+	sums     map[string]*hibench.Sums    // checksums of the run's input data, by cluster name
 	cache    *inputCache                 // part of an input that a trial left in the HDFS cache for the next trial
 }
 
@@ -132,7 +132,8 @@ type Result struct {
 	// MakespanMs is the time from the first submission to the end of the last
 	// job.
 	MakespanMs int64 `json:"makespanMs"`
-	// Figures are the trial's figures, if its trace is not kept.
+	// Figures are the trial's figures. They are set only if the trial's trace
+	// is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
 	// Cache says how much of the input was in the HDFS cache. It is nil if
 	// nothing was to be cached.

@@ -29,7 +29,8 @@ type world interface {
 	// stage returns the object whose methods carry out the steps of a trial:
 	// prepare, run, check, clean.
 	stage(t *trial) (stage, error)
-	// close removes what the experiment's trials left on the cluster.
+	// close removes what the experiment's trials left on the cluster, such as
+	// cached blocks.
 	close(ctx context.Context) error
 }
 
@@ -52,7 +53,7 @@ type stage interface {
 type trial struct {
 	options *Options
 	plan    config.Trial
-	next    *config.Trial // the trial after this one; nil if this is the last
+	next    *config.Trial // trial that runs after this one; nil if this is the last
 	results *runs.Run
 	folder  *runs.Active
 	step    Step

@@ -38,7 +38,7 @@ type liveJob struct {
 	planned map[task]traces.Node // planned node of each map; nil if the job's splits were not planned
 }
 
-// task and attempt identify a task and an attempt within one job.
+// task and attempt identify a task and a task attempt within one job.
 type task struct {
 	kind  traces.TaskKind
 	index int32

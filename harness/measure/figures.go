@@ -22,8 +22,8 @@ import (
 type Figures struct {
 	Format  int `json:"format"`
 	Jobs    int `json:"jobs"`
-	Maps    int `json:"maps"`    // tasks
-	Reduces int `json:"reduces"` // tasks
+	Maps    int `json:"maps"`    // number of map tasks
+	Reduces int `json:"reduces"` // number of reduce tasks
 	// Attempts counts the task attempts that ended, by outcome. An attempt that
 	// ended before its launch counts too.
 	Attempts Attempts `json:"attempts"`
@@ -93,7 +93,8 @@ func (l Locality) Shares() [4]float64 {
 	return [4]float64{float64(l.Cache) / known, float64(l.Node) / known, float64(l.Rack) / known, float64(l.Off) / known}
 }
 
-// Attempts counts task attempts by outcome.
+// Attempts contains the numbers of task attempts that succeeded, failed and
+// were killed.
 type Attempts struct {
 	OK     int `json:"ok"`
 	Failed int `json:"failed"`
@@ -142,7 +143,8 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("plan: %d of %d maps on the planned node", p.OnNode, p.Maps)
 }
 
-// Job contains the figures of one MapReduce job.
+// Job contains the figures of one MapReduce job: its times, tasks, locality and
+// bytes.
 type Job struct {
 	ID       traces.JobID   `json:"id"`
 	Name     string         `json:"name"`
@@ -169,7 +171,7 @@ type Job struct {
 	lastMap                    traces.Time
 	submitted                  traces.Time
 	hadoop                     *traces.JobFinished // end of the job with Hadoop's own counters; nil until the job ends
-	live                       *liveJob            // running and waiting tasks of the job; nil if there are none
+	live                       *liveJob            // the job's running and waiting tasks, while there are any; otherwise nil
 }
 
 // Names of the phases that last for a whole task attempt.

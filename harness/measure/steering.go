@@ -42,7 +42,7 @@ func (d *Decisions) Latencies() *Durations { return &d.latencies }
 type Branch struct {
 	Branch    string `json:"branch"`    // name of the rule: rerun, node, rack or any
 	Maps      int    `json:"maps"`      // maps that the ApplicationMaster chose by this rule, if there was a prediction
-	Predicted int    `json:"predicted"` // how many of these maps were the predicted ones
+	Predicted int    `json:"predicted"` // number of those maps that were predicted correctly
 }
 
 // Miss is one scheduling decision that did not come out as decided or

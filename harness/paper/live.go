@@ -16,7 +16,7 @@ import (
 // Live is a paper's experiment on a real cluster, at a size that a small test
 // cluster can run.
 type Live struct {
-	Experiment []byte // the content of an experiment file
+	Experiment []byte // content of the experiment file for heddle run
 }
 
 // LiveTable contains the results of a run on a cluster, and what replays

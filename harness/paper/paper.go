@@ -53,7 +53,7 @@ type Kind string
 // Kinds of a comparison's parts: from the paper, or our own.
 const (
 	Published   Kind = "published" // a figure or table of the paper
-	Finding     Kind = "finding"   // a result of our own
+	Finding     Kind = "finding"   // a figure or table for a finding of our own
 	Sensitivity Kind = "sensitivity"
 )
 
@@ -177,7 +177,7 @@ type Options struct {
 	// means all.
 	Parts    []string
 	Seed     uint64
-	Seeds    int // number of seeds
+	Seeds    int // number of seeds with which each case is simulated
 	Workers  int // number of simulations that run at the same time
 	Progress func(Progress)
 }

@@ -70,7 +70,8 @@ const (
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
-	// Modified is true if the source code differed from Revision.
+	// Modified is true if heddle was built from source code that differed from
+	// the commit Revision.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 }
@@ -101,7 +102,7 @@ const (
 	TrialRunning     TrialState = "running"
 	TrialDone        TrialState = "done"
 	TrialFailed      TrialState = "failed"
-	TrialInterrupted TrialState = "interrupted" // the trial was running when the run was interrupted
+	TrialInterrupted TrialState = "interrupted" // the trial was under way when the run was interrupted
 	TrialMissing     TrialState = "missing"     // the trial was done, but its folder is gone
 )
 

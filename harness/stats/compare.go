@@ -140,7 +140,7 @@ func withError(difference, se, freedom float64, n int, byChance float64) Compari
 func exponential(c Comparison) Comparison {
 	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
 	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // exp(Lo) of no lower bound would be 0, which looks like a bound
+		c.Lo = math.Inf(-1) // if there is no lower bound, the exponential would be 0, which looks like a bound
 	}
 	return c
 }
@@ -169,7 +169,7 @@ func notPositive(n int) Comparison {
 	return c
 }
 
-// Test is the result of a rank test.
+// Test is the result of a rank test (MannWhitney or Wilcoxon).
 type Test struct {
 	// Statistic is the test's statistic. For MannWhitney it is U of sample a.
 	// For Wilcoxon it is the sum of the ranks of the pairs in which b is

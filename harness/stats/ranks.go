@@ -131,7 +131,7 @@ func DriftOf(xs []float64) Drift {
 func kendallP(xs []float64, up int) float64 {
 	n := len(xs)
 	sorted := slices.Sorted(slices.Values(xs))
-	ties := 0.0 // correction of the variance: a sum over groups of equal values
+	ties := 0.0 // term by which equal values reduce the variance of the test's statistic
 	for i := 0; i < n; {
 		j := upperBound(sorted, sorted[i])
 		k := float64(j - i)

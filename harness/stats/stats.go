@@ -42,7 +42,8 @@ type Estimate struct {
 	Lo, Hi float64
 	// N is the number of measurements in the sample.
 	N int
-	// Warnings say why the figure may be less certain than it looks.
+	// Warnings say why the estimate may be less certain than its interval
+	// suggests.
 	Warnings []string
 }
 

@@ -16,10 +16,11 @@ import (
 // Twin is the simulated counterpart of a workload: its jobs and the files they
 // read.
 type Twin struct {
-	Workload string // name by which a calibration finds the costs of the workload's tasks
+	Workload string // name of the workload, by which a calibration finds the costs of its tasks
 	Jobs     []Job
 	Files    []File // input files, in the order of their splits
-	// Costs are typical costs of tasks, for simulations without a calibration.
+	// Costs are typical costs of the workload's tasks, for simulations without
+	// a calibration.
 	Costs replay.Workload
 }
 

@@ -146,7 +146,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 { // by how many percentage points each scheduler's rate rises
+	rise := func(i int) []float64 { // returns by how many percentage points scheduler i's cache rate rises from 4 to 8 GB, for each seed
 		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]
@@ -162,7 +162,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // whether the scheduler's share is larger than FIFO's
+	larger := true // whether the rate of every other scheduler rises more than that of FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {

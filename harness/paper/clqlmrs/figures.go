@@ -199,7 +199,7 @@ func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifferenc
 // times returns the mean of the shares b divided by the mean of the shares a.
 func times(a, b []stats.Share) stats.Estimate {
 	e := paper.RatioOfMeans(percents(a), percents(b))
-	e.Lo = max(0, e.Lo) // a ratio of shares cannot be negative
+	e.Lo = max(0, e.Lo) // cut the interval at 0, since a ratio of shares cannot be negative
 	return e
 }
 
