@@ -162,7 +162,10 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // CloseIncomplete returns the error
-	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
+	s.loops.Go(func() {
+		// Half an interval: the answer to the poll before is too old.
+		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
+	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range w.Cluster.Agents {
 		poll := s.agentPoll(a)
@@ -240,7 +243,8 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 // Wait returns when all jobs seen have ended, or with ctx.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
-		if err := s.pollRM(ctx); err != nil {
+		// A job may have come and ended since the last poll.
+		if err := s.pollRM(ctx, 0); err != nil {
 			return false, nil // pollRM has warned; the ResourceManager may come back
 		}
 		s.mu.Lock()

@@ -16,13 +16,14 @@ import (
 	"heddle/yarnclient"
 )
 
-// pollRM records changes of applications and nodes at the ResourceManager.
-func (s *Session) pollRM(ctx context.Context) error {
-	apps, err := s.apps(ctx)
+// pollRM records changes of applications and nodes at the ResourceManager. An
+// answer that another caller asked for at most maxAge ago serves.
+func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
+	apps, err := s.apps(ctx, maxAge)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
-	nodes, err := s.watch.Nodes(ctx, s.options.EveryRM/2)
+	nodes, err := s.watch.Nodes(ctx, maxAge)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
@@ -62,14 +63,12 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
-// apps lists the captured applications. As with nodes, an answer to another caller
-// serves if it is younger than half an interval; the answer to the poll before is
-// too old.
-func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
+// apps lists the captured applications.
+func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
 	}
-	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM/2)
+	return s.watch.Apps(ctx, s.options.Tags, maxAge)
 }
 
 // noteNode records what has changed on a node.

@@ -169,11 +169,14 @@ func (op *opening) check() {
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
-		case c.now.Sub(op.since) >= roomFor:
+		case op.size != 0 && c.now.Sub(op.since) >= roomFor:
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
+			if op.size == 0 { // room is there: from now on it is the size that is waited for
+				op.since = c.now
+			}
 			op.size = info.UsedMB + want
 			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: op.size, VCores: n.full.VCores}}
 			c.change(set, &set.Number, func(err error) {

@@ -137,15 +137,15 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 }
 
 // Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
-// content differs from was.
+// content differs from was. Each job has one caller.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {
 		return err
 	}
-	rewritten := files.rewritten
 	// Announce the change before it is made: those who follow the job then know of
 	// it before its ApplicationMaster can read it.
+	rewritten := files.rewritten
 	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
 	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}
 	close(a.given)

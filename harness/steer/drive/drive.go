@@ -31,6 +31,9 @@ type Options struct {
 	// Changes makes the calls that change the cluster. With a *lease.Hold they are
 	// undone later.
 	Changes Changes
+	// Tags are all tags that submitted jobs will carry. The applications are always
+	// listed by all of them, as a capture lists them, so that one answer serves both.
+	Tags []string
 	// KeepSplits is called with a job's job.splitmetainfo as submitted, before
 	// that is replaced; nil keeps nothing. Many goroutines call it.
 	KeepSplits func(job traces.JobID, submitted []byte) error
