@@ -40,8 +40,8 @@ type CaptureOptions struct {
 // captureTrial is the name of the only trial in a capture's run folder.
 const captureTrial = "capture"
 
-// Captured says what a capture found: the captured jobs and what the trace
-// lacks.
+// Captured contains the figures of the captured jobs, and warnings about the
+// capture.
 type Captured struct {
 	Figures  *measure.Figures
 	Warnings []string

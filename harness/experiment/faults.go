@@ -126,7 +126,7 @@ type faultRun struct {
 	changed map[undo]int64 // changed nodes to bring back to normal; the comment of bringBack explains the values
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed when the last fault has been injected, or when one failed
+	ended   chan struct{} // closed when no more faults will be injected
 	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 
