@@ -340,7 +340,7 @@ func writeEnv(out io.Writer, variables map[string]string) error {
 }
 
 func labSet() *cli.Command {
-	var to lab.Config // values of the flags of "heddle lab set"
+	var to lab.Config // settings that the flags of "heddle lab set" give
 	return &cli.Command{
 		Name:  "set",
 		Usage: "change links, disks and CPU shares of a running lab, until it is next started",

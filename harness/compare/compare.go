@@ -54,7 +54,7 @@ type Report struct {
 	Steering []Steering `json:"steering"`
 
 	trials  []trial
-	general []string // warnings that concern no single table
+	general []string // warnings about the whole comparison, not about one table
 }
 
 // Table compares scheduler models by one metric.

@@ -12,8 +12,8 @@ import (
 	"heddle/harness/runs"
 )
 
-// trial is a finished trial of a run, or all trials of a model in one repeat
-// added up over the workloads.
+// trial is a finished trial of a run. It can also stand for the trials of all
+// workloads under one model in one repeat, added up.
 type trial struct {
 	run     int // index of the trial's run folder among the given ones
 	folder  string

@@ -33,7 +33,8 @@ type Model struct {
 	Cluster string `yaml:"cluster,omitempty"`
 }
 
-// shorten sets the scheduler model if the file has only its name.
+// shorten sets the scheduler model's name, for a file that gives only the name
+// and no mapping.
 func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {

@@ -31,8 +31,9 @@ type CaptureOptions struct {
 	// means no limit.
 	Count   int
 	Command []string
-	// Started is called when a live capture is ready for submissions. Progress
-	// is called with the state of the jobs. Both may be nil.
+	// Started is called when a live capture is ready, so that jobs may be
+	// submitted. Progress is called repeatedly with the state of the captured
+	// jobs. Both may be nil.
 	Started  func()
 	Progress func(Step)
 }

@@ -262,9 +262,9 @@ func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	}
 }
 
-// end brings back to normal the nodes that the faults changed, even if ctx has
-// ended. Unless ctx was cancelled, it waits until they run. A second call does
-// nothing.
+// end brings the nodes that the faults changed back to normal, even if ctx has
+// ended. Unless ctx was cancelled, it waits until the nodes run. A second call
+// does nothing.
 func (r *faultRun) end(ctx context.Context) error {
 	if r == nil || r.log == nil {
 		return nil
@@ -312,7 +312,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // wait even after a timeout, since the next trial needs these nodes
+	if ctx.Err() != nil { // even after a timeout, wait until the nodes are back, since the next trial needs them
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)

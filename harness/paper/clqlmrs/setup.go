@@ -24,7 +24,7 @@ type testbed struct {
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
-	computePct  int32   // computing times in percent of those in the list of applications
+	computePct  int32   // scales the computing times of all tasks; 100 leaves them as in the list of applications
 	slowStart   float32 // share of maps that must be done before reduces start
 	actuator    sim.Actuator
 	splits      sim.Splits
