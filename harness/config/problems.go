@@ -82,7 +82,7 @@ func (p problems) err(file string) error {
 	return &Error{File: file, Problems: p}
 }
 
-// The patterns of secrets. A secret token that someone put into the file by
+// These patterns find secrets. A secret token that someone put into the file by
 // mistake must not appear in a message, neither as a value nor inside an
 // address. The function blot replaces it by ***.
 var (

@@ -23,9 +23,9 @@ import (
 // cluster file describes. calibration contains the durations of tasks. If it is
 // nil, typical durations are used, with a warning in the results.
 //
-// The experiment's seed decides on which nodes the input's blocks are. They are
-// the same in all trials. Each repeat draws new computing times, which are the
-// same for all models.
+// The experiment's seed decides on which nodes the input's blocks are. Each
+// block is on the same nodes in all trials. Each repeat draws new computing
+// times, which are the same for all models.
 func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
 	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
 }

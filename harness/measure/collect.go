@@ -276,8 +276,8 @@ func (c *Collector) ended(e *traces.JobFinished) {
 // rest frees the job's lists of running and waiting tasks.
 func (j *Job) rest() { j.live = nil }
 
-// used adds an attempt's container memory and duration to the sums for the job,
-// the node and the cluster.
+// used adds an attempt's duration to its node's busy time, and the attempt's
+// container memory times its duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	bytes := j.containerBytes[kind&1]
