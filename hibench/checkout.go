@@ -34,8 +34,8 @@ var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 // shell.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
 
-// script returns the path of the prepare.sh or run.sh in the checkout that runs
-// the given step.
+// script returns the path of HiBench's script for the given step, a prepare.sh
+// or run.sh in the checkout.
 func (r *Runner) script(s step) string {
 	name := filepath.Join("hadoop", "run.sh")
 	if s == stepPrepare {

@@ -23,7 +23,7 @@ import (
 // while it is loaded.
 type confLoader struct {
 	vars       map[string]string // environment variables by name
-	mandatory  map[string]string // for each shell variable that must be set, the HiBench property with its value
+	mandatory  map[string]string // for each shell variable that must be set, the name of the HiBench property with its value
 	optional   map[string]string
 	properties map[string]string
 	source     map[string]string // file that set each property, by property; error messages name it

@@ -33,8 +33,8 @@ type steering struct {
 	hold    *lease.Hold
 	driver  *drive.Driver
 	log     *os.File
-	// observations is the file that records what was observed; nil means that
-	// nothing is recorded.
+	// observations is the file that records what heddle saw of the cluster
+	// while a model decided; nil means that nothing is recorded.
 	observations *os.File
 }
 

@@ -59,8 +59,8 @@ type Miss struct {
 	Cause   string `json:"cause"`
 }
 
-// maxMisses limits the list of decisions that did not come out as intended, in
-// case steering does not work at all.
+// maxMisses is the largest length of Decisions.Misses. Without it, the list
+// would be as long as the trace if no decision was carried out as intended.
 const maxMisses = 10_000
 
 // branchOrder is the order in which an ApplicationMaster tries its rules for

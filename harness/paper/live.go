@@ -84,7 +84,7 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 		trials = append(trials, m)
 	}
 	predicted, err := fidelity.OfRun(run, fidelity.Options{})
-	if err != nil { // measured figures are valid even if replays predict nothing
+	if err != nil { // without predictions, the table still has the measured figures
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)

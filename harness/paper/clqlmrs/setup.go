@@ -133,8 +133,9 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	}
 	var jobs []sim.Job
 	for i, a := range apps {
-		// Simulations of a single application all have the same blocks,
-		// whichever it is, so that what a scheduler learns with one serves all.
+		// With the same seed, simulations of different single applications have
+		// the same blocks on the same nodes, so that what a scheduler learns
+		// with one application serves all.
 		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
 	}
 	// The blocks' replicas can be placed so that one node's cache stays empty
