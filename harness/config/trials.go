@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// Trial is one run of one workload under one model.
+// Trial is one run of one workload under one scheduler model.
 type Trial struct {
-	// Name identifies the trial in its run: "r02-wordcount-yarn".
+	// Name identifies the trial in its run, such as "r02-wordcount-yarn" in
+	// repeat 2.
 	Name string
 	// Repeat is the number of the repeat, counted from 1.
 	Repeat   int
@@ -15,12 +16,14 @@ type Trial struct {
 	Model    Model
 }
 
-// TrialName returns the name of a trial. Repeats count from 1.
+// TrialName returns the name of the trial of a workload under a model. Repeats
+// count from 1.
 func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }
 
-// SplitsOf returns the value of Experiment.Splits that applies to a trial.
+// SplitsOf returns the trial's value of Splits: that of its model, or else of
+// the experiment.
 func (e *Experiment) SplitsOf(t Trial) string {
 	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
 		return SplitsAsSubmitted
@@ -28,7 +31,8 @@ func (e *Experiment) SplitsOf(t Trial) string {
 	return t.Model.Splits
 }
 
-// ActuatorOf returns the value of Experiment.Actuator that applies to a trial.
+// ActuatorOf returns the trial's value of Actuator, which says how decisions
+// take effect.
 func (e *Experiment) ActuatorOf(t Trial) string {
 	if t.Model.Model == ModelYARN {
 		return ActuatorNone
@@ -36,10 +40,11 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 	return e.Actuator
 }
 
-// Trials returns all trials of e in the order in which to run them. They go
-// repeat by repeat, so that a run that ends early has run everything equally
-// often. The order of models changes, so that none is always first. The order
-// depends only on e; more repeats add trials at the end.
+// Trials returns all trials of the experiment in the order in which to run
+// them. They go repeat by repeat, so that a run that ends early has run
+// everything equally often. The order of models changes, so that no model is
+// always first. The order depends only on the experiment. With more repeats,
+// trials are added at the end.
 func (e *Experiment) Trials() []Trial {
 	var trials []Trial
 	for r := range e.Repeats {
@@ -55,9 +60,10 @@ func (e *Experiment) Trials() []Trial {
 	return trials
 }
 
-// modelOrder returns the order of the k models for workload w in repeat r. Each
-// k repeats share an order drawn from the seed, and rotate it, so that each
-// model is first once in k repeats.
+// modelOrder returns the order of the k scheduler models for workload w in
+// repeat r. For each group of k repeats, an order is drawn from the seed. Each
+// repeat of the group starts it one model later, so that each model is first
+// once.
 func (e *Experiment) modelOrder(r, w int) []int {
 	k := len(e.Models)
 	if k == 0 {
