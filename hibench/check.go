@@ -16,29 +16,31 @@ import (
 	"sync"
 )
 
-// ErrInvalidOutput is wrapped in Check's error for a wrong output. Other errors
-// mean that the output could not be checked.
+// ErrInvalidOutput is wrapped in the error of Runner.Check if a job's output is
+// wrong. Any other error means that the output could not be checked.
 var ErrInvalidOutput = errors.New("invalid output")
 
-// Counters are counters of the run's job, which the caller gets from YARN.
+// Counters are the MapReduce counters of the job whose output is checked. The
+// caller gets them from YARN.
 type Counters struct {
 	MapInputRecords     int64 // value of Hadoop's counter MAP_INPUT_RECORDS
 	MapOutputRecords    int64 // value of Hadoop's counter MAP_OUTPUT_RECORDS
 	ReduceOutputRecords int64 // value of Hadoop's counter REDUCE_OUTPUT_RECORDS
 }
 
-// Check says what of an output was found to be right.
+// Check is the result of checking a job's output: what was found to be right.
 type Check struct {
 	Records  int64    // number of output records; 0 if not counted
-	Bytes    int64    // length of the output files in bytes
-	Compared []string // what was compared, in words
+	Bytes    int64    // total length of the job's output files in bytes
+	Compared []string // what was compared and found equal, such as "counts of all words"
 }
 
-// readLimitBytes is the largest input that Check reads itself, at some 100
-// MB/s. For larger ones it compares counters.
+// readLimitBytes is the largest input that Check reads itself. For a larger
+// input it compares the job's counters instead.
 const readLimitBytes = 1 << 30
 
-// Check compares the output of the run with the given tag with its input.
+// Check compares the output of the job with the given YARN tag with the
+// workload's input.
 //
 //   - terasort: the rows ascend from the first file to the last, and are the
 //     input's.
@@ -47,8 +49,9 @@ const readLimitBytes = 1 << 30
 //
 // Inputs over 1 GiB are not read. For terasort, a TeraValidate job with tag +
 // "-check" then checks the order of the rows. For sort and wordcount, Check
-// needs the counters c, and compares the numbers of records in and out, or the
-// sum of all counts. If c is not nil, the counters are always compared.
+// then needs the job's counters c. For sort it compares the numbers of records
+// read and written, for wordcount the number of words with the sum of all
+// counts. If c is not nil, the counters are always compared.
 func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, error) {
 	var k Check
 	if err := checkTag(tag); err != nil {
@@ -83,7 +86,8 @@ func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, err
 	return k, nil
 }
 
-// compare fails if got and want differ, and otherwise adds what to Compared.
+// compare returns an error if the values got and want differ. Otherwise it adds
+// their name, what, to Check.Compared.
 func (k *Check) compare(what string, got, want any) error {
 	if got != want {
 		return fmt.Errorf("%w: %s: %v, want %v", ErrInvalidOutput, what, got, want)
@@ -112,8 +116,9 @@ func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputB
 	return k.compare("checksum of rows in output and input", got, want)
 }
 
-// teraValidate lets the cluster check the order of the rows. TeraValidate
-// writes one line with a checksum, and one line per fault.
+// teraValidate starts a TeraValidate job, which checks the order of TeraSort's
+// output rows on the cluster. Its output is one line with a checksum, and one
+// line for each fault.
 func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 	dir := r.checkPath(tag)
 	if err := r.removeAll(dir); err != nil {
@@ -137,15 +142,15 @@ func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 	return err
 }
 
-// rowSum is a sum over rows in any order. Like TeraValidate, it adds up the
-// rows' CRC-32.
+// rowSum is a checksum of TeraSort rows that does not depend on their order.
+// Like TeraValidate, it adds up the CRC-32 of each row.
 type rowSum struct {
 	rows int64
 	sum  uint64 // sum of CRC-32s, which does not overflow below 2^32 rows
 }
 
-// sumRows sums up the rows in a folder. With sorted, keys must ascend from the
-// first file to the last.
+// sumRows returns the checksum of the TeraSort rows in a folder. If sorted is
+// true, the keys must ascend from the first file to the last.
 func (r *Runner) sumRows(ctx context.Context, dir string, sorted bool) (rowSum, error) {
 	const keyBytes = 10
 	var sum rowSum
@@ -192,22 +197,24 @@ func (r *Runner) checkSort(ctx context.Context, k *Check, output string, c *Coun
 	return k.compare("records of output and input", got, want)
 }
 
-// recordSum is a sum over records in any order.
+// recordSum is a checksum of SequenceFile records that does not depend on their
+// order.
 type recordSum struct {
 	records, bytes int64
 	hash           uint64
 }
 
-// sumRecords sums up the records in a folder of SequenceFiles with Text keys
-// and values. With sorted, keys must ascend in each file.
+// sumRecords returns the checksum of the records in a folder of SequenceFiles
+// with Text keys and values. If sorted is true, the keys must ascend in each
+// file.
 func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recordSum, error) {
 	var sum recordSum
 	hash := fnv.New64a()
 	err := r.eachFile(ctx, dir, func(f io.Reader) error {
 		var last []byte
 		return eachRecord(f, "Text", func(key, value []byte) error {
-			// Hash the key's length first, so that "a"+"bc" and "ab"+"c"
-			// differ.
+			// Hash the key's length before key and value, so that key "a" with
+			// value "bc" and key "ab" with value "c" differ.
 			hash.Reset()
 			fmt.Fprintf(hash, "%d ", len(key))
 			hash.Write(key)
@@ -283,18 +290,20 @@ func (r *Runner) countWords(ctx context.Context, dir string) (map[string]int64, 
 	return counts, err
 }
 
-// isTokenizerBlank reports whether Java's StringTokenizer splits words at r.
+// isTokenizerBlank reports whether Java's StringTokenizer takes r as a blank
+// between words.
 func isTokenizerBlank(r rune) bool { return strings.ContainsRune(" \t\n\r\f", r) }
 
-// Sums keeps the results of reading inputs, so that the trials of a run read
-// each input once. On a lab's slow disks, reading it takes longer than the job.
+// Sums keeps the checksums and word counts of inputs, so that the trials of an
+// experiment read each input from HDFS once. On slow disks, reading an input
+// takes longer than the job.
 type Sums struct {
 	mu   sync.Mutex
-	kept map[string]any // sums of each input, by folder, names, lengths and times of its files
+	kept map[string]any // checksums and word counts of each input, by the input's folder and the names, lengths and times of its files
 }
 
-// ofInput returns what read finds in the input. It takes the result from Sums
-// if the files are the same.
+// ofInput returns what the function read computes from the workload's input. It
+// takes the result from Sums if the input's files have not changed.
 func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	var none T
 	dir, s := r.inputPath(), r.env.Sums
@@ -325,7 +334,7 @@ func ofInput[T any](r *Runner, read func(dir string) (T, error)) (T, error) {
 	return found, nil
 }
 
-// eachFile calls do with each data file of a folder.
+// eachFile calls the function do with each data file of an HDFS folder.
 func (r *Runner) eachFile(ctx context.Context, dir string, do func(io.Reader) error) error {
 	files, err := dataFiles(r.env.FS, dir)
 	if err != nil {
@@ -346,7 +355,7 @@ func (r *Runner) eachFile(ctx context.Context, dir string, do func(io.Reader) er
 	return nil
 }
 
-// ctxReader fails when its context has ended.
+// ctxReader is a reader that returns an error once its context has ended.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -359,9 +368,9 @@ func (c *ctxReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// eachRecord calls do with each record of a SequenceFile with Text keys.
-// valueClass is a class of org.apache.hadoop.io. Texts are passed without their
-// length.
+// eachRecord calls the function do with each record of a SequenceFile with Text
+// keys. valueClass is the class of the values in org.apache.hadoop.io. do gets
+// a Text without the length that precedes it in the file.
 func eachRecord(f io.Reader, valueClass string, do func(key, value []byte) error) error {
 	s, err := newSeqReader(f)
 	if err != nil {

@@ -11,26 +11,31 @@ import (
 	"strings"
 )
 
-// HiBench's checkout is never changed. Each step gets a folder that looks like
-// a checkout: its scripts are links, and two Python programs are replaced.
-// Reports are written beside it. Its configuration is the checkout's own conf
-// files and one more, which is read last.
+// The user's HiBench checkout is never changed. For each prepare or run of a
+// workload, heddle makes a folder that looks like a checkout: its scripts are
+// links to the checkout, and two Python programs are replaced. HiBench's
+// reports are written to another folder. Its configuration is the checkout's
+// own conf files and one more, which is read last.
 
 // monitorScript replaces HiBench's monitor.py, which would connect to all
-// workers. It must print the id of a process that the scripts can kill.
+// worker hosts. HiBench's scripts kill the process whose id it prints.
 const monitorScript = "#!/bin/sh\nsleep 86400 >/dev/null 2>&1 </dev/null &\necho $!\n"
 
-// debianPackage is the Debian package of each program that the scripts need.
+// debianPackage maps each program that HiBench's scripts need to its Debian
+// package.
 var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils"}
 
-// plainPath matches paths that HiBench's scripts can use, as they do not quote.
+// plainPath matches file paths that HiBench's scripts can use, since the
+// scripts do not quote paths.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 
-// plainValue matches values for our conf file: one line, without characters
-// that mean something to HiBench, Python or a shell.
+// plainValue matches property values that can stand in a conf file of HiBench:
+// one line, without characters that mean something to HiBench, Python or a
+// shell.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
 
-// script returns the path of a step's script in the checkout.
+// script returns the path of HiBench's script for the given step, a prepare.sh
+// or run.sh in the checkout.
 func (r *Runner) script(s step) string {
 	name := filepath.Join("hadoop", "run.sh")
 	if s == stepPrepare {
@@ -43,8 +48,8 @@ func (r *Runner) workloadConf() string {
 	return filepath.Join("conf", "workloads", "micro", r.spec.Workload+".conf")
 }
 
-// checkCheckout checks that everything is there that a run with the checkout
-// needs.
+// checkCheckout returns an error if HiBench's checkout lacks a file, or this
+// host lacks a program, that HiBench's scripts need.
 func (r *Runner) checkCheckout() error {
 	for _, p := range []string{r.env.Checkout, r.env.RunDir, r.env.HadoopHome, r.env.DataDir} {
 		if !plainPath.MatchString(p) {
@@ -73,8 +78,8 @@ func (r *Runner) checkCheckout() error {
 	return nil
 }
 
-// hibenchCommand sets up the client to run a step's script in its own link
-// farm.
+// hibenchCommand sets up a client that runs the HiBench script of a step, in a
+// folder of links that looks like a HiBench checkout.
 func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
@@ -115,9 +120,9 @@ func (r *Runner) hibenchCommand(c *client, s step, conf, output string) error {
 	return nil
 }
 
-// linkFarm makes a folder with links to the part of the checkout that a step
-// uses. The script's folders are real ones, since it looks for its functions in
-// its parent folders.
+// linkFarm makes the folder farm with links to the part of HiBench's checkout
+// that a step uses. The folders above the script are not links, since the
+// script looks for its functions in its parent folders.
 func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
 	if err := folder.RemoveAll(farm); err != nil {
 		return err
@@ -146,8 +151,9 @@ func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
 	return folder.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o700)
 }
 
-// writeConf makes HiBench's configuration folder. It has links to the
-// checkout's files, and this run's settings in a file that HiBench reads last.
+// writeConf makes a configuration folder for HiBench: links to the checkout's
+// conf files, and one more conf file with this run's settings, which HiBench
+// reads last.
 func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) error {
 	if err := folder.RemoveAll(confDir); err != nil {
 		return err
@@ -178,7 +184,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench." + r.spec.Workload + ".custom.datasize", size},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
-		{"hibench.hdfs.master", ""}, // no host: paths without a scheme mean the default file system
+		{"hibench.hdfs.master", ""}, // the value is empty, so that paths without a scheme mean Hadoop's default file system
 		{"hibench.hdfs.data.dir", r.dataDir()},
 		{"hibench.report.dir", filepath.Join(tagDir, "report")},
 		{"hibench.hadoop.home", r.env.HadoopHome},
@@ -186,7 +192,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.hadoop.configure.dir", hadoopConf},
 		{"hibench.hadoop.release", "apache"},
 		{"hibench.hadoop.examples.jar", r.jar},
-		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench does not use this path here, but it must not be empty
+		{"hibench.hadoop.examples.test.jar", "/none"}, // the workloads here do not use the tests jar, but HiBench requires a value
 		{"hibench.sleep.job.jar", "/none"},
 		{"hibench.masters.hostnames", master},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},

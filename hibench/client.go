@@ -14,27 +14,28 @@ import (
 	"time"
 )
 
-// client is a process that submits jobs: the hadoop command or a script of
-// HiBench. It has its own process group, so that all of it can be stopped, and
-// gets only the environment variables that are passed to it.
+// client is a process that submits MapReduce jobs: the hadoop command or a
+// script of HiBench. The process has its own process group, so that its
+// children can be stopped with it. It gets only the environment variables in
+// vars.
 type client struct {
 	argv []string
-	vars []string // the client's whole environment, KEY=VALUE
-	dir  string   // the client's working folder
-	log  string   // the file with the client's output: logName in dir
-	tag  string   // the YARN tag of the client's jobs
+	vars []string // whole environment of the client process, KEY=VALUE
+	dir  string   // working folder of the client process
+	log  string   // path of the file with the client's output, in the folder dir
+	tag  string   // YARN tag of the jobs that the client process submits
 
-	folder *os.Root // the folder dir, opened for writing
+	folder *os.Root // the client's working folder, opened for writing
 
-	grace time.Duration // the time between SIGTERM and SIGKILL
+	grace time.Duration // time between SIGTERM and SIGKILL when the client is stopped
 
 	start, end time.Time
-	code       int // exit status of the client; -1 if there is none
+	code       int // exit status of the client; -1 if a signal ended it or it did not start
 }
 
-// ClientError means that a client failed or was stopped.
+// ClientError means that a Hadoop client process failed or was stopped.
 type ClientError struct {
-	Command string   // the program that ran and its step, without arguments
+	Command string   // the program and what it was to run, without its arguments
 	Code    int      // exit status of the client; -1 if a signal ended it
 	Tag     string   // the YARN tag of jobs that the client may have submitted
 	Log     string   // the path of the file with the client's output
@@ -60,8 +61,8 @@ func (e *ClientError) Error() string {
 
 func (e *ClientError) Unwrap() error { return e.Cause }
 
-// ClientVars returns the variables of an environment that a Hadoop client
-// needs. It leaves out all others, and so any secrets in them.
+// ClientVars returns those variables of an environment that a Hadoop client
+// process needs. It leaves out all others, since they may contain secrets.
 func ClientVars(environ []string) []string {
 	var vars []string
 	for _, v := range environ {
@@ -75,14 +76,16 @@ func ClientVars(environ []string) []string {
 	return vars
 }
 
-// logName is the name of the file with a client's output.
+// logName is the name of the file with the output of a Hadoop client process.
 const logName = "client.log"
 
-// stopGrace is enough time for a client's JVM to remove its temporary files.
+// stopGrace is the time that a Hadoop client process gets between SIGTERM and
+// SIGKILL. It suffices for its JVM to remove its temporary files.
 const stopGrace = 5 * time.Second
 
-// run starts the client and waits until it ends. If ctx ends first, it stops
-// the client. It leaves no process of the client's group.
+// run starts the Hadoop client process and waits until it ends. If ctx ends
+// first, run stops the process. No process of the client's process group is
+// left running.
 func (c *client) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: not started: %w", c.name(), context.Cause(ctx))
@@ -124,8 +127,8 @@ func (c *client) run(ctx context.Context) error {
 	return &ClientError{Command: c.name(), Code: c.code, Tag: c.tag, Log: c.log, Tail: lastLines(c.log, 12), Cause: cause}
 }
 
-// awaitStop waits until all processes of a group have ended. After the grace
-// period it kills the rest.
+// awaitStop waits until all processes of the process group pgid have ended.
+// After the time grace it kills those that still run.
 func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
 	timeout := time.NewTimer(grace)
 	defer timeout.Stop()
@@ -150,8 +153,8 @@ func awaitStop(done <-chan error, pgid int, grace time.Duration) (err error) {
 	}
 }
 
-// name returns a short name of the command, such as "hadoop jar wordcount" or
-// "run.sh".
+// name returns a short name of the client's command, such as "hadoop jar
+// wordcount" or "run.sh".
 func (c *client) name() string {
 	words := []string{filepath.Base(c.argv[0])}
 	if i := slices.Index(c.argv, "jar"); i > 0 && i+2 < len(c.argv) {
@@ -160,8 +163,8 @@ func (c *client) name() string {
 	return strings.Join(words, " ")
 }
 
-// lastLines returns the last n lines of a log, without empty lines and stack
-// frames.
+// lastLines returns the last n lines of a client's log. It skips empty lines
+// and the frames of Java stack traces.
 func lastLines(name string, n int) []string {
 	f, err := os.Open(name)
 	if err != nil {

@@ -18,25 +18,26 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// FileSystem is the part of HDFS that the package needs; HDFS makes one from a
-// client. For missing files it returns fs.ErrNotExist.
+// FileSystem contains the HDFS operations that package hibench needs. For a
+// missing file they return fs.ErrNotExist. The function HDFS makes a FileSystem
+// from an HDFS client.
 type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	WriteFile(ctx context.Context, name string, content []byte) error // writes a file, which must not exist yet
+	WriteFile(ctx context.Context, name string, content []byte) error // WriteFile writes a new file; it fails if the file exists
 	RemoveAll(name string) error
 }
 
-// HDFS turns a client into a FileSystem.
+// HDFS returns a FileSystem that uses the given HDFS client.
 func HDFS(c *hdfs.Client) FileSystem { return hdfsClient{c} }
 
 type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
 
-// WriteFile writes a file. Like Hadoop's own client, it closes the file again
-// and again until the NameNode knows the last block.
+// WriteFile writes a file to HDFS. Like Hadoop's own client, it tries to close
+// the file again until the NameNode knows the file's last block.
 func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
 	f, err := c.Client.Create(name)
 	if err != nil {
@@ -57,16 +58,17 @@ func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) 
 	return err
 }
 
-// marker is the content of a file beside an input. It describes the input.
+// marker is the content of a small file in HDFS beside a workload's input. It
+// describes the input, so that a later run can use the input again.
 type marker struct {
 	Format    int       `json:"format"`
 	Workload  string    `json:"workload"`
 	Profile   string    `json:"profile,omitempty"`
 	SizeBytes int64     `json:"sizeBytes"` // the requested size of the input in bytes
 	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings that change the input data
+	Settings  []Setting `json:"settings,omitempty"` // Hadoop settings that change the input's data
 
-	// What was found in HDFS after the input was made.
+	// The fields below describe the input as found in HDFS after it was made.
 	Bytes     int64  `json:"bytes"`
 	Files     int    `json:"files"`
 	Tag       string `json:"tag"`
@@ -75,8 +77,8 @@ type marker struct {
 
 const markerFormat = 1
 
-// parameters returns the marker for the spec's input, without the fields that
-// are known only after it was made.
+// parameters returns the marker file's content for the spec's input, without
+// the fields that are known only after the input was made.
 func (s Spec) parameters() marker {
 	return marker{
 		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
@@ -84,8 +86,9 @@ func (s Spec) parameters() marker {
 	}
 }
 
-// existingData returns the input if it exists and both its marker and its
-// length match the spec. Otherwise the Data is not Reused.
+// existingData returns the workload's input if it exists in HDFS, and its
+// marker file and its length match the spec. Otherwise Reused is false in the
+// returned Data.
 func (r *Runner) existingData() (Data, error) {
 	m, err := readMarker(r.env.FS, r.markerPath())
 	if err != nil {
@@ -104,14 +107,15 @@ func (r *Runner) existingData() (Data, error) {
 	return Data{Tag: m.Tag, Path: r.inputPath(), Bytes: bytes, Files: files, Reused: same}, nil
 }
 
-// markData measures an input that was just made, and writes its marker.
+// markData reads the length of an input that was just made, and writes the
+// marker file that describes the input.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	bytes, files, err := folderSize(r.env.FS, r.inputPath())
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
-	// Writers stop after the record that reaches the size, so fewer bytes are
-	// an error.
+	// Each task that writes the input stops after the record that reaches its
+	// size, so fewer bytes than requested are an error.
 	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
 			r.spec, r.inputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
@@ -128,8 +132,8 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	return Data{Tag: tag, Path: r.inputPath(), Bytes: bytes, Files: files}, nil
 }
 
-// readMarker reads a marker. It returns an empty one if there is none or if it
-// was cut off.
+// readMarker reads the marker file that describes an input. It returns an empty
+// marker if the file is missing or incomplete.
 func readMarker(fsys FileSystem, name string) (marker, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,8 +154,8 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 	return m, nil
 }
 
-// folderSize returns length and number of the data files in a folder. It does
-// not count files that Hadoop hides, such as _SUCCESS.
+// folderSize returns the total length and the number of the data files in an
+// HDFS folder. It does not count files that Hadoop hides, such as _SUCCESS.
 func folderSize(fsys FileSystem, dir string) (bytes int64, files int, err error) {
 	list, err := dataFiles(fsys, dir)
 	for _, info := range list {

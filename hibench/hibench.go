@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// Env says where workloads run.
+// Env says on which cluster the workloads run and which local folders they use.
 type Env struct {
 	HadoopHome string     // the folder with bin/hadoop and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar
 	ConfDir    string     // the folder with the cluster's client configuration (core-site.xml and so on)
@@ -42,15 +42,15 @@ type Env struct {
 	DataDir    string     // the absolute folder in HDFS for everything that the package writes there
 	RunDir     string     // the local folder for logs, configuration and reports, with one folder per tag
 
-	Sums *Sums // known results of reading inputs; nil means that every check reads the whole input
+	Sums *Sums // checksums and word counts of inputs read before; nil means that every check reads the whole input
 
 	Checkout string   // the folder of a HiBench checkout; empty means that jobs run without HiBench
 	Master   string   // the master's host name in HiBench's reports; empty means "localhost"
 	Workers  []string // the workers' host names; HiBench divides its throughput by their number
 }
 
-// Runner runs one workload on one cluster. It may be used for many runs, even
-// at the same time if their tags differ.
+// Runner prepares, runs and checks one workload on one cluster. It may be used
+// for many runs, even at the same time if their tags differ.
 type Runner struct {
 	env  Env
 	spec Spec
@@ -60,15 +60,16 @@ type Runner struct {
 
 // Data describes the input of a workload.
 type Data struct {
-	Tag    string // the tag of the jobs that made it, perhaps in an earlier run
+	Tag    string // YARN tag of the jobs that made the input, perhaps in an earlier run
 	Path   string // the input's folder in HDFS
 	Bytes  int64  // the length of the input's files in bytes
 	Files  int
-	Reused bool // whether the input existed already
+	Reused bool // true if the input existed already and was not made again
 }
 
-// Result is what the client of one run reported. Start and End are by its wall
-// clock and include the start of its JVM. YARN has the job's own times.
+// Result is what the client process of one job reported. Start and End are
+// times by the client's wall clock and include the start of its JVM. YARN has
+// the job's own times.
 type Result struct {
 	Tag        string
 	Start, End time.Time
@@ -77,11 +78,11 @@ type Result struct {
 	InputBytes int64
 	Report     *Report // HiBench's report line; nil without a checkout
 	Log        string  // the file with the client's output
-	ExitCode   int     // the client's exit status; -1 if a signal ended it
+	ExitCode   int     // exit status of the client process; -1 if a signal ended it
 }
 
-// New checks env and spec, and finds the programs that they need. It starts
-// nothing and does not access HDFS.
+// New returns a Runner after it has checked env and spec and found the programs
+// that they need. It starts nothing and does not access HDFS.
 func New(env Env, spec Spec) (*Runner, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func New(env Env, spec Spec) (*Runner, error) {
 }
 
 // Prepare makes the workload's input, unless the same input exists already. Its
-// jobs have the tag + "-prep". The same input must not be prepared twice at the
-// same time.
+// jobs have the YARN tag tag + "-prep". The same input must not be prepared
+// twice at the same time.
 func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if err := checkTag(tag); err != nil {
 		return Data{}, err
@@ -137,7 +138,7 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	if d, err := r.existingData(); err != nil || d.Reused {
 		return d, err
 	}
-	// an unfinished input has no marker, so it is never used
+	// an unfinished input has no marker file, so it is never used
 	if err := r.removeAll(r.markerPath(), r.inputPath()); err != nil {
 		return Data{}, err
 	}
@@ -148,10 +149,10 @@ func (r *Runner) Prepare(ctx context.Context, tag string) (Data, error) {
 	return r.markData(ctx, tag)
 }
 
-// Run runs the workload once. Its job has the tag, and settings in addition to
-// the Spec's. The output of an earlier run with the same tag is removed first.
-// After an error the Result has what is known so far. ctx should have a
-// deadline: a job that gets no containers waits for ever.
+// Run runs the workload once. Its job has the given YARN tag, and settings in
+// addition to those of the Spec. Run first removes the output of an earlier run
+// with the same tag. After an error the Result contains what is known so far.
+// ctx should have a deadline: a job that gets no containers waits for ever.
 func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Result, error) {
 	res := Result{Tag: tag, InputPath: r.inputPath(), OutputPath: r.outputPath(tag), ExitCode: -1}
 	if err := checkTag(tag); err != nil {
@@ -180,7 +181,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (Resu
 	return res, nil
 }
 
-// Clean removes the output of the run with the given tag from HDFS.
+// Clean removes from HDFS the output of the run with the given YARN tag.
 func (r *Runner) Clean(tag string) error {
 	if err := checkTag(tag); err != nil {
 		return err
@@ -193,7 +194,8 @@ func (r *Runner) Remove() error {
 	return r.removeAll(r.markerPath(), r.workDir())
 }
 
-// step is one of the things that a workload runs on the cluster.
+// step is one of the three things that a workload runs on the cluster: prepare,
+// run or check.
 type step int
 
 const (
@@ -202,11 +204,13 @@ const (
 	stepCheck
 )
 
-// compressOutput is set to false in HiBench, whatever the cluster's default.
+// compressOutput is the Hadoop property that compresses a job's output. HiBench
+// sets it to false, whatever the cluster's default.
 const compressOutput = "mapreduce.output.fileoutputformat.compress"
 
-// start runs the client of one step to its end. The client gets its own
-// configuration folder, which adds the tag and the settings to the cluster's.
+// start runs the client process of one step (prepare, run or check) to its end.
+// The client gets its own configuration folder, which adds the YARN tag and the
+// settings to the cluster's configuration.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {
 	folder, err := r.openTagDir(tag)
 	if err != nil {
@@ -231,7 +235,8 @@ func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ..
 	return c, c.run(ctx)
 }
 
-// jobArgs returns the arguments after the jar on the command line.
+// jobArgs returns the arguments that follow the jar in the command "hadoop jar"
+// for a step.
 func (r *Runner) jobArgs(s step, tag, output string) []string {
 	switch s {
 	case stepPrepare:
@@ -243,10 +248,10 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	}
 }
 
-// dataDir and the next functions return the workload's folders. The folder's
-// name contains what changes the data, so that workloads with another size or
-// block size do not overwrite each other's input. The names below it are
-// HiBench's.
+// dataDir and the next functions return the workload's folders in HDFS. The
+// name of the data folder contains all that changes the data, so that workloads
+// with another size or block size do not overwrite each other's input. The
+// names of the folders in it are HiBench's.
 
 func (r *Runner) dataDir() string    { return path.Join(r.env.DataDir, r.spec.dataName()) }
 func (r *Runner) workDir() string    { return path.Join(r.dataDir(), r.w.folder) }
@@ -257,9 +262,10 @@ func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
 func (r *Runner) tagDir(tag string) string     { return filepath.Join(r.env.RunDir, tag) }
 
-// openTagDir makes and opens a tag's folder. Writing through the os.Root keeps
-// links from leading elsewhere. Only the owner can read the folder, since
-// settings may contain passwords.
+// openTagDir makes and opens the local folder for the run with the given YARN
+// tag. It returns an os.Root, through which no link can lead to a file
+// elsewhere. Only the owner can read the folder, since settings may contain
+// passwords.
 func (r *Runner) openTagDir(tag string) (*os.Root, error) {
 	if err := os.MkdirAll(r.env.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("hibench: %w", err)
@@ -288,13 +294,14 @@ func (r *Runner) removeAll(names ...string) error {
 	return nil
 }
 
-// hostName matches host names and addresses. Workers' names come from the
-// cluster and get into HiBench's shell variables. One that starts with a dash
-// could be taken for an option.
+// hostName matches host names and addresses. The workers' names come from the
+// cluster and are put into HiBench's shell variables. A name that starts with a
+// dash could be taken for an option.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
-// tagPattern matches tags. YARN stores tags in lower case with at most 100
-// characters, and a suffix is added to ours.
+// tagPattern matches the YARN tags that a caller may choose. YARN stores tags
+// in lower case with at most 100 characters, and this package adds suffixes
+// such as "-prep".
 var tagPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,79}$`)
 
 func checkTag(tag string) error {
@@ -304,7 +311,8 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// findHadoop returns the path of the examples jar in a Hadoop folder.
+// findHadoop returns the path of the jar of MapReduce examples in a Hadoop
+// folder.
 func findHadoop(home string) (string, error) {
 	if info, err := os.Stat(filepath.Join(home, "bin", "hadoop")); err != nil {
 		return "", fmt.Errorf("hibench: hadoop home: %w", err)

@@ -13,33 +13,35 @@ import (
 )
 
 // HiBench's scripts get their variables from bin/functions/load_config.py,
-// which needs Python 2. This file does the same: it reads conf files, resolves
-// references between properties, and writes a file of shell variables. It does
-// not guess values that are always given here (Hadoop release, jars, host
-// names), and supports neither Spark nor the Java options of DFSIO.
+// which needs Python 2. The code in loadconfig.go does the same as
+// load_config.py: it reads conf files, resolves references between properties,
+// and writes a file of shell variables. It does not guess values that heddle
+// always gives (Hadoop release, jars, host names), and supports neither Spark
+// nor the Java options of DFSIO.
 
-// confLoader holds variables and properties while one configuration is loaded.
+// confLoader contains the variables and properties of a HiBench configuration
+// while it is loaded.
 type confLoader struct {
 	vars       map[string]string // environment variables by name
-	mandatory  map[string]string // HiBench property by shell variable, for variables that must be set
+	mandatory  map[string]string // for each shell variable that must be set, the name of the HiBench property with its value
 	optional   map[string]string
 	properties map[string]string
-	source     map[string]string // the file that set each property, by property, for messages
+	source     map[string]string // file that set each property, by property; error messages name it
 }
 
-// confRequest says which configuration to load, as the arguments of
-// load_config.py do.
+// confRequest says which HiBench configuration to load. Its fields are the
+// arguments of HiBench's load_config.py.
 type confRequest struct {
-	home         string    // HiBench's folder: a link farm or the checkout itself
-	confDir      string    // folder of HiBench's *.conf files, read by name; later lines win
+	home         string    // HiBench's folder: the checkout itself, or a folder of links to it
+	confDir      string    // folder of HiBench's *.conf files, which are read in the order of their names; later values win
 	workloadConf string    // the conf file of the workload, which is read after the others
-	folder       string    // folder of the script that asks: .../wordcount/prepare
+	folder       string    // folder of the script that needs the configuration: .../wordcount/prepare
 	patch        []Setting // settings of this run, which win over all files
 	vars         []string  // the environment of the script, KEY=VALUE
 }
 
-// loadConf returns the shell variables for a script, and the file in which the
-// script expects them.
+// loadConf returns the shell variables for a HiBench script, and the path of
+// the file in which the script expects them.
 func loadConf(req confRequest) (vars map[string]string, file string, err error) {
 	l := confLoader{vars: map[string]string{}, properties: map[string]string{}, source: map[string]string{}}
 	for _, v := range req.vars {
@@ -76,8 +78,9 @@ func loadConf(req confRequest) (vars map[string]string, file string, err error) 
 
 var mappingLine = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"([^"]*)"`)
 
-// parseMapping parses HiBench's two tables of shell variables, which are Python
-// calls of dict() with one argument per line.
+// parseMapping parses the two tables that map shell variables to HiBench
+// properties: those that must be set, and the others. Each table is a Python
+// call of dict() with one argument per line.
 func parseMapping(text string) (mandatory, optional map[string]string, err error) {
 	mandatory, optional = map[string]string{}, map[string]string{}
 	var table map[string]string
@@ -105,7 +108,8 @@ func (l *confLoader) set(name, value, source string) {
 	l.properties[name], l.source[name] = strings.TrimSpace(value), source
 }
 
-// parse parses lines of a property and its value, separated by white space.
+// parse reads the properties in a HiBench conf file. Each line has a property
+// and its value, separated by white space.
 func (l *confLoader) parse(text, file string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -120,8 +124,8 @@ func (l *confLoader) parse(text, file string) {
 	}
 }
 
-// takeEnvironment sets properties that have no value from their environment
-// variables.
+// takeEnvironment gives each HiBench property that has no value yet the value
+// of its environment variable.
 func (l *confLoader) takeEnvironment() {
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
 		for name, property := range table {
@@ -134,8 +138,9 @@ func (l *confLoader) takeEnvironment() {
 	}
 }
 
-// resolveAll first resolves references within the files. Then it adds
-// properties that depend on this machine, and resolves the rest.
+// resolveAll replaces all references such as ${name} in property values. It
+// first resolves those to properties of the conf files. Then it adds properties
+// that depend on this machine, and resolves the rest.
 func (l *confLoader) resolveAll(home string) error {
 	if err := l.resolve(false); err != nil {
 		return err
@@ -170,21 +175,26 @@ func (l *confLoader) resolveAll(home string) error {
 	return nil
 }
 
-// reference matches ${name} without another reference inside.
+// reference matches a reference ${name} in a HiBench conf file that contains no
+// other reference.
 var reference = regexp.MustCompile(`\$\{\s*[^\s^$}]+\s*\}`)
 
-// Limits of resolve. HiBench's own files need 4 rounds and 200 bytes.
+// The largest number of rounds in which references such as ${name} in HiBench's
+// conf files are replaced, and the largest length of a value. They stop
+// references that form a cycle. HiBench's own files need 4 rounds and 200
+// bytes.
 const (
 	maxRounds     = 50
 	maxValueBytes = 8 << 10
 )
 
-// unset replaces a reference ${name:_}; it removes the property that contains
-// it.
+// unset is the value of a reference ${name:_} if name has no value. It removes
+// the property that contains the reference.
 const unset = "\x00unset\x00"
 
-// resolve replaces references until no more can be replaced. If last is true,
-// it replaces references without a value too, by their default or by nothing.
+// resolve replaces references such as ${name} in property values until none can
+// be replaced any more. If last is true, a reference without a value is
+// replaced too, by its default or by nothing.
 func (l *confLoader) resolve(last bool) error {
 	for range maxRounds {
 		changed := false
@@ -221,7 +231,8 @@ func (l *confLoader) resolve(last bool) error {
 	return errors.New("HiBench's configuration: properties refer to each other in a circle")
 }
 
-// replace replaces the references in a text once.
+// replace replaces each reference such as ${name} in a text once, and does not
+// look at the replacements.
 func (l *confLoader) replace(text string, last bool) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		name := strings.TrimSpace(ref[2 : len(ref)-1])
@@ -246,7 +257,8 @@ func (l *confLoader) replace(text string, last bool) string {
 	})
 }
 
-// shellVars returns the values of the shell variables.
+// shellVars returns the shell variables for a HiBench script with their values,
+// and the path of the file in which the script expects them.
 func (l *confLoader) shellVars(req confRequest) (map[string]string, string, error) {
 	vars := map[string]string{}
 	for _, table := range []map[string]string{l.mandatory, l.optional} {
@@ -271,10 +283,10 @@ func (l *confLoader) shellVars(req confRequest) (map[string]string, string, erro
 	return vars, file, nil
 }
 
-// literal returns the text that a shell makes of a value. HiBench's loader
-// passes values to the shell as they are, so a value may be in quotes, such as
-// the report's column formats. A value that the shell would have to evaluate is
-// an error.
+// literal returns what a shell would make of a property's value. HiBench's
+// loader passes values to the shell as they are, so a value may be in quotes,
+// such as the report's column formats. A value that the shell would have to
+// evaluate is an error.
 func literal(value string) (string, error) {
 	text, quotes := value, byte(0)
 	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
@@ -287,7 +299,8 @@ func literal(value string) (string, error) {
 	return text, nil
 }
 
-// writeShellVars writes the file of variables that the scripts read.
+// writeShellVars writes the file of shell variables that HiBench's scripts
+// read.
 func writeShellVars(folder *os.Root, name string, vars map[string]string) error {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -303,10 +316,12 @@ func writeShellVars(folder *os.Root, name string, vars map[string]string) error 
 	return folder.WriteFile(name, []byte(b.String()), 0o600)
 }
 
-// quote returns a text as one shell word. The text must not contain NUL.
+// quote returns a text in single quotes, so that a shell takes it as one word.
+// The text must not contain NUL.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// findJava finds java as HiBench does: in JAVA_HOME or on the PATH.
+// findJava returns the path of the java program, which it looks for as HiBench
+// does: in JAVA_HOME or on the PATH.
 func findJava(vars map[string]string) (string, error) {
 	if home := vars["JAVA_HOME"]; home != "" {
 		return filepath.Join(home, "bin", "java"), nil

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// siteFiles are the files whose properties a MapReduce client reads. A later
-// file overrides an earlier one, and their order depends on which classes are
-// loaded first. So each setting is written to all of them.
+// siteFiles are the Hadoop configuration files whose properties a MapReduce
+// client reads. A later file overrides an earlier one, but their order depends
+// on which Java classes are loaded first. So each setting is written to all of
+// them.
 var siteFiles = []string{"core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"}
 
-// writeOverlay makes a configuration folder dir inside folder, with everything
-// in base and with the settings. Any program that accepts a configuration
-// folder can use it, and settings do not appear in a process list. The files of
+// writeOverlay makes a Hadoop configuration folder with everything in the
+// folder base, and with settings that override it. Settings in a file do not
+// appear in a list of processes, as those on a command line do. The files of
 // base are included by reference and not copied, so that their secrets do not
 // get into a run folder.
 func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
@@ -55,9 +56,9 @@ func writeOverlay(folder *os.Root, dir, base string, settings []Setting) error {
 	return nil
 }
 
-// checkFinal returns an error if a file of the cluster marks one of the
-// settings as final, so that the setting would be ignored. It skips files that
-// it cannot parse.
+// checkFinal returns an error if the cluster's configuration file marks one of
+// the settings as final, because Hadoop would then ignore the setting. A file
+// that cannot be parsed is skipped.
 func checkFinal(file string, settings []Setting) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -83,8 +84,8 @@ func checkFinal(file string, settings []Setting) error {
 	return nil
 }
 
-// siteXML returns a Hadoop configuration file that includes another one and
-// then has the settings.
+// siteXML returns a Hadoop configuration file that first includes another file
+// and then sets the settings.
 func siteXML(include string, settings []Setting) []byte {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\"?>\n<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n")
@@ -100,6 +101,6 @@ func siteXML(include string, settings []Setting) []byte {
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder's writes cannot fail
+	_ = xml.EscapeText(&b, []byte(s)) // no error is possible: writing to a strings.Builder cannot fail
 	return b.String()
 }

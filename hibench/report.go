@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// Report is a line of hibench.report. It is kept beside a run's results, but no
-// result is taken from it: it does not prove that a job succeeded, and its
-// duration is the client's wall clock.
+// Report is a parsed line of HiBench's file hibench.report. heddle keeps it
+// with a run's results, but takes no result from it: the line does not prove
+// that a job succeeded, and its duration is by the client's wall clock.
 type Report struct {
-	Line            string    // the line of the report as written
+	Line            string    // the line of hibench.report as written
 	Type            string    // HiBench's name of the workload, such as HadoopWordcount
-	End             time.Time // when the line of the report was written: whole seconds, local time
+	End             time.Time // time at which HiBench wrote the report line, in whole seconds of local time
 	InputBytes      int64
 	Duration        time.Duration // duration of the run, in milliseconds
-	BytesPerSec     int64         // throughput: InputBytes / Duration, as a whole number
-	NodeBytesPerSec int64         // throughput per node: BytesPerSec / number of workers
+	BytesPerSec     int64         // input bytes a second, as a whole number
+	NodeBytesPerSec int64         // input bytes a second, divided by the number of workers
 }
 
-// ParseReportLine parses a line of hibench.report. Columns are padded with
-// blanks and may be wider than the format says, so it splits at blanks.
+// ParseReportLine parses a line of hibench.report. HiBench pads the columns
+// with blanks, and a column may be wider than the header says. So the line is
+// split at blanks.
 func ParseReportLine(line string) (Report, error) {
 	f := strings.Fields(line)
 	if len(f) != 7 {
@@ -47,7 +48,7 @@ func ParseReportLine(line string) (Report, error) {
 	return r, nil
 }
 
-// readReport parses the last line of a report file.
+// readReport parses the last line of the file hibench.report at the given path.
 func readReport(name string) (*Report, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

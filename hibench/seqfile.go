@@ -10,7 +10,7 @@ import (
 )
 
 // seqReader reads the records of an uncompressed Hadoop SequenceFile, version
-// 6. The workloads read and write such files.
+// 6. The HiBench workloads read and write such files.
 type seqReader struct {
 	r                    *bufio.Reader
 	keyClass, valueClass string
@@ -18,13 +18,14 @@ type seqReader struct {
 	record               []byte
 }
 
-// Limits that protect memory. A record of RandomTextWriter has 1.3 KB.
+// The largest sizes that are accepted in a SequenceFile, so that a damaged file
+// does not use up the memory. A record of RandomTextWriter has 1.3 KB.
 const (
 	maxRecordBytes = 16 << 20
 	maxStringBytes = 64 << 10
 )
 
-const syncEscape = -1 // syncEscape replaces a record's length when a sync marker follows
+const syncEscape = -1 // stands in place of a record's length if a sync marker follows
 
 func newSeqReader(r io.Reader) (*seqReader, error) {
 	s := &seqReader{r: bufio.NewReaderSize(r, 256<<10)}
@@ -49,7 +50,7 @@ func (s *seqReader) readHeader() error {
 	if s.valueClass, err = s.readString(); err != nil {
 		return err
 	}
-	var compression [2]byte // flags: whether records are compressed, whether blocks are
+	var compression [2]byte // two flags: whether the file's records are compressed, whether its blocks are
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}
@@ -69,12 +70,12 @@ func (s *seqReader) readHeader() error {
 	return err
 }
 
-// next returns the serialized key and value of the next record, or io.EOF. They
-// are valid until the next call.
+// next returns the serialized key and value of the next record, or io.EOF after
+// the last. Both slices are valid until next is called again.
 func (s *seqReader) next() (key, value []byte, err error) {
 	length, err := s.readInt()
 	if err != nil {
-		return nil, nil, err // io.EOF here, between two records, is the end of the file
+		return nil, nil, err // an io.EOF between two records is the end of the file
 	}
 	if length == syncEscape {
 		var sync [16]byte
@@ -124,7 +125,8 @@ func (s *seqReader) readString() (string, error) {
 	return string(b), err
 }
 
-// text returns the characters of a serialized org.apache.hadoop.io.Text.
+// text returns the characters of a serialized org.apache.hadoop.io.Text, which
+// starts with its length.
 func text(b []byte) ([]byte, error) {
 	r := bytes.NewReader(b)
 	n, err := readVLong(r)
@@ -137,9 +139,9 @@ func text(b []byte) ([]byte, error) {
 	return b[len(b)-r.Len():], nil
 }
 
-// readVLong reads Hadoop's variable-length integer. A first byte from -112 to
-// 127 is the value itself. A lower one gives the number of bytes that follow,
-// and the sign.
+// readVLong reads an integer in Hadoop's format of variable length. A first
+// byte from -112 to 127 is the integer itself. A lower first byte gives the
+// sign and how many bytes follow.
 func readVLong(r io.ByteReader) (int64, error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -167,7 +169,8 @@ func readVLong(r io.ByteReader) (int64, error) {
 	return v, nil
 }
 
-// whole turns an end of file in the middle of a value into io.ErrUnexpectedEOF.
+// whole replaces io.EOF, for a file that ends in the middle of a value, by
+// io.ErrUnexpectedEOF.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -1,20 +1,22 @@
 package hibench
 
 // Shape describes what a workload's job reads, shuffles and writes, as a
-// simulation needs it. Ratios and times are typical ones. A calibration has
-// those of a particular cluster.
+// simulation needs it. Its ratios and times are typical ones. A calibration
+// measures them on a particular cluster.
 type Shape struct {
-	// Files is the number of input files, and FileBytes the length of each.
+	// Files is the number of the job's input files. FileBytes is the length of
+	// each.
 	Files     int
 	FileBytes int64
 	Reduces   int
-	// MapOutputPerByte is the bytes shuffled per input byte.
-	// ReduceOutputPerByte is the bytes written per shuffled byte.
+	// MapOutputPerByte is the number of bytes shuffled for each input byte.
+	// ReduceOutputPerByte is the number of bytes written for each byte
+	// shuffled.
 	MapOutputPerByte    float64
 	ReduceOutputPerByte float64
-	// MapMsPerMiB is a core's computing time per MiB of input on a lab, and
-	// ReduceMsPerMiB that per MiB shuffled. The JVM's start and waiting do not
-	// count.
+	// MapMsPerMiB is how long a core computes for each MiB of a map's input.
+	// ReduceMsPerMiB is how long it computes for each MiB that a reduce
+	// fetches. Neither includes the start of the JVM or waiting.
 	MapMsPerMiB, ReduceMsPerMiB float64
 }
 
@@ -26,10 +28,10 @@ func (s Spec) Shape() Shape {
 	return shape
 }
 
-// WordCount's ratios were measured on a lab: its combiner leaves next to
-// nothing of a text with a thousand different words. Sort shuffles what it
-// reads; TeraSort adds 4 bytes to each row of 100. The times are guesses,
-// rounded to tens.
+// Typical ratios and times of the three HiBench workloads. WordCount's ratios
+// were measured on a cluster: its combiner leaves almost nothing of a text with
+// a thousand different words. Sort shuffles as many bytes as it reads. TeraSort
+// adds 4 bytes to each row of 100. The times are guesses, rounded to tens.
 var (
 	wordcountShape = Shape{MapOutputPerByte: 0.0012, ReduceOutputPerByte: 0.29, MapMsPerMiB: 150, ReduceMsPerMiB: 100}
 	sortShape      = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}

@@ -11,23 +11,24 @@ import (
 	"unicode/utf8"
 )
 
-// Spec says what to run: a workload, its size and its parallelism.
+// Spec says which HiBench workload to run, on how much data and with how many
+// tasks.
 type Spec struct {
 	Workload  string    // name of the workload: wordcount, sort or terasort
 	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes
-	SizeBytes int64     // the size in bytes; 0 means Profile. terasort rounds it down to rows of 100 bytes
+	SizeBytes int64     // input size in bytes; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
-	Settings  []Setting // Hadoop properties of all its jobs, written to files and sent to YARN: no secrets
+	Settings  []Setting // Hadoop properties of all the workload's jobs. They are written to files and sent to YARN, so they must not contain secrets
 }
 
-// Setting is one Hadoop property.
+// Setting is the name and the value of one Hadoop property.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Settings turns a map of properties into a list sorted by name.
+// Settings returns the given Hadoop properties as a list sorted by name.
 func Settings(properties map[string]string) []Setting {
 	var s []Setting
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -49,12 +50,12 @@ const (
 	terasortRowBytes   = 100
 )
 
-// workload has what HiBench's conf file says about one workload.
+// workload contains what HiBench's conf file says about one workload.
 type workload struct {
 	folder    string  // the workload's folder name below the data folder; in reports, Hadoop<folder>
 	sizes     []int64 // HiBench's DATASIZE for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE
-	shape     Shape   // ratios and times of the workload's job
+	shape     Shape   // typical ratios and times of the workload's job, for simulations
 }
 
 var workloads = map[string]workload{
@@ -63,8 +64,8 @@ var workloads = map[string]workload{
 	"terasort":  {"Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000}, terasortRowBytes, terasortShape},
 }
 
-// prepareArgs returns the arguments after the examples jar, as in HiBench's
-// prepare.sh.
+// prepareArgs returns the arguments that follow the examples jar in the command
+// that makes the input, as in HiBench's prepare.sh.
 func (s Spec) prepareArgs(input string) []string {
 	if s.Workload == "terasort" {
 		return slices.Concat([]string{"teragen"}, s.parallelismArgs(), []string{decimal(s.dataSize()), input})
@@ -75,8 +76,8 @@ func (s Spec) prepareArgs(input string) []string {
 		s.parallelismArgs(), []string{input})
 }
 
-// runArgs returns the arguments after the examples jar, as in HiBench's
-// hadoop/run.sh.
+// runArgs returns the arguments that follow the examples jar in the command
+// that runs the workload, as in HiBench's hadoop/run.sh.
 func (s Spec) runArgs(input, output string) []string {
 	reduces := strconv.Itoa(s.Reduces)
 	switch s.Workload {
@@ -98,8 +99,8 @@ func (s Spec) parallelismArgs() []string {
 	return defines("mapreduce.job.maps", strconv.Itoa(s.Maps), "mapreduce.job.reduces", strconv.Itoa(s.Reduces))
 }
 
-// defines turns names and values, which alternate, into -D options of a Hadoop
-// tool.
+// defines returns -D options for a Hadoop tool. Its arguments are a property's
+// name, the property's value, the next name, and so on.
 func defines(nameValue ...string) []string {
 	var args []string
 	for i := 0; i < len(nameValue); i += 2 {
@@ -110,8 +111,8 @@ func defines(nameValue ...string) []string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Validate returns an error if the spec cannot be run. The error says what is
-// allowed.
+// Validate returns an error if the spec has a value that is not allowed. The
+// error says which values are.
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
 	if !ok {
@@ -127,15 +128,16 @@ func (s Spec) Validate() error {
 	case s.Maps < 0 || s.Reduces < 0:
 		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more, or 0 for %d", s.Workload, s.Maps, s.Reduces, defaultParallelism)
 	}
-	// RandomTextWriter divides by zero if a map has less than one unit.
+	// RandomTextWriter divides by zero if a map has to write less than one
+	// byte.
 	if d := s.withDefaults(); d.dataSize() < int64(d.Maps) {
 		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
 	return s.checkSettings(s.Settings)
 }
 
-// reserved are the properties that a workload or a run sets itself, and what to
-// do instead.
+// reserved maps each Hadoop property that users may not set, because heddle
+// sets it, to what they can do instead.
 var reserved = map[string]string{
 	"mapreduce.job.tags":                     "the tag of a run is set by the run itself, which finds its jobs by it",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
@@ -153,8 +155,8 @@ func (s Spec) checkSettings(settings []Setting) error {
 		if p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool { return r <= ' ' || r == '=' || r > '~' }) {
 			return fmt.Errorf("hibench: %s: setting %q: want a property name, without blanks and =", s.Workload, p.Name)
 		}
-		// A value may not have other control characters, which XML cannot
-		// represent.
+		// XML cannot represent control characters other than tab and line ends,
+		// so a property's value may not contain them.
 		notXML := func(r rune) bool {
 			return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r)
 		}
@@ -178,7 +180,8 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-// dataSize returns HiBench's DATASIZE: bytes, or rows for terasort.
+// dataSize returns the input's size in the unit of HiBench's DATASIZE: rows for
+// terasort, otherwise bytes.
 func (s Spec) dataSize() int64 {
 	w := workloads[s.Workload]
 	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
@@ -189,7 +192,8 @@ func (s Spec) dataSize() int64 {
 
 func (s Spec) bytes() int64 { return s.dataSize() * workloads[s.Workload].unitBytes }
 
-// String names the spec in messages: "wordcount small", "sort of 1000 bytes".
+// String returns the spec's workload and size for messages, such as "wordcount
+// small" or "sort of 1000 bytes".
 func (s Spec) String() string {
 	if s.Profile != "" {
 		return s.Workload + " " + s.Profile
@@ -197,8 +201,9 @@ func (s Spec) String() string {
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }
 
-// dataName returns the name of the folder for all data of the spec's size, maps
-// and shaping settings.
+// dataName returns the name of the HDFS folder for the spec's input and output.
+// It contains the size, the number of maps and the settings that change the
+// input.
 func (s Spec) dataName() string {
 	size := s.Profile
 	if size == "" {
@@ -215,8 +220,9 @@ func (s Spec) dataName() string {
 	return name
 }
 
-// shapingSettings returns the settings that change the input's bytes or files,
-// sorted by name. If a name occurs twice, the last value counts.
+// shapingSettings returns the Hadoop settings that change the bytes or the
+// files of the input, sorted by name. If a name occurs twice, the last value
+// counts.
 func (s Spec) shapingSettings() []Setting {
 	shaping := map[string]string{}
 	for _, p := range s.Settings {

@@ -9,9 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arguments returns the arguments of a command line that are no flags. Flags
-// may follow them, where the flag package does not look. arguments sets these
-// flags, so read flags only afterwards.
+// arguments returns those arguments of a command line that are not flags. Flags
+// may also stand after such arguments, where Go's flag package does not see
+// them. The function arguments sets these flags, so flags must be read after it
+// was called.
 func arguments(c *cli.Context) ([]string, error) {
 	var found []string
 	rest := c.Args().Slice()
@@ -53,7 +54,8 @@ func isFlag(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
-// isBool reports whether a flag needs no value.
+// isBool reports whether the flag with the given name needs no value on the
+// command line.
 func isBool(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
 		_, is := f.(*cli.BoolFlag)
@@ -61,7 +63,8 @@ func isBool(flags []cli.Flag, name string) bool {
 	})
 }
 
-// noArguments returns an error if there are arguments that are no flags.
+// noArguments returns an error if the command line has arguments that are not
+// flags.
 func noArguments(c *cli.Context) error {
 	rest, err := arguments(c)
 	if err == nil && len(rest) > 0 {

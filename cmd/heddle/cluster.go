@@ -17,7 +17,7 @@ func clusterFlag() cli.Flag {
 }
 
 // loadCluster reads a cluster's description. text is the path of a cluster
-// file, or the name of a lab that is up.
+// file, or the name of a lab (a Hadoop cluster on this machine) that is up.
 func loadCluster(text string) (*config.Cluster, error) {
 	file := text
 	if !config.IsClusterFile(text) {
@@ -40,7 +40,8 @@ func loadCluster(text string) (*config.Cluster, error) {
 }
 
 // loadMachines reads a cluster's description for a simulation. text is the path
-// of a cluster file, or the name of a lab, which need not be up nor exist.
+// of a cluster file, or the name of a lab (a Hadoop cluster on this machine).
+// The lab need not be up nor exist.
 func loadMachines(text string) (*config.Cluster, error) {
 	if !config.IsClusterFile(text) {
 		set := lab.Default()

@@ -40,9 +40,10 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// Both scripts call heddle with the words before the cursor, and with the word
-// at the cursor if it starts a flag. After "--" they do not call it, since
-// heddle would run the command.
+// The shell scripts for completion, for bash and zsh. They call heddle with the
+// words before the cursor, and with the word at the cursor if it starts a flag.
+// If one of the words is "--", they do not call heddle, because heddle would
+// run the command that follows it.
 const (
 	bashCompletion = `# bash completion for heddle
 _heddle() {

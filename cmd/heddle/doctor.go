@@ -76,8 +76,8 @@ func runDoctor(c *cli.Context) error {
 	return err
 }
 
-// verdicts matches the words of a report that are coloured: a feature's verdict
-// after its name, and a check's status before its name.
+// verdicts matches the words in the output of "heddle doctor" that are
+// coloured: whether a feature works, and the status of a check.
 var verdicts = regexp.MustCompile(`(?m)^(\S+: |  )(ok|yes|warn|unknown|missing|no)( |$)`)
 
 func paint(report string) string {

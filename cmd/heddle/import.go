@@ -69,7 +69,8 @@ header, or refused with --strict.`,
 	}
 }
 
-// importArguments reads the files and the flags without a destination into o.
+// importArguments sets the names of the files to import in o, and the options
+// whose flags do not set them directly.
 func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	if o.Inputs, err = arguments(c); err != nil {
 		return err
@@ -95,13 +96,14 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 	return nil
 }
 
-// quantity is the value of a format's flag.
+// quantity is the value of a command line flag that belongs to an import
+// format.
 type quantity struct {
 	set  func(int64)
 	read func(text string) (int64, error)
 }
 
-// Set implements cli.Generic.
+// Set parses the text of a flag's value, such as a size or a rate.
 func (q *quantity) Set(text string) error {
 	n, err := q.read(text)
 	if err == nil {
@@ -110,12 +112,13 @@ func (q *quantity) Set(text string) error {
 	return err
 }
 
-// String implements cli.Generic.
+// String returns "": the help text shows no default from here.
 func (*quantity) String() string { return "" }
 
-// formatFlag returns a command line flag for a flag of a format.
+// formatFlag returns the command line flag for an option of an import format.
 func formatFlag(name string, f format.Flag) cli.Flag {
-	// The lab's settings have the types that read sizes and rates.
+	// size and rate get the types of fields in lab.Config, because these types
+	// parse sizes and rates.
 	size, rate := typed(lab.Config{}.BlockSize, f.Default), typed(lab.Config{}.Disk, f.Default)
 	q := &quantity{set: f.Set}
 	text := strconv.FormatInt(f.Default, 10)
@@ -135,10 +138,12 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 	return &cli.GenericFlag{Name: f.Name, Value: q, DefaultText: text, Usage: name + ": " + f.Usage}
 }
 
-// typed converts n to a type that other packages cannot name.
+// typed converts n to the type of its first argument. Package main cannot name
+// these types.
 func typed[T ~int64](_ T, n int64) T { return T(n) }
 
-// importProgress prints the numbers of jobs and events every few seconds.
+// importProgress returns a function that prints the numbers of imported jobs
+// and events every few seconds.
 func importProgress(out io.Writer) func(int, int64) {
 	last := time.Now()
 	return func(jobs int, events int64) {

@@ -14,9 +14,9 @@ import (
 	"heddle/traces/outfile"
 )
 
-// How long a command may run after the first SIGINT or SIGTERM. A command that
-// changes nothing has time to print its results. Others need time to put a
-// cluster back.
+// How long a command may continue after the first SIGINT or SIGTERM. A command
+// that changes nothing on a cluster has time to print its results. Other
+// commands need time to undo their changes.
 const (
 	endLimit     = 700 * time.Millisecond
 	putBackLimit = 28 * time.Second
@@ -28,8 +28,9 @@ const (
 // file or a server need not watch its context.
 type interruption struct {
 	mu sync.Mutex
-	// putBack says what the command puts back or finishes after the first
-	// signal; empty if it changes nothing. restore says how to do that later.
+	// putBack says what the command undoes or finishes after the first signal.
+	// It is empty if the command changes nothing. restore says how the user can
+	// do that later.
 	putBack, restore string
 }
 
@@ -49,7 +50,7 @@ func interruptible(exit func(code int)) context.Context {
 	return context.WithValue(ctx, interruptionKey{}, in)
 }
 
-// watch waits for signals and returns when the process must end.
+// watch waits for SIGINT and SIGTERM and returns when the process must end.
 func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	first := <-signals
 	in.mu.Lock()
@@ -73,13 +74,14 @@ func (in *interruption) watch(signals <-chan os.Signal, cancel context.CancelCau
 	}
 }
 
-// interruptedError is the cause of a context that a signal has ended.
+// interruptedError is an error that names the signal that interrupted the
+// command. It is the cause of the context's end.
 type interruptedError struct{ signal os.Signal }
 
 func (e *interruptedError) Error() string { return fmt.Sprintf("%v signal received", e.signal) }
 
-// tell prints a line to stderr. It does not wait long: nobody may read stderr,
-// and the command itself may be waiting for that.
+// tell prints a line to stderr. It gives up after a short time: nobody may be
+// reading stderr, and the command itself may be waiting to write to it.
 func tell(text string) {
 	told := make(chan struct{})
 	go func() {
@@ -92,8 +94,9 @@ func tell(text string) {
 	}
 }
 
-// putsBack records what a command puts back or finishes if it is interrupted,
-// and how to do that later. A command calls it before it changes anything.
+// putsBack records what a command undoes or finishes if it is interrupted, and
+// how the user can do that later. A command calls it before it changes
+// anything.
 func putsBack(c *cli.Context, putBack, restore string) {
 	if in, ok := c.Context.Value(interruptionKey{}).(*interruption); ok {
 		in.mu.Lock()

@@ -43,7 +43,8 @@ limited disks. Needs Linux and root. For example:
 
 func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
-// labFlags returns the flags that describe a lab. They set the fields of c.
+// labFlags returns the command line flags that describe a lab, a Hadoop cluster
+// on this machine. The flags set the fields of c.
 func labFlags(c *lab.Config) []cli.Flag {
 	generic := func(name, usage, def string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: def}
@@ -113,15 +114,16 @@ is there again, unless 'down --purge' has removed it. For example:
 	}
 }
 
-// labIsUp is the JSON output of lab up.
+// labIsUp is what "heddle lab up" prints as JSON.
 type labIsUp struct {
 	Name        string `json:"name"`
 	ClusterFile string `json:"clusterFile"`
 	TookMs      int64  `json:"tookMs"`
 }
 
-// keepSettings returns the settings of the lab's last start, replaced by the
-// flags that were given.
+// keepSettings returns the settings with which the lab (a Hadoop cluster on
+// this machine) was last started. Flags on the command line replace some of
+// them.
 func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	l, err := lab.Open(given.Name)
 	if errors.Is(err, lab.ErrNotFound) {
@@ -164,7 +166,7 @@ func keepSettings(c *cli.Context, given lab.Config) (lab.Config, error) {
 	return kept, nil
 }
 
-// setting returns the current value of a flag's variable.
+// setting returns the current value of the variable that a flag sets, as text.
 func setting(flag cli.Flag) string {
 	switch f := flag.(type) {
 	case *cli.IntFlag:
@@ -179,7 +181,8 @@ func setting(flag cli.Flag) string {
 	return ""
 }
 
-// labError adds the exit code to an error from package lab.
+// labError adds the exit code of the process to an error of starting or
+// stopping a Hadoop cluster on this machine.
 func labError(err error) error {
 	var missing *lab.MissingError
 	switch {
@@ -191,7 +194,8 @@ func labError(err error) error {
 	return withCode(exitFailed, err)
 }
 
-// openLab opens the lab that --name names.
+// openLab opens the lab (Hadoop cluster on this machine) that the flag --name
+// names.
 func openLab(c *cli.Context) (*lab.Lab, error) {
 	l, err := lab.Open(c.String("name"))
 	return l, labError(err)
@@ -275,9 +279,10 @@ its PATH. For example:
 				return err
 			}
 			putsBack(c, "nothing; "+command[0]+" gets SIGTERM", "check whether "+command[0]+" still runs")
-			// ctrl-C also goes to the command, and a shell continues after it.
-			// The signal is received here and not ignored, since the command
-			// would inherit that.
+			// ctrl-C also reaches the command that runs in the lab. If that is
+			// a shell, it continues. So heddle receives the signal and does
+			// nothing. It does not ignore the signal, since the command would
+			// inherit that.
 			signal.Reset(os.Interrupt)
 			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 			cmd := l.Command(c.Context, node, command...)
@@ -317,8 +322,9 @@ func labEnv() *cli.Command {
 	}
 }
 
-// writeEnv writes shell commands that set the variables. For PATH it adds only
-// the lab's folder.
+// writeEnv writes shell commands that set the given environment variables. Its
+// line for PATH only adds one folder of the lab, the Hadoop cluster on this
+// machine.
 func writeEnv(out io.Writer, variables map[string]string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -334,7 +340,7 @@ func writeEnv(out io.Writer, variables map[string]string) error {
 }
 
 func labSet() *cli.Command {
-	var to lab.Config // the values of the flags of lab set
+	var to lab.Config // settings that the flags of "heddle lab set" give
 	return &cli.Command{
 		Name:  "set",
 		Usage: "change links, disks and CPU shares of a running lab, until it is next started",
@@ -441,7 +447,8 @@ func labStart() *cli.Command {
 	}
 }
 
-// labDaemon returns NODE and DAEMON of a command line; DAEMON may be "".
+// labDaemon returns the node and the daemon that the command line names. The
+// daemon may be "".
 func labDaemon(c *cli.Context) (node, daemon string, err error) {
 	args, err := arguments(c)
 	if err == nil && len(args) != 1 && len(args) != 2 {

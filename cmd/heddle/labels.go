@@ -122,7 +122,8 @@ be put back; then run it again. For example:
 	}
 }
 
-// withCluster calls work with the cluster that --cluster names.
+// withCluster calls the function work with the cluster that the flag --cluster
+// names.
 func withCluster(c *cli.Context, work func(*lease.Target) error) error {
 	if c.Args().Present() {
 		return withCode(exitUsage, fmt.Errorf("labels %s takes no arguments; found %q", c.Command.Name, c.Args().First()))
@@ -139,5 +140,5 @@ func withCluster(c *cli.Context, work func(*lease.Target) error) error {
 	return work(cluster)
 }
 
-// newLog returns a logger that writes to stderr.
+// newLog returns a logger whose lines go to stderr.
 func newLog(c *cli.Context) *slog.Logger { return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)) }

@@ -1,7 +1,9 @@
-// Command heddle measures and steers how work is placed on Hadoop clusters.
+// Command heddle measures and decides on which nodes the tasks of Hadoop jobs
+// run.
 //
-// Each command is one file here: it puts flags into an options struct and makes
-// one call into the harness. Nothing here decides anything about a cluster.
+// Each command is in one file of this package. It copies the flags into a
+// struct of options and makes one call into package harness. Nothing in this
+// package decides anything about a cluster.
 package main
 
 import (
@@ -22,8 +24,8 @@ import (
 const (
 	exitFailed    = 1 // exit code: the work failed
 	exitUsage     = 2 // exit code: bad usage or bad input
-	exitCluster   = 3 // exit code: the cluster is not able to do it, or not reachable
-	exitThreshold = 4 // exit code: a requested threshold was missed
+	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something
+	exitThreshold = 4 // exit code: a threshold that the user set was missed
 )
 
 func main() { os.Exit(run(interruptible(os.Exit), os.Args)) }
@@ -47,7 +49,7 @@ func exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // the error is from the cli library: help for an unknown command
+		return exitUsage // the cli library returns such an error if the user asks for help on an unknown command
 	}
 	return exitFailed
 }
@@ -60,7 +62,8 @@ func newApp() *cli.App {
 		EnableBashCompletion: true,
 		Writer:               stdout,
 		ErrWriter:            stderr,
-		// The library must not print errors: run prints each once.
+		// The cli library must not print errors, because the function run
+		// prints each error once.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         noCommand,
@@ -88,8 +91,8 @@ func newApp() *cli.App {
 	return app
 }
 
-// finish sets the error handlers and default actions of commands and
-// subcommands, which do not inherit them.
+// finish sets the error handlers and default actions of commands and of their
+// subcommands, because subcommands do not inherit them.
 func finish(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
@@ -97,7 +100,7 @@ func finish(commands []*cli.Command) {
 		if c.Action == nil {
 			c.Action = noCommand
 		} else {
-			c.HideHelpCommand = true // no help subcommand, since "help" and "h" may be names of files
+			c.HideHelpCommand = true // no subcommand "help" or "h", since these may be names of files
 		}
 	}
 }
@@ -116,7 +119,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return withCode(exitUsage, fmt.Errorf("unknown flag -%s; %s", name, help))
 }
 
-// noCommand is the action where a subcommand is missing or unknown.
+// noCommand is what heddle does if a subcommand is missing or unknown: it
+// returns an error.
 func noCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
@@ -129,15 +133,15 @@ func noCommand(c *cli.Context) error {
 	}
 	text := fmt.Sprintf("unknown command %q", name)
 	if _, near, found := strings.Cut(cli.SuggestCommand(c.Command.VisibleCommands(), name), `"`); found {
-		text += fmt.Sprintf(`; did you mean "%s`, near) // the suggestion near ends with a quote and a question mark
+		text += fmt.Sprintf(`; did you mean "%s`, near) // near, the suggested command, ends with a quote and a question mark
 	}
 	return withCode(exitUsage, fmt.Errorf("%s %s --help lists them", text, commandName(c)))
 }
 
-// commandName returns a command as the user types it.
+// commandName returns the name of a command as the user types it.
 func commandName(c *cli.Context) string { return cmp.Or(c.Command.HelpName, c.App.Name) }
 
-// withCode adds the exit code of the process to an error.
+// withCode gives an error the exit code with which the process ends.
 func withCode(code int, err error) error {
 	if err == nil {
 		return nil

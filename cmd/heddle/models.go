@@ -134,7 +134,7 @@ func describeModel(out io.Writer, m sched.Info) error {
 	return table.Flush()
 }
 
-// values is what a parameter may be, in words.
+// values returns a text that says which values a model's parameter may have.
 func values(p sched.Param) string {
 	switch p.Type {
 	case sched.Choice:

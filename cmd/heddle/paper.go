@@ -20,10 +20,10 @@ import (
 	"heddle/traces/outfile"
 )
 
-// papers returns all papers with experiments.
+// papers returns the published papers whose experiments heddle can repeat.
 func papers() []*paper.Paper { return []*paper.Paper{clqlmrs.Paper()} }
 
-// Numbers of seeds for a paper's simulations.
+// How many seeds a paper's simulations use: normally, and for a quick look.
 const fullSeeds, quickSeeds = 20, 5
 
 func paperCommand() *cli.Command {
@@ -130,8 +130,8 @@ func simulatedPaper(c *cli.Context, p *paper.Paper, parts []string) (*paper.Repo
 	return r, nil
 }
 
-// livePaper returns the results of the paper's experiment on a cluster: from an
-// existing run, or from one that it runs now.
+// livePaper returns the results of a paper's experiment on a cluster. They come
+// from an existing run, or from a run that livePaper starts.
 func livePaper(c *cli.Context, p *paper.Paper, parts []string, root string) (*paper.Report, error) {
 	dir := c.String("live-run")
 	switch {
@@ -188,7 +188,7 @@ func runLivePaper(c *cli.Context, p *paper.Paper, root string) (string, error) {
 	return run.Dir, runError(err)
 }
 
-// listed is the description of a paper in the JSON list of papers.
+// listed describes one paper in the JSON list of papers.
 type listed struct {
 	Name   string       `json:"name"`
 	Title  string       `json:"title"`
@@ -226,8 +226,9 @@ func listPapers(c *cli.Context) error {
 	})
 }
 
-// paperProgress returns a function that shows which part is running: on one
-// line of a terminal, or else on a line per part.
+// paperProgress returns a function that shows which figure or claim of a paper
+// is being computed. On a terminal it rewrites one line, otherwise it prints a
+// line for each.
 func paperProgress(out *os.File) func(paper.Progress) {
 	began, terminal := time.Now(), term.IsTerminal(int(out.Fd()))
 	return func(p paper.Progress) {

@@ -15,7 +15,7 @@ import (
 )
 
 // progress shows the steps of a run. On a terminal it rewrites one line.
-// Otherwise it prints a line per step, and one every few seconds.
+// Otherwise it prints a line for each step, and a line every few seconds.
 type progress struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -23,16 +23,16 @@ type progress struct {
 	began    time.Time
 	lastLine time.Time
 	lastStep string
-	open     bool // whether the current line on the terminal is unfinished
+	open     bool // whether the last line on the terminal lacks its line feed
 
-	trial     string // name of the trial whose decisions were last counted
+	trial     string // trial whose scheduling decisions the fields below count
 	decisions int64
 	counted   time.Time
 	perSecond float64
 }
 
-// quietFor is the time between two lines about running jobs if the output is no
-// terminal.
+// quietFor is the time between two lines about running jobs if the output does
+// not go to a terminal.
 const quietFor = 5 * time.Second
 
 func newProgress(out *os.File) *progress {
@@ -71,8 +71,8 @@ func (p *progress) step(s experiment.Step) {
 	p.lastLine, p.lastStep = time.Now(), step
 }
 
-// steering returns a text with the locality of started maps and the number of
-// decisions that were carried out.
+// steering returns a text with the locality of the maps that have started and
+// the number of scheduling decisions that were carried out.
 func (p *progress) steering(trial string, s *steer.Stats) string {
 	now := time.Now()
 	if trial != p.trial {
@@ -89,7 +89,7 @@ func (p *progress) steering(trial string, s *steer.Stats) string {
 	return text + fmt.Sprintf("  decisions %d of %d honoured, %.1f/s", s.Honoured, s.Decisions-s.Open, p.perSecond)
 }
 
-// end ends an unfinished line on the terminal.
+// end ends the last line on the terminal with a line feed if it has none.
 func (p *progress) end() {
 	if p.open {
 		fmt.Fprintln(p.out)

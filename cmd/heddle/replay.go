@@ -61,8 +61,9 @@ parallel, which does not change the result. For example:
 	}
 }
 
-// changeFlags returns the flags for what a replay changes of its trace's
-// cluster. A lab's flags of the same meaning have the same names.
+// changeFlags returns the flags with which a replay uses another cluster than
+// that of its trace. Flags of "heddle lab" that mean the same have the same
+// names.
 func changeFlags(x *replay.Change) []cli.Flag {
 	generic := func(name, usage string, v cli.Generic) cli.Flag {
 		return &cli.GenericFlag{Name: name, Usage: usage, Value: v, DefaultText: "as recorded"}
@@ -86,8 +87,8 @@ func changeFlags(x *replay.Change) []cli.Flag {
 	}
 }
 
-// finishChange reads the flags of changeFlags that do not set a field of x
-// themselves, and checks values.
+// finishChange sets those fields of x whose flags do not set them directly, and
+// checks the values of all.
 func finishChange(c *cli.Context, x *replay.Change) error {
 	if mbit := c.String("uplink-mbit"); mbit != "" {
 		if x.Uplink.Given {
@@ -162,8 +163,8 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 			return withCode(exitUsage, fmt.Errorf("--out: want a single trace, model and seed; these are %d replays", len(configs)))
 		}
 		sorter = tracefile.NewSorter(os.TempDir())
-		defer func() { _ = sorter.Close() }()                          // if closing fails, only a temporary file is left
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since WriteFile returns it
+		defer func() { _ = sorter.Close() }()                          // if closing the sorter fails, only a temporary file remains
+		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since WriteFile returns the same error later
 	}
 	kept := experiment.Replays{Root: c.String("runs"), Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	kept.Record(configs)
@@ -197,8 +198,9 @@ func runReplay(c *cli.Context, change *replay.Change, faults *config.Faults) err
 	return err
 }
 
-// replayObservations repeats steering on recorded observations and prints its
-// actions. It fails if an action differs from the recorded one.
+// replayObservations lets the code that steers a cluster run again on recorded
+// observations, and prints its actions. It returns an error if an action
+// differs from the recorded one.
 func replayObservations(c *cli.Context, files []string) error {
 	for _, path := range files {
 		f, err := os.Open(path)
@@ -252,8 +254,8 @@ func calibrate(c *cli.Context, list []*replay.Trace, cluster replay.Change) erro
 	return fitted.WriteText(c.App.Writer)
 }
 
-// replays returns the replays that the flags ask for: by trace, then by model,
-// then by seed.
+// replays returns the replays that the flags ask for: for each trace, each
+// scheduler model and each seed, in this order.
 func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]replay.Config, error) {
 	var calibration *replay.Calibration
 	if path := c.String("calibration"); path != "" {
@@ -313,8 +315,9 @@ func replays(c *cli.Context, list []*replay.Trace, change replay.Change) ([]repl
 	return configs, nil
 }
 
-// modelsOf returns the models under which to replay a trace, by default its
-// own. --param changes parameters of these models too.
+// modelsOf returns the scheduler models under which to replay a trace. The
+// default is the model of the trace. The flag --param changes parameters of
+// these models too.
 func modelsOf(c *cli.Context, t *replay.Trace) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range c.StringSlice("model") {

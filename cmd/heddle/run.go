@@ -146,7 +146,7 @@ func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
 }
 
 // openExperiment reads the experiment from the given file, or from the run
-// folder to resume. old is that run, nil for a new one.
+// folder to resume. old is the run to resume, nil for a new run.
 func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err error) {
 	if o.Resume == "" {
 		o.Experiment, o.Source, err = config.LoadExperiment(files[0])
@@ -162,9 +162,9 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 	return old, err
 }
 
-// findClusters reads the experiment's cluster and the clusters that models
-// name. For a run that is resumed, it reads them from the run folder. name is
-// what the user calls the experiment's cluster.
+// findClusters reads the descriptions of the experiment's cluster and of the
+// clusters that its models name. For a run that is resumed, it reads them from
+// the run folder. name is how the user calls the experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
 	find := loadCluster
 	if c.Bool("simulate") || c.Bool("dry-run") {
@@ -231,8 +231,8 @@ func calibrationOf(path string, unverified bool) (*replay.Calibration, error) {
 	return replay.Calibrate(list, replay.Change{})
 }
 
-// changesCluster records what to put back on the clusters if an experiment is
-// interrupted.
+// changesCluster records what heddle must undo on the clusters if an experiment
+// is interrupted.
 func changesCluster(c *cli.Context, names ...string) {
 	var restore []string
 	for _, name := range names {
@@ -241,7 +241,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run, with one row per job, and then its
+// printResults prints the results of a run, one row for each job, and then its
 // thresholds.
 func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
 	results, err := experiment.Results(run)
@@ -288,13 +288,14 @@ func runsFlag(root *string) cli.Flag {
 	return &cli.StringFlag{Name: "runs", Destination: root, Usage: "folder of run folders, `DIR` (default: in the user's state folder)"}
 }
 
-// unverifiedFlag returns the flag --unverified, for commands that read run
-// folders.
+// unverifiedFlag returns the flag --unverified, with which a command reads
+// files of a run folder even if they have changed.
 func unverifiedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "unverified", Usage: "also read files that have changed since they were recorded, with a warning"}
 }
 
-// runsRoot returns the given folder of run folders, or else the default one.
+// runsRoot returns the folder that contains the run folders: the given one, or
+// else the default.
 func runsRoot(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -302,7 +303,7 @@ func runsRoot(given string) (string, error) {
 	return runs.DefaultRoot()
 }
 
-// runError adds the exit code to an error of a run.
+// runError gives an error of a run the exit code of the process.
 func runError(err error) error {
 	switch {
 	case err == nil:

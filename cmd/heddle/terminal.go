@@ -16,23 +16,24 @@ import (
 	"golang.org/x/term"
 )
 
-// All output of commands goes through stdout and stderr. It contains names of
-// jobs and messages of servers, whose control characters a terminal would obey.
+// All output of commands goes through stdout and stderr below. It contains
+// names of jobs and messages of servers. A terminal would obey control
+// characters in them.
 var (
 	stdout = &escaper{out: os.Stdout}
 	stderr = &escaper{out: os.Stderr}
 )
 
-// escaper writes text with control characters escaped, except line feeds and
-// tabs. Characters that change the direction of text are escaped too. The
-// escapes are JSON's, so JSON keeps its meaning.
+// escaper is a writer that escapes control characters, except line feeds and
+// tabs, and characters that change the direction of text. The escapes are those
+// of JSON, so that JSON keeps its meaning.
 type escaper struct {
 	mu   sync.Mutex
 	out  *os.File
-	rest []byte // the first bytes of a character that is not complete yet
+	rest []byte // first bytes of a UTF-8 character whose other bytes were not written yet
 }
 
-// Write implements io.Writer. It writes p with control characters escaped.
+// Write writes p to the underlying writer with control characters escaped.
 func (e *escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,7 +52,7 @@ func (e *escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the start of a character that was never completed.
+// Flush writes the first bytes of a UTF-8 character that was never completed.
 func (e *escaper) Flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,8 +61,8 @@ func (e *escaper) Flush() error {
 	return err
 }
 
-// escape replaces characters that could steer a terminal, and invalid UTF-8, by
-// codes such as \u001b and \xff.
+// escape replaces control characters that a terminal would obey, and invalid
+// UTF-8, by codes such as \u001b and \xff.
 func escape(text string) string {
 	if strings.IndexFunc(text, mustEscape) < 0 && utf8.ValidString(text) {
 		return text
@@ -93,8 +94,8 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(e.out.Fd()))
 }
 
-// asIs returns out without escaping, for output that another program reads or
-// that is escaped already.
+// asIs returns the writer below out, which does not escape control characters.
+// It is for output that another program reads or that is escaped already.
 func asIs(out io.Writer) io.Writer {
 	if e, ok := out.(*escaper); ok {
 		return e.out

@@ -59,11 +59,12 @@ trace.heddle.part that a killed trial leaves it makes a trace with the histories
 	}
 }
 
-// fileInfo is what trace info prints as JSON.
+// fileInfo is what "heddle trace info" prints as JSON.
 type fileInfo struct {
 	*measure.Figures
-	// Complete is false if the run did not come to its end, or if the end of the
-	// trace is missing. JSON Lines do not say it, so that it is absent for them.
+	// Complete is false if the run did not come to its end, or if the end of
+	// the trace is missing. A trace in JSON Lines does not say this, so the
+	// field is then absent.
 	Complete *bool    `json:"complete,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -180,7 +181,7 @@ func traceRepair(c *cli.Context) error {
 	switch {
 	case r.To == "":
 		_, err = fmt.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
-	case r.Blocks == 0: // JSON Lines
+	case r.Blocks == 0: // no blocks: the trace is in JSON Lines
 		_, err = fmt.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
 	default:
 		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
@@ -216,14 +217,14 @@ func traceCut(c *cli.Context) error {
 	})
 }
 
-// cutPiece is what trace cut prints as JSON.
+// cutPiece is what "heddle trace cut" prints as JSON.
 type cutPiece struct {
 	Output string `json:"output"`
 	Jobs   int    `json:"jobs"`
 }
 
-// copyCode returns the exit code for an error: a trace that cannot be written, or
-// input that cannot be read.
+// copyCode returns the exit code for an error of copying a trace: whether the
+// input cannot be read or the output cannot be written.
 func copyCode(err error) int {
 	var write *tracefile.WriteError
 	if errors.As(err, &write) {
@@ -232,7 +233,8 @@ func copyCode(err error) int {
 	return exitUsage
 }
 
-// traceArgument returns the one TRACE of a command line.
+// traceArgument returns the only argument of the command line, the path of a
+// trace.
 func traceArgument(c *cli.Context) (string, error) {
 	files, err := arguments(c)
 	if err != nil {

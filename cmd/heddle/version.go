@@ -6,8 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// buildVersion returns the module's version, or the commit that it was built
-// from.
+// buildVersion returns heddle's version, or the commit from which it was built.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -16,8 +15,8 @@ func buildVersion() string {
 	return info.Main.Version
 }
 
-// version returns what --version prints: the version, the commit and the Go
-// release.
+// version returns what "heddle --version" prints: the version, the commit and
+// the Go release.
 func version() string {
 	commit, changed := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -1,14 +1,14 @@
-// Package compare compares the models of finished runs. For each workload and
-// metric it gives the median of each model with its interval, and for each pair
-// of models the difference with its interval and p-value.
+// Package compare compares the scheduler models of finished runs. For each
+// workload and metric it gives the median of each model with its interval, and
+// for each pair of models the difference with its interval and p-value.
 //
 // Trials of the same run and repeat are pairs: they were measured shortly after
 // each other and with the same seeds. Models that never occur in the same run
 // are compared unpaired, with a warning. If there are too few repeats, a figure
 // has no interval and nothing is ranked.
 //
-// The package reads run folders and needs no cluster. It is apart from package
-// experiment, which makes the results.
+// The package reads run folders and needs no cluster. Package experiment makes
+// the results that it compares.
 package compare
 
 import (
@@ -24,94 +24,102 @@ import (
 	"heddle/harness/stats"
 )
 
-// ErrNoTrial says that a run has no finished trial to compare.
+// ErrNoTrial says that a run has no finished trial that could be compared.
 var ErrNoTrial = errors.New("no finished trial")
 
-// Options say which figures to compare, and how to treat runs.
+// Options say which metrics to compare, and how to treat the given runs.
 type Options struct {
-	// Metrics are names of [Metrics]. The first one is that of the report's own
-	// table. Default: all.
+	// Metrics are the names of [Metrics] to compare. The report itself has a
+	// table of the first one. The default is all metrics.
 	Metrics []string
-	// Apart treats the same model in two runs as two models, named RUN/MODEL.
+	// Apart says that the same scheduler model in two runs is treated as two
+	// models, named RUN/MODEL.
 	Apart bool
-	// Unverified also reads files that have changed since they were recorded,
-	// with a warning.
+	// Unverified allows to read files that have changed since the run recorded
+	// them. There is then a warning.
 	Unverified bool
 }
 
-// Report is the comparison. Its JSON keys are stable.
+// Report is the comparison of scheduler models. Other programs may rely on its
+// JSON keys.
 type Report struct {
-	// Table is for the first metric, over all workloads of a repeat together.
+	// This Table compares the models by the first metric, over all workloads of
+	// a repeat together.
 	Table
-	// Tables has one table for each workload, by name, and each metric.
+	// Tables contains one table for each workload, in the order of names, and
+	// each metric.
 	Tables []Table `json:"tables"`
-	// Steering has one entry for each model that decided where tasks run, and
-	// one for all of them at the end.
+	// Steering contains one entry for each model that decided where tasks run.
+	// A last entry is for all these models together.
 	Steering []Steering `json:"steering"`
 	// Thresholds has the thresholds of the run's experiment, each in each
 	// workload. Several runs have none.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 
 	trials  []trial
-	general []string // warnings that do not belong to a table
+	general []string // warnings about the whole comparison, not about one table
 }
 
-// Table compares models by one metric.
+// Table compares scheduler models by one metric.
 type Table struct {
 	Metric string `json:"metric"`
-	// Unit is "s" or "%".
+	// Unit is the unit of the metric: "s" or "%".
 	Unit string `json:"unit"`
-	// Workload is empty for all workloads together.
+	// Workload is the name of the workload, empty for all workloads together.
 	Workload string  `json:"workload"`
 	Models   []Model `json:"models"`
-	// Pairs has every pair of models, b after a in the order of Models.
+	// Pairs contains every pair of models. In each pair, model b stands after
+	// model a in Models.
 	Pairs    []Pair   `json:"pairs"`
 	Warnings []string `json:"warnings"`
 }
 
-// Model is one model's figure for a metric.
+// Model contains the values of one metric for one scheduler model.
 type Model struct {
 	Model  string `json:"model"`
-	Runs   int    `json:"runs"` // trials that have the metric
+	Runs   int    `json:"runs"` // number of trials that have a value of the metric
 	Median Number `json:"median"`
-	// CI95 is the interval of the median, null below 6 trials.
+	// CI95 is the interval of the model's median, null for fewer than 6 trials.
 	CI95 Interval `json:"ci95"`
-	// NoisePct is the noise floor of a measured time in a table with simulated
-	// ones: the standard deviation of its trials over their mean. Otherwise
-	// null.
+	// NoisePct says how much measured trials differ, if the table also has
+	// simulated ones and the metric is a time: their standard deviation divided
+	// by their mean. Otherwise it is null.
 	NoisePct Number `json:"noisePct"`
 }
 
-// Pair says by how much model b differs from model a.
+// Pair says by how much scheduler model b differs from scheduler model a.
 type Pair struct {
 	A string `json:"a"`
 	B string `json:"b"`
 	// DiffPct is the geometric mean of b/a minus one, in percent. For a metric
-	// in % it is the mean of b-a in percentage points, with an interval within
-	// -100 to 100.
+	// in % it is the mean of b-a in percentage points. Its interval is then
+	// within -100 to 100.
 	DiffPct Number   `json:"diffPct"`
 	CI95Pct Interval `json:"ci95Pct"`
 	// P is the p-value of the test behind CI95Pct, adjusted by Holm's method
-	// for all pairs of the table. PAlone is not adjusted.
+	// for the number of pairs in the table. PAlone is the same p-value, not
+	// adjusted.
 	P      Number `json:"p"`
 	PAlone Number `json:"pAlone"`
-	// PRanks is the p-value of a test without assumed distribution, adjusted
-	// likewise: the signed-rank test, or the Mann-Whitney test for unpaired
-	// trials.
+	// PRanks is the p-value of a test that assumes no distribution, also
+	// adjusted by Holm's method. This is the signed-rank test, or the
+	// Mann-Whitney test for unpaired trials.
 	PRanks Number `json:"pRanks"`
-	// Paired is false if no run has both models. Runs counts pairs, or trials
-	// of both if unpaired.
+	// Paired is false if no run has both models. Runs is the number of pairs,
+	// or of the trials of both models if they are not paired.
 	Paired bool `json:"paired"`
 	Runs   int  `json:"runs"`
 }
 
-// Significant reports whether b differs from a at stats.Level.
+// Significant reports whether model b differs from model a at the confidence
+// stats.Level.
 func (p Pair) Significant() bool { return float64(p.P) < 1-stats.Level }
 
-// Number is a figure; NaN, null in JSON, if there is none.
+// Number is a value in a report. It is NaN, and null in JSON, if there is no
+// value.
 type Number float64
 
-// MarshalJSON writes a number or null.
+// MarshalJSON writes the number, or null if it is NaN.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return []byte("null"), nil
@@ -119,13 +127,15 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Interval is the lower and the upper bound; null in JSON if it has none.
+// Interval contains the lower and the upper bound of an interval. In JSON it is
+// null if it has no bounds.
 type Interval [2]float64
 
-// Bounded reports whether both bounds are finite.
+// Bounded reports whether both bounds of the interval are finite.
 func (i Interval) Bounded() bool { return !math.IsInf(i[0], 0) && !math.IsInf(i[1], 0) }
 
-// MarshalJSON writes [lo,hi] or null.
+// MarshalJSON writes the interval as [lower,upper], or null if it has no
+// bounds.
 func (i Interval) MarshalJSON() ([]byte, error) {
 	if !i.Bounded() {
 		return []byte("null"), nil
@@ -133,8 +143,8 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]float64(i))
 }
 
-// Runs compares the models in the run folders dirs. If a folder has no finished
-// trial, the error wraps ErrNoTrial and names the folder.
+// Runs compares the scheduler models in the run folders dirs. If a folder has
+// no finished trial, the error wraps ErrNoTrial and names the folder.
 func Runs(dirs []string, o Options) (*Report, error) {
 	metrics, err := metricsOf(o.Metrics)
 	if err != nil {
@@ -175,7 +185,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	return r, nil
 }
 
-// newTable compares the trials' models by metric m.
+// newTable compares the scheduler models of the given trials by the metric m.
 func newTable(m Metric, workload string, trials []trial) Table {
 	t := Table{Metric: m.Name, Unit: m.Unit, Workload: workload, Models: []Model{}, Pairs: []Pair{}}
 	var w warnings
@@ -212,7 +222,8 @@ func newTable(m Metric, workload string, trials []trial) Table {
 	return t
 }
 
-// newPair compares two models, by pairs of trials if there are any.
+// newPair compares two scheduler models. If some of their trials are pairs (of
+// the same run and repeat), it compares only these.
 func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	p := Pair{A: as[0].model, B: bs[0].model}
 	both := p.B + " vs " + p.A
@@ -238,8 +249,8 @@ func newPair(m Metric, as, bs []trial, w *warnings) Pair {
 	return p
 }
 
-// pairsOf returns the values of trials of the same run and repeat, as pairs
-// a[i], b[i].
+// pairsOf returns those trials of two models that belong to the same run and
+// repeat, as pairs a[i], b[i].
 func pairsOf(as, bs []trial) (a, b []trial) {
 	for _, x := range as {
 		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
@@ -250,7 +261,7 @@ func pairsOf(as, bs []trial) (a, b []trial) {
 	return a, b
 }
 
-// holm adjusts the p-values of a table's pairs.
+// holm adjusts the p-values of all pairs of models in a table by Holm's method.
 func holm(pairs []Pair) {
 	alone, ranks := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -264,8 +275,8 @@ func holm(pairs []Pair) {
 	}
 }
 
-// drifts tests each run for a drift: all its trials in order of time, each
-// divided by its model's median.
+// drifts tests whether a run's trials become slower or faster over time. It
+// divides each trial's value by the median of its model.
 func drifts(m Metric, trials []trial, w *warnings) {
 	for _, run := range slices.Compact(mapped(trials, func(t trial) int { return t.run })) {
 		of := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.run != run })
@@ -284,7 +295,8 @@ func drifts(m Metric, trials []trial, w *warnings) {
 	}
 }
 
-// modelsOf returns the models: first the cluster's own scheduler, then by name.
+// modelsOf returns the scheduler models of the trials: first the cluster's own
+// scheduler, then the others by name.
 func modelsOf(trials []trial) []string {
 	models := mapped(trials, func(t trial) string { return t.model })
 	own := func(model string) bool {
@@ -314,8 +326,8 @@ func mapped[T, V any](list []T, f func(T) V) []V {
 	return values
 }
 
-// warnings collects warnings, so that one for several models or pairs is given
-// once.
+// warnings collects warnings. The same warning about several models or pairs is
+// given once.
 type warnings struct {
 	texts []string
 	about map[string][]string

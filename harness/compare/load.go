@@ -12,10 +12,10 @@ import (
 	"heddle/harness/runs"
 )
 
-// trial is a finished trial, or the trials of all workloads in one repeat
-// together.
+// trial is a finished trial of a run. It can also stand for the trials of all
+// workloads under one model in one repeat, added up.
 type trial struct {
-	run     int // index of the run's folder
+	run     int // index of the trial's run folder among the given ones
 	folder  string
 	repeat  int
 	model   string
@@ -23,10 +23,10 @@ type trial struct {
 	figures
 	simulated      bool
 	name, workload string
-	decisions      *measure.Decisions // nil: the trial was not steered
+	decisions      *measure.Decisions // what became of the model's decisions; nil if the model decided nothing
 }
 
-// load reads the finished trials of run folders.
+// load reads the finished trials of the given run folders.
 func load(dirs []string, o Options) ([]trial, []string, error) {
 	var trials []trial
 	var warnings []string
@@ -71,7 +71,7 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 				warnings = append(warnings, warning)
 			}
 			if m.World == runs.WorldSimulated {
-				for _, w := range r.Warnings { // warnings about the simulation, the same in each trial
+				for _, w := range r.Warnings { // each trial of a simulation has the same warnings
 					if text := m.Name + ": " + w; !slices.Contains(warnings, text) {
 						warnings = append(warnings, text)
 					}
@@ -93,14 +93,15 @@ func load(dirs []string, o Options) ([]trial, []string, error) {
 	return trials, warnings, nil
 }
 
-// shareModel reports whether runs i and j have a model in common.
+// shareModel reports whether the runs with index i and j have a scheduler model
+// in common.
 func shareModel(trials []trial, i, j int) bool {
 	return slices.ContainsFunc(trials, func(a trial) bool {
 		return a.run == i && slices.ContainsFunc(trials, func(b trial) bool { return b.run == j && b.model == a.model })
 	})
 }
 
-// unfinished returns warnings about the trials that a run planned and has not
+// unfinished returns warnings about trials that a run planned but has not
 // finished.
 func unfinished(m runs.Manifest) []string {
 	var list []string
@@ -124,7 +125,7 @@ func unfinished(m runs.Manifest) []string {
 	return list
 }
 
-// read reads a trial's figures from its result and its trace.
+// read reads the figures of a trial from the trial's result and trace.
 func read(run *experiment.Finished, r *experiment.Result) (t trial, warning string, err error) {
 	t = trial{name: r.Trial, repeat: r.Repeat, model: r.Model, workload: r.Workload}
 	records := run.Manifest().Trials
@@ -134,15 +135,15 @@ func read(run *experiment.Finished, r *experiment.Result) (t trial, warning stri
 	m, warning, err := run.Figures(r)
 	if err == nil {
 		t.figures = figuresOf(r, m)
-		if m.Actuator != config.ActuatorNone { // without a model, the decisions are those of the simulated cluster's own scheduler
+		if m.Actuator != config.ActuatorNone { // with actuator none, the decisions are those of the simulated cluster's own scheduler
 			t.decisions = &m.Decisions
 		}
 	}
 	return t, warning, err
 }
 
-// joinWorkloads adds up the trials of all workloads, for each model and repeat.
-// incomplete names the repeats that lack a workload.
+// joinWorkloads adds up the trials of all workloads, for each scheduler model
+// and repeat. incomplete names the repeats that lack a workload.
 func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []string) {
 	type key struct {
 		run, repeat int
@@ -179,8 +180,8 @@ func only(trials []trial, workload string) []trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.workload != workload })
 }
 
-// resolved returns the folders' real paths. It fails if a folder is given
-// twice, which would count its trials twice.
+// resolved returns the real paths of the run folders. It returns an error if a
+// folder is given twice, since its trials would count twice.
 func resolved(dirs []string) ([]string, error) {
 	var list []string
 	for _, dir := range dirs {

@@ -11,20 +11,22 @@ import (
 	"heddle/harness/stats"
 )
 
-// Metric is a figure of a trial, or of the trials of several workloads in one
-// repeat: a time or a share.
+// Metric is a measured property of a trial, a time or a share. It can also be
+// computed for several workloads of the same repeat together.
 type Metric struct {
 	Name string
-	Unit string // "s", or "%" for a share
-	Text string // what it is, for help texts
-	// seconds returns NaN if the trial does not have the metric.
+	Unit string // unit: "s" for a time, "%" for a share
+	Text string // description of the metric for help texts
+	// seconds returns the metric if it is a time, NaN if the trial has no value
+	// of it.
 	seconds func(figures) float64
-	// share is nil for a time. It returns a share of nothing if the trial does
-	// not have the metric.
+	// share returns the metric if it is a share. The share's whole is 0 if the
+	// trial has no value of the metric. share is nil for a time.
 	share func(figures) stats.Share
 }
 
-// of returns the metric as a number, NaN if the trial does not have it.
+// of returns the value of the metric for the given figures, NaN if there is
+// none.
 func (m Metric) of(f figures) float64 {
 	if m.share != nil {
 		return m.share(f).Percent()
@@ -32,8 +34,8 @@ func (m Metric) of(f figures) float64 {
 	return m.seconds(f)
 }
 
-// difference returns by how much bs differ from as: shares in points, times in
-// percent.
+// difference returns by how much the metric of the trials bs differs from that
+// of the trials as: in percentage points for a share, in percent for a time.
 func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	if m.share != nil {
 		shares := func(trials []trial) []stats.Share {
@@ -53,7 +55,7 @@ func (m Metric) difference(as, bs []trial, paired bool) stats.Comparison {
 	return c
 }
 
-// Metrics returns all metrics, the most used first.
+// Metrics returns all metrics, the most often used ones first.
 func Metrics() []Metric {
 	seconds := func(name, text string, of func(figures) float64) Metric { return Metric{name, "s", text, of, nil} }
 	share := func(name, text string, of func(figures) stats.Share) Metric { return Metric{name, "%", text, nil, of} }
@@ -67,16 +69,19 @@ func Metrics() []Metric {
 	}
 }
 
-// figures are sums over jobs and tasks, so that several trials can be added.
+// figures contains sums over the jobs and tasks of a trial, so that several
+// trials can be added up.
 type figures struct {
 	makespanMs, completionMs, jobs float64
-	// placed counts the maps whose nearness to their block is known.
+	// placed is the number of maps for which the place of the nearest copy of
+	// their block is known. cacheLocal and nodeLocal count those of them that
+	// ran on a node with such a copy.
 	placed, cacheLocal, nodeLocal  int64
 	maps, mapMs, reduces, reduceMs float64
 }
 
-// figuresOf returns a trial's figures: the times of jobs from its result, the
-// rest from its trace.
+// figuresOf returns the figures of a trial. The times of jobs come from the
+// trial's result, all others from its trace.
 func figuresOf(r *experiment.Result, m *measure.Figures) figures {
 	l, maps, reduces := m.Locality, m.Phase(measure.WholeMap), m.Phase(measure.WholeReduce)
 	f := figures{
@@ -107,7 +112,7 @@ func (f *figures) add(g figures) {
 	f.reduceMs += g.reduceMs
 }
 
-// ratio returns x/y, NaN for 0/0.
+// ratio returns x/y. It is NaN if both are 0.
 func ratio(x, y float64) float64 {
 	if y == 0 {
 		return math.NaN()

@@ -10,40 +10,44 @@ import (
 	"heddle/harness/stats"
 )
 
-// Steering says what became of a model's decisions in all its trials together.
+// Steering says what became of a scheduler model's decisions, in all its trials
+// together.
 type Steering struct {
 	Model     string `json:"model"`
 	Trials    int    `json:"trials"`
 	Decisions int    `json:"decisions"`
-	// Honoured counts the decisions whose container came for the decided job
-	// and kind on the decided node, without another container.
+	// Honoured is the number of decisions for which a container of the decided
+	// job and kind (map or reduce) started on the decided node, and no other
+	// container did.
 	Honoured int `json:"honoured"`
-	// HonouredCI95Pct is the interval of the share of honoured decisions, from
-	// the differences between trials; null for one trial.
+	// HonouredCI95Pct is the interval of the share of honoured decisions. It
+	// comes from the differences between trials and is null for a single trial.
 	HonouredCI95Pct Interval `json:"honouredCi95Pct"`
-	// P50Ms and P95Ms are percentiles of the time from an honoured decision to
-	// the first sight of its container; null if no trial has a trace.
+	// P50Ms and P95Ms are percentiles of the time from an honoured decision
+	// until its container was first seen. They are null if no trial has a
+	// trace.
 	P50Ms Number `json:"p50Ms"`
 	P95Ms Number `json:"p95Ms"`
-	// Branches count the maps that the ApplicationMaster bound, by the rule
-	// that was to choose them, in the order in which it tries the rules.
+	// Branches count the maps that the ApplicationMaster chose for containers,
+	// by the rule that was expected to choose them. They are in the order in
+	// which it tries the rules.
 	Branches []measure.Branch `json:"branches"`
-	// Misses lists the decisions that were not honoured and the maps that were
-	// not the predicted ones.
+	// Misses lists the decisions that were not honoured, and those whose
+	// container ran another map than predicted.
 	Misses []Miss `json:"misses"`
 
-	latencies []float64     // in ms
-	shares    []stats.Share // of honoured decisions, by trial
+	latencies []float64     // times from honoured decisions to their containers, in ms
+	shares    []stats.Share // share of honoured decisions in each trial
 }
 
-// Miss is one decision of a trial that did not come out as decided or
-// predicted.
+// Miss is one scheduling decision of a trial that did not come out as decided
+// or predicted.
 type Miss struct {
 	Trial string `json:"trial"`
 	measure.Miss
 }
 
-// add adds a trial's decisions.
+// add adds what became of the decisions in one trial.
 func (s *Steering) add(trial string, d *measure.Decisions) {
 	s.Trials++
 	s.Decisions += d.Made
@@ -64,8 +68,9 @@ func (s *Steering) add(trial string, d *measure.Decisions) {
 	}
 }
 
-// steering returns an entry for each model that decided anything, in the order
-// of modelsOf. If there are several, one for all of them follows.
+// steering returns an entry for each scheduler model that decided anything,
+// first the cluster's own scheduler, then the models by name. If there are
+// several, a last entry is for all of them together.
 func steering(trials []trial) []Steering {
 	list := []Steering{}
 	all := Steering{Model: "all"}
@@ -96,7 +101,8 @@ func steering(trials []trial) []Steering {
 	return list
 }
 
-// writeSteering prints a row for each model, and then the misses.
+// writeSteering prints a row for each scheduler model, and then the decisions
+// that did not come out as decided or predicted.
 func writeSteering(w *bufio.Writer, list []Steering) {
 	if len(list) == 0 {
 		return
@@ -109,7 +115,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 			honoured += " " + s.HonouredCI95Pct.String()
 		}
 		p50, p95 := "-", "-"
-		if len(s.latencies) > 0 { // otherwise the trials have no traces
+		if len(s.latencies) > 0 { // latencies are known only for trials with traces
 			p50, p95 = figure(float64(s.P50Ms))+" ms", figure(float64(s.P95Ms))+" ms"
 		}
 		fmt.Fprintf(tabs, "  %s\t%d\t%d\t%s\t%s\t%s\t", s.Model, s.Trials, s.Decisions, honoured, p50, p95)
@@ -132,7 +138,7 @@ func writeSteering(w *bufio.Writer, list []Steering) {
 	fmt.Fprintln(w)
 }
 
-// share formats a share like "349 of 350 (99.7%)".
+// share formats a part of a whole like "349 of 350 (99.7%)".
 func share(part, all int) string {
 	return fmt.Sprintf("%d of %d (%s%%)", part, all, figure(100*float64(part)/float64(max(all, 1))))
 }

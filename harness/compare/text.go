@@ -15,9 +15,9 @@ import (
 )
 
 // WriteText prints a table for each workload and metric. A table has one row
-// for each model, and one column for each model that it is compared with. "~"
-// means that no difference is shown. Warnings that hold for all tables come
-// once, at the end.
+// for each scheduler model, and one column for each model with which the others
+// are compared. "~" means that the difference is not significant. Warnings that
+// hold for all tables are printed once, at the end.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	tables := slices.Clone(r.Tables)
@@ -48,7 +48,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// joins reports whether the report's own table covers several workloads.
+// joins reports whether the report has a table over several workloads together.
 func (r *Report) joins() bool {
 	return slices.ContainsFunc(r.Tables, func(t Table) bool { return t.Workload != r.Tables[0].Workload })
 }
@@ -87,8 +87,8 @@ func (t Table) writeText(w *bufio.Writer) {
 	writeNotes(w, t.Warnings)
 }
 
-// text formats a pair like "-13.4% [-16.1, -10.5] p=0.002", with "~" for a
-// difference that is not significant.
+// text formats the difference of a pair of models like "-13.4% [-16.1, -10.5]
+// p=0.002", with "~" if it is not significant.
 func (p Pair) text(unit string) string {
 	if !p.CI95Pct.Bounded() {
 		return "~"
@@ -110,7 +110,7 @@ func pText(p float64) string {
 	return fmt.Sprintf("p=%.3f", p)
 }
 
-// String formats an interval like "[37.2, 39.1]", or says that it has no
+// String formats the interval like "[37.2, 39.1]", or says that it has no
 // bounds.
 func (i Interval) String() string {
 	if !i.Bounded() {
@@ -119,7 +119,7 @@ func (i Interval) String() string {
 	return "[" + figure(i[0]) + ", " + figure(i[1]) + "]"
 }
 
-// figure formats x with four significant digits.
+// figure returns x as text with four significant digits.
 func figure(x float64) string {
 	switch {
 	case x >= 1000 || x <= -1000:
@@ -132,7 +132,7 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// percent formats x like "4.2%"; "" if x is not known.
+// percent formats x like "4.2%". It returns "" if x is NaN.
 func percent(x float64) string {
 	if math.IsNaN(x) {
 		return ""
@@ -189,8 +189,8 @@ func (r *Report) WriteBenchmarks(out io.Writer) error {
 	return w.Flush()
 }
 
-// benchmarkName returns the name with an upper-case first letter, which the
-// format requires.
+// benchmarkName returns the workload's name with an upper-case first letter,
+// which the Go benchmark format requires.
 func benchmarkName(workload string) string {
 	for i, r := range workload {
 		return string(unicode.ToUpper(r)) + workload[i+utf8.RuneLen(r):]

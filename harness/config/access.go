@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// DialContext returns a dial function that connects to the cluster's nodes. It
-// looks up a node's name in Hosts before it asks the system.
+// DialContext returns a function that connects to the cluster's nodes. The
+// function looks up a node's name in Hosts before it asks the system.
 func (c *Cluster) DialContext() func(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

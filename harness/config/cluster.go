@@ -2,7 +2,7 @@
 // says how to reach a Hadoop cluster, and the experiment file, which says what
 // to run on it. It rejects unknown keys, gives line numbers in errors, fills in
 // defaults and checks values. It opens no connections itself; DialContext gives
-// others a dial function for a cluster's nodes.
+// other packages a function that connects to a cluster's nodes.
 package config
 
 import (
@@ -19,57 +19,61 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Cluster says how to reach a Hadoop cluster. The lab writes this file for
-// itself. For a physical cluster, it is written by hand or from an inventory.
+// Cluster says how to reach a Hadoop cluster. It is the content of a cluster
+// file. For a cluster that heddle started on this machine, heddle writes this
+// file. For a physical cluster, it is written by hand or from an inventory.
 type Cluster struct {
-	// Name names the cluster in run folders and messages.
+	// Name is the name of the cluster in run folders and messages.
 	Name string `yaml:"name"`
-	// ResourceManagers are web addresses, "http://host:8088"; for HA more than
-	// one.
+	// ResourceManagers are the web addresses of the ResourceManagers,
+	// "http://host:8088". There is more than one with high availability.
 	ResourceManagers []string `yaml:"resourceManagers"`
-	// NameNodes are RPC addresses, "host:8020"; for HA more than one.
+	// NameNodes are the RPC addresses of the NameNodes, "host:8020". There is
+	// more than one with high availability.
 	NameNodes []string `yaml:"nameNodes"`
-	// HistoryServer is a web address, "http://host:19888".
+	// HistoryServer is the web address of the JobHistoryServer,
+	// "http://host:19888".
 	HistoryServer string `yaml:"historyServer"`
-	// User is the Hadoop user that runs jobs and owns written files. The
-	// default is the user of this process.
+	// User is the Hadoop user that runs jobs and owns the files that heddle
+	// writes. The default is the user of this process.
 	User string `yaml:"user"`
-	// Security is the way in which users prove who they are: SecuritySimple,
-	// the default, or SecurityKerberos, which Supported refuses.
+	// Security is the way in which users prove who they are. SecuritySimple is
+	// the default. Supported returns an error for SecurityKerberos.
 	Security string `yaml:"security,omitempty"`
-	// Hosts maps node names to addresses, for names in Hadoop's answers that
-	// this machine cannot resolve.
+	// Hosts maps names of nodes to addresses. It is for names in Hadoop's
+	// answers that this machine cannot resolve.
 	Hosts map[string]string `yaml:"hosts,omitempty"`
-	// Hadoop is the client installation that submits jobs.
+	// Hadoop is the Hadoop installation on this machine that submits jobs.
 	Hadoop Hadoop `yaml:"hadoop"`
 	// Agents are the heddle agents that serve node metrics, one per node.
 	Agents []Agent `yaml:"agents,omitempty"`
-	// HiBench is the folder of a HiBench checkout on this machine. If empty,
-	// the same jobs run from Hadoop's examples jar.
+	// HiBench is the folder of a HiBench checkout on this machine. If it is
+	// empty, the same jobs run from Hadoop's examples jar.
 	HiBench string `yaml:"hibench,omitempty"`
-	// Rates are the speeds of disks and links. Traces record them, and replays
-	// use them.
+	// Rates are the speeds of the cluster's disks and links. Traces record
+	// them, and replays use them.
 	Rates Rates `yaml:"rates,omitempty"`
-	// Machines describes the nodes, for simulations of experiments on this
-	// cluster. nil means no description.
+	// Machines describes the cluster's nodes, for simulations of experiments on
+	// this cluster. nil means that there is no description.
 	Machines *Machines `yaml:"machines,omitempty"`
-	// Faults has the commands that carry out an experiment's faults. nil means
-	// that this cluster can have no faults.
+	// Faults contains the commands that carry out the faults of an experiment,
+	// such as stopping a node. nil means that no faults can be injected on this
+	// cluster.
 	Faults *FaultCommands `yaml:"faults,omitempty"`
 }
 
-// Rates are the speeds of each node's disk and link and of each rack's uplink.
-// 0 means unknown.
+// Rates are the speeds of each node's disk, of each node's network link, and of
+// each rack's uplink. 0 means unknown.
 type Rates struct {
 	Disk   units.Rate `yaml:"disk,omitempty"`
 	Link   units.Rate `yaml:"link,omitempty"`
 	Uplink units.Rate `yaml:"uplink,omitempty"`
-	// HostCores is the number of cores that all nodes share, if they run on one
-	// machine.
+	// HostCores is the number of cores that all nodes share if they run on the
+	// same machine.
 	HostCores float64 `yaml:"hostCores,omitempty"`
 }
 
-// Hadoop is a Hadoop client on this machine.
+// Hadoop is a Hadoop installation on this machine that submits jobs.
 type Hadoop struct {
 	// Home is HADOOP_HOME: it has bin/hadoop, bin/hdfs, bin/yarn, bin/mapred
 	// and share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar.
@@ -82,13 +86,14 @@ type Hadoop struct {
 type Agent struct {
 	// Node is the name of the agent's node, as Hadoop prints it.
 	Node string `yaml:"node"`
-	// URL is "http://host:port", or https if the agent has a certificate.
+	// URL is the address of the agent: "http://host:port", or https if the
+	// agent has a certificate.
 	URL string `yaml:"url"`
-	// TokenFile is the path of a file with the bearer token. The cluster file
-	// never contains the token itself.
+	// TokenFile is the path of a file with the token that the agent asks for.
+	// The cluster file never contains the token itself.
 	TokenFile string `yaml:"tokenFile"`
-	// CAFile is the path of the certificate with which to verify an agent that
-	// uses a private one.
+	// CAFile is the path of the certificate with which to verify an agent's own
+	// certificate, if no public authority signed that.
 	CAFile string `yaml:"caFile,omitempty"`
 }
 
@@ -98,14 +103,15 @@ const (
 	SecurityKerberos = "kerberos"
 )
 
-// IsClusterFile reports whether text is the path of a cluster file and not the
-// name of a lab: it contains a path separator or ends in .yaml or .yml.
+// IsClusterFile reports whether text is the path of a cluster file: it contains
+// a path separator or ends in .yaml or .yml. Otherwise it is the name of a lab,
+// a Hadoop cluster that heddle started on this machine.
 func IsClusterFile(text string) bool {
 	return strings.ContainsRune(text, filepath.Separator) || strings.HasSuffix(text, ".yaml") || strings.HasSuffix(text, ".yml")
 }
 
-// LoadCluster reads and checks a cluster file. Relative paths in it start from
-// its folder. The error, an *Error, lists everything that is wrong.
+// LoadCluster reads and checks a cluster file. Relative paths in the file start
+// from the file's folder. The error, an *Error, lists everything that is wrong.
 func LoadCluster(file string) (*Cluster, error) {
 	data, err := read("cluster", file)
 	if err != nil {
@@ -114,8 +120,8 @@ func LoadCluster(file string) (*Cluster, error) {
 	return ParseCluster(file, data)
 }
 
-// ParseCluster parses and checks the content of a cluster file. file is its
-// name, for messages and relative paths.
+// ParseCluster parses and checks the content of a cluster file. file is the
+// file's name, for messages and relative paths.
 func ParseCluster(file string, data []byte) (*Cluster, error) {
 	c := &Cluster{}
 	if err := decode(file, data, c, func() problems { c.fill(file); return c.problems() }); err != nil {
@@ -124,7 +130,8 @@ func ParseCluster(file string, data []byte) (*Cluster, error) {
 	return c, nil
 }
 
-// fill sets default values and makes relative paths absolute.
+// fill sets default values of the cluster file and makes its relative paths
+// absolute.
 func (c *Cluster) fill(file string) {
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -148,13 +155,14 @@ func (c *Cluster) fill(file string) {
 	}
 }
 
-// simulated reports whether the cluster exists only in simulations: its file
-// has Machines and no address.
+// simulated reports whether the cluster exists only in simulations. The file of
+// such a cluster has Machines and no address.
 func (c *Cluster) simulated() bool {
 	return c.Machines != nil && len(c.ResourceManagers) == 0 && len(c.NameNodes) == 0 && c.HistoryServer == ""
 }
 
-// Validate returns an *Error that lists everything that is wrong with c.
+// Validate returns an *Error that lists everything that is wrong with the
+// description of the cluster, nil if nothing is.
 func (c *Cluster) Validate() error { return c.problems().err("") }
 
 func (c *Cluster) problems() problems {
@@ -235,7 +243,8 @@ func isHostPort(text string) bool {
 	return err == nil && host != "" && port != "" && !strings.ContainsAny(text, "/@ ")
 }
 
-// Supported returns an error if this version of heddle cannot work with c.
+// Supported returns an error if this version of heddle cannot work with the
+// cluster.
 func (c *Cluster) Supported() error {
 	if c.simulated() {
 		return fmt.Errorf("cluster %s: its file has no addresses; it can be used only with 'heddle run --simulate'", c.Name)

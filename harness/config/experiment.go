@@ -15,21 +15,25 @@ import (
 	"heddle/hibench"
 )
 
-// Experiment says what to run: each workload under each model, repeated.
+// Experiment says what to run: each workload under each scheduler model,
+// repeated. It is the content of an experiment file.
 type Experiment struct {
-	// Name is part of the run folder's name. The default is the file's name
-	// without its ending.
+	// Name is the experiment's name and part of the run folder's name. The
+	// default is the name of the experiment file without its ending.
 	Name string `yaml:"name,omitempty"`
-	// Cluster is the name of a lab or the path of a cluster file; see
-	// IsClusterFile. The default is "lab". A relative path starts from the
-	// folder of the experiment file.
+	// Cluster is the name of a lab (a Hadoop cluster that heddle started on
+	// this machine) or the path of a cluster file; see IsClusterFile. The
+	// default is "lab". A relative path starts from the folder of the
+	// experiment file.
 	Cluster string `yaml:"cluster"`
-	// Each workload runs under each model in each repeat: that is a trial.
+	// Workloads are the workloads to run. Each runs under each model in each
+	// repeat. Each such run is a trial.
 	Workloads []Workload `yaml:"workloads"`
-	// Models are scheduler models. The default, "yarn", is the cluster's own
-	// scheduler.
+	// Models are the scheduler models to compare. The default, "yarn", is the
+	// cluster's own scheduler.
 	Models []Model `yaml:"models"`
-	// Repeats is how often each workload runs under each model; 1 by default.
+	// Repeats is how many times each workload runs under each model; 1 by
+	// default.
 	Repeats int `yaml:"repeats"`
 	// Warmups is how many trials run before the first measured one, so that it
 	// does not meet a cold cluster; none by default. No figure counts them.
@@ -38,80 +42,91 @@ type Experiment struct {
 	// default, or OrderAsListed.
 	Order string `yaml:"order,omitempty"`
 	// Seed decides the order of models and all other random choices; 1 by
-	// default. The seed of a model is Seed plus the number of the repeat,
+	// default. A scheduler model gets Seed plus the number of the repeat,
 	// counted from 0.
 	Seed uint64 `yaml:"seed"`
-	// Actuator is the way in which decisions take effect; ActuatorNone by
-	// default.
+	// Actuator says how a scheduler model's decisions take effect on the
+	// cluster; ActuatorNone by default.
 	Actuator string `yaml:"actuator"`
 	// Splits says which hosts an ApplicationMaster sees for each split;
-	// SplitsAsSubmitted by default. ModelYARN makes no plan: with SplitsPlan
-	// its jobs run as submitted.
+	// SplitsAsSubmitted by default. With SplitsPlan, jobs under the model
+	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
+	// no plan.
 	Splits string `yaml:"splits"`
-	// KeepNodes names workers that steering leaves alone. Jobs of other users
-	// run on them; without them these jobs wait until a trial ends.
+	// KeepNodes are the names of workers whose node labels heddle does not
+	// change while a model decides where tasks run. Jobs of other users run on
+	// these workers. If there are none, other users' jobs wait until a trial
+	// ends.
 	KeepNodes []string `yaml:"keepNodes,omitempty"`
 	// Cache says which part of the inputs is put into the HDFS cache before a
 	// trial.
 	Cache Cache `yaml:"cache,omitempty"`
 	// CachePolicy says which blocks stay in memory during a simulation:
-	// CacheStatic, the default, or CacheLRU. A cluster supports only the
+	// CacheStatic, the default, or CacheLRU. A real cluster supports only the
 	// default.
 	CachePolicy string `yaml:"cachePolicy,omitempty"`
 	// Speculation is the rule that starts speculative attempts. The default is
-	// the cluster's setting, and SpeculationNone in a simulation.
+	// the cluster's own setting on a real cluster, and SpeculationNone in a
+	// simulation.
 	Speculation string `yaml:"speculation,omitempty"`
-	// Faults are injected into each trial.
+	// Faults are the faults, such as a node that goes down, that happen in each
+	// trial.
 	Faults Faults `yaml:"faults,omitempty"`
-	// ColdReads drops the nodes' page caches before each trial; true by
-	// default. The agents must allow it.
+	// ColdReads says that the nodes' page caches are dropped before each trial;
+	// true by default. The heddle agents on the nodes must allow it.
 	ColdReads bool `yaml:"coldReads"`
 	// Sampling says how often the cluster is polled.
 	Sampling Sampling `yaml:"sampling"`
 	// Thresholds say, by metric, what the measured trials must show.
 	Thresholds map[string][]Threshold `yaml:"thresholds,omitempty"`
-	// Timeout limits one trial; 1h by default, 0 means no limit.
+	// Timeout is the longest time that a trial may take; 1h by default, 0 means
+	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
 }
 
-// Workload is a HiBench workload with its size.
+// Workload is a HiBench workload with its input size, as written in an
+// experiment file.
 type Workload struct {
 	// Name is the name of the workload: wordcount, sort or terasort.
 	Name string `yaml:"name"`
-	// Label names the workload in trials and reports; by default Name. Two
-	// workloads with the same Name need different labels.
+	// Label is the name of the workload in trials and reports; by default Name.
+	// Two workloads with the same Name need different labels.
 	Label string `yaml:"label,omitempty"`
-	// Profile is one of HiBench's sizes, tiny to bigdata. Size is a number of
-	// bytes instead. Exactly one of the two must be given.
+	// Profile is one of HiBench's input sizes, tiny to bigdata. Size is the
+	// input size in bytes instead. Exactly one of Profile and Size must be
+	// given.
 	Profile string     `yaml:"profile,omitempty"`
 	Size    units.Size `yaml:"size,omitempty"`
-	// Maps is the number of maps that write the input, and Reduces the number
-	// of reduces that write the output. 0 means 8, as in HiBench.
+	// Maps is the number of maps that write the input. Reduces is the number of
+	// reduces that write the output. 0 means 8, as in HiBench.
 	Maps    int `yaml:"maps,omitempty"`
 	Reduces int `yaml:"reduces,omitempty"`
-	// Settings are Hadoop properties of its jobs. They are written to files and
-	// sent to YARN, so they must contain no secrets.
+	// Settings are Hadoop properties of the workload's jobs. They are written
+	// to files and sent to YARN, so they must contain no secrets.
 	Settings map[string]string `yaml:"settings,omitempty"`
-	// Jobs is how many equal jobs run at once on the same input; 0 means 1.
+	// Jobs is how many equal jobs run at the same time on the same input; 0
+	// means 1.
 	Jobs int `yaml:"jobs,omitempty"`
 }
 
-// Cache says which part of an input is cached. The zero value caches nothing.
+// Cache says which part of an input is put into the HDFS cache. The zero value
+// caches nothing.
 type Cache struct {
-	// Fraction is the part of the input's bytes to cache, 0 to 1. Seed chooses
-	// whole files, the same ones in every trial.
+	// Fraction is the part of the input's bytes to cache, 0 to 1. Only whole
+	// files are cached. Seed chooses them, the same ones in every trial.
 	Fraction float64 `yaml:"fraction"`
-	// Replicas is how many replicas of each block are cached; 0 means 1.
+	// Replicas is the number of replicas of each block that are cached; 0 means
+	// 1.
 	Replicas int `yaml:"replicas,omitempty"`
-	// Seed chooses the files to cache; 0 means the experiment's seed.
+	// Seed decides which files are cached; 0 means the experiment's seed.
 	Seed uint64 `yaml:"seed,omitempty"`
 }
 
-// Sampling has the intervals at which a cluster is polled.
+// Sampling contains the intervals at which a cluster's state is polled.
 type Sampling struct {
-	// Locations is for the locations of blocks and cached blocks (1s by
-	// default), RM for ResourceManager and ApplicationMasters (200ms), Agents
-	// for node metrics (1s).
+	// Locations is the interval for the locations of blocks and cached blocks
+	// (1s by default). RM is the interval for the ResourceManager and
+	// ApplicationMasters (200ms). Agents is the interval for node metrics (1s).
 	Locations units.Duration `yaml:"locations"`
 	RM        units.Duration `yaml:"rm"`
 	Agents    units.Duration `yaml:"agents"`
@@ -123,18 +138,18 @@ const (
 	OrderRandom   = "random"   // order: drawn from the seed, each model first equally often
 	OrderAsListed = "asListed" // order: that of the file, the same in each repeat
 
-	ActuatorNone   = "none"   // actuator: none, the cluster's own scheduler decides
-	ActuatorLabels = "labels" // actuator: each decision moves a node into a job's label
+	ActuatorNone   = "none"   // actuator: the cluster's own scheduler decides where tasks run
+	ActuatorLabels = "labels" // actuator: each decision gives a node the label of the job whose task it is to run
 
-	SplitsAsSubmitted = "asSubmitted" // split hosts: those of all replicas
-	SplitsCachedOnly  = "cachedOnly"  // split hosts: those of cached replicas; of all replicas if none is cached
-	SplitsPlan        = "plan"        // split hosts: the one that the model chose
+	SplitsAsSubmitted = "asSubmitted" // split hosts: the hosts of all replicas
+	SplitsCachedOnly  = "cachedOnly"  // split hosts: the hosts of cached replicas, or of all replicas if none is cached
+	SplitsPlan        = "plan"        // split hosts: the single host that the scheduler model chose
 
 	ModelYARN = "yarn"
 )
 
-// maxTrials limits the trials of one experiment; so many take weeks on a
-// cluster.
+// maxTrials is the largest number of trials in an experiment. So many take
+// weeks on a cluster.
 const maxTrials = 20_000
 
 // maxWarmups limits the warm-ups of one experiment.
@@ -151,7 +166,7 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 }
 
 // ParseExperiment parses and checks the content of an experiment file. file is
-// its name, for messages and relative paths.
+// the file's name, for messages and relative paths.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
 	e := defaultExperiment()
 	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
@@ -175,7 +190,7 @@ func defaultExperiment() *Experiment {
 	}
 }
 
-// fill sets the defaults that depend on other values.
+// fill sets those defaults of an experiment that depend on other values in it.
 func (e *Experiment) fill(file string) {
 	if e.Name == "" {
 		e.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -204,10 +219,11 @@ func (e *Experiment) fill(file string) {
 	e.fillThresholds()
 }
 
-// Validate returns an *Error that lists everything that is wrong with e.
+// Validate returns an *Error that lists everything that is wrong with the
+// experiment, nil if nothing is.
 func (e *Experiment) Validate() error { return e.problems().err("") }
 
-// fileName matches names that may be part of a trial's folder name.
+// fileName matches names that may be part of the name of a trial's folder.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]{0,39}(-[A-Za-z0-9._]{1,40}){0,4}$`)
 
 func (e *Experiment) problems() problems {
@@ -325,7 +341,8 @@ func oneOf(p *problems, path, value string, known ...string) {
 	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
 }
 
-// Spec returns one job of the workload in the form that package hibench runs.
+// Spec returns the description of one of the workload's jobs that package
+// hibench needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size),
@@ -333,8 +350,8 @@ func (w Workload) Spec() hibench.Spec {
 	}
 }
 
-// Supported returns an error if this version of heddle cannot run e. Such an
-// experiment can be valid all the same.
+// Supported returns an error if this version of heddle cannot run the
+// experiment, even though its file is valid.
 func (e *Experiment) Supported() error {
 	var errs []error
 	for _, m := range e.Models {

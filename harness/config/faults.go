@@ -12,26 +12,28 @@ import (
 	"heddle/traces"
 )
 
-// Fault is something that goes wrong in each trial.
+// Fault is a failure that heddle causes on purpose in each trial, such as a
+// node that goes down.
 type Fault struct {
-	// At is when the fault happens, as time since the trial's first submission.
+	// At is the time of the fault, counted from the trial's first submission.
 	At units.Duration `yaml:"at"`
-	// Node is the name of the worker that the fault is for. Rack is the name of
-	// a rack instead, with or without its slash, and means all its workers.
+	// Node is the name of the worker on which the fault happens. Rack is the
+	// name of a rack, with or without its slash; the fault then happens on all
+	// its workers. Only one of the two is given.
 	Node string `yaml:"node,omitempty"`
 	Rack string `yaml:"rack,omitempty"`
 	// What is the kind of fault: FaultDown, FaultUp, FaultSlow or
 	// FaultFailAttempts.
 	What string `yaml:"what"`
-	// Speed is a slow node's speed from then on, relative to its normal speed
-	// 1.
+	// Speed is the speed of a slow node after the fault, relative to its normal
+	// speed 1.
 	Speed float64 `yaml:"speed,omitempty"`
-	// Share is the part of attempts that fail from then on, 0 to 1.
+	// Share is the part of task attempts that fail after the fault, 0 to 1.
 	Share float64 `yaml:"share,omitempty"`
 }
 
-// Values of Fault.What: the node goes down, comes up, gets slow, or attempts
-// fail.
+// Kinds of fault: the node goes down, comes up again, or becomes slow; or a
+// part of all task attempts fails.
 const (
 	FaultDown         = "down"
 	FaultUp           = "up"
@@ -50,11 +52,12 @@ const (
 	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last
 )
 
-// Faults is a list of faults. As the value of the flag --fault, each use of the
-// flag adds one.
+// Faults is a list of faults. It is also the value of the flag --fault, each
+// use of which adds one fault.
 type Faults []Fault
 
-// Set parses a fault such as "at=30s,node=r1n2,down" and adds it.
+// Set parses the text of a fault, such as "at=30s,node=r1n2,down", and adds the
+// fault to the list.
 func (l *Faults) Set(text string) error {
 	var f Fault
 	for _, part := range strings.Split(text, ",") {
@@ -99,7 +102,7 @@ func (l *Faults) Set(text string) error {
 
 func (l *Faults) String() string { return "" }
 
-// hostName matches node names that may be put into a command.
+// hostName matches names of nodes that may be put into a command.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
 
 func (l Faults) problems(p *problems) {
@@ -125,7 +128,7 @@ func (l Faults) problems(p *problems) {
 	}
 }
 
-// On returns the nodes of a cluster that f is for.
+// On returns those nodes of a cluster on which the fault happens.
 func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 	var on []traces.Node
 	for _, n := range nodes {
@@ -143,14 +146,16 @@ func (f *Fault) On(nodes []traces.NodeFacts) ([]traces.Node, error) {
 	return on, nil
 }
 
-// FaultCommands carry out faults on a cluster. Each is a program and its
-// arguments, which this machine runs without a shell. In arguments, {node}
-// stands for the node's name and {speed} for its speed.
+// FaultCommands are commands that carry out faults on a cluster. Each is a
+// program and its arguments, which this machine runs without a shell. In
+// arguments, {node} stands for the node's name and {speed} for its speed.
 type FaultCommands struct {
 	NodeDown []string `yaml:"nodeDown,flow,omitempty"`
-	// NodeUp must do no harm to a node that is up.
+	// NodeUp is the command that starts a node again. It must do no harm to a
+	// node that is up.
 	NodeUp []string `yaml:"nodeUp,flow,omitempty"`
-	// NodeSlow with speed 1 restores the node's normal speed.
+	// NodeSlow is the command that changes a node's speed. With speed 1 it
+	// restores the normal speed.
 	NodeSlow []string `yaml:"nodeSlow,flow,omitempty"`
 }
 
@@ -176,8 +181,9 @@ func (c *FaultCommands) problems(p *problems) {
 	}
 }
 
-// For returns the command that applies a fault to a node. It returns nil if
-// there is no such command, or if the node's name may not be put into one.
+// For returns the command that causes a kind of fault on a node. It returns nil
+// if there is no such command, or if the node's name may not be put into a
+// command.
 func (c *FaultCommands) For(what string, node traces.Node, speed float64) []string {
 	if c == nil || !hostName.MatchString(string(node)) {
 		return nil

@@ -18,25 +18,27 @@ import (
 	"heddle/harness/internal/nearest"
 )
 
-// Limits of a file. They are far above what a person or an inventory writes: a
-// cluster of 3,000 nodes with long names takes 600 KB.
+// Limits on the size of a cluster or experiment file. They are far above what a
+// person or an inventory writes: a cluster of 3,000 nodes with long names takes
+// 600 KB.
 const (
 	maxFileBytes = 1 << 20
-	// maxDepth limits how deep mappings and lists nest; an experiment needs
-	// four levels.
+	// maxDepth is how deep mappings and lists in a file may be nested. An
+	// experiment needs four levels.
 	maxDepth = 20
-	// maxProblems is how many problems of a file are shown; further ones are
-	// counted.
+	// maxProblems is how many problems of a file are shown. Further ones are
+	// only counted.
 	maxProblems = 20
-	// maxSourceRunes limits how much of a wrong line is shown, and maxTextRunes
-	// how much of a message, which may quote the file.
+	// maxSourceRunes is how many characters of a wrong line are shown.
+	// maxTextRunes is how many characters of a message, which may quote the
+	// file, are shown.
 	maxSourceRunes = 160
 	maxTextRunes   = 600
 )
 
-// read returns the content of a file that a user named. It may be a pipe, whose
-// length is unknown, so read stops after maxFileBytes. what is the kind of file
-// for messages, such as "experiment".
+// read returns the content of a file that a user named. The file may be a pipe,
+// whose length is unknown, so read stops after maxFileBytes. what is the kind
+// of file for messages, such as "experiment".
 func read(what, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,17 +55,18 @@ func read(what, file string) ([]byte, error) {
 	return data, nil
 }
 
-// decode fills v from YAML and then calls validate. v is a pointer to a struct
-// that has the defaults. All problems are returned together, each with its
-// place. The YAML library only parses: its decoder does not say where a value
-// was refused, and turns the text 1.0 into 1.
+// decode reads the fields of v from YAML and then calls validate. v is a
+// pointer to a struct that contains the defaults. All problems are returned
+// together, each with its line and column. The YAML library only parses the
+// text. Its own decoder does not say where a value was refused, and turns the
+// text 1.0 into 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
 	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}}
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}
-	// Check values only if all could be read: otherwise validate would report
-	// unread ones again as missing.
+	// Check the values only if all could be read. Otherwise validate would
+	// report values that could not be read as missing.
 	if len(d.problems) == 0 {
 		for _, p := range validate() {
 			d.add(d.locate(p))
@@ -75,28 +78,29 @@ func decode(file string, data []byte, v any, validate func() problems) error {
 	return d.problems.err(file)
 }
 
-// lineEnds turns every line end that YAML allows into \n.
+// lineEnds replaces every line end that YAML allows by \n.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// position is a place in a file. Line and column count from 1.
+// position is a line and a column in a file, both counted from 1.
 type position struct{ line, column int }
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// decoder walks a parsed file along the type that it fills.
+// decoder copies the values of a parsed YAML file into a struct and collects
+// problems.
 type decoder struct {
 	lines    []string
 	at       map[string]position // place of each value in the file, by path such as "workloads[1].size"
 	sources  map[int]string      // text of each line as it is shown, by line number
 	problems problems
-	untold   int // number of problems beyond maxProblems
+	untold   int // number of problems that are not shown because there are more than maxProblems
 }
 
-// parse returns the only YAML document of a file. If there is not exactly one,
-// it reports a problem and returns nil.
+// parse returns the YAML document in a file. If the file does not have exactly
+// one document, it reports a problem and returns nil.
 func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	defer func() {
-		if r := recover(); r != nil { // a panic of the YAML library becomes a problem of the file
+		if r := recover(); r != nil { // report a panic of the YAML library as a problem of the file
 			body = nil
 			d.report(position{}, "", "not valid YAML: %v", r)
 		}
@@ -130,7 +134,7 @@ func (d *decoder) parse(data []byte) (body *yaml.Node) {
 	return content(&first)
 }
 
-// content returns the top value of a document.
+// content returns the outermost value of a YAML document.
 func content(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		return n.Content[0]
@@ -142,7 +146,7 @@ func isNull(n *yaml.Node) bool {
 	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// refused reports a problem that the YAML parser found.
+// refused adds a problem that the YAML parser found.
 func (d *decoder) refused(err error) {
 	var located *yaml.LoadError
 	if !errors.As(err, &located) {
@@ -170,7 +174,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		d.report(positionOf(n), path, "an anchor or alias; want the value itself")
 		return
 	case isNull(n):
-		return // a key without a value keeps the default
+		return // in the file, a key without a value keeps the default
 	}
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if n.Kind != yaml.ScalarNode {
@@ -185,7 +189,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	switch v.Kind() {
-	case reflect.Pointer: // a pointer field stays nil if the file does not have it
+	case reflect.Pointer: // a pointer field of the struct stays nil if the file lacks its key
 		v.Set(reflect.New(v.Type().Elem()))
 		d.value(n, v.Elem(), path)
 	case reflect.Struct:
@@ -228,7 +232,8 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(m)
 }
 
-// entries calls each for every key of a mapping. It reports duplicate keys.
+// entries calls the function each for every key of a YAML mapping. It reports
+// duplicate keys.
 func (d *decoder) entries(n *yaml.Node, path string, known []string, each func(key string, at position, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		want := "keys and values"
@@ -271,7 +276,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	wrong := func(want string) { d.report(positionOf(n), path, "want %s, found %s", want, kindOf(n)) }
-	// into decodes a number or boolean, if its YAML type is one of tags.
+	// into decodes a number or boolean if the value's YAML type is one of tags.
 	into := func(want string, tags ...string) {
 		if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
 			wrong(want)
@@ -315,7 +320,8 @@ func (d *decoder) add(p Problem) {
 }
 
 // locate sets the line of a problem that validate found. If the file does not
-// have the problem's path, it is the line of the innermost part around it.
+// contain the value at the problem's path, the line is that of the innermost
+// mapping or list around it.
 func (d *decoder) locate(p Problem) Problem {
 	for path := p.Path; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		if at, ok := d.at[path]; ok {
@@ -331,9 +337,9 @@ func (d *decoder) place(p *Problem, at position) {
 	if at.line < 1 || at.line > len(d.lines) || at.column > maxSourceRunes {
 		return
 	}
-	// Secrets are removed from the whole line before it is cut: half of an
-	// address would no longer show that it contains a password. The result is
-	// kept, since lines may be long.
+	// Secrets are removed from the whole line before the line is shortened,
+	// because half of an address no longer shows that it contains a password.
+	// The result is kept, since lines may be long.
 	source, ok := d.sources[at.line]
 	if !ok {
 		source = short(blot(strings.TrimRight(d.lines[at.line-1], " ")), maxSourceRunes)

@@ -10,40 +10,43 @@ import (
 )
 
 // Machines describes a cluster's nodes, for simulations. Its keys have the same
-// names as the lab's flags of the same meaning.
+// names as those flags of "heddle lab" that mean the same.
 type Machines struct {
-	// Nodes is the number of workers in all. They are spread over Racks racks;
-	// when Racks does not divide Nodes, the first racks get one more.
+	// Nodes is the number of workers in the cluster. They are spread over Racks
+	// racks. If Racks does not divide Nodes, the first racks get one worker
+	// more.
 	Nodes int `yaml:"nodes"`
 	Racks int `yaml:"racks"`
-	// Slots is the number of containers that a worker runs at once. Container
-	// is the memory of each.
+	// Slots is the number of containers that a worker runs at the same time.
+	// Container is the memory of each.
 	Slots     int        `yaml:"slots"`
 	Container units.Size `yaml:"container"`
-	// CPUs lists the cores of workers in the order of their names; a short list
-	// starts again from its beginning. With none or 0, tasks do not slow each
-	// other down.
+	// CPUs lists the numbers of cores of the workers, in the order of their
+	// names. A short list starts again from its beginning. If the list is empty
+	// or a number is 0, tasks on the worker do not slow each other down.
 	CPUs []float64 `yaml:"cpus,omitempty"`
 	// Cache is the size of each DataNode's HDFS cache.
 	Cache units.Size `yaml:"cache,omitempty"`
-	// BlockSize and Replication are the HDFS defaults for new files.
+	// BlockSize and Replication are the HDFS block size and number of replicas
+	// for new files.
 	BlockSize   units.Size `yaml:"blockSize"`
 	Replication int        `yaml:"replication"`
 	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
 	// and ApplicationMasters.
 	NMHeartbeat units.Duration `yaml:"nmHeartbeat"`
 	AMHeartbeat units.Duration `yaml:"amHeartbeat"`
-	// NodeExpiry is how long a node may be silent before it counts as lost; 10m
-	// by default.
+	// NodeExpiry is how long a node may send no heartbeat before it counts as
+	// lost; 10m by default.
 	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty"`
 	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty"`
-	// Async makes the capacity scheduler allocate without waiting for node
-	// heartbeats.
+	// Async makes the simulated Capacity scheduler allocate containers without
+	// waiting for heartbeats of NodeManagers.
 	Async bool `yaml:"async,omitempty"`
 }
 
-// The YARN properties that describe a simulated cluster in a trace's header.
+// Names of the YARN properties that describe a simulated cluster in a trace's
+// header.
 const (
 	settingScheduler = "yarn.resourcemanager.scheduler.class"
 	settingNodeBeat  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
@@ -82,8 +85,9 @@ func (m *Machines) problems(p *problems, path string) {
 	}
 }
 
-// Facts returns the description in the form of a trace's header: nodes, rates
-// of disks, links and uplinks, and the YARN settings that simulations use.
+// Facts returns the description of the nodes in the form of a trace's header:
+// nodes, rates of disks, links and uplinks, and the YARN properties that
+// simulations use.
 func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[string]string) {
 	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores}
 	rack, inRack := 0, 0
@@ -129,8 +133,9 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 	return c, settings
 }
 
-// rackOf returns the rack of worker i, counted from 1. Workers fill the racks
-// in order, and the first racks get one more if the division has a remainder.
+// rackOf returns the rack, counted from 1, of the worker with number i. Workers
+// fill the racks in order. If racks does not divide nodes, the first racks get
+// one worker more.
 func rackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {

@@ -14,23 +14,27 @@ import (
 	"heddle/harness/sched"
 )
 
-// Model is a scheduler model as an experiment uses it. In a file it is the
-// model's name alone, or a mapping that also has parameters, splits or another
-// cluster.
+// Model is a scheduler model as an experiment uses it. In an experiment file it
+// is the model's name alone, or a mapping that also has parameters, splits or
+// another cluster.
 type Model struct {
-	// Label names the model in trials and reports; by default Model.
+	// Label is the name of the scheduler model in trials and reports; by
+	// default Model.
 	Label string `yaml:"label,omitempty"`
 	// Model is the name of a scheduler model. "yarn" means the cluster's own
 	// scheduler.
 	Model string `yaml:"model"`
-	// Params are the parameters that differ from the model's defaults.
+	// Params are those parameters whose values differ from the scheduler
+	// model's defaults.
 	Params map[string]string `yaml:"params,omitempty"`
-	// Splits and Cluster replace those of the experiment, unless empty.
+	// Splits and Cluster replace the values of the experiment for this
+	// scheduler model, unless they are empty.
 	Splits  string `yaml:"splits,omitempty"`
 	Cluster string `yaml:"cluster,omitempty"`
 }
 
-// shorten sets the model from the short form, its name alone.
+// shorten sets the scheduler model's name, for a file that gives only the name
+// and no mapping.
 func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
@@ -63,14 +67,14 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits != e.Splits { // the experiment's own value of splits is checked elsewhere
+		if m.Splits != e.Splits { // a value that comes from the experiment is checked with the experiment
 			oneOf(p, path+".splits", m.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 		}
 	}
 }
 
-// Scheduler makes the model. It returns nil for the cluster's own scheduler.
-// seed is used unless Params has a seed.
+// Scheduler returns the scheduler model, or nil if the cluster's own scheduler
+// decides. The seed is used unless Params contains a seed.
 func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	if m.Model == ModelYARN {
 		return nil, nil
@@ -85,9 +89,9 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	return sched.New(m.Model, params)
 }
 
-// SetParam sets a parameter from text. NAME=VALUE sets it for all models that
-// have it, and MODEL.NAME=VALUE for one model. Params of the models must not be
-// nil.
+// SetParam sets a parameter of scheduler models from text. NAME=VALUE sets it
+// for all models that have it, and MODEL.NAME=VALUE for one model. Params of
+// the models must not be nil.
 func SetParam(models []Model, text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
@@ -135,8 +139,8 @@ func paramsOf(model string) []string {
 	return names
 }
 
-// Clusters returns the clusters that the models run on, first the experiment's
-// own.
+// Clusters returns the names or paths of the clusters on which the experiment's
+// models run, starting with the experiment's own cluster.
 func (e *Experiment) Clusters() []string {
 	names := []string{e.Cluster}
 	seen := map[string]bool{e.Cluster: true}

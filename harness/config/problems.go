@@ -6,28 +6,29 @@ import (
 	"strings"
 )
 
-// Problem is one thing wrong with a file.
+// Problem is one mistake in a cluster or experiment file.
 type Problem struct {
-	// Path is the place in the file's structure, such as "workloads[1].size".
-	// Empty means the whole file.
+	// Path is the place of the mistake in the file's structure, such as
+	// "workloads[1].size". It is empty for the whole file.
 	Path string
 	// Message says what is wrong and what is allowed.
 	Message string
-	// Line and Column count from 1. They are 0 if the value is not from a file.
+	// Line and Column are the place of the mistake, counted from 1. They are 0
+	// if the value is not from a file.
 	Line, Column int
-	// Source is the text of the line, with *** in place of secrets.
+	// Source is the text of the wrong line, with *** in place of secrets.
 	Source string
 }
 
-// Error lists all that is wrong with a cluster or an experiment.
+// Error lists all mistakes in a cluster or experiment.
 type Error struct {
 	// File is the file's name; empty if the value did not come from a file.
 	File     string
 	Problems []Problem
 }
 
-// Error returns each problem as "file:line:column: message", with the text of
-// the line below it.
+// Error returns the mistakes, each as "file:line:column: message" with the text
+// of the line below it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	for i, p := range e.Problems {
@@ -66,14 +67,14 @@ func (p Problem) write(b *strings.Builder, file string) {
 	fmt.Fprintf(b, "\n%5d | %s\n      | %s^", p.Line, p.Source, string(caret))
 }
 
-// problems is the list that Validate fills.
+// problems is the list of mistakes that Validate finds.
 type problems []Problem
 
 func (p *problems) addf(path, format string, args ...any) {
 	*p = append(*p, Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// err returns the problems as an *Error, nil if there are none.
+// err returns the mistakes as an *Error, nil if there are none.
 func (p problems) err(file string) error {
 	if len(p) == 0 {
 		return nil
@@ -81,8 +82,9 @@ func (p problems) err(file string) error {
 	return &Error{File: file, Problems: p}
 }
 
-// A token that someone put into the file by mistake must not appear in a
-// message, neither as a value nor inside an address. blot replaces it by ***.
+// These patterns find secrets. A secret token that someone put into the file by
+// mistake must not appear in a message, neither as a value nor inside an
+// address. The function blot replaces it by ***.
 var (
 	secretValue = regexp.MustCompile(`(?i)((?:token|password|secret|credential)s?["']?\s*:\s*)[^\s{\[].*`)
 	userInfo    = regexp.MustCompile(`(://)[^\s"']*@|[^\s/@"'\[{,]+@`)

@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// Trial is one run of one workload under one model.
+// Trial is one run of one workload under one scheduler model.
 type Trial struct {
-	// Name identifies the trial in its run: "r02-wordcount-yarn", or
-	// "w02-wordcount-yarn" for a warm-up.
+	// Name identifies the trial in its run, such as "r02-wordcount-yarn" in
+	// repeat 2, or "w02-wordcount-yarn" for the second warm-up.
 	Name string
 	// Repeat is the number of the repeat, or of the warm-up, counted from 1.
 	Repeat   int
@@ -17,12 +17,14 @@ type Trial struct {
 	Model    Model
 }
 
-// TrialName returns the name of a trial. Repeats count from 1.
+// TrialName returns the name of the trial of a workload under a model. Repeats
+// count from 1.
 func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }
 
-// SplitsOf returns the value of Experiment.Splits that applies to a trial.
+// SplitsOf returns the trial's value of Splits: that of its model, or else of
+// the experiment.
 func (e *Experiment) SplitsOf(t Trial) string {
 	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
 		return SplitsAsSubmitted
@@ -30,7 +32,8 @@ func (e *Experiment) SplitsOf(t Trial) string {
 	return t.Model.Splits
 }
 
-// ActuatorOf returns the value of Experiment.Actuator that applies to a trial.
+// ActuatorOf returns the trial's value of Actuator, which says how decisions
+// take effect.
 func (e *Experiment) ActuatorOf(t Trial) string {
 	if t.Model.Model == ModelYARN {
 		return ActuatorNone
@@ -38,10 +41,11 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 	return e.Actuator
 }
 
-// Trials returns all trials of e in the order in which to run them. After the
-// warm-ups they go repeat by repeat, so that a run that ends early has run everything equally
-// often, and the trials of a repeat that are compared run shortly after each
-// other. The order depends only on e; more repeats add trials at the end.
+// Trials returns all trials of the experiment in the order in which to run
+// them. After the warm-ups they go repeat by repeat, so that a run that ends
+// early has run everything equally often, and trials that are compared run
+// shortly after each other. The order depends only on the experiment. With more
+// repeats, trials are added at the end.
 func (e *Experiment) Trials() []Trial {
 	trials := e.warmups()
 	for r := range e.Repeats {

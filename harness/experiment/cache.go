@@ -22,15 +22,17 @@ import (
 
 // CacheResult says how much of a trial's input was in the HDFS cache.
 type CacheResult struct {
-	// Files of the InputFiles were to be cached, with Replicas cached copies of
-	// each block. Seed and [workload.ChooseFiles] decide which files.
+	// Files is how many of the InputFiles were to be cached. Replicas is the
+	// number of cached copies of each block. The seed and
+	// [workload.ChooseFiles] decide which files.
 	Files      int    `json:"files"`
 	InputFiles int    `json:"inputFiles"`
 	Replicas   int    `json:"replicas"`
 	Seed       uint64 `json:"seed"`
-	// BytesAsked is the length of the blocks to be cached. BytesCached counts
-	// the blocks with all their cached copies when the jobs began, and
-	// BytesCachedEnd those when the jobs had ended. Each block counts once.
+	// BytesAsked is the total length of the blocks to be cached. BytesCached is
+	// the length of the blocks that had all their cached copies when the jobs
+	// began, and BytesCachedEnd when the jobs had ended. Each block counts
+	// once.
 	BytesAsked     int64 `json:"bytesAsked"`
 	BytesCached    int64 `json:"bytesCached"`
 	BytesCachedEnd int64 `json:"bytesCachedEnd"`
@@ -39,17 +41,18 @@ type CacheResult struct {
 }
 
 const (
-	// cachePatience is how long to wait while no further block gets cached. A
-	// DataNode with Hadoop's defaults learns of a directive within 30 s and
-	// reports the cached block up to 13 s later.
+	// cachePatience is how long to wait for the HDFS cache while no further
+	// block gets cached. A DataNode with Hadoop's defaults learns of a cache
+	// directive within 30 s and reports the cached block up to 13 s later.
 	cachePatience = 90 * time.Second
 	cacheInterval = 250 * time.Millisecond
-	// cacheCleanup is how long the removal of cached blocks may take.
+	// cacheCleanup is how long the removal of cache directives and their pool
+	// from HDFS may take.
 	cacheCleanup = 30 * time.Second
 )
 
-// cacheHDFS is the part of *hdfs.Client that caching uses; tests have another
-// one.
+// cacheHDFS contains the methods of *hdfs.Client that are needed to cache an
+// input. Tests use another implementation.
 type cacheHDFS interface {
 	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
@@ -59,22 +62,24 @@ type cacheHDFS interface {
 	AddCacheDirective(ctx context.Context, d hdfs.CacheDirective) (int64, error)
 }
 
-// inputCache is the cached part of an input. The methods of a nil inputCache do
-// nothing. Successive trials that read the same input share one, so that the
-// compared models find the same replicas cached: the NameNode decides which.
+// inputCache is the part of an input that is in the HDFS cache. The methods of
+// a nil inputCache do nothing. Successive trials that read the same input share
+// one inputCache, because the NameNode decides which replicas are cached. So
+// all compared models find the same ones.
 type inputCache struct {
 	hdfs   cacheHDFS
-	pool   string // name of this input's own cache pool
-	folder string // HDFS folder of the input
+	pool   string // name of the HDFS cache pool for this input
+	folder string // HDFS folder of the cached input
 	files  map[string]bool
-	bytes  int64 // bytes of the whole input
+	bytes  int64 // length of the whole input in bytes
 	say    func(text string)
 	result CacheResult
 }
 
-// cacheInput caches a part of the files in folder. It returns when the NameNode
-// reports all of it as cached; after an error nothing stays cached. HDFS drops
-// the directives after lifetime, in case nobody removes them.
+// cacheInput puts a part of the files in an HDFS folder into the HDFS cache. It
+// returns when the NameNode reports all of that part as cached. After an error
+// nothing stays cached. HDFS drops the cache directives after lifetime, in case
+// nobody removes them.
 func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
 	if o.Fraction == 0 {
 		return nil, nil
@@ -90,14 +95,14 @@ func cacheInput(ctx context.Context, h cacheHDFS, folder string, o config.Cache,
 	return c, nil
 }
 
-// choose lists the input's files and chooses those to cache.
+// choose lists the input's files and returns those to cache.
 func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, error) {
 	var files []hdfs.File
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
 			return nil, cause(ctx, err)
 		}
-		// skip the files that jobs do not read, as Hadoop hides them
+		// skip empty files, and files that Hadoop hides and jobs do not read
 		if name := path.Base(f.Path); f.Length > 0 && name[0] != '_' && name[0] != '.' {
 			files = append(files, f)
 			c.bytes += f.Length
@@ -118,8 +123,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache) ([]hdfs.File, e
 	return chosen, nil
 }
 
-// chooseFiles returns the files that [workload.ChooseFiles] takes. The order of
-// files does not matter.
+// chooseFiles returns the files to cache, as [workload.ChooseFiles] chooses
+// them. The order of the given files does not matter.
 func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	files = slices.SortedFunc(slices.Values(files), func(a, b hdfs.File) int { return cmp.Compare(a.Path, b.Path) })
 	var lengths []int64
@@ -133,7 +138,8 @@ func chooseFiles(files []hdfs.File, fraction float64, seed uint64) []hdfs.File {
 	return chosen
 }
 
-// fill adds the cache directives and waits until the files are cached.
+// fill adds cache directives for the files and waits until HDFS has cached the
+// files.
 func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Time) error {
 	if err := c.awaitClear(ctx); err != nil {
 		return err
@@ -159,9 +165,10 @@ func (c *inputCache) fill(ctx context.Context, files []hdfs.File, until time.Tim
 	return c.await(ctx)
 }
 
-// awaitClear waits until nothing of the input is cached. A block that a
-// DataNode is about to drop counts as cached for some seconds more. It would be
-// taken for one of ours, and be gone when jobs read it.
+// awaitClear waits until no block of the input is in the HDFS cache. A block
+// that a DataNode is about to drop still counts as cached for some seconds. It
+// would be taken for a block cached for this trial, and be gone when jobs read
+// it.
 func (c *inputCache) awaitClear(ctx context.Context) error {
 	return c.every(ctx, cachePatience, func() (int64, error) {
 		var cached int64
@@ -233,8 +240,8 @@ func (c *inputCache) await(ctx context.Context) error {
 	return nil
 }
 
-// look counts the bytes of chosen blocks that have all their cached copies, and
-// lists the other blocks.
+// look returns how many bytes of the chosen blocks have all their cached
+// copies, and lists the other chosen blocks.
 func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, err error) {
 	for f, err := range c.hdfs.Locations(ctx, c.folder) {
 		if err != nil {
@@ -262,8 +269,8 @@ func (c *inputCache) look(ctx context.Context) (cached int64, lacking []string, 
 	return cached, lacking, nil
 }
 
-// stillCached reports whether all of it is still cached, for a trial that reads
-// folder in the HDFS h.
+// stillCached reports whether all chosen files are still cached, so that a
+// trial that reads the given HDFS folder need not cache them again.
 func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string, say func(text string)) (whole bool, err error) {
 	if c.hdfs != h || c.folder != folder {
 		return false, nil
@@ -278,14 +285,14 @@ func (c *inputCache) stillCached(ctx context.Context, h cacheHDFS, folder string
 	return true, nil
 }
 
-// stillLacking is an error that says what a wait is waiting for.
+// stillLacking is an error that says which condition a wait is waiting for.
 type stillLacking string
 
 func (s stillLacking) Error() string { return string(s) }
 
-// every calls look until it succeeds or fails with an error other than a
-// stillLacking. It gives up when the number that look returns has not changed
-// for patience.
+// every calls the function look again and again, until it succeeds or fails
+// with an error other than a stillLacking. It gives up when the number that
+// look returns has not changed for the time patience.
 func (c *inputCache) every(ctx context.Context, patience time.Duration, look func() (int64, error)) error {
 	tick := time.NewTicker(cacheInterval)
 	defer tick.Stop()
@@ -309,7 +316,7 @@ func (c *inputCache) every(ctx context.Context, patience time.Duration, look fun
 	}
 }
 
-// lookAgain records how much was still cached when the jobs had ended.
+// lookAgain records how many bytes were still cached when the jobs had ended.
 func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	if c == nil {
 		return ""
@@ -325,7 +332,8 @@ func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	return warning
 }
 
-// notes returns a trace event that says what was cached at the start.
+// notes returns a trace event that says how much was cached when the jobs
+// began.
 func (c *inputCache) notes() []traces.Event {
 	if c == nil {
 		return nil
@@ -336,16 +344,16 @@ func (c *inputCache) notes() []traces.Event {
 		r.Files, r.InputFiles, r.BytesCached, r.Fraction, r.Replicas, r.Seed, c.pool)}}
 }
 
-// remove removes the directives and their pool, even if ctx has ended. With
-// wait it returns when the blocks have left the caches, so that the next trial
-// does not find them there.
+// remove removes the cache directives and their pool from HDFS, even if ctx has
+// ended. If wait is true, it returns when the blocks have left the caches, so
+// that the next trial does not find them there.
 func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	if c == nil {
 		return nil
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cacheCleanup)
 	defer cancel()
-	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // ErrInvalid means that the pool does not exist
+	if err := c.hdfs.RemoveCachePool(cleanup, c.pool); err != nil && !errors.Is(err, fs.ErrInvalid) { // HDFS answers ErrInvalid if the cache pool does not exist
 		return fmt.Errorf("remove cache pool: %w; by hand: hdfs cacheadmin -removePool %s", err, c.pool)
 	}
 	if !wait || ctx.Err() != nil {
@@ -354,16 +362,16 @@ func (c *inputCache) remove(ctx context.Context, wait bool) error {
 	c.say("directives removed; waiting for DataNodes to drop the blocks")
 	err := c.awaitClear(cleanup)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // on a timeout the next trial waits for the blocks to leave the caches
+		return nil // a timeout is no error: the next trial waits until the blocks have left the caches
 	}
 	return err
 }
 
-// cachePoolPrefix is the start of the names of our pools.
+// cachePoolPrefix is how the names of heddle's HDFS cache pools start.
 const cachePoolPrefix = "heddle-cache"
 
-// removeStalePools removes the cache pools of killed runs on this host, which
-// would distort later measurements.
+// removeStalePools removes the HDFS cache pools that killed runs on this host
+// left. Their cached blocks would distort later measurements.
 func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	pools, err := h.CachePools(ctx)
 	if err != nil {
@@ -380,7 +388,8 @@ func removeStalePools(ctx context.Context, h cacheHDFS) error {
 	return nil
 }
 
-// some lists at most three items.
+// some returns a text with the first three items of the list and the number of
+// the others.
 func some(list []string) string {
 	const most = 3
 	if len(list) <= most {

@@ -17,20 +17,23 @@ import (
 	"heddle/traces"
 )
 
-// CaptureOptions say which jobs to capture that heddle did not start.
+// CaptureOptions say how to capture jobs that heddle did not start: which jobs,
+// and where to keep their trace.
 type CaptureOptions struct {
 	Cluster *config.Cluster
-	// Root is the folder of run folders. Name is the run folder's name, by
-	// default the time.
+	// Root is the folder that contains the run folders. Name is the name of the
+	// new run folder; by default it is the time.
 	Root, Name string
 	// Jobs are ids of ended jobs, whose traces are made from their history. If
 	// empty, jobs are captured live until ctx ends.
 	Jobs []string
-	// Count ends a live capture when so many jobs have ended; 0 means no limit.
+	// Count is the number of ended jobs after which a live capture ends; 0
+	// means no limit.
 	Count   int
 	Command []string
-	// Started is called when a live capture is ready for submissions. Progress
-	// is called with the state of the jobs. Both may be nil.
+	// Started is called when a live capture is ready, so that jobs may be
+	// submitted. Progress is called repeatedly with the state of the captured
+	// jobs. Both may be nil.
 	Started  func()
 	Progress func(Step)
 }
@@ -38,7 +41,8 @@ type CaptureOptions struct {
 // captureTrial is the name of the only trial in a capture's run folder.
 const captureTrial = "capture"
 
-// Captured is the result of Capture.
+// Captured contains the figures of the captured jobs, and warnings about the
+// capture.
 type Captured struct {
 	Figures  *measure.Figures
 	Warnings []string
@@ -105,10 +109,12 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return captured, active.Done()
 }
 
-// captureLive captures until ctx ends or Count jobs have ended.
+// captureLive captures jobs while they run, until ctx ends or Count jobs have
+// ended.
 func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Clients, folder *os.Root) (capture.Result, error) {
-	// The end of ctx stops the start of the session and the wait below. It must
-	// not stop the session's questions, so the session gets its own context.
+	// When ctx ends, only the start of the capture session and the wait below
+	// stop. The session gets a context of its own, so that it can still ask the
+	// cluster's daemons.
 	starting, cancelStart := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStart()
 	started := context.AfterFunc(ctx, cancelStart)
@@ -147,7 +153,8 @@ func captureLive(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	return session.Stop(ending)
 }
 
-// writeTrace writes a trial's trace. each is called with every event.
+// writeTrace writes a trial's trace file. It calls the function each with every
+// event.
 func writeTrace(trial *runs.Active, encode func(out io.Writer, each func(traces.Event)) error, each func(traces.Event)) error {
 	return trial.Write(traceFile, func(out io.Writer) error { return encode(out, each) })
 }

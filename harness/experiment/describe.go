@@ -10,23 +10,23 @@ import (
 	"heddle/harness/runs"
 )
 
-// About is a summary of a run. Its JSON keys are stable.
+// About is a summary of a run folder. Other programs may rely on its JSON keys.
 type About struct {
 	Name      string     `json:"name"` // name of the run folder
 	Folder    string     `json:"folder"`
-	World     string     `json:"world"` // the run's world: "cluster" or runs.WorldSimulated
+	World     string     `json:"world"` // where the trials ran: "cluster" or runs.WorldSimulated
 	State     runs.State `json:"state"`
 	Error     string     `json:"error,omitempty"`
 	Trials    int        `json:"trials"`
 	Done      int        `json:"done"`
-	Models    []string   `json:"models"` // labels of the models; a capture has none
+	Models    []string   `json:"models"` // labels of the scheduler models; empty for a capture
 	Workloads []string   `json:"workloads"`
 	Started   time.Time  `json:"started"`
 	Bytes     int64      `json:"bytes"`
 }
 
-// Describe returns the summary of a run. If its experiment or its table cannot
-// be read, it returns an error and the other fields.
+// Describe returns the summary of a run. If it cannot read the run's experiment
+// file or table of results, it returns an error and what it could read.
 func Describe(run *runs.Run) (About, error) {
 	m := run.Manifest()
 	a := About{
@@ -68,11 +68,11 @@ func Describe(run *runs.Run) (About, error) {
 	for _, t := range e.Trials() {
 		a.add(t.Workload.Label, t.Model.Label)
 	}
-	slices.Sort(a.Models) // sort the models, whose order differs between trials
+	slices.Sort(a.Models) // sort the models, because the trials run them in changing order
 	return a, nil
 }
 
-// Size returns Bytes as text with a unit.
+// Size returns the length of the run's files as text with a unit.
 func (a *About) Size() string { return units.Size(a.Bytes).Rounded() }
 
 func (a *About) add(workload, model string) {

@@ -32,57 +32,66 @@ import (
 	"heddle/hibench"
 )
 
-// Options say what to run, on which cluster, and where to keep the results.
+// Options say which experiment to run, on which clusters, and where to keep the
+// results.
 type Options struct {
 	Experiment *config.Experiment
-	// Source is the content of the experiment file, which the run folder keeps.
+	// Source is the content of the experiment file. The run folder gets a copy
+	// of it.
 	Source  []byte
 	Cluster *config.Cluster
-	// Others are the clusters that models name instead of the experiment's own,
-	// by name.
+	// Others are the clusters, by name, on which some models run instead of the
+	// experiment's own cluster.
 	Others map[string]*config.Cluster
-	// Root is the folder of run folders. Name is this run's name, by default
-	// the time and the experiment's name.
+	// Root is the folder that contains the run folders. Name is the name of
+	// this run's folder; by default it is the time and the experiment's name.
 	Root, Name string
 	// Resume is the path of an unfinished run folder to continue. Root and Name
 	// are ignored then.
 	Resume string
-	// Unverified allows to resume a run whose files differ from their recorded
-	// hashes.
+	// Unverified allows to resume a run some of whose files differ from the
+	// hashes recorded for them.
 	Unverified bool
-	// RecordObservations keeps what steering observed of the cluster, in each
-	// trial's logs.
+	// RecordObservations writes to each trial's logs what steering observed of
+	// the cluster.
 	RecordObservations bool
-	// Command is the command line, for the manifest.
+	// Command is the command line of this process, which the manifest of the
+	// run records.
 	Command []string
-	// Settings are kept in the manifest, such as the settings of a lab.
+	// Settings are values on which results depend, such as the settings of a
+	// local test cluster. The run's manifest records them.
 	Settings map[string]string
 	// Progress is called at each step and while jobs run. It may be nil.
 	Progress func(Step)
 }
 
-// Step tells the user what a run is doing now.
+// Step is one step of a run, for messages to the user about what the run is
+// doing now.
 type Step struct {
-	// Trial is the trial's name. Number is its position among Trials, from 1.
+	// Trial is the name of the trial under way. Number is its position among
+	// all Trials, from 1.
 	Trial          string
 	Number, Trials int
-	// Doing is the kind of step, such as "prepare", "run" or "check". Text says
-	// more.
+	// Doing is the kind of step, such as "prepare", "run" or "check". Text
+	// describes the step in more detail.
 	Doing, Text string
-	// Jobs is set while jobs run. Steering is set while a model steers them.
+	// Jobs is the state of the trial's jobs, set while they run. Steering is
+	// set while a scheduler model decides where their tasks run.
 	Jobs     *capture.Progress
 	Steering *steer.Stats
 }
 
-// Run carries out an experiment on its clusters and returns the run folder,
-// after an error too: it keeps all complete trials. If a trial fails, the
-// others still run, and the error names it. When ctx ends, Run stops at once
-// and ends its jobs on the cluster. The run can be resumed then.
+// Run carries out an experiment on its clusters and returns the run folder.
+// After an error it returns the folder too, which keeps all complete trials. If
+// a trial fails, the others still run, and the error names the failed one. When
+// ctx ends, Run stops at once and ends its jobs on the cluster. The run can be
+// resumed later.
 func Run(ctx context.Context, o Options) (*runs.Run, error) {
 	return carryOut(ctx, &o, &clusterWorld{options: &o, clusters: map[string]*clients.Clients{}, sums: map[string]*hibench.Sums{}})
 }
 
-// config returns the cluster of a name that the experiment or a model uses.
+// config returns the description of the cluster with the given name. The
+// experiment or one of its models names this cluster.
 func (o *Options) config(name string) *config.Cluster {
 	if name == o.Experiment.Cluster {
 		return o.Cluster
@@ -102,8 +111,9 @@ func (o *Options) supported() error {
 	return err
 }
 
-// open makes the run folder for trials in a world, or opens an unfinished one.
-// hadoop is the cluster's Hadoop version, "" in virtual time.
+// open makes the run folder of an experiment, or opens that of an unfinished
+// run. world says where the trials run: on a cluster or in virtual time. hadoop
+// is the cluster's Hadoop version, "" in virtual time.
 func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
@@ -116,9 +126,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		}
 		run.Unverified = o.Unverified
 		if _, err = run.Resume(); err == nil {
-			_, err = Results(run) // fail now if the results, which the summary will need, cannot be read
+			_, err = Results(run) // fail now if the results cannot be read, because the summary will need them
 		}
-		o.Experiment.Seed = run.Manifest().Seed // the run's seed counts, since a flag may have replaced the file's
+		o.Experiment.Seed = run.Manifest().Seed // use the seed of the run, because a flag may have replaced the one in the file
 		if err != nil {
 			run.Close()
 		}
@@ -156,7 +166,9 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 	return run, nil
 }
 
-// otherWorld says, by a run's world, how its trials ran and how to resume it.
+// otherWorld says how a run's trials ran (on a cluster or simulated) and how to
+// resume the run. It is for the error message if a run is resumed in the other
+// way.
 var otherWorld = map[string]string{
 	runs.WorldSimulated: "its trials are simulated; resume it with --simulate",
 	"":                  "its trials ran on a cluster; resume it without --simulate",

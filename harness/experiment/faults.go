@@ -26,23 +26,25 @@ import (
 	"heddle/yarnclient"
 )
 
-// faultsRoot has a folder for each trial with faults. It has a subfolder for
-// each node that must be brought back: "up-NODE" or "slow-NODE". They are made
-// before the first fault, so that after a kill the next run knows what to undo.
-// Folders are enough, as making them needs no DataNode.
+// faultsRoot is an HDFS folder with one folder for each trial that injects
+// faults. In it is an empty folder "up-NODE" or "slow-NODE" for each node that
+// must be brought back to normal. They are made before the first fault, so that
+// the next run knows what to undo if this one is killed. To make a folder, HDFS
+// needs no DataNode.
 const (
 	faultsRoot   = dataRoot + "/faults"
 	faultsPrefix = "faults"
 )
 
-// Limits for bringing a node back: for its command, and for its daemons to run.
+// How long it may take to bring a node back to normal: to run the cluster's
+// command, and until the node's daemons run.
 const (
 	commandLimit = 20 * time.Second
 	backLimit    = 2 * time.Minute
 )
 
-// refuseKeys returns an error that lists the keys of an experiment that a
-// cluster does not support.
+// refuseKeys returns an error that lists the keys of an experiment file that
+// the cluster does not support.
 func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	var list []config.Problem
 	refuse := func(bad bool, path, format string, args ...any) {
@@ -64,8 +66,8 @@ func refuseKeys(e *config.Experiment, c *config.Cluster) error {
 	return nil
 }
 
-// refuseNodes returns an error that lists the faults on nodes that do not
-// exist.
+// refuseNodes returns an error that lists the faults of an experiment that name
+// nodes which do not exist.
 func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	var list []config.Problem
 	for i := range e.Faults {
@@ -79,8 +81,8 @@ func refuseNodes(e *config.Experiment, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// refuseNodesOf calls refuseNodes with a cluster's workers, including workers
-// that a killed run with faults left down.
+// refuseNodesOf calls refuseNodes with the workers of a cluster. They include
+// workers that are down because a run with faults was killed.
 func refuseNodesOf(ctx context.Context, e *config.Experiment, c *clients.Clients) error {
 	if len(e.Faults) == 0 {
 		return nil
@@ -100,8 +102,8 @@ func factsOf(list []yarnclient.Node) []traces.NodeFacts {
 	return nodes
 }
 
-// speculating makes a workload whose jobs follow the experiment's rule for
-// speculative attempts. The workload's own settings come first.
+// speculating returns a workload whose jobs follow the experiment's rule for
+// speculative attempts, unless the workload's own settings say otherwise.
 func speculating(w config.Workload, rule string) workload.Workload {
 	if rule == "" {
 		return workload.Of(w)
@@ -113,22 +115,24 @@ func speculating(w config.Workload, rule string) workload.Workload {
 	return workload.Of(w)
 }
 
-// faultRun injects the faults of one trial on a cluster. nil means no faults.
+// faultRun injects the faults of one trial on a cluster. It is nil for a trial
+// without faults.
 type faultRun struct {
 	cluster *clients.Clients
 	session *capture.Session
 	faults  config.Faults
 	nodes   []yarnclient.Node
-	undoDir string         // HDFS folder that lists what is to be undone
-	changed map[undo]int64 // the changes to undo; the comment of bringBack explains the values
+	undoDir string         // HDFS folder whose subfolders name the nodes to bring back to normal
+	changed map[undo]int64 // changed nodes to bring back to normal; the comment of bringBack explains the values
 	log     *os.File
 	stop    func()
-	ended   chan struct{} // closed after the last fault was carried out
+	ended   chan struct{} // closed when no more faults will be injected
 	failed  error         // why a fault could not be carried out; set before ended is closed
 }
 
-// undo is one thing to undo: bring a node up again (what is config.FaultUp), or
-// restore its speed (config.FaultSlow).
+// undo is one change to a node that must be undone: a node that is down must
+// come up (its field what is config.FaultUp), or a slow node must get its
+// normal speed (config.FaultSlow).
 type undo struct {
 	what string
 	node traces.Node
@@ -136,8 +140,9 @@ type undo struct {
 
 func (u undo) String() string { return u.what + "-" + string(u.node) }
 
-// beginFaults injects the trial's faults, timed from its first submission. If a
-// fault cannot be carried out, the returned context ends.
+// beginFaults starts to inject the trial's faults. Their times count from the
+// trial's first submission. If a fault cannot be carried out, the returned
+// context ends.
 func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (context.Context, *faultRun, error) {
 	e := t.options.Experiment
 	if len(e.Faults) == 0 {
@@ -174,7 +179,8 @@ func (t *trialRun) beginFaults(ctx context.Context, session *capture.Session) (c
 	return running, r, nil
 }
 
-// recordUndo records in HDFS what is to be undone, before anything is done.
+// recordUndo records in HDFS which nodes must be brought back to normal. It is
+// called before the first fault.
 func (r *faultRun) recordUndo() error {
 	files, err := r.cluster.HDFS.Files()
 	if err != nil {
@@ -202,7 +208,8 @@ func undoOf(f *config.Fault, n traces.Node) undo {
 	return undo{config.FaultUp, n}
 }
 
-// happen carries out one fault after the other, each on all its nodes at once.
+// happen carries out one fault after the other. A fault affects all its nodes
+// at once.
 func (r *faultRun) happen(ctx context.Context) error {
 	began, ok := r.firstSubmission(ctx)
 	for i := 0; ok && i < len(r.faults); i++ {
@@ -213,7 +220,7 @@ func (r *faultRun) happen(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // no more faults, since the jobs have ended
+			return nil // inject no more faults, since the jobs have ended
 		case <-time.After(time.Until(began.Add(time.Duration(f.At)))):
 		}
 		var all errgroup.Group
@@ -239,8 +246,8 @@ func (r *faultRun) happen(ctx context.Context) error {
 	return nil
 }
 
-// firstSubmission waits for the first job and returns the time. It returns
-// false if ctx ends before.
+// firstSubmission waits for the trial's first job and returns its time of
+// submission. It returns false if ctx ends first.
 func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	const every = 50 * time.Millisecond
 	for {
@@ -255,8 +262,9 @@ func (r *faultRun) firstSubmission(ctx context.Context) (time.Time, bool) {
 	}
 }
 
-// end brings back the changed nodes, even if ctx has ended. Unless ctx was
-// cancelled, it waits until they run. A second call does nothing.
+// end brings the nodes that the faults changed back to normal, even if ctx has
+// ended. Unless ctx was cancelled, it waits until the nodes run. A second call
+// does nothing.
 func (r *faultRun) end(ctx context.Context) error {
 	if r == nil || r.log == nil {
 		return nil
@@ -268,7 +276,7 @@ func (r *faultRun) end(ctx context.Context) error {
 		r.failed = fmt.Errorf("faults: %w", r.failed)
 	}
 	if err := bringBack(ctx, r.cluster, r.log, r.changed); err != nil {
-		return errors.Join(r.failed, err) // the record of what to undo stays, for the next run
+		return errors.Join(r.failed, err) // keep the record in HDFS of what to undo, for the next run
 	}
 	return errors.Join(r.failed, removeUndo(r.cluster, r.undoDir))
 }
@@ -284,9 +292,9 @@ func removeUndo(c *clients.Clients, folder string) error {
 	return nil
 }
 
-// bringBack undoes what was done to nodes. Unless ctx was cancelled, it waits
-// until they run. The values in list are the times of the last health report
-// before a node went down; a node is back when it has reported since.
+// bringBack undoes the faults in list. Unless ctx was cancelled, it waits until
+// the nodes run. The values in list are the times of the last health report
+// before a node went down. A node is back when it has sent a report since.
 func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[undo]int64) error {
 	uncut := context.WithoutCancel(ctx)
 	var all errgroup.Group
@@ -304,7 +312,7 @@ func bringBack(ctx context.Context, c *clients.Clients, log *os.File, list map[u
 	if err != nil || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
-	if ctx.Err() != nil { // after a timeout still wait, since the next trial needs these nodes
+	if ctx.Err() != nil { // even after a timeout, wait until the nodes are back, since the next trial needs them
 		ctx = uncut
 	}
 	ctx, cancel := context.WithTimeout(ctx, backLimit)
@@ -342,14 +350,14 @@ func deadAmong(ctx context.Context, c *clients.Clients, list map[undo]int64) ([]
 	}), err
 }
 
-// carryOutFault runs one of the cluster's commands and writes its output to
-// log.
+// carryOutFault runs the cluster's command for a fault and writes the command's
+// output to log.
 func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 	if len(command) == 0 {
 		return errors.New("the cluster file has no command for it, or the node's name has characters that a command may not have")
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ctrl-C must not stop a command that brings nodes back
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // own process group: ctrl-C must not stop a command that brings nodes back
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if log != nil {
@@ -362,8 +370,8 @@ func carryOutFault(ctx context.Context, log *os.File, command []string) error {
 	return nil
 }
 
-// undoLeftFaults brings back the nodes that killed runs on this host had faults
-// on.
+// undoLeftFaults brings back to normal the nodes on which killed runs of this
+// host left faults.
 func undoLeftFaults(ctx context.Context, c *clients.Clients, tell func(string)) error {
 	notes, err := c.HDFS.Names(ctx, faultsRoot)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

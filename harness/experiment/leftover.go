@@ -15,10 +15,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// ownName returns a new name for something on a cluster:
-// PREFIX-HOST-PID-START-NUMBER, after the process that makes it. From the name
-// a later run can tell whether that process still lives. The names serve as
-// YARN tags, which are short and in lower case.
+// ownName returns a new name for something that heddle makes on a cluster:
+// PREFIX-HOST-PID-START-NUMBER. PID and START identify the process that makes
+// it, so that a later run can tell whether that process still lives. The names
+// serve as YARN tags, which are short and in lower case.
 func ownName(prefix string) string {
 	pid := os.Getpid()
 	return fmt.Sprintf("%s%d-%s-%08x", ownPrefix(prefix), pid, processStart(pid), rand.Uint32())
@@ -38,7 +38,7 @@ func ownPrefix(prefix string) string {
 	return prefix + "-" + host[:min(len(host), 40)] + "-"
 }
 
-// makerDied reports whether the name was made on this host by a process that
+// makerDied reports whether the process that made the name ran on this host and
 // has ended.
 func makerDied(prefix, name string) bool {
 	rest, ours := strings.CutPrefix(name, ownPrefix(prefix))
@@ -50,16 +50,17 @@ func makerDied(prefix, name string) bool {
 	return err == nil && pid > 0 && processStart(pid) != parts[1]
 }
 
-// processStart returns when a process started, in the kernel's ticks, or "gone"
-// if it has ended. Together with the id this identifies a process, since the
-// kernel reuses ids.
+// processStart returns when the process with the id pid started, in the
+// kernel's clock ticks, or "gone" if it has ended. The id and the start time
+// identify a process, since the kernel reuses ids.
 func processStart(pid int) string {
 	const state, start = 0, 19 // positions of fields 3 and 22 of proc(5), counted after the process's name
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "gone"
 	}
-	// The process's name stands in brackets and may contain any character.
+	// In /proc/PID/stat the process's name stands in brackets and may contain
+	// any character.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) <= start || fields[state] == "Z" || fields[state] == "X" {
 		return "gone"
@@ -67,12 +68,12 @@ func processStart(pid int) string {
 	return fields[start]
 }
 
-// unfinished are the states of applications that have not ended.
+// unfinished contains the YARN states of applications that have not ended.
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-// endLeftovers ends the applications that killed runs on this host left: they
-// would disturb every measurement. It tells about other running applications,
-// which disturb it too.
+// endLeftovers ends the YARN applications that killed runs on this host left,
+// because they would disturb every measurement. It tells the user about other
+// running applications, which also disturb measurements.
 func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(string)) error {
 	apps, err := cluster.RM.Apps(ctx, yarnclient.AppFilter{States: unfinished})
 	if err != nil {
@@ -94,7 +95,7 @@ func endLeftovers(ctx context.Context, cluster *clients.Clients, tell func(strin
 	return endApps(ctx, cluster.RM, left)
 }
 
-// endApps kills applications and returns when they have ended.
+// endApps kills YARN applications and returns when they have ended.
 func endApps(ctx context.Context, rm *yarnclient.RM, apps []yarnclient.App) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

@@ -18,13 +18,14 @@ import (
 )
 
 // Simulate carries out an experiment in virtual time. It runs the same measured
-// trials in the same order as Run and writes the same kinds of results and traces. The
-// trials are simulated twins of the workloads, on the machines that the cluster
-// file describes. calibration has the durations of tasks; nil means typical
-// ones, with a warning in the results.
+// trials in the same order as Run and writes the same kinds of results and
+// traces. The trials run simulated counterparts of the workloads, on the nodes
+// that the cluster file describes. calibration contains the durations of tasks.
+// If it is nil, typical durations are used, with a warning in the results.
 //
-// The experiment's seed decides where the input's blocks are, the same for all
-// trials. Each repeat draws new computing times, the same for all models.
+// The experiment's seed decides on which nodes the input's blocks are. Each
+// block is on the same nodes in all trials. Each repeat draws new computing
+// times, which are the same for all models.
 func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
 	if n := o.Experiment.Warmups; n > 0 {
 		e := *o.Experiment
@@ -36,16 +37,17 @@ func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (
 	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
 }
 
-// simulatedWorld is the world in virtual time.
+// simulatedWorld runs the trials of an experiment in virtual time.
 type simulatedWorld struct {
 	options     *Options
 	calibration *replay.Calibration
-	inputs      map[string]*replay.Trace // simulated inputs by the workload's label
+	inputs      map[string]*replay.Trace // for each workload's label, a trace with the simulated input
 }
 
 func (w *simulatedWorld) name() string { return runs.WorldSimulated }
 
-// open returns an error that names what a simulation does not support.
+// open returns an error that names those parts of the experiment that a
+// simulation does not support.
 func (w *simulatedWorld) open(context.Context) (hadoop string, err error) {
 	e := w.options.Experiment
 	err = e.Supported()
@@ -81,7 +83,7 @@ func (w *simulatedWorld) stage(t *trial) (stage, error) {
 	return &simulatedTrial{trial: t, world: w}, nil
 }
 
-// simulatedTrial is the stage of a trial in virtual time.
+// simulatedTrial contains the steps of a trial in virtual time.
 type simulatedTrial struct {
 	*trial
 	world *simulatedWorld
@@ -89,8 +91,8 @@ type simulatedTrial struct {
 	costs *replay.Calibration
 }
 
-// prepare makes the jobs and input files of the workload's simulated twin, once
-// per workload.
+// prepare makes the jobs and input files of the simulated workload. It makes
+// them once for each workload.
 func (t *simulatedTrial) prepare(context.Context) (inputBytes int64, err error) {
 	w, e := t.world, t.options.Experiment
 	twin, err := workload.Of(t.plan.Workload).Twin(e.Cache)
@@ -129,12 +131,12 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	model := t.plan.Model
 	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
-	defer func() { _ = sorter.Close() }() // if closing fails, only a temporary file is left
+	defer func() { _ = sorter.Close() }() // if closing the sorter fails, only a temporary file remains
 	_, header, err := replay.Run(&replay.Config{
 		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.seed(),
 		Calibration: t.costs, Modelled: true, Interrupted: ctx.Err,
 		Faults: e.Faults, Speculation: e.Speculation, CachePolicy: e.CachePolicy,
-		Record: func(event traces.Event) { _ = sorter.Add(event) }, // Add's error is ignored here, since Encode returns it
+		Record: func(event traces.Event) { _ = sorter.Add(event) }, // an error of Add is ignored here, since Encode returns the same error later
 	})
 	if err != nil {
 		return result, err
@@ -159,7 +161,8 @@ func (t *simulatedTrial) run(ctx context.Context) (Result, error) {
 	return result, nil
 }
 
-// check compares nothing: simulated jobs write no records.
+// check compares no output with the input, since simulated jobs write no
+// records.
 func (t *simulatedTrial) check(context.Context) ([]string, error) { return []string{}, nil }
 
 func (t *simulatedTrial) clean() error { return nil }

@@ -20,24 +20,27 @@ import (
 	"heddle/traces"
 )
 
-// observationsFile is the name of the recording of what steering observed, in a
-// trial's logs.
+// observationsFile is the name of the file in a trial's logs that records what
+// steering observed of the cluster.
 const observationsFile = "observations.jsonl.zst"
 
-// steering lets a model decide on the cluster while a trial's jobs run. It may
-// decide placement, the splits that ApplicationMasters read, or both. nil means
-// that the cluster's own scheduler decides and the splits stay as submitted.
+// steering lets a scheduler model decide on the cluster while a trial's jobs
+// run. The model may decide on which nodes tasks run, which splits the
+// ApplicationMasters read, or both. If steering is nil, the cluster's own
+// scheduler decides, and the splits stay as submitted.
 type steering struct {
 	cluster *lease.Target
 	hold    *lease.Hold
 	driver  *drive.Driver
 	log     *os.File
-	// observations is the file for the recording; nil means no recording.
+	// observations is the file that records what heddle saw of the cluster
+	// while a model decided; nil means that nothing is recorded.
 	observations *os.File
 }
 
-// steer takes a hold of the cluster and starts steering by the trial's model.
-// Steering ends when the hold or ctx ends.
+// steer takes the lease on the cluster, so that nobody else may change it, and
+// starts steering by the trial's scheduler model. Steering ends when the lease
+// or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session, jobsFolder *os.Root) (*steering, error) {
 	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
 	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted {
@@ -88,8 +91,9 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	return s, nil
 }
 
-// ensureUnsteered makes sure that nobody steers the cluster. It puts back what
-// an earlier hold left changed, and fails if a hold is alive.
+// ensureUnsteered makes sure that nobody steers the cluster. It undoes the
+// changes that the holder of an earlier lease left. It fails if another process
+// holds the lease now.
 func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	cluster, err := lease.Connect(t.cluster.Config)
 	if err != nil {
@@ -106,7 +110,8 @@ func (t *trialRun) ensureUnsteered(ctx context.Context) error {
 	return err
 }
 
-// progressLog shows log lines as the trial's progress.
+// progressLog is a writer that shows the lines of a log as the progress of a
+// trial.
 type progressLog struct{ t *trialRun }
 
 func (s progressLog) Write(line []byte) (int, error) {
@@ -114,14 +119,16 @@ func (s progressLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// keepSubmitted keeps a job's job.splitmetainfo as its client wrote it. The
-// file of the same name is the one that the ApplicationMaster read.
+// keepSubmitted writes a job's job.splitmetainfo, as the client submitted it,
+// to the trial's folder. The ApplicationMaster may have read a version with
+// other hosts, which steering wrote; that one is stored beside it.
 func keepSubmitted(folder *os.Root, job traces.JobID, data []byte) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("job.splitmetainfo.submitted", data, 0o600) })
 }
 
-// keepTraining writes how a job's training converged as a table with at most
-// 1000 lines. If there are more episodes, it leaves out regularly.
+// keepTraining writes a table that shows how a model's training for a job
+// converged. If there are more than 1000 episodes, the table has only every
+// second, third or n-th of them, and the last.
 func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	const most = 1000
 	var b bytes.Buffer
@@ -135,9 +142,9 @@ func keepTraining(folder *os.Root, job traces.JobID, t *sched.Training) error {
 	return capture.Keep(folder, job, func(own *os.Root) error { return own.WriteFile("training.csv", b.Bytes(), 0o600) })
 }
 
-// stop ends steering and puts the cluster back as it was, even if ctx has
-// ended. stranded are applications that wait for labels which no node has any
-// more.
+// stop ends steering and undoes all changes to the cluster, even if ctx has
+// ended. stranded are applications that wait for node labels which no node has
+// any more.
 func (s *steering) stop(ctx context.Context) (stranded []string, err error) {
 	if s == nil {
 		return nil, nil
@@ -157,7 +164,7 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 	return report.Stranded, err
 }
 
-// run runs one job of the trial, with the Hadoop settings that steering needs.
+// run runs one job of the trial with the Hadoop settings that steering needs.
 func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (hibench.Result, error) {
 	if s == nil {
 		return runner.Run(ctx, tag)
@@ -169,7 +176,7 @@ func (s *steering) run(ctx context.Context, runner workload.Live, tag string) (h
 	defer submission.Release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() { // a job that nobody steers any more would wait for ever
+	go func() { // stop the job when steering ends: otherwise it would wait for containers for ever
 		select {
 		case <-s.driver.Done():
 			cancel(fmt.Errorf("steering has ended: %w", s.driver.Stop()))

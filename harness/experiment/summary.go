@@ -20,18 +20,20 @@ const (
 	traceFile  = "trace.heddle"
 )
 
-// Finished is a run whose complete trials are to be read. Results and traces
+// Finished is a run whose complete trials can be read. Its results and traces
 // have been compared with their recorded hashes.
 type Finished struct {
 	*runs.Run
-	// Results are in the order of the plan.
+	// Results are the results of the complete trials, in the planned order of
+	// trials.
 	Results []Result
 
-	models map[string]string // by a model's label, the model that the traces name
+	models map[string]string // for each label of a model, the model's name in the traces
 }
 
-// Read reads the results of the run in folder dir. A result or trace that
-// differs from its recorded hash is an error; with unverified it is a warning.
+// Read reads the results of the run in the folder dir. A result or trace that
+// differs from its recorded hash is an error. If unverified is true, it is a
+// warning instead.
 func Read(dir string, unverified bool) (*Finished, error) {
 	run, err := runs.Open(dir)
 	if err != nil {
@@ -48,12 +50,12 @@ func Read(dir string, unverified bool) (*Finished, error) {
 	return &Finished{Run: run, Results: results, models: map[string]string{}}, nil
 }
 
-// TracePath returns the path of a trial's trace.
+// TracePath returns the path of the trial's trace file.
 func (f *Finished) TracePath(r *Result) string { return filepath.Join(f.TrialDir(r.Trial), traceFile) }
 
-// Figures returns the figures of a trial. If the result has none, they are
-// computed from the trace. For a damaged trace they cover the part before the
-// damage, and there is a warning.
+// Figures returns the figures of a trial. If the result does not contain them,
+// they are computed from the trial's trace. If the trace is damaged, they cover
+// the part before the damage, and there is a warning.
 func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err error) {
 	if r.Figures != nil {
 		return r.Figures, "", nil
@@ -73,8 +75,8 @@ func (f *Finished) Figures(r *Result) (m *measure.Figures, warning string, err e
 	return m, warning, f.checkTrace(r, trace.Header(), m)
 }
 
-// checkTrace returns an error if header or jobs show that the trace belongs to
-// another trial.
+// checkTrace returns an error if the header or the jobs of a trace show that it
+// belongs to another trial.
 func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) error {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s belongs to another trial: %s", runs.ErrDamaged, f.TracePath(r), fmt.Sprintf(format, args...))
@@ -98,9 +100,9 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results returns the results of a run's complete trials in the order of the
-// plan, or those in its table. Warm-ups have none. It verifies the files that it
-// reads.
+// Results returns the results of a run's complete trials in the planned order,
+// or the results in the run's table if it has one. It leaves out warm-ups. It
+// compares the files that it reads with their recorded hashes.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)
@@ -127,8 +129,8 @@ func Results(run *runs.Run) ([]Result, error) {
 	return results, nil
 }
 
-// check returns an error if a result read from the folder of trial name is
-// impossible.
+// check returns an error if a result read from the folder of the trial with the
+// given name cannot be right.
 func (r *Result) check(name string) error {
 	if r.Trial != name {
 		return fmt.Errorf("trial: %q, but the folder is that of trial %s", r.Trial, name)
@@ -155,7 +157,7 @@ func (r *Result) check(name string) error {
 	return nil
 }
 
-// writeSummary writes all results to summary.json.
+// writeSummary writes the results of all trials to the file summary.json.
 func writeSummary(run *runs.Run) error {
 	results, err := Results(run)
 	if err != nil {

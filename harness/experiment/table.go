@@ -21,44 +21,45 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// measuresFile is the table of a run with many short trials. It replaces the
-// trials' folders. Each line is a Result with its figures.
+// measuresFile is the name of the table of results, for a run with many short
+// trials. It replaces the trials' folders. Each line is a Result with its
+// figures.
 const measuresFile = "measures.jsonl"
 
-// Replays keeps replays as a run in virtual time. Each trace is a workload, and
-// each seed of a model is a repeat.
+// Replays writes the results of replays to a run folder. Each trace counts as a
+// workload, and each seed of a model as a repeat.
 type Replays struct {
-	// Root is the folder of run folders. Name is the run folder's name, by
-	// default the time.
+	// Root is the folder that contains the run folders. Name is the name of the
+	// new run folder; by default it is the time.
 	Root, Name string
 	Command    []string
-	// Traces keeps each replay's trace in its own folder. Otherwise the run is
-	// one table.
+	// Traces says that each replay's trace is kept, in a folder of its own.
+	// Otherwise the run folder contains only a table of results.
 	Traces bool
 
-	events []*tracefile.Sorter // recorded events, one Sorter per replay
+	events []*tracefile.Sorter // events that the replays recorded, one Sorter for each replay
 }
 
-// Record makes the replays record their events, if traces are to be kept.
+// Record makes the replays record their events, if their traces are to be kept.
 func (k *Replays) Record(list []replay.Config) {
 	for i := range list {
 		if k.Traces {
 			sorter := tracefile.NewSorter(os.TempDir())
 			k.events = append(k.events, sorter)
-			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // Add's error is ignored here, since Encode returns it
+			list[i].Record = func(e traces.Event) { _ = sorter.Add(e) } // an error of Add is ignored here, since Encode returns the same error later
 		}
 	}
 }
 
-// Close deletes the recorded events.
+// Close deletes the temporary files with the replays' recorded events.
 func (k *Replays) Close() {
 	for _, s := range k.events {
-		_ = s.Close() // if closing fails, only a temporary file is left
+		_ = s.Close() // if closing the sorter fails, only a temporary file remains
 	}
 }
 
-// Keep writes the replays' results, and their traces if asked for, to a run
-// folder.
+// Keep writes the results of the replays to a run folder. If Traces is set, it
+// writes their traces too.
 func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	m := runs.Manifest{Command: k.Command, World: runs.WorldSimulated}
 	results := resultsOf(list)
@@ -94,7 +95,7 @@ func (k *Replays) Keep(list []replay.Outcome) (*runs.Run, error) {
 	return run, errors.Join(err, run.End(err))
 }
 
-// keepTrial writes one replay's result and trace.
+// keepTrial writes the result and the trace of one replay.
 func (k *Replays) keepTrial(run *runs.Run, r *Result, o *replay.Outcome, events *tracefile.Sorter) error {
 	active, err := run.Begin(r.Trial)
 	if err != nil {
@@ -129,10 +130,10 @@ func writeTable(run *runs.Run, results []Result) error {
 	return run.WriteFile(measuresFile, b.Bytes())
 }
 
-// resultsOf turns replays into results of trials.
+// resultsOf returns the results of replays in the form of results of trials.
 func resultsOf(list []replay.Outcome) []Result {
 	type series struct{ workload, model string }
-	workloads := map[string]string{} // workload names by trace path
+	workloads := map[string]string{} // for each trace's path, the name of its workload
 	taken := map[string]bool{}
 	repeats := map[series]int{}
 	var results []Result
@@ -156,8 +157,8 @@ func resultsOf(list []replay.Outcome) []Result {
 	return results
 }
 
-// workloadOf names a workload after its trace's file, or after the trial's
-// folder if the file has the standard name.
+// workloadOf returns a workload name for a trace: the name of the trace's file,
+// or of the trial's folder if the file has the standard name.
 func workloadOf(path string) string {
 	name := filepath.Base(path)
 	if dir := filepath.Base(filepath.Dir(path)); name == traceFile && dir != "." {

@@ -29,21 +29,21 @@ import (
 	"heddle/yarnclient"
 )
 
-// tagPrefix is the start of the YARN tags of all our jobs.
+// tagPrefix is how the YARN tags of all jobs that heddle submits start.
 const tagPrefix = "heddle"
 
-// dataRoot is the HDFS folder for everything that heddle writes.
+// dataRoot is the HDFS folder for everything that heddle writes to HDFS.
 const dataRoot = "/heddle"
 
-// outageLimit is how long a daemon may be down between two trials.
+// outageLimit is how long a Hadoop daemon may be down between two trials.
 const outageLimit = 5 * time.Minute
 
-// clusterWorld is the world in which trials run on real clusters.
+// clusterWorld runs the trials of an experiment on real clusters.
 type clusterWorld struct {
 	options  *Options
-	clusters map[string]*clients.Clients // clients of each cluster, by cluster name
-	sums     map[string]*hibench.Sums    // checksums of the run's inputs, by cluster name
-	cache    *inputCache                 // the cached input that a trial leaves for the next one
+	clusters map[string]*clients.Clients // clients of the daemons of each cluster, by cluster name
+	sums     map[string]*hibench.Sums    // checksums of the run's input data, by cluster name
+	cache    *inputCache                 // part of an input that a trial left in the HDFS cache for the next trial
 }
 
 func (w *clusterWorld) name() string { return "" }
@@ -75,8 +75,8 @@ func (w *clusterWorld) open(ctx context.Context) (hadoop string, err error) {
 	return hadoop, nil
 }
 
-// cleanUp ends applications and undoes faults that killed runs left on the
-// clusters.
+// cleanUp ends the applications, and undoes the faults, that killed runs left
+// on the clusters.
 func (w *clusterWorld) cleanUp(ctx context.Context) (err error) {
 	for _, name := range w.options.Experiment.Clusters() {
 		tell := func(text string) { w.options.Progress(Step{Doing: "look", Text: text}) }
@@ -100,46 +100,51 @@ func (w *clusterWorld) stage(t *trial) (stage, error) {
 	return x, nil
 }
 
-// trialRun is the stage of a trial on a cluster.
+// trialRun contains the steps of a trial on a real cluster.
 type trialRun struct {
 	*trial
 	world   *clusterWorld
 	cluster *clients.Clients
 	sums    *hibench.Sums
-	// cache is the cached input: first the one that the trial before left, then
-	// this trial's own. nil means none. With keepCache it stays for the next
-	// trial.
+	// cache is the part of the input in the HDFS cache: first what the trial
+	// before left cached, then what this trial caches. nil means that nothing
+	// is cached. If keepCache is true, it stays for the next trial.
 	cache     *inputCache
 	keepCache bool
 
 	runner  workload.Live
-	tags    []string                     // YARN tags, one per job
-	records map[string]*hibench.Counters // by tag, how many records a job read and wrote
+	tags    []string                     // YARN tag of each job of the trial
+	records map[string]*hibench.Counters // for each job's YARN tag, how many records the job read and wrote
 }
 
-// Result is the result of a trial. The file result.json beside its trace has
-// it.
+// Result is the result of a trial. It is stored in the file result.json beside
+// the trial's trace.
 type Result struct {
 	Trial    string `json:"trial"`
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Repeat   int    `json:"repeat"`
-	// Seed is the trial's seed, if it is not the run's.
+	// Seed is the trial's seed, if it differs from that of the run.
 	Seed uint64 `json:"seed,omitempty"`
-	// InputBytes is the length of all input files.
+	// InputBytes is the total length of the trial's input files.
 	InputBytes int64       `json:"inputBytes"`
 	Jobs       []JobResult `json:"jobs,omitempty"`
-	// MakespanMs is the time from the first submission to the last job's end.
+	// MakespanMs is the time from the first submission to the end of the last
+	// job.
 	MakespanMs int64 `json:"makespanMs"`
-	// Figures are the trial's figures, if its trace is not kept.
+	// Figures are the trial's figures. They are set only if the trial's trace
+	// is not kept.
 	Figures *measure.Figures `json:"figures,omitempty"`
-	// Cache is set if a part of the input was cached.
+	// Cache says how much of the input was in the HDFS cache. It is nil if
+	// nothing was to be cached.
 	Cache *CacheResult `json:"cache,omitempty"`
-	// Plan is set if the model planned the splits.
+	// Plan says how many maps ran on their planned node. It is nil unless the
+	// model planned the splits.
 	Plan *measure.Plan `json:"plan,omitempty"`
-	// Checked says in words what was compared to check the outputs.
+	// Checked names, in words, what was compared to check the jobs' outputs.
 	Checked []string `json:"checked,omitempty"`
-	// Reports are the lines that HiBench wrote, if it ran the jobs.
+	// Reports are HiBench's own report lines, if HiBench's scripts ran the
+	// jobs.
 	Reports  []string `json:"hibenchReports,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -149,17 +154,18 @@ type JobResult struct {
 	ID      traces.JobID `json:"id"`
 	Name    string       `json:"name"`
 	Outcome string       `json:"outcome"`
-	// CompletionMs is the time from submission to end, by Hadoop's clocks.
+	// CompletionMs is the time from the job's submission to its end, by
+	// Hadoop's clocks.
 	CompletionMs int64 `json:"completionMs"`
 }
 
 func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
-	defer func() { // after an error, remember what is cached, so that close removes it
+	defer func() { // after an error, remember what is in the HDFS cache, so that the method close removes it
 		if err != nil {
 			t.world.cache = t.cache
 		}
 	}()
-	if t.step.Number > 1 { // between trials the cluster may be restarting
+	if t.step.Number > 1 { // between trials the cluster's daemons may be restarting
 		if err := t.cluster.AwaitAnswers(ctx, outageLimit); err != nil {
 			return 0, err
 		}
@@ -207,7 +213,7 @@ func (t *trialRun) check(ctx context.Context) (compared []string, err error) {
 	return compared, nil
 }
 
-// clean removes the outputs of the jobs.
+// clean removes the outputs of the trial's jobs from HDFS.
 func (t *trialRun) clean() (err error) {
 	for _, tag := range t.tags {
 		err = errors.Join(err, t.runner.Clean(tag))
@@ -215,8 +221,8 @@ func (t *trialRun) clean() (err error) {
 	return errors.Join(err, t.dropLinks())
 }
 
-// cacheInput caches the part of the input that the experiment says, unless the
-// trial before has left the same part cached.
+// cacheInput puts the part of the input that the experiment names into the HDFS
+// cache, unless the trial before has left the same part cached.
 func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 	say := func(text string) { t.say("cache", text) }
 	o, left := t.options.Experiment, t.cache
@@ -240,8 +246,8 @@ func (t *trialRun) cacheInput(ctx context.Context, input string) error {
 	return err
 }
 
-// dropLinks removes symbolic links from the trial's folder. The clients'
-// configuration folders have links to the cluster's own files.
+// dropLinks removes symbolic links from the trial's folder. The configuration
+// folders of the Hadoop clients contain links to the cluster's own files.
 func (t *trialRun) dropLinks() error {
 	logs, err := t.folder.Folder("logs")
 	if err != nil {
@@ -256,7 +262,7 @@ func (t *trialRun) dropLinks() error {
 	})
 }
 
-// measure runs the trial's jobs, captures them and writes the trace.
+// measure runs the trial's jobs, captures what happens and writes the trace.
 func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []string) (Result, error) {
 	e := t.options.Experiment
 	result := Result{Trial: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
@@ -297,7 +303,8 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
 	reports, ran := t.runJobs(jobsRun, steering, runner, tags)
 	if ran != nil {
-		// A client that ends does not end its application, so kill that.
+		// If a Hadoop client process ends early, its YARN application
+		// continues, so kill the application.
 		ran = errors.Join(ran, t.killTagged(ctx, tags...))
 	}
 	ran = errors.Join(ran, faults.end(ctx))
@@ -308,7 +315,7 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	stranded, stopped := steering.stop(waiting)
 	err = errors.Join(ran, waited, stopped)
 	history := waiting
-	if ran != nil { // an ApplicationMaster that was killed early wrote no history
+	if ran != nil { // after an error wait less: an ApplicationMaster that was killed early wrote no history
 		history, cancel = context.WithTimeout(waiting, 10*time.Second)
 		defer cancel()
 	}
@@ -326,8 +333,8 @@ func (t *trialRun) measure(ctx context.Context, runner workload.Live, tags []str
 	return result, errors.Join(err, t.keep(&result, &captured))
 }
 
-// startCapture starts to capture the trial's jobs. It reports progress, also of
-// steering once driver is set.
+// startCapture starts to capture the trial's jobs. It reports the jobs'
+// progress. Once driver is set, it also reports what steering does.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, tags []string, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
 	return capture.Start(ctx, watcher, capture.Options{
@@ -348,9 +355,9 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 	})
 }
 
-// runJobs runs the trial's jobs at the same time, each with its own client. It
-// returns when all have ended or one has failed. reports are HiBench's report
-// lines.
+// runJobs runs the trial's jobs at the same time, each with its own client
+// process. It returns when all have ended or one has failed. reports are the
+// lines of HiBench's report.
 func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workload.Live, tags []string) (reports []string, err error) {
 	clients, running := errgroup.WithContext(ctx)
 	lines := make([]string, len(tags))
@@ -367,7 +374,8 @@ func (t *trialRun) runJobs(ctx context.Context, steering *steering, runner workl
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
 }
 
-// keep writes the trace and fills the result from it.
+// keep writes the captured trace and sets the fields of the result that come
+// from it.
 func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	if t.cache != nil {
 		cached := t.cache.result
@@ -405,7 +413,7 @@ func (t *trialRun) keep(result *Result, captured *capture.Result) error {
 	return nil
 }
 
-// recordsOf returns how many records a job's successful attempts read and
+// recordsOf returns how many records the successful attempts of a job read and
 // wrote.
 func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	c := &hibench.Counters{}
@@ -416,8 +424,8 @@ func recordsOf(f *measure.Figures, job traces.JobID) *hibench.Counters {
 	return c
 }
 
-// killTagged ends the applications that have one of the tags, even if ctx has
-// ended.
+// killTagged kills the YARN applications that have one of the tags, even if ctx
+// has ended.
 func (t *trialRun) killTagged(ctx context.Context, tags ...string) error {
 	apps, err := t.cluster.RM.Apps(context.WithoutCancel(ctx), yarnclient.AppFilter{Tags: tags, States: unfinished})
 	if err != nil {
@@ -450,7 +458,7 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(env)
 }
 
-// writeResult writes a trial's result.
+// writeResult writes a trial's result to the trial's folder.
 func writeResult(folder *runs.Active, r *Result) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -459,8 +467,9 @@ func writeResult(folder *runs.Active, r *Result) error {
 	return folder.WriteFile(resultFile, append(data, '\n'))
 }
 
-// workers returns the hosts of DataNodes, for HiBench's reports. It returns
-// none without HiBench, or if only superusers may ask the NameNode.
+// workers returns the host names of the DataNodes, for HiBench's reports. It
+// returns none if HiBench's scripts are not used, or if only superusers may ask
+// the NameNode.
 func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	if t.cluster.Config.HiBench == "" {
 		return nil, nil
@@ -476,7 +485,8 @@ func (t *trialRun) workers(ctx context.Context) ([]string, error) {
 	return hosts, err
 }
 
-// versions adds software versions to the manifest.
+// versions adds the versions of the software on the cluster to the run's
+// manifest.
 func (t *trialRun) versions(software map[string]string) error {
 	return t.results.Update(func(m *runs.Manifest) {
 		if m.Versions == nil {
@@ -486,8 +496,8 @@ func (t *trialRun) versions(software map[string]string) error {
 	})
 }
 
-// newTags returns a YARN tag for each job that the trial starts at once. Tags
-// are in lower case, as YARN keeps them so.
+// newTags returns a new YARN tag for each of the jobs that the trial starts at
+// the same time. Tags are in lower case, as YARN stores them.
 func (t *trialRun) newTags() []string {
 	name := ownName(tagPrefix)
 	tags := make([]string, max(t.plan.Workload.Jobs, 1))
@@ -497,7 +507,7 @@ func (t *trialRun) newTags() []string {
 	return tags
 }
 
-// cause adds to err why ctx ended, if it has.
+// cause adds to the error err why ctx was ended, if it was.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)

@@ -14,46 +14,53 @@ import (
 	"heddle/traces"
 )
 
-// world is where an experiment's trials run: on clusters or in virtual time.
+// world is where an experiment's trials run: on real clusters or in virtual
+// time.
 type world interface {
-	// name is the value of Manifest.World.
+	// name returns the value of Manifest.World for trials in this world.
 	name() string
-	// open fails if this world does not support the experiment. It returns the
-	// cluster's Hadoop version, "" in virtual time.
+	// open returns an error if this world (a real cluster or virtual time) does
+	// not support the experiment. Otherwise it returns the cluster's Hadoop
+	// version, "" in virtual time.
 	open(ctx context.Context) (hadoop string, err error)
-	// cleanUp removes what would disturb the first trial.
+	// cleanUp removes what killed runs left behind and would disturb the first
+	// trial.
 	cleanUp(ctx context.Context) error
-	// stage returns the steps of a trial in this world.
+	// stage returns the object whose methods carry out the steps of a trial:
+	// prepare, run, check, clean.
 	stage(t *trial) (stage, error)
-	// close removes what the trials left.
+	// close removes what the experiment's trials left on the cluster, such as
+	// cached blocks.
 	close(ctx context.Context) error
 }
 
-// stage has the steps of one trial, which are called in the order of the
-// methods.
+// stage carries out the steps of one trial. Its methods are called in the order
+// in which they are listed.
 type stage interface {
-	// prepare makes the input, caches it as the experiment says, and returns
-	// its length in bytes.
+	// prepare makes the trial's input, puts the part that the experiment names
+	// into the HDFS cache, and returns the input's length in bytes.
 	prepare(ctx context.Context) (inputBytes int64, err error)
 	// run runs the workload's jobs to their end and writes the trial's trace.
 	run(ctx context.Context) (Result, error)
-	// check compares the outputs with the input, and returns what it compared.
+	// check compares the outputs of the jobs with their input, and returns in
+	// words what it compared.
 	check(ctx context.Context) ([]string, error)
-	// clean removes what the trial made, except its folder.
+	// clean removes everything that the trial made, except the trial's folder.
 	clean() error
 }
 
-// trial is one trial under way, in any world.
+// trial is one trial under way, on a real cluster or in virtual time.
 type trial struct {
 	options *Options
 	plan    config.Trial
-	next    *config.Trial // the trial after this one; nil if this is the last
+	next    *config.Trial // trial that runs after this one; nil if this is the last
 	results *runs.Run
 	folder  *runs.Active
 	step    Step
 }
 
-// run carries out all steps of the trial and writes its result.
+// run carries out all steps of the trial in the given world and writes the
+// trial's result.
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc
@@ -79,8 +86,8 @@ func (t *trial) run(ctx context.Context, w world) error {
 	return writeResult(t.folder, &result)
 }
 
-// keep writes the trial's trace and fills the result from its events. names are
-// those of the jobs.
+// keep writes the trial's trace and computes the result's figures from the
+// events. names are the names of the jobs.
 func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
 	collector := measure.New(h)
 	if err := writeTrace(t.folder, encode, collector.Add); err != nil {
@@ -96,8 +103,8 @@ func (t *trial) keep(result *Result, h traces.Header, names map[traces.JobID]str
 	return f, nil
 }
 
-// seed returns the trial's seed. It differs between repeats but not between
-// models.
+// seed returns the trial's seed. It differs between repeats, but not between
+// scheduler models.
 func (t *trial) seed() uint64 { return t.options.Experiment.Seed + uint64(t.plan.Repeat-1) }
 
 func (t *trial) say(doing, text string) {
@@ -106,7 +113,8 @@ func (t *trial) say(doing, text string) {
 	t.options.Progress(step)
 }
 
-// carryOut runs the trials of an experiment that are still to do in world w.
+// carryOut runs those trials of an experiment that are not complete yet, in the
+// world w (a real cluster or virtual time).
 func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 	if o.Progress == nil {
 		o.Progress = func(Step) {}

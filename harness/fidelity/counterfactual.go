@@ -11,15 +11,15 @@ import (
 	"heddle/harness/stats"
 )
 
-// counterfactuals predicts, for each workload and each ordered pair of models,
-// the times of the second model from runs of the first.
+// counterfactuals predicts, for each workload and each ordered pair of
+// scheduler models, the times under the second model from runs under the first.
 func counterfactuals(groups [][]measured, o Options) ([]Counterfactual, error) {
 	type pair struct{ from, to []measured }
 	var pairs []pair
 	for _, from := range groups {
 		for _, to := range groups {
-			// only on the same cluster: runs do not tell how another cluster
-			// differs
+			// compare only trials on the same cluster: runs do not tell how
+			// another cluster differs
 			if from[0].workload == to[0].workload && from[0].model != to[0].model && from[0].Header.Cluster.Name == to[0].Header.Cluster.Name {
 				pairs = append(pairs, pair{from, to})
 			}
@@ -65,7 +65,8 @@ func counterfactual(from, to []measured, o Options) (Counterfactual, error) {
 	return x, nil
 }
 
-// completions returns each trial's mean completion time of its jobs, in ms.
+// completions returns the mean completion time of the jobs in each trial, in
+// ms.
 func completions(list []measured) []float64 {
 	var ms []float64
 	for _, x := range list {

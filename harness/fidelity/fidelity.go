@@ -1,11 +1,12 @@
 // Package fidelity measures how far simulated replays are from the measured
 // runs.
 //
-// It replays each measured trial under its own model. The replay is calibrated
-// on the other repeats of the same workload, under any model: what a task costs
-// does not depend on the model that placed it. It also predicts each model's
-// times from the runs of every other model; that is a counterfactual. Beside
-// each error stands the noise floor: how much repeats differ among themselves.
+// It replays each measured trial under the scheduler model of that trial. The
+// replay is calibrated on the other repeats of the same workload, under any
+// model: what a task costs does not depend on the model that placed it. The
+// package also predicts each model's times from the runs of every other model;
+// that is a counterfactual. Beside each error stands the noise floor: how much
+// repeats differ among themselves.
 //
 // The package reads run folders and needs no cluster.
 package fidelity
@@ -29,53 +30,59 @@ import (
 	"heddle/traces"
 )
 
-// ErrNothing says that no trial of a run can be predicted from others.
+// ErrNothing says that no trial of a run can be predicted from the run's other
+// trials.
 var ErrNothing = errors.New("no trial can be predicted from others")
 
-// Options say how replays are made.
+// Options say how simulated replays of measured trials are made.
 type Options struct {
-	// Seeds is how many replays are averaged for a prediction; 0 means 5.
+	// Seeds is the number of replays, each with its own seed, that a prediction
+	// averages; 0 means 5.
 	Seeds int
-	// Cluster describes the measured cluster where the traces do not: rates of
-	// disks, links and uplinks, cores, heartbeats of ApplicationMasters.
+	// Cluster gives properties of the measured cluster that its traces may
+	// lack: rates of disks, links and uplinks, cores, heartbeats of
+	// ApplicationMasters.
 	Cluster replay.Change
-	// Interrupted is as in sim.Config.
+	// Interrupted is called during a simulation and stops it if it returns an
+	// error, as in sim.Config.
 	Interrupted func() error
-	// Unverified also reads files that have changed since they were recorded,
-	// with a warning.
+	// Unverified allows to read files that have changed since the run recorded
+	// them. There is then a warning.
 	Unverified bool
 }
 
-// Report says how far the replays are from a run. Its JSON keys are stable.
+// Report says how far simulated replays are from a measured run. Other programs
+// may rely on its JSON keys.
 type Report struct {
 	Own            []Own            `json:"own"`
 	Counterfactual []Counterfactual `json:"counterfactual"`
 	Warnings       []string         `json:"warnings"`
 }
 
-// Own is the error of a workload's replays under the model that it was measured
-// under. Errors are in percent of the measured value.
+// Own contains the errors of a workload's replays under the scheduler model of
+// the measured trials. Errors are in percent of the measured value.
 type Own struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
 	// MeanAbsErrorPct is the mean, over trials, of the absolute error of the
-	// jobs' mean completion time, and CI95Pct its interval. BiasPct is the
-	// signed error of the means over all trials.
+	// jobs' mean completion time. CI95Pct is its interval. BiasPct is the
+	// error, with its sign, of the mean over all trials.
 	MeanAbsErrorPct compare.Number   `json:"meanAbsErrorPct"`
 	CI95Pct         compare.Interval `json:"ci95Pct"`
 	BiasPct         compare.Number   `json:"biasPct"`
 	BiasCI95Pct     compare.Interval `json:"biasCI95Pct"`
-	// NoisePct is the noise floor: the standard deviation of the measured
-	// trials over their mean.
+	// NoisePct says how much repeats differ: the standard deviation of the
+	// measured trials divided by their mean.
 	NoisePct    compare.Number `json:"noisePct"`
 	MeasuredMs  compare.Number `json:"measuredMs"`
 	PredictedMs compare.Number `json:"predictedMs"`
 	// MakespanErrorPct is the absolute error of the makespan. MapDistancePct
 	// and ReduceDistancePct are Wasserstein distances between measured and
-	// simulated durations, in percent of the measured mean. MapKS and ReduceKS
-	// are Kolmogorov-Smirnov distances. LocalityPoints is the largest
-	// difference in the share of maps at a level, in percentage points.
+	// simulated task durations, in percent of the measured mean. MapKS and
+	// ReduceKS are Kolmogorov-Smirnov distances. LocalityPoints is the largest
+	// difference in the share of maps at a locality level, in percentage
+	// points.
 	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`
@@ -85,14 +92,16 @@ type Own struct {
 	Trials            []Prediction   `json:"trials"`
 }
 
-// Prediction is one measured trial and its prediction.
+// Prediction contains the completion times of one measured trial and the
+// predicted ones.
 type Prediction struct {
 	Trial string `json:"trial"`
-	// CalibratedOn are the trials from which the calibration was made.
+	// CalibratedOn are the names of the trials from which the calibration was
+	// made.
 	CalibratedOn      []string       `json:"calibratedOn"`
 	MeasuredMs        float64        `json:"measuredMs"`
 	PredictedMs       float64        `json:"predictedMs"`
-	ErrorPct          float64        `json:"errorPct"` // in percent of the measured value, with its sign
+	ErrorPct          float64        `json:"errorPct"` // error of the predicted time in percent of the measured time, with its sign
 	MakespanErrorPct  float64        `json:"makespanErrorPct"`
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`
@@ -101,28 +110,28 @@ type Prediction struct {
 	LocalityPoints    float64        `json:"localityPoints"`
 }
 
-// Counterfactual is the prediction of a workload's times under a model, from
-// runs of another model.
+// Counterfactual is the prediction of a workload's times under one scheduler
+// model from runs under another model.
 type Counterfactual struct {
 	Workload string `json:"workload"`
 	From     string `json:"from"`
 	To       string `json:"to"`
-	// ErrorPct is the absolute error of the jobs' mean completion time over all
-	// trials.
+	// ErrorPct is the absolute error of the predicted mean completion time over
+	// all trials, in percent.
 	ErrorPct compare.Number `json:"errorPct"`
-	// WinnerRight says whether the model predicted to be faster was faster.
-	// Undecided says that the measured models may not differ: then a right
-	// winner is luck.
+	// WinnerRight says whether the model that was predicted to be faster was
+	// faster. Undecided says that the measured times of the two models may not
+	// differ. Then a right prediction is luck.
 	WinnerRight bool `json:"winnerRight"`
 	Undecided   bool `json:"undecided"`
-	// PredictedDiffPct and MeasuredDiffPct are by how much To takes longer than
-	// From.
+	// PredictedDiffPct and MeasuredDiffPct say by how many percent jobs take
+	// longer under model To than under model From.
 	PredictedDiffPct compare.Number `json:"predictedDiffPct"`
 	MeasuredDiffPct  compare.Number `json:"measuredDiffPct"`
 	MeasuredP        compare.Number `json:"measuredP"`
 }
 
-// measured is a trial with its trace and figures.
+// measured is a finished trial with its trace and the figures computed from it.
 type measured struct {
 	name, workload, model string
 	repeat                int
@@ -130,7 +139,8 @@ type measured struct {
 	figures *measure.Figures
 }
 
-// Of compares the run in folder dir with replays.
+// Of compares the measured run in the run folder dir with simulated replays of
+// it.
 func Of(dir string, o Options) (*Report, error) {
 	run, err := experiment.Read(dir, o.Unverified)
 	if err != nil {
@@ -143,8 +153,8 @@ func Of(dir string, o Options) (*Report, error) {
 	return r, err
 }
 
-// OfRun is Of for a run that was read before. It leaves out the run's own
-// warnings.
+// OfRun does the same as Of for a run that was read before. Its report does not
+// contain the run's own warnings.
 func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	dir := run.Dir
 	if o.Seeds == 0 {
@@ -185,7 +195,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
-	for _, x := range trials { // in the order of trials
+	for _, x := range trials { // go through the trials in order, so that the warnings have a fixed order
 		if f, err := fits[leaving(&x)](); err == nil {
 			r.Warnings = append(r.Warnings, f.calibration.Warnings...)
 		}
@@ -195,7 +205,7 @@ func OfRun(run *experiment.Finished, o Options) (*Report, error) {
 	return r, nil
 }
 
-// load reads the finished trials with their traces and figures.
+// load reads the finished trials of a run with their traces and figures.
 func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	var list []measured
 	for _, x := range run.Results {
@@ -206,7 +216,7 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
-		figures, _, err := run.Figures(&x) // the trace itself warns of damage
+		figures, _, err := run.Figures(&x) // ignore the warning here: reading the trace gives the same warning of damage
 		if err != nil {
 			return nil, err
 		}
@@ -221,8 +231,8 @@ func (r *Report) load(run *experiment.Finished) ([]measured, error) {
 	return list, nil
 }
 
-// group groups the trials by workload and model, in the order of their first
-// trials.
+// group groups the trials by workload and scheduler model, in the order of
+// their first trials.
 func group(list []measured) [][]measured {
 	var groups [][]measured
 	for _, x := range list {
@@ -236,8 +246,8 @@ func group(list []measured) [][]measured {
 	return groups
 }
 
-// predict replays trace t under the model that like ran under, once for each
-// seed.
+// predict replays the trace t once for each seed, under the scheduler model
+// with which the trace like was recorded.
 func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measure.Figures, error) {
 	var list []replay.Config
 	for seed := range o.Seeds {
@@ -257,7 +267,8 @@ func predict(t, like *replay.Trace, c *replay.Calibration, o Options) ([]*measur
 	return figures, nil
 }
 
-// fit is a calibration and the trials that it was made from.
+// fit is a calibration of the simulator and the names of the trials that it was
+// made from.
 type fit struct {
 	calibration *replay.Calibration
 	trials      []string
@@ -274,7 +285,8 @@ func calibrate(list []measured, o Options) (fit, error) {
 	return f, err
 }
 
-// left is the repeat of a workload on a cluster that a fit leaves out.
+// left names one repeat of a workload on a cluster. A calibration leaves this
+// repeat out, so that it can predict it.
 type left struct {
 	workload, cluster string
 	repeat            int
@@ -282,8 +294,9 @@ type left struct {
 
 func leaving(x *measured) left { return left{x.workload, x.Header.Cluster.Name, x.repeat} }
 
-// others returns, for each repeat of a workload, the fit to all its other
-// repeats. Each fit is made when it is first needed.
+// others returns, for each repeat of a workload, a function that calibrates the
+// simulator on all other repeats of the workload. It does so only at the first
+// call.
 func others(list []measured, o Options) map[left]func() (fit, error) {
 	fits := map[left]func() (fit, error){}
 	for _, x := range list {
@@ -303,7 +316,7 @@ func others(list []measured, o Options) map[left]func() (fit, error) {
 	return fits
 }
 
-// predictOwn predicts a trial from the other repeats.
+// predictOwn predicts a measured trial from the other repeats of its workload.
 func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Prediction, error) {
 	t := m.Trace
 	f, err := fits[leaving(&m)]()
@@ -327,7 +340,8 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	return x, nil
 }
 
-// distance returns how far simulated durations are from measured ones.
+// distance returns the Wasserstein distance between simulated and measured task
+// durations, and the Kolmogorov-Smirnov distance.
 func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
 	was := of(measured).Ms()
 	var is []float64
@@ -352,7 +366,7 @@ func mean(list []*measure.Figures, of func(*measure.Figures) float64) float64 {
 
 func percent(is, was float64) float64 { return 100 * (is - was) / was }
 
-// sum averages the trials' figures.
+// sum sets the workload's errors to the mean of the errors of its trials.
 func (w *Own) sum() {
 	var abs, signed, was, is []float64
 	column := func(of func(t *Prediction) float64) compare.Number {
@@ -381,7 +395,7 @@ func (w *Own) sum() {
 	w.LocalityPoints = column(func(t *Prediction) float64 { return t.LocalityPoints })
 }
 
-// Worst returns the entry with the largest mean error.
+// Worst returns the workload and scheduler model with the largest mean error.
 func (r *Report) Worst() Own {
 	return slices.MaxFunc(r.Own, func(a, b Own) int {
 		if float64(a.MeanAbsErrorPct) < float64(b.MeanAbsErrorPct) {

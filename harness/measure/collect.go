@@ -10,34 +10,35 @@ import (
 	"heddle/traces"
 )
 
-// Collector computes a run's figures from its events. New makes one.
+// Collector computes the figures of a run of jobs from the events of its trace.
+// The function New makes a Collector.
 type Collector struct {
 	figures   Figures
 	jobs      map[traces.JobID]*Job
 	nodes     map[traces.Node]*Node
-	undecided map[int64]*traces.Decision // decisions without an outcome yet
+	undecided map[int64]*traces.Decision // scheduling decisions whose outcome is not known yet, by decision number
 	phases    [phaseCount]Durations
-	reduceMs  Durations // from the last map's end on
+	reduceMs  Durations // durations of reduces, counted from the end of the job's last map
 	schedule  traces.Schedule
 	digest    *traces.TraceDigest
 	first     traces.Time
 	last      traces.Time
 	list      *traces.ListRules
 	// workerMiB is the memory of all workers for containers. usedMiBMs is the
-	// sum, over attempts, of container memory times duration. sizesKnown
-	// becomes false when an attempt's container size is not known.
+	// sum, over task attempts, of the container's memory times its duration.
+	// sizesKnown becomes false when an attempt's container size is not known.
 	workerMiB, usedMiBMs int64
 	sizesKnown           bool
 }
 
-// liveJob is what a Collector keeps of a job that has not ended.
+// liveJob contains the running and waiting tasks of a job that has not ended.
 type liveJob struct {
-	waiting map[task]traces.Time // scheduled, without an attempt yet
+	waiting map[task]traces.Time // for each task that waits for its first container, the time since which it waits
 	running map[attempt]start
-	planned map[task]traces.Node // nil: splits were not planned
+	planned map[task]traces.Node // planned node of each map; nil if the job's splits were not planned
 }
 
-// task and attempt identify a task and an attempt within one job.
+// task and attempt identify a task and a task attempt within one job.
 type task struct {
 	kind  traces.TaskKind
 	index int32
@@ -48,7 +49,8 @@ type attempt struct {
 	number int32
 }
 
-// start is what a Collector keeps of a running attempt.
+// start contains what is known of a running task attempt: its start time, node
+// and locality.
 type start struct {
 	t       traces.Time
 	node    *Node
@@ -73,7 +75,7 @@ var phaseNames = [phaseCount]string{
 	"reduce: wait for container", "reduce: shuffle", "reduce: sort", "reduce: reduce and write", WholeReduce,
 }
 
-// New returns a Collector for a run with header h.
+// New returns a Collector for a run whose trace has the header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
 		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
@@ -95,7 +97,8 @@ func New(h traces.Header) *Collector {
 	return c
 }
 
-// Of returns the figures of a complete run.
+// Of returns the figures of a complete trace with the header h and the given
+// events.
 func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
 	c := New(h)
 	for e := range events {
@@ -104,7 +107,8 @@ func Of(h traces.Header, events iter.Seq[traces.Event]) *Figures {
 	return c.Figures()
 }
 
-// Add adds an event. Events must come in the order of traces.Sort.
+// Add takes the next event of the trace into account. Events must come in the
+// order of traces.Sort.
 func (c *Collector) Add(e traces.Event) {
 	f, t := &c.figures, e.At()
 	if f.Events == 0 {
@@ -144,7 +148,8 @@ func (c *Collector) Add(e traces.Event) {
 	}
 }
 
-// listed adds a job of a job list: the tasks that the list's rules make of it.
+// listed adds a job from an imported list of jobs. The list's rules say how
+// many maps and reduces the job has.
 func (c *Collector) listed(e *traces.JobListed) {
 	j := c.job(e.Job)
 	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
@@ -205,7 +210,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	if ran {
 		c.used(j, x.kind, s, e.T)
 	}
-	if j.hadoop != nil && len(live.running) == 0 { // the job ended before its last attempt
+	if j.hadoop != nil && len(live.running) == 0 { // the end of the job came before the end of its last attempt
 		defer j.rest()
 	}
 	switch e.Outcome {
@@ -257,7 +262,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	}
 }
 
-// ended adds a job's end. Its waiting tasks no longer wait.
+// ended takes the end of a job into account. Its waiting tasks then no longer
+// wait.
 func (c *Collector) ended(e *traces.JobFinished) {
 	j := c.job(e.Job)
 	end := *e
@@ -267,10 +273,11 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	}
 }
 
-// rest drops what is kept only while the job lives.
+// rest frees the job's lists of running and waiting tasks.
 func (j *Job) rest() { j.live = nil }
 
-// used adds the memory and time for which an attempt had its container.
+// used adds an attempt's duration to its node's busy time, and the attempt's
+// container memory times its duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	bytes := j.containerBytes[kind&1]
@@ -280,8 +287,9 @@ func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Tim
 	}
 }
 
-// Figures returns the figures of the events so far. Attempts that still run
-// count as running until the last event. Do not call Add after it.
+// Figures returns the figures of all events added so far. An attempt that still
+// runs counts as running until the last event. Add must not be called after
+// Figures.
 func (c *Collector) Figures() *Figures {
 	f := &c.figures
 	begin, end, done := c.last, c.first, 0
@@ -335,21 +343,22 @@ func (c *Collector) Figures() *Figures {
 	return f
 }
 
-// close counts the job's running attempts as running until the last event.
+// close adds the durations of the job's attempts that still run, up to the
+// trace's last event.
 func (c *Collector) close(j *Job) {
 	if j.live == nil {
 		return
 	}
 	for a, s := range j.live.running {
-		// These are sums of whole numbers, so the random order of the map does
-		// not matter.
+		// The random order of the map does not matter, because only whole
+		// numbers are added up here.
 		c.used(j, a.kind, s, c.last)
 	}
 }
 
-// compare compares the sums over the trace's attempts with Hadoop's counters.
-// Hadoop's totals are over attempts that succeeded, its locality over all that
-// were assigned.
+// compare compares totals over the trace's attempts with Hadoop's own counters
+// of the job. Hadoop counts bytes of successful attempts only, but locality of
+// all attempts that got a container.
 func (j *Job) compare() {
 	j.CompletionMs = -1
 	if j.hadoop == nil {
@@ -389,7 +398,8 @@ func (c *Collector) job(id traces.JobID) *Job {
 	return j
 }
 
-// alive returns a job that has not ended, and makes it if it is new.
+// alive returns a job that has not ended, with its running and waiting tasks.
+// It adds the job if the job is new.
 func (c *Collector) alive(id traces.JobID) (*Job, *liveJob) {
 	j := c.job(id)
 	if j.live == nil {

@@ -7,19 +7,20 @@ import (
 	"heddle/traces"
 )
 
-// exactCount is how many durations are kept one by one. A longer sample is kept
-// as counts in buckets.
+// exactCount is how many durations of a sample are kept one by one. A larger
+// sample is kept as a count for each bucket (range) of durations.
 const exactCount = 100_000
 
-// Durations is a sample of durations in bounded memory. Up to 100,000 durations
-// are kept one by one, and percentiles are exact. A longer sample is counted in
-// buckets less than 1 % wide, and percentiles are the middle of a bucket. The
-// zero value is an empty sample.
+// Durations is a sample of durations that takes a limited amount of memory. Up
+// to 100,000 durations are kept one by one, and percentiles are exact. A larger
+// sample is kept as counts in buckets, which are less than 1 % wide.
+// Percentiles are then the middle of a bucket. The zero value is an empty
+// sample.
 type Durations struct {
 	count   int
 	sumNs   float64
-	exact   []traces.Time // the durations, not sorted
-	buckets []int32       // counts; nil while exact holds all
+	exact   []traces.Time // the durations one by one, in no order
+	buckets []int32       // number of durations in each bucket; nil while all are kept one by one
 }
 
 // Add adds a duration. A negative one, which clocks of two machines can
@@ -42,13 +43,14 @@ func (d *Durations) Add(t traces.Time) {
 	}
 }
 
-// Count returns how many durations were added.
+// Count returns how many durations the sample has.
 func (d *Durations) Count() int { return d.count }
 
-// Exact reports whether percentiles are exact, that is, not read from buckets.
+// Exact reports whether percentiles are exact, because the durations are kept
+// one by one and not counted in buckets.
 func (d *Durations) Exact() bool { return d.buckets == nil }
 
-// MeanMs returns the mean in milliseconds, 0 for an empty sample.
+// MeanMs returns the mean duration in milliseconds, 0 for an empty sample.
 func (d *Durations) MeanMs() float64 {
 	if d.count == 0 {
 		return 0
@@ -75,8 +77,8 @@ func (d *Durations) PercentileMs(percent int) float64 {
 	return 0
 }
 
-// Ms returns all durations in milliseconds, ascending. A bucket counts as its
-// middle.
+// Ms returns all durations in milliseconds, ascending. If durations are counted
+// in buckets, each counts as the middle of its bucket.
 func (d *Durations) Ms() []float64 {
 	list := make([]float64, 0, d.count)
 	slices.Sort(d.exact)
@@ -91,18 +93,18 @@ func (d *Durations) Ms() []float64 {
 	return list
 }
 
-// bucketBits is how many bits after the highest one select the bucket: a bucket
-// is 1/128 of its start wide.
+// bucketBits is how many bits after a duration's highest bit select its bucket.
+// With 7 bits, a bucket is 1/128 of its lowest duration wide.
 const bucketBits = 7
 
-// bucketOf returns the bucket of t, which must not be negative. Below 256 ns
-// each bucket holds one value.
+// bucketOf returns the number of the bucket that counts durations of length t,
+// which must not be negative. Below 256 ns each bucket counts a single value.
 func bucketOf(t traces.Time) int {
 	shift := max(bits.Len64(uint64(t))-bucketBits-1, 0)
 	return shift<<bucketBits + int(t>>shift)
 }
 
-// middleOf returns the duration in the middle of bucket i.
+// middleOf returns the duration in the middle of the bucket with number i.
 func middleOf(i int) traces.Time {
 	shift := max(i>>bucketBits-1, 0)
 	start := traces.Time(i-shift<<bucketBits) << shift

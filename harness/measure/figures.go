@@ -1,12 +1,13 @@
 // Package measure computes the figures of a run from its events, one by one:
 // jobs, tasks, completion times, locality, bytes, phases, use of nodes,
-// decisions, digests. Measured and simulated runs go through the same code, so
-// their figures can be compared.
+// scheduling decisions, hashes. Measured and simulated runs go through the same
+// code, so their figures can be compared.
 //
-// The package is pure. Its memory grows with what is alive, not with the trace:
-// it keeps running tasks, one record of figures for each job, and samples of
-// durations (see Durations), but no events. It compares nothing: intervals and
-// tests are in package stats, comparisons in compare and fidelity.
+// The package is pure: it uses no clock, files or goroutines. Its memory grows
+// with the number of running tasks, not with the length of the trace. It keeps
+// running tasks, one record of figures for each job, and samples of durations
+// (see Durations), but no events. It compares nothing: intervals and tests are
+// in package stats, comparisons in packages compare and fidelity.
 package measure
 
 import (
@@ -16,88 +17,92 @@ import (
 	"heddle/traces"
 )
 
-// Figures are a run in numbers. Other programs rely on the JSON keys up to
-// traceDigest; more keys may be added.
+// Figures describe a run of jobs in numbers. Other programs rely on the JSON
+// keys up to traceDigest; more keys may be added.
 type Figures struct {
 	Format  int `json:"format"`
 	Jobs    int `json:"jobs"`
-	Maps    int `json:"maps"`    // tasks
-	Reduces int `json:"reduces"` // tasks
-	// Attempts are those that ended, by outcome, including those that ended
-	// before launch.
+	Maps    int `json:"maps"`    // number of map tasks
+	Reduces int `json:"reduces"` // number of reduce tasks
+	// Attempts counts the task attempts that ended, by outcome. An attempt that
+	// ended before its launch counts too.
 	Attempts Attempts `json:"attempts"`
-	// Locality counts the maps that succeeded by the nearest replica or cached
-	// copy at their start.
+	// Locality counts the successful maps by the place of the nearest replica
+	// or cached copy of their block when they started.
 	Locality Locality `json:"locality"`
-	// SplitLocality counts the map attempts that got a container by the hosts
-	// in their splits, as Hadoop does.
+	// SplitLocality counts the map attempts that got a container by how near
+	// that was to the hosts in their split, as Hadoop does.
 	SplitLocality SplitLocality `json:"splitLocality"`
-	// Bytes are what the attempts that succeeded moved.
+	// Bytes are what successful attempts read, shuffled and wrote.
 	Bytes     Bytes    `json:"bytes"`
 	Synthetic []string `json:"synthetic"`
-	// Mended counts, by kind, what an import had to decide because the source
-	// did not say.
+	// Mended counts, by kind, the defects in imported files that the import had
+	// to mend by a rule.
 	Mended         map[string]int `json:"mended,omitempty"`
 	Decisions      Decisions      `json:"decisions"`
 	ScheduleDigest string         `json:"scheduleDigest"`
-	// TraceDigest is empty for a simulation that wrote no trace.
+	// TraceDigest is the hash of the trace's records. It is empty for a
+	// simulation that wrote no trace.
 	TraceDigest string `json:"traceDigest"`
 
-	// List is the rules by which a job list makes tasks of its jobs; nil for
-	// other traces. No job of a list has run: its bytes are what the list says
-	// its jobs move.
+	// List contains the rules that give the number of tasks of each job, if the
+	// trace was imported from a list of jobs; otherwise nil. No job of such a
+	// list has run: its bytes are those that the list states.
 	List       *traces.ListRules `json:"list,omitempty"`
 	Origin     traces.Origin     `json:"origin"`
 	Model      string            `json:"model"`
 	Actuator   string            `json:"actuator,omitempty"`
-	Plan       *Plan             `json:"plan,omitempty"` // nil: splits were not planned
+	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on their planned node; nil if the job's splits were not planned
 	Events     int64             `json:"events"`
-	DurationMs float64           `json:"durationMs"` // from the first to the last event
-	// MakespanMs is from the first submission to the last end of a job.
-	// MeanCompletionMs is the mean time from submission to end of the jobs that
-	// succeeded.
+	DurationMs float64           `json:"durationMs"` // time from the first to the last event of the trace
+	// MakespanMs is the time from the first submission to the end of the last
+	// job. MeanCompletionMs is the mean time from submission to end over the
+	// jobs that succeeded.
 	MakespanMs       float64 `json:"makespanMs"`
 	MeanCompletionMs float64 `json:"meanCompletionMs"`
-	// UtilisationPct is the share of the workers' container memory that task
-	// attempts used, from the first submission to the last end; -1 if the trace
-	// does not have the sizes.
+	// UtilisationPct is the percentage of the workers' container memory that
+	// task attempts used, from the first submission to the end of the last job.
+	// It is -1 if the trace does not have the sizes.
 	UtilisationPct float64 `json:"utilisationPct"`
-	JobList        []*Job  `json:"jobList,omitempty"` // in order of submission
+	JobList        []*Job  `json:"jobList,omitempty"` // figures of each job, in order of submission
 	Phases         []Phase `json:"phases"`
-	Nodes          []*Node `json:"nodes,omitempty"` // in order of names
+	Nodes          []*Node `json:"nodes,omitempty"` // figures of each node, in order of names
 
 	maps, reduces, reduceRests *Durations
 }
 
-// MapDurations returns the durations of the map attempts that succeeded.
+// MapDurations returns the durations of all map attempts that succeeded.
 func (f *Figures) MapDurations() *Durations { return f.maps }
 
-// ReduceDurations returns the durations of the reduce attempts that succeeded.
+// ReduceDurations returns the durations of all reduce attempts that succeeded.
 func (f *Figures) ReduceDurations() *Durations { return f.reduces }
 
 // ReduceRests returns the durations of the reduce attempts that succeeded,
 // counted from the end of the job's last map if the reduce started before that.
 func (f *Figures) ReduceRests() *Durations { return f.reduceRests }
 
-// Known returns how many of the maps that succeeded have a known location of
-// their block.
+// Known returns the number of successful maps for which the place of the
+// nearest copy of their block is known.
 func (l Locality) Known() int { return l.Cache + l.Node + l.Rack + l.Off }
 
-// Shares returns the shares, 0 to 1, of the known maps by level: cache, node,
-// rack, off.
+// Shares returns the shares, 0 to 1, of maps that found their block in the
+// cache of their node, on its disk, in their rack, and elsewhere. Maps for
+// which this is unknown do not count.
 func (l Locality) Shares() [4]float64 {
 	known := float64(max(1, l.Known()))
 	return [4]float64{float64(l.Cache) / known, float64(l.Node) / known, float64(l.Rack) / known, float64(l.Off) / known}
 }
 
-// Attempts counts attempts by outcome.
+// Attempts contains the numbers of task attempts that succeeded, failed and
+// were killed.
 type Attempts struct {
 	OK     int `json:"ok"`
 	Failed int `json:"failed"`
 	Killed int `json:"killed"`
 }
 
-// Locality counts maps by how near they ran to their input.
+// Locality counts maps by how near they ran to a copy of their block: cache,
+// node, rack, off the rack.
 type Locality struct {
 	Cache   int `json:"cache"`
 	Node    int `json:"node"`
@@ -106,8 +111,8 @@ type Locality struct {
 	Unknown int `json:"unknown"`
 }
 
-// SplitLocality counts map attempts by how near they ran to their split's
-// hosts.
+// SplitLocality counts map attempts by how near they ran to the hosts that
+// their split names.
 type SplitLocality struct {
 	Node    int `json:"node"`
 	Rack    int `json:"rack"`
@@ -115,18 +120,20 @@ type SplitLocality struct {
 	Unknown int `json:"unknown"`
 }
 
-// Bytes are what attempts read from HDFS, shuffled, and wrote to HDFS.
+// Bytes are the numbers of bytes that task attempts read from HDFS, shuffled,
+// and wrote to HDFS.
 type Bytes struct {
 	Input   int64 `json:"input"`
 	Shuffle int64 `json:"shuffle"`
 	Output  int64 `json:"output"`
 }
 
-// Records are how many records maps read and put out, and reduces wrote.
+// Records are the numbers of records that maps read, that maps put out, and
+// that reduces wrote.
 type Records struct{ MapInput, MapOutput, ReduceOutput int64 }
 
-// Plan counts, for a trace with planned splits, the maps that succeeded and had
-// a planned node, and how many of those ran there.
+// Plan counts successful maps for which the scheduler model planned a node, and
+// how many of these ran there.
 type Plan struct {
 	Maps   int `json:"maps"`
 	OnNode int `json:"onNode"`
@@ -136,41 +143,45 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("plan: %d of %d maps on the planned node", p.OnNode, p.Maps)
 }
 
-// Job is the figures of one job.
+// Job contains the figures of one MapReduce job: its times, tasks, locality and
+// bytes.
 type Job struct {
 	ID       traces.JobID   `json:"id"`
 	Name     string         `json:"name"`
 	Outcome  traces.Outcome `json:"outcome"`
-	SubmitMs float64        `json:"submitMs"` // from the trace's Time 0
-	// CompletionMs is from submission to end, -1 if the job has not ended.
+	SubmitMs float64        `json:"submitMs"` // time of submission, counted from the start of the trace
+	// CompletionMs is the time from the job's submission to its end, -1 if the
+	// job has not ended.
 	CompletionMs  float64       `json:"completionMs"`
 	Maps          int           `json:"maps"`
 	Reduces       int           `json:"reduces"`
 	Attempts      Attempts      `json:"attempts"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
-	// Records are what the attempts that succeeded read and wrote.
+	// Records are the numbers of records that the job's successful attempts
+	// read and wrote.
 	Records Records `json:"-"`
 	// Differences names the totals in which the trace's attempts and Hadoop's
-	// own counters disagree. Compared is how many totals were compared.
+	// own job counters disagree. Compared is how many totals were compared.
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
 	launchedMaps, launchedReds int64
-	containerBytes             [2]int64 // of a map, of a reduce
+	containerBytes             [2]int64 // container size in bytes: of a map, of a reduce
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	hadoop                     *traces.JobFinished // what Hadoop itself reported of the job
-	live                       *liveJob            // nil: nothing of the job runs or waits
+	hadoop                     *traces.JobFinished // end of the job with Hadoop's own counters; nil until the job ends
+	live                       *liveJob            // the job's running and waiting tasks, while there are any; otherwise nil
 }
 
-// Names of the phases that are whole attempts.
+// Names of the phases that last for a whole task attempt.
 const (
 	WholeMap    = "map: whole attempt"
 	WholeReduce = "reduce: whole attempt"
 )
 
-// Phase returns the phase of a name, with a count of 0 if there is none.
+// Phase returns the figures of the task phase with the given name. Its count is
+// 0 if there is none.
 func (f *Figures) Phase(name string) Phase {
 	i := slices.IndexFunc(f.Phases, func(p Phase) bool { return p.Name == name })
 	if i < 0 {
@@ -179,35 +190,36 @@ func (f *Figures) Phase(name string) Phase {
 	return f.Phases[i]
 }
 
-// Summary returns the figures without the lists of jobs, nodes and misses.
+// Summary returns the figures without the lists of jobs, of nodes and of
+// decisions that did not come out as intended.
 func (f *Figures) Summary() *Figures {
 	s := *f
 	s.JobList, s.Nodes, s.Decisions.Misses = nil, nil, nil
 	return &s
 }
 
-// Phase is how long one part of a task took, over attempts that succeeded.
+// Phase says how long one phase of a task took, over attempts that succeeded.
 type Phase struct {
 	Name     string  `json:"name"`
 	Count    int     `json:"count"`
 	MeanMs   float64 `json:"meanMs"`
 	MedianMs float64 `json:"medianMs"`
 	P95Ms    float64 `json:"p95Ms"`
-	// Approximate says that there were too many attempts to keep them one by
-	// one: percentiles are then within 1 %.
+	// Approximate says that there were too many attempts to keep their
+	// durations one by one. Percentiles are then within 1 %.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
-// Node is the use of one node.
+// Node says how much one node was used.
 type Node struct {
 	Node     traces.Node `json:"node"`
 	Rack     string      `json:"rack"`
-	Attempts int         `json:"attempts"` // attempts launched on the node
-	// MeanRunning is how many attempts ran on the node on average over the
-	// trace.
+	Attempts int         `json:"attempts"` // number of task attempts launched on the node
+	// MeanRunning is the number of task attempts that ran on the node at the
+	// same time, averaged over the trace.
 	MeanRunning float64 `json:"meanRunning"`
-	// CPUCores is the mean number of busy cores over the node's samples, -1
-	// without samples.
+	// CPUCores is the mean number of busy cores in the samples of the node's
+	// load, -1 without samples.
 	CPUCores float64 `json:"cpuCores"`
 
 	busy    traces.Time

@@ -8,10 +8,11 @@ import (
 	"heddle/traces"
 )
 
-// Simulate runs a simulation and computes its figures without making events,
-// which would take most of the time. So there is no trace digest, and the
-// latencies and predictions of decisions are unknown: -1. h is the header that
-// a trace of the simulation would have.
+// Simulate runs a simulation and computes its figures. It makes no trace
+// events, which would take most of the time. So the result has no hash of a
+// trace. How long scheduling decisions took, and whether their predictions came
+// true, is unknown: -1. h is the header that a trace of the simulation would
+// have.
 func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	s := simulation{Source: x.Source, Collector: New(h)}
 	for i := range x.Cluster.Nodes {
@@ -26,15 +27,16 @@ func Simulate(h traces.Header, x *sim.Config) (*Figures, *sim.Result, error) {
 	return s.of(r), r, nil
 }
 
-// simulation collects the figures. It is also the source of the jobs, to see
-// them arrive.
+// simulation collects the figures of a running simulation. It also passes the
+// jobs to the simulator, so that it sees each job arrive.
 type simulation struct {
 	sim.Source
 	*Collector
 	nodes []*Node // figures of each node, by state.NodeID
 }
 
-// Next implements sim.Source.
+// Next passes the next job to the simulator, as sim.Source requires, and counts
+// the job.
 func (s *simulation) Next(x *sim.Job) bool {
 	if !s.Source.Next(x) {
 		return false
@@ -47,8 +49,8 @@ func (s *simulation) Next(x *sim.Job) bool {
 	return true
 }
 
-// attemptEnded adds an attempt that has ended. It replaces the events of its
-// start and end.
+// attemptEnded adds a task attempt that has ended to the figures, as the trace
+// events of its start and end would.
 func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j, n := s.figures.JobList[e.Job], s.nodes[e.Node]
 	isMap := e.Kind == state.Map
@@ -87,7 +89,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 
-// of returns the figures after the run.
+// of returns the figures of the finished simulation.
 func (s *simulation) of(r *sim.Result) *Figures {
 	for i := range r.Jobs {
 		x := &r.Jobs[i]

@@ -12,7 +12,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// maxJobsShown limits the rows in the table of jobs.
+// maxJobsShown is the largest number of rows in the printed table of jobs.
 const maxJobsShown = 40
 
 // WriteText prints the figures as text for people.
@@ -122,7 +122,8 @@ func (i *Figures) nodes(b *strings.Builder) {
 
 func table(b *strings.Builder) *tabwriter.Writer { return tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) }
 
-// duration formats a duration with about three digits.
+// duration formats a duration in milliseconds with about three digits and a
+// unit.
 func duration(ms float64) string {
 	d := time.Duration(ms * 1e6)
 	switch {

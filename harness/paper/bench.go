@@ -16,17 +16,17 @@ import (
 	"heddle/harness/stats"
 )
 
-// Setting is a cluster and the jobs on it: all of a simulation except the
-// model. It is a struct of plain values, so that two settings are equal exactly
-// when %#v prints them alike.
+// Setting is a cluster and the jobs on it: everything in a simulation except
+// the scheduler model. A Setting is a struct of plain values. Two settings are
+// equal exactly when fmt.Printf prints them alike with %#v.
 type Setting interface {
-	// Config returns a run's configuration, without Source, Model and Seed, and
-	// its jobs. All random choices are named draws from the seed, so all models
-	// see the same ones.
+	// Config returns the configuration of a simulation, without Source, Model
+	// and Seed, and its jobs. Its random choices depend only on the seed, so
+	// all scheduler models see the same ones.
 	Config(seed uint64) (sim.Config, []sim.Job, error)
 }
 
-// Case is a model in a setting.
+// Case is a scheduler model in a setting: a cluster and its jobs.
 type Case struct {
 	Setting Setting
 	Model   string
@@ -37,15 +37,15 @@ func (c Case) name() string {
 	return fmt.Sprintf("%#v %s%v", c.Setting, c.Model, c.Params)
 }
 
-// Simulation is the result of one simulation.
+// Simulation is the result of simulating one scheduler model with one seed.
 type Simulation struct {
-	Seconds float64 // mean over jobs, from submission to end
-	Cached  int64   // maps whose block is cached on some node
+	Seconds float64 // mean time of the jobs from submission to end
+	Cached  int64   // number of maps whose block is cached on some node
 	sim.Result
 }
 
-// Bench simulates cases, each once for each seed, and keeps the results for
-// later requests.
+// Bench simulates cases (scheduler models in settings). It simulates each case
+// once for each seed, and keeps the results for later requests.
 type Bench struct {
 	ctx     context.Context
 	seeds   []uint64
@@ -71,8 +71,8 @@ func (b *Bench) simulated() int {
 	return b.count
 }
 
-// Trials returns the results of cases. Each case has one result for each seed,
-// in the same order.
+// Trials returns the simulations of the given cases, in the order of the cases.
+// Each case has one simulation for each seed, in the order of the seeds.
 func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	g, ctx := errgroup.WithContext(b.ctx)
 	g.SetLimit(b.workers)
@@ -112,7 +112,7 @@ func (b *Bench) Trials(cases ...Case) ([][]Simulation, error) {
 	return list, nil
 }
 
-// run simulates one case with one seed.
+// run simulates one scheduler model in one setting with one seed.
 func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 	config, jobs, err := c.Setting.Config(seed)
 	if err != nil {
@@ -139,8 +139,8 @@ func (b *Bench) run(c Case, seed uint64, to *Simulation) error {
 	return nil
 }
 
-// newModel makes the case's model. A model with random numbers gets a different
-// seed for each seed.
+// newModel returns the scheduler model of a case. A model that draws random
+// numbers gets a seed of its own, which is derived from the given seed.
 func newModel(c Case, seed uint64) (sched.Model, error) {
 	p := sched.Params{}
 	for _, info := range sched.List() {
@@ -171,7 +171,8 @@ func trialOf(r *sim.Result, jobs []sim.Job) Simulation {
 	return t
 }
 
-// Each returns one figure of each trial.
+// Each applies the function of to each simulation and returns the results in
+// the same order.
 func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	xs := make([]T, len(trials))
 	for i := range trials {
@@ -180,33 +181,36 @@ func Each[T any](trials []Simulation, of func(*Simulation) T) []T {
 	return xs
 }
 
-// Seconds returns the mean time of a trial's jobs from submission to end.
+// Seconds returns the mean time of a simulation's jobs from submission to end.
 func Seconds(t *Simulation) float64 { return t.Seconds }
 
-// Rate returns a share of a trial's maps. It is not a number, so that its
-// interval is that of a share.
+// Rate is a function that returns a share of a simulation's maps. The share
+// keeps its two counts, because the confidence interval of a share differs from
+// that of a mean.
 type Rate func(*Simulation) stats.Share
 
-// CacheRate returns the share of maps that ran on a node that cached their
-// block.
+// CacheRate returns the share of maps that ran on a node with their block in
+// its cache.
 func CacheRate(t *Simulation) stats.Share { return t.upTo(state.LevelCache) }
 
-// LocalRate returns the share of maps that ran on a node that had their block,
-// cached or on disk.
+// LocalRate returns the share of maps that ran on a node with their block in
+// its cache or on its disk.
 func LocalRate(t *Simulation) stats.Share { return t.upTo(state.LevelNode) }
 
-// RackRate returns the share of maps that ran in a rack with their block.
+// RackRate returns the share of maps that ran in a rack in which some node
+// stores their block.
 func RackRate(t *Simulation) stats.Share { return t.upTo(state.LevelRack) }
 
-// CachedShare returns the share of maps whose block was cached on some node.
-// CacheRate cannot be higher.
+// CachedShare returns the share of maps whose block was cached on some node,
+// wherever the map ran. CacheRate cannot be higher.
 func CachedShare(t *Simulation) stats.Share { return stats.Share{Part: t.Cached, Of: CacheRate(t).Of} }
 
 // HitShare returns, of the maps whose block was cached on some node, the share
 // that ran on such a node.
 func HitShare(t *Simulation) stats.Share { return stats.Share{Part: CacheRate(t).Part, Of: t.Cached} }
 
-// upTo returns the share of maps whose block was at least as near as a level.
+// upTo returns the share of maps whose block was at least as near as the given
+// level: cache, node, rack.
 func (t *Simulation) upTo(most state.Level) (s stats.Share) {
 	for _, n := range t.Maps {
 		s.Of += n

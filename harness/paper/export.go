@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// WriteMarkdown prints the report as Markdown tables.
+// WriteMarkdown prints the comparison with the paper as Markdown tables.
 func (r *Report) WriteMarkdown(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "# %s\n\n%s\n", r.Title, r.Source)
@@ -73,8 +73,8 @@ func markdownRow(w *bufio.Writer, cells ...string) {
 	fmt.Fprintln(w, "|")
 }
 
-// WriteCSV prints each number of the report as one line: of figures, of the
-// paper, of criteria and of findings.
+// WriteCSV prints each number of the comparison as one line: our figures, the
+// paper's numbers, and the verdicts on claims and findings.
 func (r *Report) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	line := func(part, row, column, unit, published string, v Value, verdict string) {

@@ -7,9 +7,9 @@ import (
 	"heddle/harness/stats"
 )
 
-// Above returns the verdict on the claim that an estimate is above a bound. It
-// holds if the interval shows it. If only the sign is as claimed, the verdict
-// is Direction.
+// Above returns the verdict on the claim that the true value of an estimate is
+// above a bound. The verdict is Holds if the whole interval is above the bound.
+// If only the sign is as claimed, it is Direction.
 func Above(e stats.Estimate, bound float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -23,8 +23,9 @@ func Above(e stats.Estimate, bound float64) Verdict {
 }
 
 // NotBelow returns the verdict on the claim that an estimate is not below zero.
-// It holds if the interval reaches at most margin below zero, and fails if all
-// of it is lower. Otherwise there are too few samples.
+// The claim holds if the interval reaches at most margin below zero. It fails
+// if the whole interval is lower than that. Otherwise there are too few
+// samples.
 func NotBelow(e stats.Estimate, margin float64) Verdict {
 	switch {
 	case math.IsNaN(e.Value) || !e.Bounded():
@@ -72,9 +73,9 @@ func number(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// RatioOfMeans returns the mean of b divided by the mean of a, for pairs. Its
-// interval comes from the spread of b[i] about the ratio times a[i]. For a
-// share of a share use stats.MeanShare.
+// RatioOfMeans returns the mean of b divided by the mean of a, for pairs a[i],
+// b[i]. Its interval comes from the spread of b[i] about the ratio times a[i].
+// To estimate a share of tasks, use stats.MeanShare instead.
 func RatioOfMeans(a, b []float64) stats.Estimate {
 	below, above := stats.Mean(a).Value, stats.Mean(b).Value
 	ratio := above / below

@@ -13,51 +13,55 @@ import (
 	"heddle/harness/stats"
 )
 
-// Live is a paper's experiment on a cluster, at a size that a lab can run.
+// Live is a paper's experiment on a real cluster, at a size that a small test
+// cluster can run.
 type Live struct {
-	Experiment []byte // the content of an experiment file
+	Experiment []byte // content of the experiment file for heddle run
 }
 
-// LiveTable is the result of a run on a cluster, beside what replays predict.
-// Its JSON keys are stable.
+// LiveTable contains the results of a run on a cluster, and what replays
+// predict for the same run. Other programs may rely on its JSON keys.
 type LiveTable struct {
 	Run      string    `json:"run"`
 	Rows     []LiveRow `json:"rows"`
 	Warnings []string  `json:"warnings"`
 }
 
-// LiveRow is one workload under one model: means over repeats.
+// LiveRow contains the figures of one workload under one scheduler model: means
+// over repeats.
 type LiveRow struct {
 	Workload string `json:"workload"`
 	Model    string `json:"model"`
 	Runs     int    `json:"runs"`
 	// CompletionS is the jobs' mean time from submission to end, in seconds.
-	// SavesPct is how much less that is than the first model's, compared repeat
-	// by repeat.
+	// SavesPct is by how many percent it is below that of the first model,
+	// compared repeat by repeat.
 	CompletionS Value `json:"completionS"`
 	SavesPct    Value `json:"savesPct"`
-	// CachePct and LocalPct are shares of the maps that succeeded: those on a
-	// node that cached their block, and those on a node that had it, cached or
-	// on disk. AdherencePct is the share of decisions that were carried out.
+	// CachePct is the share of successful maps that ran on a node with their
+	// block in its cache. LocalPct is the share that ran on a node with their
+	// block in its cache or on its disk. AdherencePct is the share of the
+	// model's decisions that were carried out.
 	CachePct     Value `json:"cachePct"`
 	LocalPct     Value `json:"localPct"`
 	AdherencePct Value `json:"adherencePct"`
-	// PredictedS is CompletionS as predicted by replays that are calibrated on
-	// the other repeats. ErrorPct is the mean error, trial by trial.
+	// PredictedS is CompletionS as predicted by replays, which are calibrated
+	// on the other repeats. ErrorPct is the mean error of the predictions,
+	// trial by trial.
 	PredictedS Value `json:"predictedS"`
 	ErrorPct   Value `json:"errorPct"`
 }
 
-// measured is one finished trial of a live run.
+// measured contains the figures of one finished trial on a cluster.
 type measured struct {
 	experiment.Result
 	seconds                 float64
 	cache, local, adherence stats.Share
 }
 
-// ReadLive makes the table from the finished trials of the run in folder dir. A
-// file that has changed since it was recorded is an error, or a warning if
-// unverified.
+// ReadLive returns the table of results for the finished trials in the run
+// folder dir. A file that has changed since it was recorded is an error. If
+// unverified is true, it is a warning instead.
 func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	run, err := experiment.Read(dir, unverified)
 	if err != nil {
@@ -80,7 +84,7 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 		trials = append(trials, m)
 	}
 	predicted, err := fidelity.OfRun(run, fidelity.Options{})
-	if err != nil { // the measurements are valid without predictions
+	if err != nil { // without predictions, the table still has the measured figures
 		t.Warnings = append(t.Warnings, "no prediction: "+err.Error())
 	} else {
 		t.Warnings = append(t.Warnings, predicted.Warnings...)
@@ -89,10 +93,10 @@ func ReadLive(dir string, unverified bool) (*LiveTable, error) {
 	return t, nil
 }
 
-// read reads a trial's figures from its trace.
+// read sets the figures of a trial from the trial's trace.
 func (m *measured) read(run *experiment.Finished) error {
 	s, warning, err := run.Figures(&m.Result)
-	if err == nil && warning != "" { // a cut-off trace is not enough to compare with a paper
+	if err == nil && warning != "" { // a trace without its end is not enough to compare with a paper
 		err = fmt.Errorf("%w: %s", runs.ErrDamaged, warning)
 	}
 	if err != nil {
@@ -108,7 +112,8 @@ func (m *measured) read(run *experiment.Finished) error {
 	return nil
 }
 
-// fill makes a row for each workload and model, baselines first.
+// fill adds a row for each workload and model to the table, baseline models
+// first.
 func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 	none := ValueOf(stats.Mean(nil))
 	var workloads, models []string
@@ -138,8 +143,8 @@ func (t *LiveTable) fill(trials []measured, predicted *fidelity.Report) {
 				continue
 			}
 			rate := func(of func(measured) stats.Share) Value {
-				// A repeat has no rate if no map reads blocks or no decision
-				// was made.
+				// A repeat in which no map read blocks, or no decision was
+				// made, has no rate, and is left out.
 				known := slices.DeleteFunc(each(list, of), func(s stats.Share) bool { return s.Of == 0 })
 				return ValueOf(stats.MeanShare(known))
 			}
@@ -167,13 +172,14 @@ func each[T any](list []measured, x func(measured) T) []T {
 	return xs
 }
 
-// liveOrder returns a model's position in the table: baselines come first.
+// liveOrder returns a number by which the models in the table are sorted:
+// baselines come first.
 func liveOrder(model string) int {
 	return slices.Index([]string{"clqlmrs", "acl", "delay", "fifo", "yarn"}, model) * -1
 }
 
-// saved returns by how many percent b took less time than a, over the repeats
-// that have both.
+// saved returns by how many percent jobs took less time in trials b than in
+// trials a. It uses the repeats that occur in both.
 func saved(a, b []measured) Value {
 	var x, y []float64
 	for _, m := range b {
@@ -186,7 +192,8 @@ func saved(a, b []measured) Value {
 	return ValueOf(r)
 }
 
-// predict adds the mean of the replays' predictions to a row.
+// predict adds to a row the mean of what replays predict for its workload and
+// model.
 func (r *LiveRow) predict(p *fidelity.Report) {
 	if p == nil {
 		return

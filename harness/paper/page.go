@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// WritePage writes the report as one HTML page without external files: tables,
-// verdicts and, for a figure with one unit, a chart.
+// WritePage writes the comparison with the paper as one HTML page that needs no
+// other files. The page has tables, verdicts and, for each figure whose columns
+// have the same unit, a chart.
 func (r *Report) WritePage(out io.Writer) error {
 	return page.Execute(out, r)
 }
@@ -60,11 +61,12 @@ const (
 	plotWidth, plotHeight   = 500.0, 240.0
 )
 
-// colours tell models apart, also for most colour-blind readers.
+// colours are the colours of the lines in a chart, one for each model. Most
+// colour-blind readers can distinguish them too.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#999999", "#7a5195", "#b5cf6b", "#8c564b", "#2f4b7c"}
 
-// chart returns the figure as SVG, with one line and its intervals for each
-// row. It returns "" if the columns have different units.
+// chart returns the figure as SVG, with one line and its intervals for each row
+// of the figure. It returns "" if the columns have different units.
 func (f *Figure) chart() string {
 	if f.Unit == "" || len(f.Columns) < 2 {
 		return ""
@@ -120,7 +122,8 @@ func (f *Figure) chart() string {
 	return s.String()
 }
 
-// niceStep returns the distance of axis lines: 1, 2 or 5 times a power of ten.
+// niceStep returns the distance between a chart's grid lines: 1, 2 or 5 times a
+// power of ten.
 func niceStep(span float64) float64 {
 	if !(span > 0) {
 		return 1

@@ -1,17 +1,17 @@
 // Package paper compares what a published paper says of a scheduler with what
-// the simulator, or a run on a cluster, says of the same model.
+// the simulator, or a run on a cluster, says of the same scheduler model.
 //
 // A Paper has parts and rules. A part is a figure or table of the paper, a
 // finding of our own, or the sensitivity to what the paper does not specify. A
 // rule judges a claim. All parts share one Bench, which simulates each case
 // once for each seed. The experiments of each paper are in a package below this
-// one. The models are in package sched. Numbers are not read off printed
-// curves.
+// one. The scheduler models are in package sched. Numbers are not read off
+// printed curves.
 //
 // Words:
 //
 //	setting    a cluster and its jobs
-//	case       a model in a setting
+//	case       a scheduler model in a setting
 //	criterion  a claim of the paper with its verdict
 //	finding    a statement of our own, judged in the same way
 package paper
@@ -27,52 +27,52 @@ import (
 	"heddle/harness/stats"
 )
 
-// Paper is the experiments of one paper.
+// Paper contains the experiments of one published paper.
 type Paper struct {
-	Name   string // as in heddle paper NAME
+	Name   string // name of the paper in the command "heddle paper NAME"
 	Title  string
-	Source string // authors, where, when
+	Source string // the paper's authors, where and when it was published
 	Setup  []Choice
 	Open   []Choice
 	Parts  []Part
 	Rules  []Rule
-	Live   *Live // nil: it has no experiment on a cluster
+	Live   *Live // experiment on a cluster; nil if there is none
 }
 
-// Choice is one property of the set-up: as published, or chosen here because
-// the paper does not say.
+// Choice is one property of the simulated set-up. Its value is as published, or
+// chosen here because the paper does not say.
 type Choice struct {
 	Item  string `json:"item"`
 	Taken string `json:"taken"`
 	Why   string `json:"why,omitempty"`
 }
 
-// Kind says where a part comes from: the paper or us.
+// Kind says where a part of the comparison comes from: the paper or us.
 type Kind string
 
-// Kinds of part.
+// Kinds of a comparison's parts: from the paper, or our own.
 const (
 	Published   Kind = "published" // a figure or table of the paper
-	Finding     Kind = "finding"   // a result of our own
+	Finding     Kind = "finding"   // a figure or table for a finding of our own
 	Sensitivity Kind = "sensitivity"
 )
 
-// Part is a figure or table that Run computes.
+// Part is a figure or table of the comparison, which the function Run computes.
 type Part struct {
-	ID    string // such as "fig5"
+	ID    string // id of the part, such as "fig5"
 	Kind  Kind
 	Title string
 	Run   func(*Bench) (*Figure, error)
 }
 
-// Figure is a part's data, with one row for each model and one column for each
-// setting.
+// Figure contains the data of a figure or table, with one row for each
+// scheduler model and one column for each setting.
 type Figure struct {
 	ID      string     `json:"id"`
 	Kind    Kind       `json:"kind"`
 	Title   string     `json:"title"`
-	Unit    string     `json:"unit"` // unit of the cells; "" if columns have their own
-	X       string     `json:"x"`    // what differs between columns
+	Unit    string     `json:"unit"` // unit of all cells; "" if columns have different units
+	X       string     `json:"x"`    // what differs between the figure's columns
 	Columns []string   `json:"columns"`
 	Rows    []Row      `json:"rows"`
 	Beside  []Quantity `json:"published,omitempty"`
@@ -85,18 +85,18 @@ type Row struct {
 	Cells []Value `json:"cells"`
 }
 
-// Value is a mean over seeds with its interval.
+// Value is a mean over seeds with its 95 % interval.
 type Value struct {
 	Value compare.Number   `json:"value"`
 	CI95  compare.Interval `json:"ci95"`
 }
 
-// ValueOf returns an estimate as a Value.
+// ValueOf converts an estimate with its interval to a Value.
 func ValueOf(e stats.Estimate) Value {
 	return Value{compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}}
 }
 
-// Quantity is one number that the paper states, and ours.
+// Quantity is one number that the paper states, and our value of it.
 type Quantity struct {
 	What      string `json:"what"`
 	Model     string `json:"model"`
@@ -105,11 +105,11 @@ type Quantity struct {
 	Value
 }
 
-// Verdict says how a criterion came out.
+// Verdict says whether a claim of the paper was confirmed.
 type Verdict string
 
-// Verdicts. Direction: the sign or order is confirmed, but not the size or the
-// whole order.
+// Verdicts on a claim. Direction means that the sign or part of the order is
+// confirmed, but not the size or the whole order.
 const (
 	Holds       Verdict = "holds"
 	Direction   Verdict = "direction"
@@ -117,25 +117,25 @@ const (
 	NotTestable Verdict = "not testable"
 )
 
-// Rule is a claim with the function that judges it.
+// Rule is a claim together with the function that judges it.
 type Rule struct {
 	ID        string
-	Parts     []string // the parts that show its data
-	Own       bool     // a finding of our own, not a claim of the paper
+	Parts     []string // ids of the figures and tables that show the data of the claim
+	Own       bool     // whether the claim is a finding of our own and not the paper's
 	Text      string
 	Published string
 	Unit      string
 	Judge     func(*Bench) (Judgement, error)
 }
 
-// Judgement is the result of a rule.
+// Judgement is the result of judging a claim.
 type Judgement struct {
 	Ours    stats.Estimate
 	Verdict Verdict
-	Note    string // the reason for the verdict
+	Note    string // reason for the verdict
 }
 
-// Criterion is a rule with its judgement.
+// Criterion is a claim with the result of judging it.
 type Criterion struct {
 	ID        string           `json:"id"`
 	Parts     []string         `json:"parts"`
@@ -148,14 +148,16 @@ type Criterion struct {
 	Note      string           `json:"note"`
 }
 
-// Report is the paper's tables beside ours. Its JSON keys are stable.
+// Report contains the paper's tables beside ours, and the verdicts on its
+// claims. Other programs may rely on its JSON keys.
 type Report struct {
 	Paper  string `json:"paper"`
 	Title  string `json:"title"`
 	Source string `json:"source"`
 	Seed   uint64 `json:"seed"`
 	Seeds  int    `json:"seeds"`
-	// Criteria are the paper's claims. Findings are statements of our own.
+	// Criteria are the paper's claims with their verdicts. Findings are
+	// statements of our own, judged in the same way.
 	Criteria []Criterion `json:"criteria"`
 	Findings []Criterion `json:"findings"`
 	Figures  []*Figure   `json:"figures"`
@@ -164,27 +166,30 @@ type Report struct {
 	Live     *LiveTable  `json:"live,omitempty"`
 }
 
-// ErrUnknown says that a paper has no part or rule with a given id.
+// ErrUnknown says that a paper has no part (figure or table) or rule with a
+// given id.
 var ErrUnknown = errors.New("no such part or rule")
 
-// Options say which parts of a paper to compute, and on how many seeds.
+// Options say which figures, tables and claims of a paper to compute, and with
+// how many seeds.
 type Options struct {
-	// Parts are ids of parts or rules; empty means all.
+	// Parts are the ids of the figures, tables and claims to compute; empty
+	// means all.
 	Parts    []string
 	Seed     uint64
-	Seeds    int // number of seeds
-	Workers  int // simulations at the same time
+	Seeds    int // number of seeds with which each case is simulated
+	Workers  int // number of simulations that run at the same time
 	Progress func(Progress)
 }
 
-// Progress says how much of the work is done.
+// Progress says how much of a paper's experiments is done.
 type Progress struct {
 	Part       string
 	Simulated  int // number of simulations done
-	Parts, All int // parts and rules that are done, and how many there are
+	Parts, All int // number of parts and rules that are done, and of all parts and rules
 }
 
-// Run computes a paper's parts and judges its rules.
+// Run computes the figures and tables of a paper and judges its claims.
 func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	parts, rules, err := p.choose(o.Parts)
 	if err != nil {
@@ -233,8 +238,8 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// choose returns the parts and rules with the given ids, and the rules whose
-// data these parts show.
+// choose returns the parts (figures, tables) and rules (claims) with the given
+// ids. It adds the rules whose data the chosen parts show.
 func (p *Paper) choose(ids []string) (parts []Part, rules []Rule, err error) {
 	if len(ids) == 0 {
 		return p.Parts, p.Rules, nil

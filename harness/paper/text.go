@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText prints each part with the published numbers and its verdicts, and
-// then a summary of the verdicts.
+// WriteText prints each figure or table with the published numbers and the
+// verdicts on its claims, and then a summary of the verdicts.
 func (r *Report) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "%s\n%s\n", r.Title, r.Source)
@@ -98,8 +98,8 @@ func inUnit(unit string) string {
 
 const width = 100
 
-// wrap prints text in lines of limited width. The first line starts with first,
-// the others with blanks.
+// wrap prints text in lines of limited width. The string first begins the first
+// line. The other lines are indented.
 func wrap(w *bufio.Writer, first, text string) {
 	indent := strings.Repeat(" ", len(first)-len(strings.TrimLeft(first, " "))+2)
 	line := first

@@ -7,19 +7,21 @@ import (
 	"heddle/harness/state"
 )
 
-// lessons keeps what models have learnt, by fingerprint. So a layout that
-// several parts use is trained for only once.
+// lessons keeps what scheduler models have learnt in training, by the model's
+// fingerprint of the job and the placement of its blocks. So a model is trained
+// only once for a placement that several figures use.
 type lessons struct {
 	mu    sync.Mutex
 	saved map[string]*lesson
-	bytes int // size of all lessons
+	bytes int // size in bytes of everything that lessons keeps
 }
 
-// keptBytes limits what is kept. Training beyond it is repeated when needed.
-// Most of the bytes are records of episodes.
+// keptBytes limits how many bytes of learnt data are kept. Data over the limit
+// is learnt again when needed. Most of the bytes are records of training
+// episodes.
 const keptBytes = 384 << 20
 
-// keep returns data if there is room to keep it, else nil.
+// keep returns the learnt data if the limit leaves room to keep it, else nil.
 func (l *lessons) keep(data []byte) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,22 +34,24 @@ func (l *lessons) keep(data []byte) []byte {
 
 type lesson struct {
 	once sync.Once
-	data []byte // nil: too large to keep
+	data []byte // what the model learnt; nil if there was no room to keep it
 	err  error
 }
 
-// taught is a model that is trained for each job at submission, or loads what
-// was learnt before for the same layout.
+// taught is a scheduler model that is trained for each job when the job is
+// submitted. If the same blocks were seen before, it loads what was learnt
+// then.
 type taught struct {
 	sched.Model
 	warm    sched.Warmup
 	memory  sched.Memory
 	lessons *lessons
 	ready   map[state.JobID]bool
-	err     error // the first error of a training or of loading
+	err     error // first error of training or of loading learnt data
 }
 
-// teach returns m with lessons, nil if m does not learn.
+// teach returns the scheduler model m so that it is trained for each job. It
+// returns nil if m does not learn.
 func (l *lessons) teach(m sched.Model) *taught {
 	warm, learns := m.(sched.Warmup)
 	memory, keeps := m.(sched.Memory)
@@ -57,15 +61,17 @@ func (l *lessons) teach(m sched.Model) *taught {
 	return &taught{Model: m, warm: warm, memory: memory, lessons: l, ready: map[state.JobID]bool{}}
 }
 
-// Observe trains the model before it is first asked about a job.
+// Observe trains the scheduler model when a job is submitted, before the model
+// is asked about the job.
 func (t *taught) Observe(v *state.View, e sched.Event) {
 	if e.What == sched.JobSubmitted {
 		t.learn(v, e.Job)
 	}
 }
 
-// PlanJob returns the model's plan from what it has learnt. The model must not
-// be trained again afterwards, because rewritten splits are another layout.
+// PlanJob returns the scheduler model's plan for a job's splits, from what the
+// model has learnt. The model must not be trained again afterwards: the plan
+// changes the splits' hosts, and the learnt data is for the old ones.
 func (t *taught) PlanJob(v *state.View, job state.JobID) (sched.SplitPlan, bool) {
 	planner, ok := t.Model.(sched.JobPlanner)
 	if !ok {
@@ -92,8 +98,8 @@ func (t *taught) learn(v *state.View, job state.JobID) {
 	l.once.Do(func() {
 		mine = true
 		if l.err = t.warm.Warmup(v, job, nil); l.err == nil {
-			// A job without a table of its own cannot be saved. Its training is
-			// short.
+			// If the model has no Q-table of the job's own, it cannot save what
+			// it learnt. Such training is short.
 			data, _ := t.memory.Save(v, job)
 			l.data = t.lessons.keep(data)
 		}

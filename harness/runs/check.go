@@ -15,23 +15,28 @@ import (
 	"strings"
 )
 
-// Limits of a run's record files. The manifest has some 2 KB per trial.
+// Limits on the size of the JSON files that describe a run. The manifest has
+// some 2 KB for each trial.
 const (
 	maxRecordBytes = 64 << 20
-	// maxRecordValues limits the memory that a record's JSON values take.
+	// maxRecordValues is the largest number of JSON values in a file that
+	// describes a run. It limits the memory that they take.
 	maxRecordValues = 1_000_000
 )
 
-// maxFaults is how many faults of a run are listed; further ones are counted.
+// maxFaults is how many damaged files of a run are listed. Further ones are
+// only counted.
 const maxFaults = 20
 
-// NotVerified is the start of the warnings about a run that is read Unverified.
+// NotVerified is how the warnings start about a run that is read although its
+// files may be damaged.
 const NotVerified = "not verified"
 
-// Verify compares files of complete measured trials with their recorded hashes. names
-// are the files' names in the trials' folders, such as "trace.heddle".
-// Differences are one error, an ErrDamaged that names all such files; for an
-// Unverified run they are warnings. A file is hashed only once.
+// Verify compares files of complete measured trials with the hashes recorded
+// for them. names are the files' names in the trials' folders, such as
+// "trace.heddle". If files differ, it returns one error, an ErrDamaged, that
+// names all of them. For an Unverified run they are warnings instead. A file is
+// hashed only once.
 //
 // Only files that will be read need to be verified.
 func (r *Run) Verify(names ...string) error {
@@ -67,7 +72,7 @@ func (r *Run) Verify(names ...string) error {
 }
 
 // ReadFile reads a file at the top of the run folder, such as experiment.yaml.
-// It verifies the file as Verify does.
+// It compares the file with its recorded hash, as Verify does.
 func (r *Run) ReadFile(name string) ([]byte, error) {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -92,16 +97,16 @@ func (r *Run) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Warnings name the files that were read although they differ from their
-// recorded hashes.
+// Warnings returns warnings that name the files that were read although they
+// differ from their recorded hashes.
 func (r *Run) Warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.warnings)
 }
 
-// judge turns faults into an error, or into warnings for an Unverified run. The
-// caller holds r.mu.
+// judge returns an error that lists the damaged files, or adds warnings for an
+// Unverified run. The caller holds r.mu.
 func (r *Run) judge(faults []string) error {
 	if n := len(faults) - maxFaults; n > 0 {
 		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more faults", n))
@@ -120,8 +125,8 @@ func (r *Run) judge(faults []string) error {
 	return fmt.Errorf("%w: %s differs from its record: %s; --unverified reads it all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
 }
 
-// difference says how a file differs from its record, "" if it does not. The
-// caller holds r.mu.
+// difference says how a file differs from its recorded length and hash. It
+// returns "" if they are equal. The caller holds r.mu.
 func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (fault string, err error) {
 	path := folder + name
 	if fault, known := r.compared[path]; known {
@@ -139,7 +144,7 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	f, info, err := openRegular(root, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // no fault here: whoever reads the missing file reports it
+		return "", nil // a missing file does not count as damaged here: whoever reads it gets an error
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " is missing", nil
 	case err != nil:
@@ -163,8 +168,8 @@ func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (f
 	return "", nil
 }
 
-// openRegular opens a regular file inside root for reading. It refuses devices,
-// pipes, and links that lead out of root.
+// openRegular opens a regular file in the folder root for reading. It refuses
+// devices, pipes, and links that lead out of the folder.
 func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	name = filepath.FromSlash(name)
 	info, err := root.Lstat(name)
@@ -178,8 +183,9 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// ReadJournal reads a file that another package keeps in folder dir. The folder
-// need not be a complete run. A missing file is ErrNotRun.
+// ReadJournal reads a file that another package keeps in the folder dir. The
+// folder need not be a complete run. If the file is missing, it returns
+// ErrNotRun.
 func ReadJournal(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
@@ -195,7 +201,8 @@ func ReadJournal(dir, name string) ([]byte, error) {
 	return nil, err
 }
 
-// readRecord reads a record file inside root.
+// readRecord reads a JSON file in the folder root that describes a run or a
+// trial.
 func readRecord(root *os.Root, name string) ([]byte, error) {
 	f, _, err := openRegular(root, name)
 	if err != nil {
@@ -209,8 +216,9 @@ func readRecord(root *os.Root, name string) ([]byte, error) {
 	return data, err
 }
 
-// decodeRecord is like json.Unmarshal. Its errors name the file, and it refuses
-// data that would take far more memory than a run's records.
+// decodeRecord decodes JSON like json.Unmarshal. Its errors name the file, and
+// it refuses data that would take far more memory than the description of a run
+// needs.
 func decodeRecord(file string, data []byte, v any) error {
 	if n := bytes.Count(data, []byte(",")); n > maxRecordValues {
 		return fmt.Errorf("%w: %s has %d values, want at most %d", ErrDamaged, file, n, maxRecordValues)
@@ -221,8 +229,8 @@ func decodeRecord(file string, data []byte, v any) error {
 	return nil
 }
 
-// ReadTrialJSON reads a JSON file of a complete trial into v, without verifying
-// it.
+// ReadTrialJSON reads a JSON file of a complete trial into v. It does not
+// compare the file with its recorded hash.
 func (r *Run) ReadTrialJSON(trial, name string, v any) error {
 	return readJSON(r.Dir, "trials/"+trial+"/"+name, v)
 }

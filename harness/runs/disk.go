@@ -17,7 +17,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// tempPrefix marks files that are being written. They are not part of the run.
+// tempPrefix is how the names of files start that are still being written. Such
+// files are not part of the run.
 const tempPrefix = ".writing-"
 
 // Only the owner may read a run's files and folders. A job's configuration may
@@ -27,8 +28,8 @@ const (
 	folderMode = 0o700
 )
 
-// writeAtomic writes data to the file name below root. After a crash there is
-// either the old file or the whole new one.
+// writeAtomic writes data to the file name in the folder root. After a crash
+// the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
 	return writeWith(root, name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -36,8 +37,8 @@ func writeAtomic(root *os.Root, name string, data []byte) error {
 	})
 }
 
-// writeWith is like writeAtomic, but the function write writes the data.
-// needBytes is the length of the data, 0 if unknown.
+// writeWith works like writeAtomic, but calls the function write to write the
+// data. needBytes is the length of the data, 0 if unknown.
 func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer) error) error {
 	dir := filepath.Dir(name)
 	err := func() error {
@@ -46,7 +47,7 @@ func writeWith(root *os.Root, name string, needBytes int64, write func(io.Writer
 		if err != nil {
 			return err
 		}
-		defer func() { _ = root.Remove(temp) }() // removing fails once the file has been renamed, which is fine
+		defer func() { _ = root.Remove(temp) }() // if the file has been renamed, nothing is left to remove, and the error does not matter
 		if err = write(f); err == nil {
 			err = f.Sync()
 		}
@@ -77,7 +78,8 @@ func syncDir(dir string) error {
 	return syncOpen(d)
 }
 
-// syncOpen syncs and closes an open folder.
+// syncOpen writes the entries of an open folder to the disk and closes the
+// folder.
 func syncOpen(d *os.File) error {
 	defer d.Close()
 	// some file systems cannot sync a folder, and do not need it
@@ -88,8 +90,9 @@ func syncOpen(d *os.File) error {
 }
 
 // Explain adds advice to an error from writing path if the disk is full: how
-// much space is needed (if needBytes is not 0) and left, and what to do. The
-// result is an ErrDiskFull then. Other errors are returned unchanged.
+// much space is needed (if needBytes is not 0), how much is left, and what to
+// do. The returned error is then an ErrDiskFull. Other errors are returned
+// unchanged.
 func Explain(path string, needBytes int64, err error) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
@@ -116,8 +119,9 @@ func freeBytes(dir string) (int64, bool) {
 	return int64(st.Bavail) * int64(st.Bsize), true
 }
 
-// syncAll syncs all files and folders below root and returns the files' hashes.
-// It also sets their modes, as a started program may have made some files.
+// syncAll writes all files and folders below root to the disk and returns the
+// files' hashes. It also sets their modes, because another program may have
+// made some of the files.
 func syncAll(root *os.Root) ([]File, error) {
 	files := []File{}
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -146,8 +150,8 @@ func syncAll(root *os.Root) ([]File, error) {
 	return files, err
 }
 
-// hashFile returns length and hash of a file. With sync it syncs the file
-// first.
+// hashFile returns the length and hash of a file. If sync is true, it first
+// waits until the file is on the disk.
 func hashFile(path string, sync bool) (File, error) {
 	f, err := os.Open(path)
 	if err != nil {

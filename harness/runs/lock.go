@@ -12,12 +12,12 @@ import (
 
 const lockFile = ".lock"
 
-// lock is a kernel lock on a file. It ends with the process, even a killed one.
-// Programs that the process starts do not inherit it.
+// lock is a lock of the kernel on a run's lock file. It ends with the process,
+// even if that is killed. Programs that the process starts do not inherit it.
 type lock struct{ file *os.File }
 
-// acquire makes this process the run's owner, the only one that may write to
-// its folder. It fails with ErrRunning if another process is.
+// acquire makes this process the owner of the run. Only the owner may write to
+// the run's folder. acquire returns ErrRunning if another process is the owner.
 func (r *Run) acquire() error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -37,8 +37,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	if err != nil {
 		return fmt.Errorf("lock run folder: %w", Explain(path, 0, err))
 	}
-	// Try a few times: isLocked of another process may hold the lock for a
-	// moment.
+	// Try a few times: another process that only asks whether the run is locked
+	// may hold the lock for a moment.
 	for range 5 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
 			break
@@ -57,8 +57,8 @@ func (r *Run) acquireIn(root *os.Root) error {
 	return nil
 }
 
-// release ends the ownership. The caller holds r.mu, or no other goroutine has
-// r yet.
+// release ends this process's ownership of the run. The caller holds r.mu, or
+// no other goroutine has r yet.
 func (r *Run) release() {
 	if r.lock != nil {
 		r.lock.file.Close()
@@ -67,9 +67,9 @@ func (r *Run) release() {
 	}
 }
 
-// isLocked reports whether a process owns the run in dir.
+// isLocked reports whether some process owns the run in the folder dir.
 func isLocked(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // O_NONBLOCK does not wait if the file is a pipe
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // with O_NONBLOCK, opening the file does not wait if the file is a pipe
 	if err != nil {
 		return false
 	}

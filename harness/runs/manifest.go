@@ -15,12 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manifestFormat is the newest manifest format that this version reads and
-// writes.
+// manifestFormat is the newest format of the file manifest.json that this
+// version reads and writes.
 const manifestFormat = 1
 
-// Manifest is the description and state of a run, in manifest.json. Its JSON
-// keys are stable; later versions may add some.
+// Manifest is the content of the file manifest.json: the description and the
+// state of a run. Other programs may rely on its JSON keys. Later versions may
+// add keys.
 type Manifest struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
@@ -30,27 +31,30 @@ type Manifest struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"`
 	Heddle   Build     `json:"heddle"`
-	// Command is the command line, with *** in place of secrets.
+	// Command is the command line that started the run, with *** in place of
+	// secrets.
 	Command []string `json:"command,omitempty"`
 	Owner   Owner    `json:"owner"`
 	Seed    uint64   `json:"seed"`
-	// World is where the trials ran: WorldSimulated, or "" for a cluster.
+	// World says where the trials ran: WorldSimulated for virtual time, "" for
+	// a cluster.
 	World string `json:"world,omitempty"`
-	// Versions are those of the software used, by name: "hadoop", "java",
-	// "kernel".
+	// Versions are the versions of the software that the run used, by its name:
+	// "hadoop", "java", "kernel".
 	Versions map[string]string `json:"versions,omitempty"`
-	// Settings are values that results depend on and that no other file has,
-	// such as "classDataSharing".
+	// Settings are values on which the run's results depend and which no other
+	// file contains, such as "classDataSharing".
 	Settings map[string]string `json:"settings,omitempty"`
 	Trials   []TrialRecord     `json:"trials"`
-	// Files are the files at the top of the run folder.
+	// Files are the complete files at the top of the run folder, with their
+	// hashes.
 	Files []File `json:"files,omitempty"`
 }
 
 // WorldSimulated is the value of Manifest.World for trials in virtual time.
 const WorldSimulated = "simulated"
 
-// State says how far a run has come.
+// State says whether a run is under way, and how it ended.
 type State string
 
 // States of a run. If the manifest says Running but the run's process has
@@ -62,11 +66,12 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Build identifies the heddle binary of a run.
+// Build identifies the heddle program that made a run.
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
-	// Modified is true if the source differed from Revision.
+	// Modified is true if heddle was built from source code that differed from
+	// the commit Revision.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 }
@@ -77,7 +82,7 @@ type Owner struct {
 	PID  int    `json:"pid"`
 }
 
-// TrialRecord is the state of one trial.
+// TrialRecord is what the manifest records of one trial.
 type TrialRecord struct {
 	Name string `json:"name"`
 	// Warmup marks a trial that warms the cluster and is not measured.
@@ -86,7 +91,7 @@ type TrialRecord struct {
 	Error    string     `json:"error,omitempty"`
 	Started  time.Time  `json:"started,omitzero"`
 	Finished time.Time  `json:"finished,omitzero"`
-	// Files are all files of a complete trial.
+	// Files are all files of a complete trial, with their hashes.
 	Files []File `json:"files,omitempty"`
 }
 
@@ -95,7 +100,7 @@ func (t TrialRecord) todo() TrialRecord {
 	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
 }
 
-// TrialState says how far a trial has come.
+// TrialState says whether a trial is still to do, under way, done or failed.
 type TrialState string
 
 // States of a trial, from todo to done or failed.
@@ -104,19 +109,20 @@ const (
 	TrialRunning     TrialState = "running"
 	TrialDone        TrialState = "done"
 	TrialFailed      TrialState = "failed"
-	TrialInterrupted TrialState = "interrupted" // the trial was running when the run was interrupted
+	TrialInterrupted TrialState = "interrupted" // the trial was under way when the run was interrupted
 	TrialMissing     TrialState = "missing"     // the trial was done, but its folder is gone
 )
 
-// File is a complete file with its length and hash.
+// File is the length and hash of a complete file in a run folder.
 type File struct {
-	// Name is the path below the folder of the trial or run, with slashes.
+	// Name is the path of the file in the folder of the trial or run, with
+	// slashes.
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// begin fills in what is known when a run starts.
+// begin sets the fields of the manifest that are known when a run starts.
 func (m *Manifest) begin(name string) {
 	*m = m.clone()
 	m.Format, m.Name, m.State = manifestFormat, name, Running
@@ -134,7 +140,7 @@ func (m *Manifest) begin(name string) {
 		m.Trials[i] = m.Trials[i].todo()
 	}
 	if m.Trials == nil {
-		m.Trials = []TrialRecord{} // so that JSON has an empty list instead of null
+		m.Trials = []TrialRecord{} // an empty list, so that JSON has [] instead of null
 	}
 }
 
@@ -144,10 +150,10 @@ func (m Manifest) clone() Manifest {
 	return m
 }
 
-// End records how the run ended and ends this process's ownership. If err is
-// nil and all trials are done, the run is Finished. If err wraps
-// context.Canceled, it is Interrupted, and otherwise Failed. End returns an
-// error if it cannot record this.
+// End records how the run ended and ends this process's ownership of the run
+// folder. If err is nil and all trials are done, the state is Finished. If err
+// wraps context.Canceled, it is Interrupted, and otherwise Failed. End returns
+// an error if it cannot record this.
 func (r *Run) End(err error) error {
 	todo := len(r.Todo())
 	r.mu.Lock()
@@ -172,8 +178,9 @@ func (r *Run) End(err error) error {
 	return r.replace(m)
 }
 
-// Close ends this process's ownership. If End was not called before, the run is
-// Interrupted. It is meant for defer.
+// Close ends this process's ownership of the run folder. If End was not called
+// before, the run is recorded as Interrupted. Close is meant for a defer
+// statement.
 func (r *Run) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,8 +226,8 @@ var (
 	userInfo   = regexp.MustCompile(`(://)[^\s]*@`)
 )
 
-// blotSecrets replaces secrets in a command line by ***: values of flags and
-// properties whose name tells of a secret, and users and passwords in
+// blotSecrets replaces secrets in a command line by ***. These are values of
+// flags and properties whose names suggest a secret, and users and passwords in
 // addresses. Paths of files with secrets stay.
 func blotSecrets(args []string) []string {
 	args = slices.Clone(args)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Remove deletes runs with their folders and returns the deleted ones. If
-// another process works on any of them, it deletes none and returns ErrRunning.
+// Remove deletes run folders and returns the deleted runs. If another process
+// works on any of them, it deletes none and returns ErrRunning.
 func Remove(list []*Run) (removed []*Run, err error) {
 	for i, r := range list {
 		r.mu.Lock()
@@ -33,8 +33,8 @@ func Remove(list []*Run) (removed []*Run, err error) {
 	return list, nil
 }
 
-// remove deletes the manifest last. If it is cut short, the rest is still a run
-// and can be removed.
+// remove deletes the run's folder, the manifest last. If the deletion is
+// interrupted, what remains is still a run and can be removed.
 func (r *Run) remove() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,12 +59,12 @@ func (r *Run) remove() error {
 	return err
 }
 
-// Bytes returns the length of all files in the run's folder.
+// Bytes returns the total length of all files in the run's folder.
 func (r *Run) Bytes() int64 {
 	var bytes int64
 	_ = filepath.WalkDir(r.Dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // skip what cannot be read, as a run under way renames folders
+			return nil // skip files that cannot be read, because a run under way renames its folders
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()

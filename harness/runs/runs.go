@@ -41,13 +41,15 @@ import (
 
 // Errors that callers of this package distinguish.
 var (
-	// ErrExists means that the folder exists and cannot be continued.
+	// ErrExists means that the run folder exists and its run cannot be
+	// continued.
 	ErrExists = errors.New("folder exists")
 	// ErrRunning means that another process works on the run.
 	ErrRunning = errors.New("run is under way")
-	// ErrNotRun means that the folder is no run.
+	// ErrNotRun means that the folder is not a run folder.
 	ErrNotRun = errors.New("not a run folder")
-	// ErrDamaged means that a run's files differ from what heddle wrote.
+	// ErrDamaged means that files in a run folder differ from what heddle
+	// wrote.
 	ErrDamaged = errors.New("run is damaged")
 	// ErrDiskFull means that there was no space to write a file.
 	ErrDiskFull = errors.New("disk full")
@@ -55,28 +57,30 @@ var (
 
 const manifestFile = "manifest.json"
 
-// Run is a run folder. After Create or Resume this process owns it and may
-// write to it; after Open it can only be read. It may be used by many
+// Run is a run folder. After Create or Resume this process owns the folder and
+// may write to it. After Open it can only read it. A Run may be used by many
 // goroutines.
 type Run struct {
 	// Dir is the path of the run folder.
 	Dir string
-	// Unverified allows to read files that differ from their recorded hashes;
-	// Warnings names them. Set it before anything is read.
+	// Unverified allows to read files that differ from their recorded hashes.
+	// Warnings then names these files. Unverified must be set before anything
+	// is read.
 	Unverified bool
 
 	mu       sync.Mutex
 	manifest Manifest
-	// All writes go through root, so that no link or name leads out of the
-	// folder. lock and root are nil if the run can only be read.
+	// root is the open run folder. All files are written through it, so that no
+	// link or name leads out of the folder. lock and root are nil if the run
+	// can only be read.
 	lock     *lock
 	root     *os.Root
-	compared map[string]string // by path, how the file differs from its record
+	compared map[string]string // for each compared file, by path: how it differs from its recorded hash, "" if it does not
 	warnings []string
 }
 
-// DefaultRoot returns the default folder for run folders: heddle/runs in the
-// user's state folder.
+// DefaultRoot returns the default place of run folders: the folder heddle/runs
+// in the user's state folder.
 func DefaultRoot() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -89,18 +93,20 @@ func DefaultRoot() (string, error) {
 	return filepath.Join(state, "heddle", "runs"), nil
 }
 
-// Name returns the default name of a run folder: the start time and what ran.
+// Name returns the default name of a run folder. It consists of the start time
+// and what, a word for what ran.
 func Name(started time.Time, what string) string {
 	return started.Format("20060102-150405") + "-" + what
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
 
-// Create makes the folder root/name for the run that m describes. m.Trials is
-// the plan; only the names count. This process owns the run until End or Close.
+// Create makes the folder root/name for the run that m describes. m.Trials
+// lists the planned trials; only their names count. This process owns the run
+// until End or Close.
 //
-// If the folder exists, Create fails with ErrExists or ErrRunning. The
-// exception is an unfinished run of the same plan, which is continued as by
+// If the folder exists, Create returns ErrExists or ErrRunning. The exception
+// is an unfinished run with the same planned trials, which is continued as by
 // Resume.
 func Create(root, name string, m Manifest) (*Run, error) {
 	if !plainName.MatchString(name) {
@@ -121,7 +127,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	if err := r.acquire(); err != nil {
 		return nil, err
 	}
-	// Set the mode, as the folder may have existed, empty, with another one.
+	// Set the folder's mode, because an empty folder with another mode may have
+	// existed before.
 	if err := errors.Join(r.root.Chmod(".", folderMode), r.save(), syncDir(root)); err != nil {
 		r.Close()
 		return nil, fmt.Errorf("create run folder: %w", err)
@@ -129,7 +136,8 @@ func Create(root, name string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-// checkPlan checks that the trials' names are different and fit for folders.
+// checkPlan returns an error unless the trials' names are different and can be
+// names of folders.
 func checkPlan(trials []TrialRecord) error {
 	seen := map[string]bool{}
 	for i, t := range trials {
@@ -144,8 +152,8 @@ func checkPlan(trials []TrialRecord) error {
 	return nil
 }
 
-// vacant reports whether dir is empty, or has only what Create makes before the
-// manifest.
+// vacant reports whether the folder dir is empty, or contains only the files
+// that Create makes before the manifest.
 func vacant(dir string) bool {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -188,7 +196,8 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 	return r, nil
 }
 
-// Open reads the run in folder dir. It fails with ErrNotRun if there is none.
+// Open reads the run in the folder dir. It returns ErrNotRun if the folder is
+// not a run folder.
 func Open(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	if err := r.load(); err != nil {
@@ -220,8 +229,9 @@ func (r *Run) load() error {
 		case err != nil:
 			return fmt.Errorf("read run: %w", err)
 		case t.State != TrialDone:
-			// The process may have ended after it completed the trial, whose
-			// folder has its final name then, and before it wrote the manifest.
+			// The process may have ended after it completed the trial and
+			// before it recorded this in the manifest. The trial's folder then
+			// has its final name.
 			done.Warmup = t.Warmup
 			m.Trials[i] = done
 		}
@@ -238,9 +248,9 @@ func (r *Run) load() error {
 	return nil
 }
 
-// List opens the runs in folder root, sorted by name. It skips folders that are
-// no runs. The error names runs that cannot be read; the others are returned
-// all the same. A root that does not exist has no runs.
+// List opens the runs in the folder root, sorted by name. It skips folders that
+// are not run folders. Its error names the runs that cannot be read; the others
+// are returned all the same. A root that does not exist has no runs.
 func List(root string) ([]*Run, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -267,8 +277,8 @@ func (r *Run) Manifest() Manifest {
 	return r.manifest.clone()
 }
 
-// Todo returns the names of the trials that are not complete, in the order of
-// the plan.
+// Todo returns the names of the trials that are not complete, in the planned
+// order.
 func (r *Run) Todo() []string {
 	var names []string
 	for _, t := range r.Manifest().Trials {
@@ -279,9 +289,9 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns Todo.
-// Finished warm-ups are in it too. It fails with ErrRunning if another process owns it, and with ErrExists if the
-// run is finished.
+// Resume makes this process the owner of an unfinished run and returns the
+// names of the trials still to do, with all warm-ups. It returns ErrRunning if
+// another process owns the run, and ErrExists if the run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", r.Dir, err)
@@ -338,8 +348,8 @@ func (r *Run) warmAgain() error {
 	return nil
 }
 
-// Update changes the manifest and writes it. change must leave name, state and
-// trials alone.
+// Update lets the function change modify the manifest, and writes the manifest.
+// The function must not modify the name, the state and the trials.
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -369,7 +379,8 @@ func (r *Run) WriteFile(name string, data []byte) error {
 
 var errReadOnly = errors.New("the run is open for reading only; resume it first")
 
-// replace writes m to disk and, if that succeeds, makes it the run's manifest.
+// replace writes the manifest m to disk. If that succeeds, m becomes the run's
+// manifest.
 func (r *Run) replace(m Manifest) error {
 	if r.lock == nil {
 		return errReadOnly

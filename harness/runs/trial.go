@@ -18,26 +18,27 @@ const (
 	trialFile = "trial.json"
 )
 
-// Active is a trial under way, in the folder NAME.partial.
+// Active is a trial under way. Its files are in the folder NAME.partial.
 type Active struct {
-	// Name is the trial's name, and Dir its folder until Done. Before is the
-	// folder with what the last try at this trial left, "" if there was none.
+	// Name is the trial's name. Dir is its folder until Done is called. Before
+	// is the folder with the files of the last unfinished attempt at this
+	// trial, "" if there was none.
 	Name, Dir, Before string
 
 	run     *Run
 	started time.Time
 }
 
-// below returns the path of a trial's folder below the run's.
+// below returns the path of a trial's folder, relative to the run folder.
 func below(name string) string { return filepath.Join("trials", name) }
 
 func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
 
-// TrialDir returns the folder of a complete trial.
+// TrialDir returns the folder of the complete trial with the given name.
 func (r *Run) TrialDir(name string) string { return r.trialDir(name) }
 
-// Begin starts a trial of the plan in an empty folder. What the last try at it
-// left is kept as NAME.partial.before.
+// Begin starts a planned trial in an empty folder. Files that an unfinished
+// attempt at the trial left are kept in the folder NAME.partial.before.
 func (r *Run) Begin(name string) (*Active, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +67,7 @@ func (r *Run) Begin(name string) (*Active, error) {
 	return t, r.setTrial(TrialRecord{Name: name, State: TrialRunning, Started: t.started})
 }
 
-// setTrial writes a trial's record to the manifest. The caller holds r.mu.
+// setTrial writes the state of a trial to the manifest. The caller holds r.mu.
 func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
 	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
@@ -75,9 +76,9 @@ func (r *Run) setTrial(t TrialRecord) error {
 	return r.replace(m)
 }
 
-// Folder makes and opens a folder in the trial, such as "jobs"; "." is the
-// trial's own. Names that come from a cluster are safe: neither a name nor a
-// link leads out of the trial.
+// Folder makes and opens a folder inside the trial's folder, such as "jobs".
+// "." is the trial's folder itself. Names that come from a cluster are safe:
+// neither a name nor a link leads out of the trial's folder.
 func (t *Active) Folder(name string) (*os.Root, error) {
 	fail := func(err error) (*os.Root, error) {
 		return nil, fmt.Errorf("trial %s: make folder %q: %w", t.Name, name, Explain(filepath.Join(t.Dir, name), 0, err))
@@ -102,9 +103,10 @@ func (t *Active) Folder(name string) (*os.Root, error) {
 	return folder, nil
 }
 
-// WriteFile writes a whole file into the trial, and makes its folder. name is a
-// path such as "result.json" or "jobs/job_1_0001/job.xml", and is safe as for
-// Folder.
+// WriteFile writes a whole file into the trial's folder and makes the folders
+// in its path. name is a path such as "result.json" or
+// "jobs/job_1_0001/job.xml". A name that would lead out of the trial's folder
+// is refused.
 func (t *Active) WriteFile(name string, data []byte) error {
 	return t.write(name, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -112,8 +114,8 @@ func (t *Active) WriteFile(name string, data []byte) error {
 	})
 }
 
-// Write writes a file into the trial, like WriteFile. The function write writes
-// the data.
+// Write writes a file into the trial's folder, like WriteFile. The function
+// write writes the data.
 func (t *Active) Write(name string, write func(io.Writer) error) error {
 	return t.write(name, 0, write)
 }
@@ -127,8 +129,8 @@ func (t *Active) write(name string, needBytes int64, write func(io.Writer) error
 	return writeWith(folder, filepath.Base(name), needBytes, write)
 }
 
-// Done completes the trial: it syncs and hashes all its files, and gives its
-// folder the final name.
+// Done completes the trial. It waits until all files are on the disk, records
+// their hashes, and gives the trial's folder its final name.
 func (t *Active) Done() error {
 	r := t.run
 	r.mu.Lock()
@@ -163,7 +165,7 @@ func (t *Active) Done() error {
 	return r.setTrial(record)
 }
 
-// Failed records why the trial failed. Its folder stays NAME.partial.
+// Failed records why the trial failed. Its folder keeps the name NAME.partial.
 func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
@@ -172,8 +174,8 @@ func (t *Active) Failed(why error) error {
 	})
 }
 
-// readTrial reads the record of a complete trial. It returns fs.ErrNotExist if
-// the trial has no complete folder.
+// readTrial reads the file trial.json of a complete trial. It returns
+// fs.ErrNotExist if the trial has no complete folder.
 func (r *Run) readTrial(name string) (TrialRecord, error) {
 	dir := r.trialDir(name)
 	if _, err := os.Stat(dir); err != nil {
@@ -181,7 +183,7 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // the error is not fs.ErrNotExist, since the trial's folder exists
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, since the trial's folder exists
 	} else if err != nil {
 		return TrialRecord{}, err
 	}

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Comparison says by how much b differs from a, with an interval and a p-value
-// for the hypothesis that they do not differ. P is NaN if nothing can be said.
-// The two belong together: P is below 1-Level exactly when the interval
-// excludes no difference.
+// Comparison says by how much sample b differs from sample a. It has an
+// interval of the difference, and the p-value P for the hypothesis that the
+// samples do not differ. P is NaN if nothing can be said. P is below 1-Level
+// exactly when the interval excludes "no difference".
 type Comparison struct {
 	Estimate
 	P float64
 }
 
-// MinRanks is how many pairs a rank test needs before its p-value can fall
-// below 1-Level. With fewer pairs, the interval of a difference rests on the
-// assumption of a normal distribution alone.
+// MinRanks is the smallest number of pairs with which a rank test can give a
+// p-value below 1-Level. With fewer pairs, the interval of a difference is
+// valid only if the distribution is normal.
 const MinRanks = 6
 
 // PairedDifference returns the mean of b[i]-a[i], with the interval and p-value
@@ -64,13 +64,13 @@ func Difference(a, b []float64) Comparison {
 	}
 	difference, se, freedom := welch(a, b)
 	n := len(a) + len(b)
-	// If the samples do not overlap, only two of all ways to divide the
-	// measurements are as clear.
+	// If the samples do not overlap, two of all ways to divide the values
+	// between the samples separate them as clearly.
 	return withError(difference, se, freedom, n, 2/mathx.Choose(n, len(a)))
 }
 
-// welch returns the difference of two means, its standard error and the degrees
-// of freedom of this error.
+// welch returns the difference of the means of a and b, its standard error, and
+// the degrees of freedom of this error by Welch.
 func welch(a, b []float64) (difference, se, freedom float64) {
 	meanA, varA := moments(a)
 	meanB, varB := moments(b)
@@ -98,7 +98,7 @@ func Ratio(a, b []float64) Comparison {
 	return exponential(Difference(logs(a), logs(b)))
 }
 
-// fromZero tests whether the mean of d is zero.
+// fromZero tests whether the mean of the differences d is zero.
 func fromZero(d []float64) Comparison {
 	e := Mean(d)
 	if len(d) < 2 {
@@ -106,8 +106,8 @@ func fromZero(d []float64) Comparison {
 		return Comparison{e, math.NaN()}
 	}
 	_, variance := moments(d)
-	// If all differences have the same sign, only two of all assignments of
-	// signs are as clear.
+	// If all differences have the same sign, two of all ways to give them signs
+	// are as clear.
 	c := withError(e.Value, math.Sqrt(variance/float64(len(d))), float64(len(d)-1), len(d), math.Ldexp(1, 1-len(d)))
 	if len(d) < MinRanks {
 		c.warnf("with fewer than %d pairs the interval rests on normally distributed differences alone; have %d", MinRanks, len(d))
@@ -115,10 +115,10 @@ func fromZero(d []float64) Comparison {
 	return c
 }
 
-// withError returns the comparison for a difference with its standard error and
-// degrees of freedom. If all measurements are equal, the error is zero and only
-// their number n is evidence: byChance is the probability that so clear a
-// difference arises by chance.
+// withError returns the comparison for a difference with the given standard
+// error and degrees of freedom. If all measurements are equal, the error is
+// zero, and only their number n is evidence. byChance is then the probability
+// that chance alone makes such a clear difference.
 func withError(difference, se, freedom float64, n int, byChance float64) Comparison {
 	c := Comparison{Estimate{Value: difference, Lo: difference, Hi: difference, N: n}, 1}
 	switch {
@@ -135,11 +135,12 @@ func withError(difference, se, freedom float64, n int, byChance float64) Compari
 	return c
 }
 
-// exponential converts a comparison of logarithms back.
+// exponential converts a comparison of logarithms into one of the values
+// themselves.
 func exponential(c Comparison) Comparison {
 	c.Value, c.Lo, c.Hi = math.Exp(c.Value), math.Exp(c.Lo), math.Exp(c.Hi)
 	if c.Lo == 0 {
-		c.Lo = math.Inf(-1) // the lower end has no bound
+		c.Lo = math.Inf(-1) // if there is no lower bound, the exponential would be 0, which looks like a bound
 	}
 	return c
 }
@@ -168,12 +169,13 @@ func notPositive(n int) Comparison {
 	return c
 }
 
-// Test is the result of a rank test.
+// Test is the result of a rank test (MannWhitney or Wilcoxon).
 type Test struct {
-	// Statistic is U of a (MannWhitney), or the sum of the ranks of the pairs
-	// in which b is larger (Wilcoxon).
+	// Statistic is the test's statistic. For MannWhitney it is U of sample a.
+	// For Wilcoxon it is the sum of the ranks of the pairs in which b is
+	// larger.
 	Statistic float64
-	// P is two-sided; NaN if nothing can be said.
+	// P is the two-sided p-value; NaN if nothing can be said.
 	P        float64
 	Warnings []string
 }
@@ -199,8 +201,8 @@ func MannWhitney(a, b []float64) Test {
 }
 
 // CliffsDelta returns the share of pairs (x of a, y of b) with y > x minus the
-// share with y < x: 1 if all values of b are larger, -1 if all are smaller, 0
-// for no tendency. NaN for empty samples.
+// share with y < x. It is 1 if all values of b are larger, -1 if all are
+// smaller, 0 if neither sample tends to be larger, and NaN for an empty sample.
 func CliffsDelta(a, b []float64) float64 {
 	sorted := slices.Sorted(slices.Values(a))
 	sum := 0
@@ -212,7 +214,7 @@ func CliffsDelta(a, b []float64) float64 {
 	return float64(sum) / (float64(len(a)) * float64(len(b)))
 }
 
-// upperBound returns how many values of sorted are at most x.
+// upperBound returns how many values of the sorted slice are at most x.
 func upperBound(sorted []float64, x float64) int {
 	i, _ := slices.BinarySearchFunc(sorted, x, func(y, x float64) int {
 		if y <= x {

@@ -7,8 +7,9 @@ import (
 )
 
 // KolmogorovSmirnov returns the largest vertical distance between the
-// distribution functions of a and b: 0 for equal samples, 1 for samples that do
-// not overlap. NaN if a sample is empty or has a value that is not finite.
+// distribution functions of a and b. It is 0 for equal samples and 1 for
+// samples that do not overlap. It is NaN if a sample is empty or has a value
+// that is not finite.
 func KolmogorovSmirnov(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -21,8 +22,9 @@ func KolmogorovSmirnov(a, b []float64) float64 {
 }
 
 // Wasserstein returns the area between the distribution functions of a and b,
-// in their unit: the mean distance by which values of one would have to move to
-// become those of the other. NaN as for [KolmogorovSmirnov].
+// in their unit. This is the mean distance by which the values of a must move
+// to become those of b. It is NaN if a sample is empty or has a value that is
+// not finite.
 func Wasserstein(a, b []float64) float64 {
 	if !haveDistance(a, b) {
 		return math.NaN()
@@ -40,8 +42,9 @@ func haveDistance(a, b []float64) bool {
 	return okA && okB
 }
 
-// gaps yields, for each value, the distance between the two distribution
-// functions from there on, and the distance to the next value.
+// gaps yields, for each value x of a and b, the distance between the two
+// distribution functions from x to the next value, and the distance from x to
+// that value.
 func gaps(a, b []float64) iter.Seq2[float64, float64] {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	return func(yield func(gap, width float64) bool) {

@@ -7,15 +7,16 @@ import (
 	"slices"
 )
 
-// exactPairs is the largest number of pairs for which Wilcoxon is exact. With
-// more, the normal distribution is as good.
+// exactPairs is the largest number of pairs for which Wilcoxon computes an
+// exact p-value. With more pairs, the normal distribution is as good.
 const exactPairs = 100
 
-// Wilcoxon is the signed-rank test of whether the pairs differ. It assumes that
-// the differences are symmetric about their centre. Pairs with equal values are
-// left out, and ties get the mean of their ranks. The p-value is exact even
-// then: it is the share of all assignments of signs with a rank sum at least as
-// far from the middle.
+// Wilcoxon tests by signed ranks whether the values of pairs a[i], b[i] differ.
+// It assumes that the differences are symmetric about their centre. Pairs with
+// equal values are left out, and differences of equal size get the mean of
+// their ranks. The p-value is exact even then. It is the share of all ways to
+// give the differences signs for which the rank sum is at least as far from the
+// middle.
 func Wilcoxon(a, b []float64) Test {
 	if c, ok := usablePairs(a, b); !ok {
 		return Test{math.NaN(), math.NaN(), c.Warnings}
@@ -30,7 +31,8 @@ func Wilcoxon(a, b []float64) Test {
 		return Test{0, 1, []string{"no pair differs"}}
 	}
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
-	// Ranks are doubled, so that the mean of two ranks is whole.
+	// The ranks are multiplied by 2, so that the mean of two ranks is a whole
+	// number.
 	double := make([]int, len(d))
 	plus := 0
 	for i := 0; i < len(d); {
@@ -53,8 +55,9 @@ func Wilcoxon(a, b []float64) Test {
 	return t
 }
 
-// signsP returns the share of assignments of signs to ranks whose positive sum
-// is at least as far from the middle as plus.
+// signsP considers all ways to give the ranks signs. It returns the share of
+// them in which the sum of the positive ranks is at least as far from the
+// middle as plus.
 func signsP(ranks []int, plus int) float64 {
 	sum, squares := 0, 0.0
 	for _, r := range ranks {
@@ -63,12 +66,13 @@ func signsP(ranks []int, plus int) float64 {
 	}
 	low := min(plus, sum-plus)
 	if len(ranks) > exactPairs {
-		// With continuity correction: doubled ranks change the sum in steps of
-		// 2.
+		// This is the normal approximation with continuity correction. The
+		// ranks are multiplied by 2, so the sum changes in steps of 2.
 		z := (float64(sum)/2 - float64(low) - 1) / (math.Sqrt(squares) / 2)
 		return min(1, 2*normalCDF(-z))
 	}
-	// ways[s] is the probability of sum s over the ranks so far.
+	// ways[s] is the probability that the positive ranks, of those considered
+	// so far, have the sum s.
 	ways := make([]float64, sum+1)
 	ways[0] = 1
 	reached := 0
@@ -88,27 +92,28 @@ func signsP(ranks []int, plus int) float64 {
 	return min(1, 2*p)
 }
 
-// Drift says whether a sample rises or falls in the order in which it was
-// measured.
+// Drift says whether the values of a sample rise or fall in the order in which
+// they were measured.
 type Drift struct {
-	// P is the two-sided p-value of the Mann-Kendall test. It is NaN below 4
-	// measurements, which cannot show a drift.
+	// P is the two-sided p-value of the Mann-Kendall test for a trend. It is
+	// NaN for fewer than 4 measurements, which cannot show a trend.
 	P float64
 	// Change is how much the sample changed from the first to the last
-	// measurement, as a share of the median. It uses the median of slopes
-	// (Theil and Sen).
+	// measurement, divided by the median. The slope is the median of the slopes
+	// between all pairs (Theil and Sen).
 	Change   float64
 	Warnings []string
 }
 
-// DriftOf tests xs for a drift. xs must be in the order of measurement.
+// DriftOf tests whether the values xs, in the order in which they were
+// measured, rise or fall.
 func DriftOf(xs []float64) Drift {
 	if e, ok := usable(xs, 4); !ok {
 		return Drift{math.NaN(), math.NaN(), e.Warnings}
 	}
 	n := len(xs)
 	var slopes []float64
-	up := 0 // rising pairs minus falling ones
+	up := 0 // number of rising pairs minus number of falling pairs
 	for i := range xs {
 		for j := i + 1; j < n; j++ {
 			up += cmp.Compare(xs[j], xs[i])
@@ -121,12 +126,12 @@ func DriftOf(xs []float64) Drift {
 	}
 }
 
-// kendallP returns the p-value of the Mann-Kendall test of xs, in which up is
-// the number of rising pairs minus that of falling ones.
+// kendallP returns the p-value of the Mann-Kendall test of xs. up is the number
+// of rising pairs minus the number of falling pairs.
 func kendallP(xs []float64, up int) float64 {
 	n := len(xs)
 	sorted := slices.Sorted(slices.Values(xs))
-	ties := 0.0 // sum over groups of equal values
+	ties := 0.0 // term by which equal values reduce the variance of the test's statistic
 	for i := 0; i < n; {
 		j := upperBound(sorted, sorted[i])
 		k := float64(j - i)
@@ -140,8 +145,8 @@ func kendallP(xs []float64, up int) float64 {
 		}
 		return min(1, 2*normalCDF(-(math.Abs(float64(up))-1)/math.Sqrt(variance)))
 	}
-	// share[k] is the share of the orders of the first values that have k
-	// falling pairs.
+	// share[k] is the share of all orders of the values considered so far that
+	// have k falling pairs.
 	pairs := n * (n - 1) / 2
 	falling := (pairs - int(math.Abs(float64(up)))) / 2
 	share := make([]float64, pairs+1)
@@ -162,16 +167,18 @@ func kendallP(xs []float64, up int) float64 {
 	return min(1, 2*p)
 }
 
-// warmDeviations is the smallest distance, in standard errors, between the mean
-// of a warm-up and that of the rest. With it, 3 % of samples of 10 measurements
-// without a warm-up appear to have one, and 1 % of 20.
+// warmDeviations is the smallest distance between the mean of the first
+// measurements and that of the rest, in standard errors, that counts as a
+// warm-up. With it, 3 % of samples of 10 measurements without a warm-up appear
+// to have one, and 1 % of samples of 20.
 const warmDeviations = 4
 
-// WarmUp returns how many of the first measurements to leave out, by White's
-// marginal standard error rule (MSER): the number that gives the rest the
-// smallest squared error of its mean, provided that the first ones differ
-// clearly from the rest. It returns 0 if there is no warm-up, if more than half
-// would go (then it is a drift), and for fewer than 10 measurements.
+// WarmUp returns how many of the first measurements to leave out because the
+// system was still warming up. It uses White's marginal standard error rule
+// (MSER): the number that makes the squared error of the mean of the rest
+// smallest. The first ones must also differ clearly from the rest. It returns 0
+// if there is no warm-up, if more than half would be left out (then the values
+// drift), and for fewer than 10 measurements.
 func WarmUp(xs []float64) int {
 	if _, ok := usable(xs, 10); !ok {
 		return 0

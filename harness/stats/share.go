@@ -3,12 +3,12 @@ package stats
 import "math"
 
 // Share says how many of a number of tasks, blocks or decisions have a
-// property: 3 of 6 maps. Keep a rate as a Share until it is estimated.
+// property: 3 of 6 maps. Keep a rate as a Share until you estimate its mean.
 // Functions for times do not accept a Share, so no rate gets an interval beyond
 // 0 to 100 %.
 type Share struct{ Part, Of int64 }
 
-// Percent returns the share in percent, NaN for a share of nothing.
+// Percent returns the share in percent. It is NaN if the whole is 0.
 func (s Share) Percent() float64 {
 	if s.Of == 0 {
 		return math.NaN()
@@ -16,7 +16,8 @@ func (s Share) Percent() float64 {
 	return 100 * float64(s.Part) / float64(s.Of)
 }
 
-// Plus returns the share of both wholes together.
+// Plus returns the share of both wholes taken together: 3 of 6 plus 1 of 4 is 4
+// of 10.
 func (s Share) Plus(o Share) Share { return Share{s.Part + o.Part, s.Of + o.Of} }
 
 // MeanShare returns the share of all runs together, in percent. Its interval is
@@ -69,8 +70,9 @@ func MeanShare(runs []Share) Estimate {
 	n := float64(len(runs))
 	squares := 0.0
 	for _, r := range runs {
-		// This run's part minus the part that its size lets expect. In
-		// integers, so that runs of the same share differ by exactly 0.
+		// more is how many tasks with the property this run has above the
+		// number expected from its size. It is computed in integers first, so
+		// that runs with the same share get exactly 0.
 		more := float64(r.Part*all.Of-all.Part*r.Of) / float64(all.Of)
 		squares += more * more
 	}
@@ -85,10 +87,10 @@ func MeanShare(runs []Share) Estimate {
 }
 
 // PairedShareDifference returns the mean of b[i]-a[i] in percentage points, for
-// two models in the same repeats. Its interval is that of [MeanShare] for
-// values from -100 to 100, and its p-value comes from inverting the interval.
-// If all differences are equal and not zero, only their number is evidence:
-// they have an interval from [MinRanks] pairs on.
+// two scheduler models in the same repeats. Its interval is computed like that
+// of [MeanShare], for values from -100 to 100. Its p-value comes from the
+// interval. If all differences are equal and not zero, only their number is
+// evidence: the interval is then bounded from [MinRanks] pairs on.
 func PairedShareDifference(a, b []Share) Comparison {
 	if len(a) != len(b) {
 		return unequalPairs(len(a), len(b))
@@ -111,9 +113,9 @@ func PairedShareDifference(a, b []Share) Comparison {
 	return c.ofShares(mean, math.Sqrt(variance/n), n-1, ruleOfThree(min(sum(a).Of, sum(b).Of)))
 }
 
-// ShareDifference returns the mean of b minus the mean of a in percentage
-// points, for unpaired runs. It works as [PairedShareDifference], with Welch's
-// degrees of freedom.
+// ShareDifference returns the mean of the shares b minus the mean of the shares
+// a in percentage points, for unpaired runs. It works as
+// [PairedShareDifference], with Welch's degrees of freedom.
 func ShareDifference(a, b []Share) Comparison {
 	for _, runs := range [][]Share{a, b} {
 		if e, ok := usableShares(runs); !ok {
@@ -129,14 +131,14 @@ func ShareDifference(a, b []Share) Comparison {
 	return c.ofShares(mean, se, freedom, ruleOfThree(sum(a).Of)+ruleOfThree(sum(b).Of))
 }
 
-// ofShares replaces the interval and p-value of a difference of shares. If all
-// measurements equal the difference, margin is how far the true difference may
-// be from it.
+// ofShares replaces the interval and p-value of a comparison by those for a
+// difference of shares. If all measurements equal the difference, margin is how
+// far the true difference may be from it.
 func (c Comparison) ofShares(difference, se, freedom, margin float64) Comparison {
 	switch {
 	case se > 0:
-		// The error as it is if the true difference is the measured one.
-		// Without a difference it would be larger.
+		// The standard error assumes that the true difference is the measured
+		// one. It would be larger if there were no difference.
 		none := math.Sqrt(1 - difference/100*difference/100)
 		c.Lo, c.Hi = score(difference, tQuantile(freedom)*se, -100, 100)
 		c.P = tTwoSided(difference*none/se, freedom)
@@ -149,8 +151,9 @@ func (c Comparison) ofShares(difference, se, freedom, margin float64) Comparison
 	return c
 }
 
-// score returns Wilson's interval for a mean between least and most. Student's
-// interval for it is mean plus and minus margin.
+// score returns Wilson's score interval for a mean that lies between least and
+// most. Student's interval for the same mean would be mean plus and minus
+// margin.
 func score(mean, margin, least, most float64) (lo, hi float64) {
 	width := most - least
 	m := (mean - least) / width
@@ -160,14 +163,14 @@ func score(mean, margin, least, most float64) (lo, hi float64) {
 	return max(least, least+width*(centre-half)), min(most, least+width*(centre+half))
 }
 
-// ruleOfThree returns how many percent of all tasks may be exceptions, if this
-// many tasks had none.
+// ruleOfThree returns how many percent of all tasks may lack a property that
+// the given number of tasks all had.
 func ruleOfThree(tasks int64) float64 {
 	return 100 * (1 - math.Pow(1-Level, 1/float64(tasks)))
 }
 
-// points returns b minus a in percentage points. Runs of equal sizes and
-// differences give equal results to the last bit.
+// points returns share b minus share a in percentage points. Runs with equal
+// sizes and equal differences give the same floating-point number.
 func points(a, b Share) float64 {
 	return 100 * float64(b.Part*a.Of-a.Part*b.Of) / float64(a.Of*b.Of)
 }
@@ -187,8 +190,9 @@ func sum(runs []Share) (all Share) {
 	return all
 }
 
-// usableShares reports whether the runs are shares of something. If not, it
-// returns the estimate that says so.
+// usableShares reports whether there is at least one run, and each run's part
+// is between 0 and its whole. If not, it also returns an estimate whose warning
+// says what is wrong.
 func usableShares(runs []Share) (Estimate, bool) {
 	e, ok := usable(percents(runs), 1)
 	for _, r := range runs {

@@ -2,11 +2,11 @@
 // gives the centre of a sample with a 95 % interval, differences between two
 // samples, paired or unpaired, distances between distributions, and drift.
 //
-// Every answer carries its warnings as values. Too few measurements give an
-// answer without bounds and a warning. They never cause a panic, nor a number
-// that looks more certain than it is. The package is pure: random parts use the
-// caller's stream. The order of a sample matters only to [DriftOf] and
-// [WarmUp].
+// Every result carries its warnings as values. Too few measurements give a
+// result without bounds and with a warning. They never cause a panic, nor a
+// number that looks more certain than it is. The package is pure: it uses no
+// clock, files or random numbers. The order of a sample matters only to
+// [DriftOf] and [WarmUp].
 //
 // It leaves out plots, regression, analysis of variance and streaming
 // estimates.
@@ -26,24 +26,28 @@ import (
 // if its p-value is below 1-Level.
 const Level = 0.95
 
-// MinMedian is how many measurements an interval of the median needs at
-// [Level]. With fewer, even the whole range of the sample contains the median
-// less often.
+// MinMedian is the smallest number of measurements for which the median has an
+// interval at [Level]. With fewer, even the whole range of the sample contains
+// the true median less often than that.
 const MinMedian = 6
 
-// Estimate is a figure with its interval at [Level].
+// Estimate is a value computed from measurements, with its interval at
+// confidence [Level].
 type Estimate struct {
-	// Value is NaN if the sample does not allow one.
+	// Value is the estimated value. It is NaN if the sample does not allow an
+	// estimate.
 	Value float64
-	// Lo and Hi are infinite if the sample sets no bound.
+	// Lo and Hi are the bounds of the interval. A bound is infinite if the
+	// sample does not set it.
 	Lo, Hi float64
-	// N is the number of measurements.
+	// N is the number of measurements in the sample.
 	N int
-	// Warnings say why the figure may be less certain than it looks.
+	// Warnings say why the estimate may be less certain than its interval
+	// suggests.
 	Warnings []string
 }
 
-// Bounded reports whether the interval has both bounds.
+// Bounded reports whether the estimate's interval has both bounds.
 func (e Estimate) Bounded() bool {
 	return !math.IsInf(e.Lo, 0) && !math.IsInf(e.Hi, 0) && !math.IsNaN(e.Value)
 }
@@ -52,19 +56,19 @@ func (e *Estimate) warnf(format string, args ...any) {
 	e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
 }
 
-// unbounded returns an estimate without interval. value may be NaN.
+// unbounded returns an estimate whose interval has no bounds. value may be NaN.
 func unbounded(value float64, n int) Estimate {
 	return Estimate{Value: value, Lo: math.Inf(-1), Hi: math.Inf(1), N: n}
 }
 
-// Median returns the median of xs. Its interval is the shortest one between two
-// order statistics, which holds for any distribution. It is bounded from
-// [MinMedian] measurements on.
+// Median returns the median of xs. Its interval goes from one of the sorted
+// values to another, as few values apart as [Level] allows. It holds for any
+// distribution. It is bounded from [MinMedian] measurements on.
 func Median(xs []float64) Estimate {
 	if e, ok := usable(xs, 1); !ok {
 		return e
 	}
-	// NewSample sorts its argument.
+	// xs is copied, because benchmath.NewSample sorts its argument.
 	s := benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	m := benchmath.AssumeNothing.Summary(s, Level)
 	e := Estimate{Value: m.Center, Lo: m.Lo, Hi: m.Hi, N: len(xs)}
@@ -94,8 +98,8 @@ func Mean(xs []float64) Estimate {
 }
 
 // Quantile returns the value below which the share q of xs lies, interpolated
-// between neighbours (Hyndman and Fan's type 7, the default of R and NumPy).
-// NaN for an empty sample or a q outside 0 to 1.
+// between neighbours (Hyndman and Fan's type 7, the default of R and NumPy). It
+// is NaN for an empty sample or if q is outside 0 to 1.
 func Quantile(xs []float64, q float64) float64 {
 	if len(xs) == 0 || !(q >= 0 && q <= 1) {
 		return math.NaN()
@@ -112,8 +116,8 @@ func quantileOfSorted(sorted []float64, q float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
 
-// Spread returns the sample standard deviation of xs divided by its mean: how
-// much repeats differ. NaN for fewer than two values.
+// Spread returns the standard deviation of the sample xs divided by its mean.
+// It is NaN for fewer than two values.
 func Spread(xs []float64) float64 {
 	mean, variance := moments(xs)
 	return math.Sqrt(variance) / math.Abs(mean)
@@ -126,8 +130,8 @@ func Deviation(xs []float64) float64 {
 	return math.Sqrt(variance)
 }
 
-// usable reports whether xs has enough finite numbers. If not, it returns the
-// estimate that says what is wrong.
+// usable reports whether xs has at least the given number of values and all are
+// finite. If not, it also returns an estimate whose warning says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {
@@ -146,9 +150,9 @@ func usable(xs []float64, least int) (Estimate, bool) {
 	return e, odd == 0
 }
 
-// moments returns the mean and the variance (by n-1), NaN for n < 2. It adds
-// from the smallest value on, so that the order of the sample does not change
-// the result.
+// moments returns the mean and the variance (divided by n-1) of xs. The
+// variance is NaN for fewer than two values. The values are added in ascending
+// order, so that the order of the sample does not change the result.
 func moments(xs []float64) (mean, variance float64) {
 	sorted := slices.SortedFunc(slices.Values(xs), func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	for _, x := range sorted {
@@ -159,7 +163,7 @@ func moments(xs []float64) (mean, variance float64) {
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	if slices.Min(xs) == slices.Max(xs) { // the difference would be rounding only
+	if slices.Min(xs) == slices.Max(xs) { // between equal values, only rounding would make a difference
 		return xs[0], 0
 	}
 	for _, x := range sorted {
@@ -168,13 +172,14 @@ func moments(xs []float64) (mean, variance float64) {
 	return mean, variance / (n - 1)
 }
 
-// tQuantile returns the factor of a two-sided interval at [Level] by Student's
-// distribution.
+// tQuantile returns by how many standard errors a two-sided interval at [Level]
+// extends, by Student's distribution with the given degrees of freedom.
 func tQuantile(freedom float64) float64 {
 	return stats.InvCDF(stats.TDist{V: freedom})((1 + Level) / 2)
 }
 
-// tTwoSided returns the two-sided p-value of t.
+// tTwoSided returns the two-sided p-value of the statistic t of Student's
+// t-test.
 func tTwoSided(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }

@@ -13,14 +13,16 @@ import (
 	"heddle/hibench"
 )
 
-// hiBench is one of HiBench's wordcount, sort and terasort.
+// hiBench is one of HiBench's workloads wordcount, sort and terasort, as an
+// experiment file describes it.
 type hiBench struct{ config.Workload }
 
 // On returns the workload on a cluster, run as HiBench does, with or without a
 // checkout of HiBench.
 func (w hiBench) On(place hibench.Env) (Live, error) { return hibench.New(place, w.Spec()) }
 
-// Twin returns as many equal jobs as run at the same time, over the same input.
+// Twin returns the simulated counterpart of the workload: as many equal jobs as
+// run at the same time, over the same input.
 func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
@@ -56,11 +58,11 @@ func (w hiBench) Twin(cache config.Cache) (*Twin, error) {
 	return t, nil
 }
 
-// hadoopSlowStart is the share of maps done before reduces are asked for, as
-// Hadoop ships.
+// hadoopSlowStart is Hadoop's default for the share of maps that must be done
+// before the ApplicationMaster asks for reduces.
 const hadoopSlowStart = 0.05
 
-// set applies one Hadoop property to a job.
+// set applies one Hadoop property to a simulated job.
 func (j *Job) set(name, value string) error {
 	var err error
 	whole := func() int64 {

@@ -13,12 +13,14 @@ import (
 	"heddle/traces"
 )
 
-// Twin is a workload in virtual time: its jobs and the files they read.
+// Twin is the simulated counterpart of a workload: its jobs and the files they
+// read.
 type Twin struct {
-	Workload string // name under which a calibration knows the workload's costs
+	Workload string // name of the workload, by which a calibration finds the costs of its tasks
 	Jobs     []Job
-	Files    []File // in the order of their splits
-	// Costs are typical ones, for simulations without a calibration.
+	Files    []File // input files, in the order of their splits
+	// Costs are typical costs of the workload's tasks, for simulations without
+	// a calibration.
 	Costs replay.Workload
 }
 
@@ -33,27 +35,30 @@ type Job struct {
 	MapVCores, ReduceVCores           int32
 }
 
-// File is an input file. Cached says that its blocks are in the HDFS cache.
+// File is an input file of a simulated workload. Cached says that its blocks
+// are in the HDFS cache.
 type File struct {
 	Path   string
 	Bytes  int64
 	Cached bool
 }
 
-// Conf is the cluster's configuration for what a workload does not set.
+// Conf contains the cluster's configuration for properties that a simulated
+// workload does not set.
 type Conf struct {
 	BlockBytes  int64
 	Replication int
 	TaskBytes   int64 // memory of a task's container
-	// CachedReplicas is how many cached copies each block of a cached file has.
+	// CachedReplicas is the number of cached copies of each block, for files in
+	// the HDFS cache.
 	CachedReplicas int
 }
 
-// Events returns the workload as trace events, for replays with modelled
-// durations: it is submitted at time 0 and no task has run. The blocks are
-// placed on the workers of c by the NameNode's rules. The files' writers are
-// spread evenly over the workers, as YARN spreads maps without input; the seed
-// draws their order.
+// Events returns the simulated workload as the events of a trace, from which a
+// replay can start. All jobs are submitted at time 0, and no task has run yet.
+// The blocks are placed on the workers of c by the NameNode's rules. The
+// clients that write the files are spread evenly over the workers, as YARN
+// spreads maps without input. The seed decides their order.
 func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Event, error) {
 	splits, err := t.place(c, d, seed)
 	if err != nil {
@@ -84,18 +89,18 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 	return events, nil
 }
 
-// split is the block of a file that one map reads.
+// split is the block of an input file that one map reads.
 type split struct {
 	path          string
 	offset, bytes int64
 	block         traces.Block
 	hosts         []traces.Node
-	replicas      []traces.Event // nodes that store the block
+	replicas      []traces.Event // trace events that name the nodes that store the block
 }
 
-// place puts the files' blocks on the workers of c. As in MapReduce, the last
-// block of a file is read with the one before if it is shorter than a tenth of
-// it.
+// place chooses the workers of c that store the files' blocks. As in MapReduce,
+// the last block of a file belongs to the split of the block before if it is
+// shorter than a tenth of that.
 func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, error) {
 	var workers []traces.NodeFacts
 	for _, n := range c.Nodes {
@@ -150,7 +155,7 @@ func (t *Twin) place(c *traces.ClusterFacts, d Conf, seed uint64) ([]split, erro
 	return splits, nil
 }
 
-// of returns the nodes of block b.
+// of returns the nodes that have a copy of the block with index b.
 func of(h *state.Hosts, b int) []state.NodeID {
 	if b >= len(h.Ends) {
 		return nil
@@ -162,8 +167,8 @@ func of(h *state.Hosts, b int) []state.NodeID {
 	return h.Nodes[start:h.Ends[b]]
 }
 
-// Cluster returns the trace header and the configuration of a simulated
-// cluster.
+// Cluster returns the trace header and the Hadoop configuration of a cluster
+// that a file describes, for a simulation.
 func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	m := c.Machines
 	if m == nil {

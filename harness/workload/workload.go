@@ -3,7 +3,7 @@
 // input: HiBench's wordcount, sort and terasort so far, each in a file of its
 // own.
 //
-// On a cluster, a workload prepares its input, runs its jobs under a tag,
+// On a cluster, a workload prepares its input, runs its jobs under a YARN tag,
 // checks their output and removes it. Its twin is the same jobs in virtual
 // time: files of the same lengths, placed by the NameNode's rules and read by
 // as many maps.
@@ -20,40 +20,46 @@ import (
 	"heddle/hibench"
 )
 
-// Workload is what one entry in an experiment's workloads describes.
+// Workload is one entry in an experiment file's list of workloads. It can run
+// on a cluster or be simulated.
 type Workload interface {
-	// On returns the workload on a cluster.
+	// On returns the workload, ready to run on the cluster that place
+	// describes.
 	On(place hibench.Env) (Live, error)
-	// Twin returns the workload in virtual time, with part of its input cached
-	// as cache says. The error names a setting that a simulation cannot honour.
+	// Twin returns the simulated counterpart of the workload. cache says which
+	// part of its input is in the HDFS cache. The error names a setting that a
+	// simulation cannot honour.
 	Twin(cache config.Cache) (*Twin, error)
 }
 
-// Live is a workload on a cluster. Its tags name everything that it makes
-// there, including its YARN applications.
+// Live is a workload that runs on a real cluster. Everything that it makes
+// there, including its YARN applications, is named after the tag that the
+// caller gives.
 type Live interface {
-	// Prepare makes the input unless it exists. Its applications carry tag +
-	// "-prep".
+	// Prepare makes the workload's input, unless the input exists. Its YARN
+	// applications have the tag tag + "-prep".
 	Prepare(ctx context.Context, tag string) (hibench.Data, error)
-	// Run runs the workload once. settings come in addition to its own.
+	// Run runs the workload once. The given Hadoop settings are added to the
+	// workload's own.
 	Run(ctx context.Context, tag string, settings ...hibench.Setting) (hibench.Result, error)
-	// Check compares a run's output with the input, and with the counters of
-	// its applications. The applications of the check carry tag + "-check".
+	// Check compares the output of the run with the given tag with the input,
+	// and with the counters of the run's applications. YARN applications that
+	// do the check have the tag tag + "-check".
 	Check(ctx context.Context, tag string, c *hibench.Counters) (hibench.Check, error)
-	// Clean removes a run's output.
+	// Clean removes the output of the run with the given tag.
 	Clean(tag string) error
 }
 
-// Of returns the workload that w describes.
+// Of returns the workload that the entry w of an experiment file describes.
 func Of(w config.Workload) Workload { return hiBench{w} }
 
-// ChooseFiles returns the indexes, in a list of files sorted by path, of the
-// files to cache so that about fraction of all bytes is cached. HDFS caches
-// whole files. The files are shuffled by the seed and considered one after the
-// other; a file is taken if at least half of it fits into what is left of the
-// fraction. So the sum is off by at most half a file. The same seed takes the
-// same files in every trial, on a cluster and in simulations. Among files of
-// equal size, a larger fraction takes all files of a smaller one.
+// ChooseFiles returns the indexes of the files to cache, in a list of files
+// sorted by path. Their lengths add up to about fraction of all bytes, and at
+// most half a file more or less. HDFS caches whole files. The files are
+// shuffled by the seed and considered one after the other. A file is taken if
+// at least half of it fits into what is left of the fraction. The same seed
+// takes the same files in every trial, on a cluster and in simulations. Among
+// files of equal size, a larger fraction takes all files of a smaller one.
 func ChooseFiles(lengths []int64, fraction float64, seed uint64) []int {
 	left := 0.0
 	order := make([]int, len(lengths))

@@ -1,11 +1,11 @@
 // Package clqlmrs contains the experiments of Ghazali, Adabi, Rezaee, Down,
 // Movaghar, "CLQLMRS: improving cache locality in MapReduce job scheduling
-// using Q-learning", Journal of Cloud Computing 11:45 (2022), on the simulator
-// and on a cluster.
+// using Q-learning", Journal of Cloud Computing 11:45 (2022). They run in the
+// simulator and on a cluster.
 //
-// Our figures stand beside the numbers in the paper's text only: the curves of
-// its Figures 5 to 9 and most cells of its Tables 3 to 5 are not printed as
-// numbers. The model itself is in package sched.
+// Our figures are compared with numbers in the paper's text only: the paper
+// prints no numbers for the curves of its Figures 5 to 9 and for most cells of
+// its Tables 3 to 5. The scheduler model CLQLMRS itself is in package sched.
 package clqlmrs
 
 import (
@@ -17,7 +17,7 @@ import (
 //go:embed live.yaml
 var live []byte
 
-// Paper returns the paper's experiments.
+// Paper returns the experiments of the paper on CLQLMRS.
 func Paper() *paper.Paper {
 	return &paper.Paper{
 		Name:   "clqlmrs",

@@ -8,13 +8,14 @@ import (
 	"heddle/harness/stats"
 )
 
-// margin is how many percentage points a rate may fall and still count as not
-// lower.
+// margin is how many percentage points a locality rate may fall and still count
+// as not lower.
 const margin = 1
 
-// criteria returns the paper's claims as rules. The paper says that intervals
-// do not cross; here the interval of the mean difference of pairs, which share
-// a seed, must exclude zero.
+// criteria returns the claims of the CLQLMRS paper, each with a rule that
+// judges it. The paper says that the intervals of two schedulers do not
+// overlap. Here the interval of their mean difference, over pairs of
+// simulations with the same seed, must exclude zero.
 func criteria() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -145,7 +146,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	if err != nil {
 		return paper.Judgement{}, err
 	}
-	rise := func(i int) []float64 { // rise returns the differences in percentage points
+	rise := func(i int) []float64 { // returns by how many percentage points scheduler i's cache rate rises from 4 to 8 GB, for each seed
 		low, high := percents(g.rate(i, 1, paper.CacheRate)), percents(g.rate(i, 3, paper.CacheRate))
 		for k := range high {
 			high[k] -= low[k]
@@ -161,7 +162,7 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 			j.Ours = e
 		}
 	}
-	larger := true // the share is larger than under FIFO
+	larger := true // whether the rate of every other scheduler rises more than that of FIFO
 	for i := range fifth {
 		for k := 1; k < len(cacheSizes); k++ {
 			if e := more(g.rate(i, k-1, paper.CacheRate), g.rate(i, k, paper.CacheRate)); e.Hi < 0 {
@@ -181,8 +182,9 @@ func judgeRise(b *paper.Bench) (paper.Judgement, error) {
 	return j, nil
 }
 
-// judgePatience measures waiting with jobs too small to fill the cluster, whose
-// maps take equally long anywhere. Any additional time is waiting.
+// judgePatience measures how long ACL makes maps wait. Its jobs are too small
+// to fill the cluster, and their maps take equally long on every node. So any
+// additional time is time spent waiting.
 func judgePatience(b *paper.Bench) (paper.Judgement, error) {
 	columns, settings := byCache()
 	g, err := newGrid(b, []scheduler{acl2, acl5}, columns, settings)
@@ -256,8 +258,8 @@ func judgeMonotone(b *paper.Bench) (paper.Judgement, error) {
 	return j, nil
 }
 
-// byApplicationText says how much time CLQLMRS saves against FIFO, for each
-// application.
+// byApplicationText returns a text that says how much time CLQLMRS saves
+// against FIFO, for each application.
 func byApplicationText(g *grid) string {
 	var all []string
 	for k := range g.settings {

@@ -23,8 +23,8 @@ func figures() []paper.Part {
 	}
 }
 
-// Each function below returns the settings of one figure, and the names of its
-// columns.
+// Each function below returns the settings (clusters with jobs) that one figure
+// of the paper compares, and the names of the figure's columns.
 
 var cacheSizes = []float64{2, 4, 6, 8}
 
@@ -39,7 +39,8 @@ func byCache() (columns []string, settings []testbed) {
 
 var blockSizes = []int64{64, 128, 256}
 
-// byBlock returns settings with the same input in blocks of different sizes.
+// byBlock returns settings that have the same input in HDFS blocks of different
+// sizes.
 func byBlock() (columns []string, settings []testbed) {
 	for _, mib := range blockSizes {
 		x := standard
@@ -53,7 +54,8 @@ func byMaps(counts ...int) (columns []string, settings []testbed) {
 	for _, n := range counts {
 		x := standard
 		x.maps = n
-		// The input is smaller, and the cache holds the same share of it.
+		// The input is smaller than the standard one. The cache shrinks in
+		// proportion, so that it holds the same share of the input.
 		x.cacheGiB = standard.cacheGiB * float64(n) / float64(standard.maps)
 		columns, settings = append(columns, fmt.Sprintf("%d maps", n)), append(settings, x)
 	}
@@ -69,12 +71,13 @@ func byApplication() (columns []string, settings []testbed) {
 	return columns, settings
 }
 
-// grid is the data of a figure: models by settings.
+// grid contains the simulations of a figure: each scheduler in each setting (a
+// cluster with its jobs).
 type grid struct {
 	schedulers []scheduler
 	columns    []string
 	settings   []testbed
-	trials     [][]paper.Simulation // by scheduler, then setting
+	trials     [][]paper.Simulation // for each scheduler, the simulations of each setting
 }
 
 func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings []testbed) (*grid, error) {
@@ -88,7 +91,8 @@ func newGrid(b *paper.Bench, schedulers []scheduler, columns []string, settings 
 	return &grid{schedulers, columns, settings, trials}, err
 }
 
-// at returns the trials of a scheduler in a setting, one for each seed.
+// at returns the simulations of one scheduler in one setting, one for each
+// seed.
 func (g *grid) at(scheduler, setting int) []paper.Simulation {
 	return g.trials[scheduler*len(g.settings)+setting]
 }
@@ -101,18 +105,20 @@ func (g *grid) seconds(scheduler, setting int) []float64 {
 	return paper.Each(g.at(scheduler, setting), paper.Seconds)
 }
 
-// rates returns a rate over all settings together, one for each seed.
+// rates returns a scheduler's locality rate over all settings together, one
+// value for each seed.
 func (g *grid) rates(scheduler int, of paper.Rate) []stats.Share {
 	return together(g.trials[scheduler*len(g.settings):][:len(g.settings)], of)
 }
 
-// meanSeconds returns the mean time over all settings, one for each seed.
+// meanSeconds returns the mean time of a scheduler's jobs over all settings,
+// one value for each seed.
 func (g *grid) meanSeconds(scheduler int) []float64 {
 	return meanSeconds(g.trials[scheduler*len(g.settings):][:len(g.settings)])
 }
 
-// rateFigure returns a figure with one row for each scheduler, and below them
-// the share that is cached.
+// rateFigure returns a figure with the locality rates of each scheduler in one
+// row. A last row has the share of maps whose block is cached on some node.
 func (g *grid) rateFigure(x string, of paper.Rate) *paper.Figure {
 	f := &paper.Figure{X: x, Unit: "%", Columns: g.columns}
 	g.rateRows(f, "", of)
@@ -149,7 +155,8 @@ func (g *grid) cachedRow(f *paper.Figure) {
 	f.Rows = append(f.Rows, row)
 }
 
-// cachedNote says how much is cached, for a figure without a row for it.
+// cachedNote returns a note that says how many of the maps' blocks are cached.
+// It is for a figure without a row for this share.
 func cachedNote(trials ...[]paper.Simulation) string {
 	var all stats.Share
 	for _, s := range together(trials, paper.CachedShare) {
@@ -158,8 +165,8 @@ func cachedNote(trials ...[]paper.Simulation) string {
 	return fmt.Sprintf("Measured: %.1f %% of the maps' blocks are cached somewhere.", all.Percent())
 }
 
-// given returns a share that the set-up fixes. It has an interval only if it
-// differs between seeds.
+// given returns the mean of a share that the simulated set-up fixes. If it is
+// the same with every seed, its interval has no width.
 func given(runs []stats.Share) paper.Value {
 	e := stats.MeanShare(runs)
 	same := func(s stats.Share) bool { return s.Percent() == runs[0].Percent() }
@@ -169,27 +176,30 @@ func given(runs []stats.Share) paper.Value {
 	return paper.ValueOf(e)
 }
 
-// gain returns by how many percent b takes less time than a.
+// gain returns by how many percent the times b are below the times a. It
+// compares pairs a[i], b[i] and takes the geometric mean.
 func gain(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
 	return r
 }
 
-// longer returns by how many percent b takes more time than a.
+// longer returns by how many percent the times b are above the times a. It
+// compares pairs a[i], b[i] and takes the geometric mean.
 func longer(a, b []float64) stats.Estimate {
 	r := stats.PairedRatio(a, b).Estimate
 	r.Value, r.Lo, r.Hi = 100*(r.Value-1), 100*(r.Lo-1), 100*(r.Hi-1)
 	return r
 }
 
-// more returns by how many percentage points b is above a.
+// more returns by how many percentage points the shares b are above the shares
+// a. It is the mean over pairs a[i], b[i].
 func more(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
 
-// times returns the ratio of the mean shares, b over a.
+// times returns the mean of the shares b divided by the mean of the shares a.
 func times(a, b []stats.Share) stats.Estimate {
 	e := paper.RatioOfMeans(percents(a), percents(b))
-	e.Lo = max(0, e.Lo) // a ratio of shares is not negative
+	e.Lo = max(0, e.Lo) // cut the interval at 0, since a ratio of shares cannot be negative
 	return e
 }
 

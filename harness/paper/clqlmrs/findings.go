@@ -21,8 +21,9 @@ func findings() []paper.Part {
 	}
 }
 
-// The environments are the paper's with three replicas, the same with one
-// replica, and one with more than one slot on each node.
+// The first environment (a small cluster with one job) is the one in which the
+// paper trains CLQLMRS, with three replicas. The second has one replica, and
+// the third has more than one slot on each node.
 var (
 	environments = []environment{
 		{nodes: 8, slots: 1, maps: 8, replication: 3, cachedPct: 50},
@@ -36,10 +37,13 @@ func (x environment) title() string {
 	return fmt.Sprintf("%dx%d, %d maps, r %d", x.nodes, x.slots, x.maps, x.replication)
 }
 
-// layouts is how many layouts of an environment are simulated for each seed.
+// layouts is how many random placements of the blocks are simulated for each
+// environment (cluster with one job) and seed.
 const layouts = 4
 
-// environmentTrials are trials by scheduler, then environment, then layout.
+// environmentTrials contains, for each scheduler, then each environment
+// (cluster with one job), then each placement of the blocks, the simulations of
+// all seeds.
 type environmentTrials [][]paper.Simulation
 
 func learnt(b *paper.Bench) (environmentTrials, error) {
@@ -54,7 +58,8 @@ func learnt(b *paper.Bench) (environmentTrials, error) {
 	return b.Trials(cases...)
 }
 
-// in returns the trials of a scheduler in an environment, by layout.
+// in returns the simulations of one scheduler in one environment, grouped by
+// the placement of the blocks.
 func (l environmentTrials) in(scheduler, environment int) [][]paper.Simulation {
 	return l[(scheduler*len(environments)+environment)*layouts:][:layouts]
 }
@@ -67,7 +72,8 @@ func (l environmentTrials) seconds(scheduler, environment int) []float64 {
 	return meanSeconds(l.in(scheduler, environment))
 }
 
-// together returns a rate over several settings, one for each seed.
+// together returns a locality rate over the simulations of several settings,
+// one value for each seed.
 func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	sum := make([]stats.Share, len(settings[0]))
 	for _, trials := range settings {
@@ -78,7 +84,8 @@ func together(settings [][]paper.Simulation, of paper.Rate) []stats.Share {
 	return sum
 }
 
-// meanSeconds returns the mean time over several settings, one for each seed.
+// meanSeconds returns the mean time of the jobs over several settings, one
+// value for each seed.
 func meanSeconds(settings [][]paper.Simulation) []float64 {
 	sum := make([]float64, len(settings[0]))
 	for _, trials := range settings {
@@ -109,13 +116,13 @@ func learning(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// rateOf returns a rate of trials, with its interval.
+// rateOf returns the mean locality rate of simulations, with its interval.
 func rateOf(trials []paper.Simulation, of paper.Rate) paper.Value {
 	return paper.ValueOf(stats.MeanShare(paper.Each(trials, of)))
 }
 
-// training returns a figure of how the learner's rates depend on the length of
-// its training.
+// training returns a figure that shows how the locality rates of CLQLMRS depend
+// on the number of its training episodes.
 func training(b *paper.Bench) (*paper.Figure, error) {
 	f := &paper.Figure{X: "episodes", Columns: []string{"cache %", "local %", "time s", "longer than matching %"}}
 	episodes := []string{"200", "1000", "5000", "20000", "46030"}
@@ -192,7 +199,8 @@ func overACL(b *paper.Bench) (*paper.Figure, error) {
 	return f, nil
 }
 
-// carried returns the ways of carrying out decisions, with their names.
+// carried returns cases that differ in how a scheduler's decisions are carried
+// out, such as through node labels. It also returns their names.
 func carried() (names []string, cases []paper.Case) {
 	with := func(a sim.Actuator, s sim.Splits) testbed {
 		x := standard

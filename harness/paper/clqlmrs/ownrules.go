@@ -7,7 +7,8 @@ import (
 	"heddle/harness/stats"
 )
 
-// ownRules returns our own findings, each with the function that judges it.
+// ownRules returns findings that the paper does not state, each with the
+// function that judges it.
 func ownRules() []paper.Rule {
 	return []paper.Rule{
 		{
@@ -53,13 +54,14 @@ func ownRules() []paper.Rule {
 	}
 }
 
-// Indexes in learners.
+// Indexes of schedulers in the list learners.
 const (
 	iFIFO, iACL, iLearner, iCumulative, iQ, iMatching, iPatient = 0, 1, 2, 3, 4, 7, 8
 )
 
-// withLearnt returns a judging function that passes judge the trials of all
-// learners in all environments.
+// withLearnt returns a function that simulates all schedulers of the list
+// learners in all environments (clusters with one job) and lets judge judge the
+// results.
 func withLearnt(judge func(t environmentTrials) paper.Judgement) func(*paper.Bench) (paper.Judgement, error) {
 	return func(b *paper.Bench) (paper.Judgement, error) {
 		t, err := learnt(b)
@@ -70,8 +72,8 @@ func withLearnt(judge func(t environmentTrials) paper.Judgement) func(*paper.Ben
 	}
 }
 
-// toMatching returns a scheduler's rate in an environment, divided by that of
-// matching.
+// toMatching returns a scheduler's locality rate in an environment, divided by
+// that of the scheduler named matching.
 func (l environmentTrials) toMatching(scheduler, environment int, of paper.Rate) stats.Estimate {
 	return times(l.rate(iMatching, environment, of), l.rate(scheduler, environment, of))
 }

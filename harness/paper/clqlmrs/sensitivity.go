@@ -6,8 +6,8 @@ import (
 	"heddle/harness/sim"
 )
 
-// variant is the set-up with another choice for one thing that the paper does
-// not specify.
+// variant is the simulated set-up with one choice changed. Each changed choice
+// is one that the paper does not specify.
 type variant struct {
 	name  string
 	x     testbed

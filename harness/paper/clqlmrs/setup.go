@@ -13,42 +13,45 @@ import (
 )
 
 // testbed is the paper's cluster with jobs of one application, or of all five
-// at once. standard gives values for what the paper does not specify.
+// at once. The variable standard gives values for what the paper does not
+// specify.
 type testbed struct {
-	app         string // name of the application; "": all five at once
+	app         string // name of the application; "" means that all five run at once
 	maps        int
 	blockMiB    int64
-	cacheGiB    float64 // cache of all nodes together
-	containerGB float64 // RAM for each container: half of the RAM is for the system and the cache
+	cacheGiB    float64 // size of the HDFS caches of all nodes together
+	containerGB float64 // RAM of a node for each container, including the RAM for the system and the HDFS cache
 	beatMs      int32
 	diskMBs     int64
 	linkMbit    int64
-	computePct  int32   // percentage of the applications' compute times
-	slowStart   float32 // share of maps done before reduces start
+	computePct  int32   // scales the computing times of all tasks; 100 leaves them as in the list of applications
+	slowStart   float32 // share of maps that must be done before reduces start
 	actuator    sim.Actuator
 	splits      sim.Splits
 }
 
-// standard is the set-up that all figures start from.
+// standard is the cluster and job that all figures of the paper start from.
 var standard = testbed{
 	app: "wordcount", maps: 100, blockMiB: 128, cacheGiB: 8, containerGB: 2, beatMs: 1000,
 	diskMBs: 120, linkMbit: 10_000, computePct: 100, slowStart: 1, actuator: sim.Ideal,
 }
 
-// ramGB is the RAM of DataNodes 1 to 6. cores is the number of cores of each.
+// ramGB is the RAM in GB of the paper's DataNodes 1 to 6. cores is the number
+// of cores of each DataNode.
 var ramGB = []float64{4, 6, 8, 4, 6, 8}
 
 const cores, replication, reduces = 4, 3, 8
 
-// application is what a job does to each byte. The paper gives none of these
-// numbers. The ratios follow from the jobs: words of a small vocabulary combine
-// to almost nothing, sorting keeps everything, and Hive's queries keep some
-// columns and rows.
+// application says how a job of one application changes the amount of data, and
+// how long it computes. The paper gives none of these numbers. The ratios
+// follow from the jobs: WordCount's combiner leaves almost nothing of a small
+// vocabulary, sorting keeps all bytes, and Hive's queries keep some columns and
+// rows.
 type application struct {
 	name, title      string
-	mapOut           float64 // bytes to reduces for each byte read
-	mapMs, reduceMs  float64 // ms of computing for each MiB read, fetched
-	reduceOutPerByte float64 // bytes written for each byte fetched
+	mapOut           float64 // bytes that maps output for each byte read
+	mapMs, reduceMs  float64 // computing time in ms for each MiB that a map reads, that a reduce fetches
+	reduceOutPerByte float64 // bytes that reduces write for each byte fetched
 }
 
 var applications = []application{
@@ -61,7 +64,8 @@ var applications = []application{
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
-// nodes returns n nodes, the odd ones in one rack and the even ones in another.
+// nodes returns n nodes: those with an odd number in one rack, those with an
+// even number in another.
 func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	list, racks := make([]sim.Node, n), make([]state.RackID, n)
 	for i := range list {
@@ -72,9 +76,9 @@ func nodes(n int, of func(i int) sim.Node) ([]sim.Node, *place.Topology) {
 	return list, place.New(racks)
 }
 
-// cachedMaps returns how many maps of a job have their block cached, if jobs
-// run at once and share the cache evenly: what the job's part holds, to the
-// nearest whole block.
+// cachedMaps returns how many maps of the job with index job have their block
+// cached, if the given number of jobs share the cache evenly. The job's part of
+// the cache is rounded to whole blocks.
 func (x testbed) cachedMaps(job, jobs int) int {
 	upTo := func(n int) int { return int(math.Round(x.cacheBlocks() * float64(n) / float64(jobs))) }
 	return min(x.maps, upTo(job+1)-upTo(job))
@@ -82,13 +86,13 @@ func (x testbed) cachedMaps(job, jobs int) int {
 
 func (x testbed) cacheBlocks() float64 { return x.cacheGiB * (1 << 30) / float64(x.blockMiB<<20) }
 
-// cacheBytes returns the nodes' cache sizes: the same number of whole blocks on
-// each, the remaining ones on the nodes with the most memory, plus more blocks
-// on each.
+// cacheBytes returns the HDFS cache size of each node. Each gets the same
+// number of whole blocks. Blocks that remain go to the nodes with the most
+// memory. Then each node gets the given number of blocks more.
 func (x testbed) cacheBytes(more int) []int64 {
 	all, bytes := int(math.Round(x.cacheBlocks())), make([]int64, len(ramGB))
 	for i, gb := range ramGB {
-		rank := 0 // number of nodes before it in the order of memory
+		rank := 0 // number of nodes with more memory, or with as much and a lower index
 		for k, other := range ramGB {
 			if other > gb || other == gb && k < i {
 				rank++
@@ -103,8 +107,9 @@ func (x testbed) cacheBytes(more int) []int64 {
 	return bytes
 }
 
-// Config places the blocks by HDFS's rules. Of each input, as many maps as
-// cachedMaps says have their block cached, spread over the input.
+// Config returns a simulation whose blocks are placed by HDFS's rules. In each
+// job's input, as many blocks are cached as cachedMaps says, spread over the
+// input.
 func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: x.actuator, Splits: x.splits, Costs: sim.DefaultCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = x.beatMs
@@ -128,12 +133,14 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	}
 	var jobs []sim.Job
 	for i, a := range apps {
-		// Applications use the same blocks, so that what is learnt for one
-		// serves all.
+		// With the same seed, simulations of different single applications have
+		// the same blocks on the same nodes, so that what a scheduler learns
+		// with one application serves all.
 		jobs = append(jobs, x.job(a, blocksOf(seed, i), topology))
 	}
-	// Replicas can leave one node's cache empty while others are full. Caches
-	// then grow by a block, until all blocks that are to be cached fit.
+	// The blocks' replicas can be placed so that one node's cache stays empty
+	// while others are full. All caches then grow by a block, until all blocks
+	// that are to be cached fit.
 	for more := 0; !x.fill(place.NewCache(x.cacheBytes(more)), jobs, seed); more++ {
 	}
 	return c, jobs, nil
@@ -141,7 +148,8 @@ func (x testbed) Config(seed uint64) (sim.Config, []sim.Job, error) {
 
 func blocksOf(seed uint64, job int) draw.Key { return draw.Stream(seed, "blocks").At(uint64(job)) }
 
-// fill caches the jobs' inputs. It returns false if they do not fit.
+// fill puts blocks of the jobs' inputs into the HDFS cache. It returns false if
+// the cache is too small.
 func (x testbed) fill(cache *place.Cache, jobs []sim.Job, seed uint64) bool {
 	for i := range jobs {
 		j, want := &jobs[i], x.cachedMaps(i, len(jobs))
@@ -169,17 +177,17 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	return j
 }
 
-// environment is a cluster like the one that the paper trains in: nodes with
-// free slots, blocks at random, and tasks of equal length, without anything
-// else.
+// environment is a cluster and job like those with which the paper trains
+// CLQLMRS: nodes with free slots, blocks placed at random, and maps of equal
+// length. Nothing else takes time.
 type environment struct {
 	nodes, slots, maps, replication int
 	cachedPct                       int
-	layout                          int // number of the layout: each places the blocks differently
+	layout                          int // number that selects one of several random placements of the blocks
 }
 
-// Config places the blocks on nodes at random. A share of them is cached, each
-// on one of its nodes.
+// Config returns a simulation whose blocks are placed on nodes at random. A
+// share of the blocks is cached, each on one of its nodes.
 func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: container}
 	c.Costs.NodeBeatMs = standard.beatMs
@@ -201,7 +209,8 @@ func (x environment) Config(seed uint64) (sim.Config, []sim.Job, error) {
 	return c, []sim.Job{j}, nil
 }
 
-// scheduler is a model under the name that the paper uses.
+// scheduler is a scheduler model with its parameters, under the name that the
+// paper uses.
 type scheduler struct {
 	label, model string
 	params       sched.Params
@@ -222,7 +231,8 @@ var (
 	patient  = scheduler{"ACL, C = D = 2000", "acl", sched.Params{"c": "2000", "d": "2000"}}
 )
 
-// four are the schedulers in all figures except the fifth.
+// four are the schedulers that the paper compares in all figures except Figure
+// 5.
 var four = []scheduler{fifo, delay, acl, learner}
 
 func (s scheduler) in(x paper.Setting) paper.Case {
