@@ -139,7 +139,7 @@ func (s Spec) Validate() error {
 // reserved maps each Hadoop property that users may not set, because heddle
 // sets it, to what they can do instead.
 var reserved = map[string]string{
-	"mapreduce.job.tags":                     "the tag of a run is an argument of Run",
+	"mapreduce.job.tags":                     "the tag of a run is set by the run itself, which finds its jobs by it",
 	"mapreduce.job.maps":                     "set the number of maps of the workload",
 	"mapreduce.job.reduces":                  "set the number of reduces of the workload",
 	"mapreduce.inputformat.class":            "it is part of the workload",

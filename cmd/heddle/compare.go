@@ -18,7 +18,8 @@ func compareCommand() *cli.Command {
 		Description: `Prints for each workload and metric the models' medians over the repeats, and how much
 models differ within repeats, with 95 % intervals and p-values. With too few
 repeats (an interval of a median needs 6) it says so and ranks nothing. Several
-runs count as one, unless --apart is given. For example:
+runs count as one, unless --apart is given. A single run whose experiment has thresholds
+is held against them, too. For example:
 
    heddle compare RUN-FOLDER
    heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'

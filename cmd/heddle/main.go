@@ -83,6 +83,7 @@ func newApp() *cli.App {
 			replayCommand(),
 			runCommand(),
 			runsCommand(),
+			schemaCommand(),
 			traceCommand(),
 		},
 	}

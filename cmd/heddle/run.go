@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/clients"
+	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/experiment"
 	"heddle/harness/replay"
@@ -27,31 +28,48 @@ func runCommand() *cli.Command {
 		Usage:     "run an experiment on a cluster and capture it, or simulate it",
 		ArgsUsage: "EXPERIMENT.yaml",
 		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
-run folder, whose path is printed. --resume continues an interrupted run: the
-interrupted trial runs again, and the files of the last try are kept aside. For
-example:
+run folder, whose path is printed. Warm-ups run first and are in no result. --resume
+continues an interrupted run: warm-ups and the interrupted trial run again, and the
+files of the last try are kept aside. For example:
 
    heddle lab up
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
 
 With --simulate the same trials run in virtual time, on the machines that the
-cluster file describes (machines:); a lab need not be up. Task times are those of a
-calibration, or typical ones:
+cluster file describes (machines:); a lab need not be up. Warm-ups are skipped. Task
+times are those of a calibration, or typical ones:
 
-   heddle run --simulate --calibration RUN-FOLDER first.yaml`,
+   heddle run --simulate --calibration RUN-FOLDER first.yaml
+
+With --dry-run nothing runs on the cluster. It prints the trials, how long they would
+take, and how many repeats would tell a difference of --tell, by the spread of the
+repeats of a run like it, or else of a simulation:
+
+   heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
+
+Where the experiment has thresholds, each is printed at the end as met, missed, or
+untold where the repeats are too few to tell. If one is missed, the exit code is 4.`,
 		Flags: []cli.Flag{
 			runsFlag(&o.Root),
 			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: time and experiment)"},
 			&cli.StringFlag{Name: "resume", Destination: &o.Resume, Usage: "continue the unfinished run in `DIR`"},
-			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume, also read files that have changed since they were recorded, with a warning"},
+			&cli.BoolFlag{Name: "unverified", Destination: &o.Unverified, Usage: "with --resume or --like, also read files that have changed since they were recorded, with a warning"},
 			&cli.StringFlag{Name: "cluster", Usage: "`CLUSTER` file or lab, instead of the experiment's"},
 			&cli.BoolFlag{Name: "record-observations", Destination: &o.RecordObservations, Usage: "keep what steering observed in each trial's logs, to repeat its decisions without a cluster"},
 			&cli.BoolFlag{Name: "simulate", Usage: "run the trials in virtual time, on no cluster"},
-			&cli.StringFlag{Name: "calibration", Usage: "with --simulate, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.StringFlag{Name: "calibration", Usage: "with --simulate or --dry-run, the calibration: a `FILE` of heddle replay --calibrate, or a run folder to fit one to"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster"},
+			&cli.StringFlag{Name: "like", Usage: "with --dry-run, estimate from the run folder `RUN` (default: from a simulation)"},
+			&cli.StringFlag{Name: "tell", Value: "5%", Usage: "with --dry-run, the difference of makespans to tell, in `PERCENT`"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
 		},
-		Action: func(c *cli.Context) error { return runExperiment(c, &o) },
+		Action: func(c *cli.Context) error {
+			if c.Bool("dry-run") {
+				return dryRun(c, &o)
+			}
+			return runExperiment(c, &o)
+		},
 	}
 }
 
@@ -73,6 +91,8 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		return withCode(exitUsage, errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster"))
 	case !simulated && c.IsSet("calibration"):
 		return withCode(exitUsage, errors.New("--calibration: want --simulate with it; a run on a cluster needs none"))
+	case c.IsSet("like"), c.IsSet("tell"):
+		return withCode(exitUsage, errors.New("--like, --tell: want --dry-run with them"))
 	}
 	name, err := findClusters(c, o, old)
 	if err != nil {
@@ -100,13 +120,29 @@ func runExperiment(c *cli.Context, o *experiment.Options) error {
 		run, err = experiment.Run(c.Context, *o)
 	}
 	p.close()
+	var limits []compare.Threshold
+	if err == nil && len(o.Experiment.Thresholds) > 0 {
+		limits, err = thresholdsOf(run, o.Unverified)
+	}
 	if run != nil {
-		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), c.Bool("json")); err == nil {
+		if perr := printResults(c.App.Writer, run, append(warnings, run.Warnings()...), limits, c.Bool("json")); err == nil {
 			err = perr
 		}
 		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	}
+	if missed := compare.Misses(limits); err == nil && missed > 0 {
+		return withCode(exitThreshold, fmt.Errorf("%d of %d thresholds missed", missed, len(limits)))
+	}
 	return runError(err)
+}
+
+// thresholdsOf checks the thresholds of a run whose trials are all done.
+func thresholdsOf(run *runs.Run, unverified bool) ([]compare.Threshold, error) {
+	report, err := compare.Runs([]string{run.Dir}, compare.Options{Unverified: unverified})
+	if err != nil {
+		return nil, err
+	}
+	return report.Thresholds, nil
 }
 
 // openExperiment reads the experiment from the given file, or from the run
@@ -131,7 +167,7 @@ func openExperiment(o *experiment.Options, files []string) (old *runs.Run, err e
 // the run folder. name is how the user calls the experiment's cluster.
 func findClusters(c *cli.Context, o *experiment.Options, old *runs.Run) (name string, err error) {
 	find := loadCluster
-	if c.Bool("simulate") {
+	if c.Bool("simulate") || c.Bool("dry-run") {
 		find = loadMachines
 	}
 	load := func(name, kept string) (*config.Cluster, error) {
@@ -205,18 +241,20 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run, one row for each job.
-func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) error {
+// printResults prints the results of a run, with one row per job, and then its
+// thresholds.
+func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
 	results, err := experiment.Results(run)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printJSON(out, struct {
-			Folder   string              `json:"folder"`
-			Trials   []experiment.Result `json:"trials"`
-			Warnings []string            `json:"warnings,omitempty"`
-		}{run.Dir, results, warnings})
+			Folder     string              `json:"folder"`
+			Trials     []experiment.Result `json:"trials"`
+			Thresholds []compare.Threshold `json:"thresholds,omitempty"`
+			Warnings   []string            `json:"warnings,omitempty"`
+		}{run.Dir, results, limits, warnings})
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(out, "warning:", w)
@@ -238,6 +276,10 @@ func printResults(out io.Writer, run *runs.Run, warnings []string, asJSON bool) 
 		if r.Plan != nil {
 			fmt.Fprintf(out, "%s  %v\n", r.Trial, r.Plan)
 		}
+	}
+	if len(limits) > 0 {
+		fmt.Fprintln(out)
+		compare.WriteThresholds(out, limits)
 	}
 	return nil
 }

@@ -199,7 +199,11 @@ func (s *shown) writeText(out io.Writer) error {
 		if t.Error != "" {
 			warnings = append(warnings, fmt.Sprintf("%s %s: %s", t.Name, t.State, t.Error))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, t.State, started, took(t.Started, t.Finished), jobs, makespan, n)
+		state := string(t.State)
+		if t.Warmup {
+			state += " (warm-up)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", t.Name, state, started, took(t.Started, t.Finished), jobs, makespan, n)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -52,6 +52,9 @@ type Report struct {
 	// Steering contains one entry for each model that decided where tasks run.
 	// A last entry is for all these models together.
 	Steering []Steering `json:"steering"`
+	// Thresholds has the thresholds of the run's experiment, each in each
+	// workload. Several runs have none.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
 
 	trials  []trial
 	general []string // warnings about the whole comparison, not about one table
@@ -171,6 +174,9 @@ func Runs(dirs []string, o Options) (*Report, error) {
 			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
 		}
 	}
+	if r.Thresholds, err = thresholds(dirs, o, workloads, trials); err != nil {
+		return nil, err
+	}
 	r.Table = newTable(metrics[0], "", together)
 	if len(workloads) == 1 {
 		r.Workload = workloads[0]
@@ -284,7 +290,7 @@ func drifts(m Metric, trials []trial, w *warnings) {
 			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change, of[0].folder, pText(d.P))
 		}
 		if skip := stats.WarmUp(relative); skip > 0 {
-			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet", skip, len(of), of[0].folder)
+			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs as many before the first measured one", skip, len(of), of[0].folder, skip)
 		}
 	}
 }

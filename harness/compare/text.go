@@ -36,6 +36,10 @@ func (r *Report) WriteText(out io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	writeSteering(w, r.Steering)
+	if len(r.Thresholds) > 0 {
+		WriteThresholds(w, r.Thresholds)
+		fmt.Fprintln(w)
+	}
 	writeNotes(w, notes)
 	if len(notes) > 0 {
 		fmt.Fprintln(w)

@@ -35,6 +35,12 @@ type Experiment struct {
 	// Repeats is how many times each workload runs under each model; 1 by
 	// default.
 	Repeats int `yaml:"repeats"`
+	// Warmups is how many trials run before the first measured one, so that it
+	// does not meet a cold cluster; none by default. No figure counts them.
+	Warmups int `yaml:"warmups,omitempty"`
+	// Order is the order of the models within a repeat: OrderRandom, the
+	// default, or OrderAsListed.
+	Order string `yaml:"order,omitempty"`
 	// Seed decides the order of models and all other random choices; 1 by
 	// default. A scheduler model gets Seed plus the number of the repeat,
 	// counted from 0.
@@ -71,6 +77,8 @@ type Experiment struct {
 	ColdReads bool `yaml:"coldReads"`
 	// Sampling says how often the cluster is polled.
 	Sampling Sampling `yaml:"sampling"`
+	// Thresholds say, by metric, what the measured trials must show.
+	Thresholds map[string][]Threshold `yaml:"thresholds,omitempty"`
 	// Timeout is the longest time that a trial may take; 1h by default, 0 means
 	// no limit.
 	Timeout units.Duration `yaml:"timeout"`
@@ -124,9 +132,12 @@ type Sampling struct {
 	Agents    units.Duration `yaml:"agents"`
 }
 
-// Values of Experiment.Actuator and Experiment.Splits, and the model name that
-// means the cluster's own scheduler.
+// Values of Experiment.Order, Experiment.Actuator and Experiment.Splits, and the
+// model name that means the cluster's own scheduler.
 const (
+	OrderRandom   = "random"   // order: drawn from the seed, each model first equally often
+	OrderAsListed = "asListed" // order: that of the file, the same in each repeat
+
 	ActuatorNone   = "none"   // actuator: the cluster's own scheduler decides where tasks run
 	ActuatorLabels = "labels" // actuator: each decision gives a node the label of the job whose task it is to run
 
@@ -141,6 +152,9 @@ const (
 // weeks on a cluster.
 const maxTrials = 20_000
 
+// maxWarmups limits the warm-ups of one experiment.
+const maxWarmups = 100
+
 // LoadExperiment reads and checks an experiment file. It also returns the
 // file's content. The error, an *Error, lists everything that is wrong.
 func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
@@ -154,7 +168,17 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 // ParseExperiment parses and checks the content of an experiment file. file is
 // the file's name, for messages and relative paths.
 func ParseExperiment(file string, data []byte) (*Experiment, error) {
-	e := &Experiment{
+	e := defaultExperiment()
+	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// defaultExperiment returns an experiment with the defaults that depend on no
+// other value.
+func defaultExperiment() *Experiment {
+	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
 		Actuator: ActuatorNone, Splits: SplitsAsSubmitted, ColdReads: true,
 		Sampling: Sampling{
@@ -164,10 +188,6 @@ func ParseExperiment(file string, data []byte) (*Experiment, error) {
 		},
 		Timeout: units.Duration(time.Hour),
 	}
-	if err := decode(file, data, e, func() problems { e.fill(file); return e.problems() }); err != nil {
-		return nil, err
-	}
-	return e, nil
 }
 
 // fill sets those defaults of an experiment that depend on other values in it.
@@ -196,6 +216,7 @@ func (e *Experiment) fill(file string) {
 	if e.Cache.Seed == 0 {
 		e.Cache.Seed = e.Seed
 	}
+	e.fillThresholds()
 }
 
 // Validate returns an *Error that lists everything that is wrong with the
@@ -233,8 +254,14 @@ func (e *Experiment) problems() problems {
 	if e.Repeats < 1 || e.Repeats > 10000 {
 		p.addf("repeats", "%d: want 1 to 10000", e.Repeats)
 	}
+	if e.Warmups < 0 || e.Warmups > maxWarmups {
+		p.addf("warmups", "%d: want 0 to %d", e.Warmups, maxWarmups)
+	}
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
-		p.addf("repeats", "%d repeats of %d workloads under %d models: want at most %d trials in all", e.Repeats, len(e.Workloads), len(e.Models), maxTrials)
+		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats, e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
+	}
+	if e.Order != "" {
+		oneOf(&p, "order", e.Order, OrderRandom, OrderAsListed)
 	}
 	oneOf(&p, "actuator", e.Actuator, ActuatorNone, ActuatorLabels)
 	oneOf(&p, "splits", e.Splits, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
@@ -255,6 +282,7 @@ func (e *Experiment) problems() problems {
 	}
 	e.Faults.problems(&p)
 	e.Sampling.problems(&p)
+	e.thresholdProblems(&p)
 	return p
 }
 
@@ -277,7 +305,15 @@ func (w Workload) problems(p *problems, path string) {
 		p.addf(path+".profile", "unknown profile %q; want %s", w.Profile, strings.Join(hibench.Profiles(), ", "))
 		return
 	}
-	if err := w.Spec().Validate(); err != nil {
+	spec := w.Spec()
+	settings := spec.Settings
+	spec.Settings = nil
+	err := spec.Validate()
+	if err == nil {
+		spec.Settings = settings
+		path, err = path+".settings", spec.Validate()
+	}
+	if err != nil {
 		p.addf(path, "%s", strings.TrimPrefix(err.Error(), "hibench: "))
 	}
 }

@@ -173,8 +173,11 @@ func (c *FaultCommands) problems(p *problems) {
 			}
 		}
 	}
-	if (c.NodeDown == nil) != (c.NodeUp == nil) {
-		p.addf("faults", "only one of nodeDown and nodeUp; want both, to bring a node back")
+	if c.NodeDown != nil && c.NodeUp == nil {
+		p.addf("faults.nodeDown", "no nodeUp; want both, to bring a node back")
+	}
+	if c.NodeUp != nil && c.NodeDown == nil {
+		p.addf("faults.nodeUp", "no nodeDown; want both or none")
 	}
 }
 

@@ -51,6 +51,9 @@ func hostile(n int) map[string]string {
 		"digits": "repeats: " + fill("1"), "fraction": "cache: {fraction: 0." + fill("1") + "}", "exponent": "cache: {fraction: 1e" + fill("9") + "}", "hex": "repeats: 0x" + fill("f"),
 		"size": "workloads: [{name: sort, size: " + fill("1") + "MiB}]", "duration": "timeout: " + fill("1") + "s", "binary": "name: !!binary " + fill("QQ"),
 		"secrets": "agents: [" + fill("token: x, ") + "]", "users": "nameNodes: [" + fill("u@h, ") + "]", "no user": "nameNodes: [" + fill("://") + "]",
+		"thresholds": "thresholds: {makespan: [" + fill("a < b,") + "]}", "faulty thresholds": "thresholds: {makespan: [" + fill("a<b,") + "]}", "metrics": "thresholds: {" + numbered("m%d: [a < b], ") + "}",
+		"thresholds of no model": "workloads: [{name: sort, profile: tiny}]\nthresholds: {makespan: [" + strings.Repeat("a < b,", 100) + "]}\nmodels: [" + numbered("m%d, ") + "]",
+		"warmups":                "warmups: " + fill("9"), "warmups of nothing": "warmups: 3",
 		"trials": "repeats: 10000\nworkloads:\n" + numbered("- {name: sort, profile: tiny, label: s%d}\n") + "models: [" + numbered("{model: fifo, label: f%d},") + "]",
 	}
 }
@@ -101,7 +104,7 @@ func TestHostileFiles(t *testing.T) {
 // FuzzParse looks for files that take too much memory, or are read without
 // error and then not valid.
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/broken/*.yaml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			data, err := os.ReadFile(file)

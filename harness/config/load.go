@@ -161,6 +161,9 @@ func (d *decoder) refused(err error) {
 	if mark.Line == 0 {
 		mark = located.ContextMark
 	}
+	if mark.Line <= len(d.lines) && mark.Line > 0 && strings.HasPrefix(strings.TrimLeft(d.lines[mark.Line-1], " "), "\t") {
+		text = "the line begins with a tab; want spaces" // YAML's own message speaks of tokens
+	}
 	d.report(position{mark.Line, mark.Column}, "", "not valid YAML: %s", blot(text))
 }
 
@@ -374,11 +377,14 @@ func kindOf(n *yaml.Node) string {
 	}
 	switch n.ShortTag() {
 	case "!!bool":
-		return "true or false"
+		return short(n.Value, 40)
 	case "!!null":
 		return "nothing"
 	case "!!int", "!!float":
 		return short(n.Value, 40)
 	}
-	return "a text"
+	if n.Value == "" {
+		return "an empty text"
+	}
+	return fmt.Sprintf("the text %q", short(blot(n.Value), 40))
 }

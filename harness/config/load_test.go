@@ -27,9 +27,9 @@ func parse(file string, data []byte) (any, error) {
 	return e, err
 }
 
-// Every file in testdata/bad is refused with the message in its .golden.
+// Every file in testdata/broken is refused with the message in its .golden.
 func TestErrors(t *testing.T) {
-	files, err := filepath.Glob("testdata/bad/*.yaml")
+	files, err := filepath.Glob("testdata/broken/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files to test with: %v", err)
 	}

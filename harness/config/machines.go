@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -67,7 +66,9 @@ func (m *Machines) problems(p *problems, path string) {
 	wrong(m.Racks < 1 || m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
 	wrong(m.Slots < 1 || m.Slots > 1000, "slots", "%d: want 1 to 1000", m.Slots)
 	wrong(m.Container < units.MiB || m.Container > 1<<20*units.MiB, "container", "%v: want 1MiB to 1TiB", m.Container)
-	wrong(slices.ContainsFunc(m.CPUs, func(n float64) bool { return !(n >= 0 && n <= 4096) }), "cpus", "%v: want 0 for no limit, or up to 4096 cores", m.CPUs)
+	for i, n := range m.CPUs {
+		wrong(!(n >= 0 && n <= 4096), fmt.Sprintf("cpus[%d]", i), "%v: want 0 for no limit, or up to 4096 cores", n)
+	}
 	wrong(m.Cache < 0, "cache", "%v: want 0 for none, or more", m.Cache)
 	wrong(m.BlockSize < 64*units.KiB, "blockSize", "%v: want 64KiB or more", m.BlockSize)
 	wrong(m.Replication < 1 || m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)

@@ -70,6 +70,31 @@ func TestTrialsProperties(t *testing.T) {
 	})
 }
 
+// Warm-ups come first, take workloads and models in turn, and change nothing about
+// the trials behind them.
+func TestWarmups(t *testing.T) {
+	e := Experiment{
+		Workloads: []Workload{{Label: "sort"}, {Label: "grep"}}, Models: ourModels("yarn", "fifo"), Repeats: 2, Seed: 3,
+	}
+	measured := e.Trials()
+	e.Warmups = 5
+	trials := e.Trials()
+	var names []string
+	for _, trial := range trials[:e.Warmups] {
+		if !trial.Warmup {
+			t.Errorf("%s comes before the first measured trial and is no warm-up", trial.Name)
+		}
+		names = append(names, trial.Name)
+	}
+	want := "w01-sort-yarn w02-grep-fifo w03-sort-fifo w04-grep-yarn w05-sort-yarn"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("warm-ups %s, want %s", got, want)
+	}
+	if !slices.EqualFunc(measured, trials[e.Warmups:], func(a, b Trial) bool { return a.Name == b.Name && !b.Warmup }) {
+		t.Errorf("warm-ups change the trials behind them: %v", trials[e.Warmups:])
+	}
+}
+
 // Some seed orders models differently: the order is not the file's.
 func TestTrialsDependOnTheSeed(t *testing.T) {
 	orders := map[string]bool{}
@@ -83,6 +108,20 @@ func TestTrialsDependOnTheSeed(t *testing.T) {
 	}
 	if len(orders) < 2 {
 		t.Errorf("20 seeds give the one order %v", orders)
+	}
+}
+
+// asListed takes the file's order in every repeat, whatever the seed.
+func TestTrialsAsListed(t *testing.T) {
+	for seed := range uint64(5) {
+		e := Experiment{
+			Workloads: []Workload{{Label: "w"}, {Label: "v"}}, Models: ourModels("b", "a", "c"), Repeats: 4, Seed: seed, Order: OrderAsListed,
+		}
+		for i, trial := range e.Trials() {
+			if want := e.Models[i%3].Label; trial.Model.Label != want || trial.Repeat != i/6+1 {
+				t.Fatalf("seed %d: trial %d is %s, want one of model %s", seed, i, trial.Name, want)
+			}
+		}
 	}
 }
 

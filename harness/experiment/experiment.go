@@ -10,6 +10,8 @@
 //   - world: where trials run, on clusters or in virtual time
 //   - stage: one trial's steps in a world: prepare, run, check, clean
 //   - plan: the experiment's trials in their order
+//   - warm-up: a trial before the measured ones, whose result nobody reads
+//   - forecast: what a plan would take, from a run like it
 //   - leftover: something that a killed run left on the cluster
 package experiment
 
@@ -137,7 +139,7 @@ func open(o *Options, world, hadoop string) (*runs.Run, error) {
 		m.Versions = map[string]string{"hadoop": hadoop}
 	}
 	for _, t := range o.Experiment.Trials() {
-		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name})
+		m.Trials = append(m.Trials, runs.TrialRecord{Name: t.Name, Warmup: t.Warmup})
 	}
 	if o.Name == "" {
 		o.Name = runs.Name(time.Now(), o.Experiment.Name)

@@ -17,16 +17,23 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Simulate carries out an experiment in virtual time. It runs the same trials
-// in the same order as Run and writes the same kinds of results and traces. The
-// trials run simulated counterparts of the workloads, on the nodes that the
-// cluster file describes. calibration contains the durations of tasks. If it is
-// nil, typical durations are used, with a warning in the results.
+// Simulate carries out an experiment in virtual time. It runs the same measured
+// trials in the same order as Run and writes the same kinds of results and traces. The
+// trials are simulated twins of the workloads, on the machines that the cluster
+// file describes. calibration has the durations of tasks; nil means typical
+// ones, with a warning in the results.
 //
 // The experiment's seed decides on which nodes the input's blocks are. Each
 // block is on the same nodes in all trials. Each repeat draws new computing
 // times, which are the same for all models.
 func Simulate(ctx context.Context, o Options, calibration *replay.Calibration) (*runs.Run, error) {
+	if n := o.Experiment.Warmups; n > 0 {
+		e := *o.Experiment
+		e.Warmups, o.Experiment = 0, &e
+		if o.Progress != nil {
+			o.Progress(Step{Doing: "plan", Text: fmt.Sprintf("%d warm-ups are skipped: nothing is cold in virtual time", n)})
+		}
+	}
 	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, inputs: map[string]*replay.Trace{}})
 }
 

@@ -100,9 +100,9 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results returns the results of a run's complete trials in the planned order,
-// or the results in the run's table if it has one. It compares the files that
-// it reads with their recorded hashes.
+// Results returns the results of a run's complete trials in the order of the
+// plan, or those in its table. Warm-ups have none. It verifies the files that it
+// reads.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)
@@ -112,7 +112,7 @@ func Results(run *runs.Run) ([]Result, error) {
 	}
 	var results []Result
 	for _, t := range run.Manifest().Trials {
-		if t.State != runs.TrialDone {
+		if t.State != runs.TrialDone || t.Warmup {
 			continue
 		}
 		var r Result

@@ -32,10 +32,10 @@ const maxFaults = 20
 // files may be damaged.
 const NotVerified = "not verified"
 
-// Verify compares files of complete trials with the hashes recorded for them.
-// names are the files' names in the trials' folders, such as "trace.heddle". If
-// files differ, it returns one error, an ErrDamaged, that names all of them.
-// For an Unverified run they are warnings instead. A file is hashed only once.
+// Verify compares files of complete measured trials with their recorded hashes. names
+// are the files' names in the trials' folders, such as "trace.heddle".
+// Differences are one error, an ErrDamaged that names all such files; for an
+// Unverified run they are warnings. A file is hashed only once.
 //
 // Only files that will be read need to be verified.
 func (r *Run) Verify(names ...string) error {
@@ -48,6 +48,9 @@ func (r *Run) Verify(names ...string) error {
 	defer r.mu.Unlock()
 	var faults []string
 	for _, t := range r.manifest.Trials {
+		if t.Warmup {
+			continue // nobody reads what a warm-up gave
+		}
 		folder := "trials/" + t.Name
 		switch t.State {
 		case TrialMissing:

@@ -84,7 +84,9 @@ type Owner struct {
 
 // TrialRecord is what the manifest records of one trial.
 type TrialRecord struct {
-	Name     string     `json:"name"`
+	Name string `json:"name"`
+	// Warmup marks a trial that warms the cluster and is not measured.
+	Warmup   bool       `json:"warmup,omitempty"`
 	State    TrialState `json:"state"`
 	Error    string     `json:"error,omitempty"`
 	Started  time.Time  `json:"started,omitzero"`
@@ -93,7 +95,12 @@ type TrialRecord struct {
 	Files []File `json:"files,omitempty"`
 }
 
-// TrialState says whether a trial is still to do, under way, done or failed.
+// todo returns the record of the same trial before it began.
+func (t TrialRecord) todo() TrialRecord {
+	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
+}
+
+// TrialState says how far a trial has come.
 type TrialState string
 
 // States of a trial, from todo to done or failed.
@@ -130,7 +137,7 @@ func (m *Manifest) begin(name string) {
 		m.Versions["kernel"] = kernelVersion()
 	}
 	for i := range m.Trials {
-		m.Trials[i] = TrialRecord{Name: m.Trials[i].Name, State: TrialTodo}
+		m.Trials[i] = m.Trials[i].todo()
 	}
 	if m.Trials == nil {
 		m.Trials = []TrialRecord{} // an empty list, so that JSON has [] instead of null

@@ -229,9 +229,9 @@ func (r *Run) load() error {
 		case err != nil:
 			return fmt.Errorf("read run: %w", err)
 		case t.State != TrialDone:
-			// The process may have ended after it completed the trial and
-			// before it recorded this in the manifest. The trial's folder then
-			// has its final name.
+			// The process may have ended after it completed the trial, whose
+			// folder has its final name then, and before it wrote the manifest.
+			done.Warmup = t.Warmup
 			m.Trials[i] = done
 		}
 	}
@@ -288,9 +288,9 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns the
-// names of the trials still to do. It returns ErrRunning if another process
-// owns the run, and ErrExists if the run is finished.
+// Resume makes this process the owner of an unfinished run and returns Todo.
+// Finished warm-ups are in it too. It fails with ErrRunning if another process owns it, and with ErrExists if the
+// run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", r.Dir, err)
@@ -317,10 +317,12 @@ func (r *Run) resume() error {
 		r.manifest.Owner = thisProcess()
 		for i, t := range r.manifest.Trials {
 			if t.State == TrialMissing { // a missing trial must be done again
-				r.manifest.Trials[i] = TrialRecord{Name: t.Name, State: TrialTodo}
+				r.manifest.Trials[i] = t.todo()
 			}
 		}
-		err = r.save()
+		if err = r.warmAgain(); err == nil {
+			err = r.save()
+		}
 	}
 	if err != nil {
 		r.release()
@@ -328,8 +330,25 @@ func (r *Run) resume() error {
 	return err
 }
 
-// Update lets the function change modify the manifest, and writes the manifest.
-// The function must not modify the name, the state and the trials.
+// warmAgain marks the finished warm-ups of a resumed run as still to do, unless
+// all measured trials are done. The cluster may have been idle or restarted
+// since. Their old folders become those of a last try.
+func (r *Run) warmAgain() error {
+	measured := slices.ContainsFunc(r.manifest.Trials, func(t TrialRecord) bool { return !t.Warmup && t.State != TrialDone })
+	for i, t := range r.manifest.Trials {
+		if !measured || !t.Warmup || t.State != TrialDone {
+			continue
+		}
+		if err := r.root.Rename(below(t.Name), below(t.Name+partial)); err != nil {
+			return fmt.Errorf("warm up again: %w", err)
+		}
+		r.manifest.Trials[i] = t.todo()
+	}
+	return nil
+}
+
+// Update changes the manifest and writes it. change must leave name, state and
+// trials alone.
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,6 +71,7 @@ func (r *Run) Begin(name string) (*Active, error) {
 func (r *Run) setTrial(t TrialRecord) error {
 	m := r.manifest.clone()
 	i := slices.IndexFunc(m.Trials, func(old TrialRecord) bool { return old.Name == t.Name })
+	t.Warmup = m.Trials[i].Warmup
 	m.Trials[i] = t
 	return r.replace(m)
 }

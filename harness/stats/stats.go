@@ -123,8 +123,15 @@ func Spread(xs []float64) float64 {
 	return math.Sqrt(variance) / math.Abs(mean)
 }
 
-// usable reports whether xs has at least the given number of values and all are
-// finite. If not, it also returns an estimate whose warning says what is wrong.
+// Deviation returns the sample standard deviation of xs, NaN for fewer than two
+// values.
+func Deviation(xs []float64) float64 {
+	_, variance := moments(xs)
+	return math.Sqrt(variance)
+}
+
+// usable reports whether xs has enough finite numbers. If not, it returns the
+// estimate that says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {

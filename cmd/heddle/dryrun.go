@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/experiment"
+)
+
+// dryRun prints what a run of an experiment would take.
+func dryRun(c *cli.Context, o *experiment.Options) error {
+	files, err := arguments(c)
+	switch {
+	case err != nil:
+		return err
+	case len(files) != 1 || o.Resume != "" || c.Bool("simulate"):
+		return withCode(exitUsage, errors.New("--dry-run: want one experiment file, without --resume and --simulate"))
+	case c.IsSet("like") && (c.IsSet("calibration") || c.IsSet("cluster")):
+		return withCode(exitUsage, errors.New("--like: want it without --calibration and --cluster, which are for a forecast from a simulation"))
+	}
+	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(c.String("tell"), "%"), 64)
+	if err != nil || !(tellPct > 0 && tellPct <= 1000) {
+		return withCode(exitUsage, fmt.Errorf("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", c.String("tell")))
+	}
+	if _, err := openExperiment(o, files); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if err := o.Experiment.Supported(); err != nil {
+		return withCode(exitUsage, err)
+	}
+	like := c.String("like")
+	if like == "" {
+		folder, err := os.MkdirTemp("", "heddle-dry-run-")
+		if err != nil {
+			return fmt.Errorf("make folder for the simulation: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		if like, err = simulateLike(c, *o, folder); err != nil {
+			return err
+		}
+	}
+	run, err := experiment.Read(like, o.Unverified)
+	if err != nil {
+		return withCode(exitUsage, err)
+	}
+	f := experiment.Expect(o.Experiment, run, tellPct)
+	for _, r := range run.Results[:min(1, len(run.Results))] {
+		if !c.IsSet("like") {
+			f.Warnings = append(f.Warnings, r.Warnings...)
+		}
+	}
+	f.Warnings = append(f.Warnings, run.Warnings()...)
+	return printResult(c, f, f.WriteText)
+}
+
+// simulateLike simulates a few repeats of an experiment into a run folder in
+// folder root and returns its path.
+func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, err error) {
+	e := *o.Experiment
+	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
+	if _, err := findClusters(c, &o, nil); err != nil {
+		return "", err
+	}
+	costs, err := calibrationOf(c.String("calibration"), o.Unverified)
+	if err != nil {
+		return "", withCode(exitUsage, err)
+	}
+	p := newProgress(os.Stderr)
+	defer p.close()
+	o.Experiment, o.Root, o.Name, o.Progress = &e, root, "simulated", p.step
+	run, err := experiment.Simulate(c.Context, o, costs)
+	if err != nil {
+		return "", fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
+	}
+	return run.Dir, nil
+}

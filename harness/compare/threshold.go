@@ -1,0 +1,185 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+
+	"heddle/harness/config"
+	"heddle/harness/runs"
+	"heddle/harness/stats"
+)
+
+// Threshold says whether a threshold of an experiment holds in one workload.
+type Threshold struct {
+	Workload string `json:"workload"`
+	Metric   string `json:"metric"`
+	Text     string `json:"threshold"` // as the experiment has it
+	// Verdict is Met if the whole 95 % interval is within the limit, Missed if
+	// none of it is, and otherwise Untold.
+	Verdict Verdict `json:"verdict"`
+	// Figure names what is compared with Limit: a model's median, or for two
+	// models the ratio of times ("fifo / yarn") or the difference of shares in
+	// percentage points ("acl - yarn").
+	Figure string   `json:"figure"`
+	Value  Number   `json:"value"`
+	CI95   Interval `json:"ci95"`
+	Limit  float64  `json:"limit"`
+	// Runs counts pairs of trials, or trials of a single model.
+	Runs int `json:"runs"`
+
+	unit  string
+	below bool
+}
+
+// Verdict says what trials show about a threshold.
+type Verdict string
+
+// Verdicts about a threshold.
+const (
+	Met    Verdict = "met"
+	Missed Verdict = "missed"
+	Untold Verdict = "untold" // the trials are too few, or the figure is too near the limit
+)
+
+// thresholds checks the thresholds of the experiment of the one run in dirs.
+func thresholds(dirs []string, o Options, workloads []string, trials []trial) ([]Threshold, error) {
+	if len(dirs) != 1 {
+		return nil, nil
+	}
+	e, err := experimentOf(dirs[0], o.Unverified)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	nameOf := func(model string) string { return model }
+	if o.Apart {
+		nameOf = func(model string) string { return trials[0].folder + "/" + model }
+	}
+	var list []Threshold
+	for _, metric := range slices.Sorted(maps.Keys(e.Thresholds)) {
+		chosen, err := metricsOf([]string{metric})
+		if err != nil {
+			return nil, err
+		}
+		for _, limit := range e.Thresholds[metric] {
+			for _, workload := range workloads {
+				of := func(model string) []trial {
+					return slices.DeleteFunc(only(trials, workload), func(t trial) bool {
+						return t.model != nameOf(model) || math.IsNaN(chosen[0].of(t.figures))
+					})
+				}
+				t := newThreshold(chosen[0], limit, of)
+				t.Workload = workload
+				list = append(list, t)
+			}
+		}
+	}
+	return list, nil
+}
+
+// experimentOf reads the experiment of a run. It returns nil if the file cannot
+// have thresholds: then it need not be one that this version reads.
+func experimentOf(dir string, unverified bool) (*config.Experiment, error) {
+	const file = "experiment.yaml"
+	run, err := runs.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	run.Unverified = unverified
+	if !slices.ContainsFunc(run.Manifest().Files, func(f runs.File) bool { return f.Name == file }) {
+		return nil, nil
+	}
+	source, err := run.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	if !bytes.Contains(source, []byte("thresholds")) {
+		return nil, nil
+	}
+	e, err := config.ParseExperiment(filepath.Join(dir, file), source)
+	if err != nil {
+		return nil, fmt.Errorf("compare: read thresholds: %w", err)
+	}
+	return e, nil
+}
+
+// newThreshold checks a threshold against the trials of a workload. of returns
+// those of a model that have the metric.
+func newThreshold(m Metric, limit config.Threshold, of func(model string) []trial) Threshold {
+	t := Threshold{
+		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below,
+		Value: Number(math.NaN()), CI95: Interval{math.Inf(-1), math.Inf(1)}, Verdict: Untold,
+	}
+	as, bs := of(limit.Other), of(limit.Model)
+	switch {
+	case limit.Other == "":
+		t.Figure, t.unit = limit.Model, unitOf(m.Unit)
+		if len(bs) > 0 {
+			e := stats.Median(valuesOf(m, bs))
+			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
+		}
+	case m.Unit == "s":
+		t.Figure = limit.Model + " / " + limit.Other
+	default:
+		t.Figure, t.unit = limit.Model+" - "+limit.Other, " points"
+	}
+	if limit.Other != "" && len(as) > 0 && len(bs) > 0 {
+		p := newPair(m, as, bs, &warnings{})
+		t.Value, t.CI95, t.Runs = p.DiffPct, p.CI95Pct, p.Runs
+		if m.Unit == "s" {
+			t.Value, t.CI95 = 1+t.Value/100, Interval{1 + t.CI95[0]/100, 1 + t.CI95[1]/100}
+		}
+	}
+	within, beyond := t.CI95[1] < t.Limit, t.CI95[0] >= t.Limit
+	if !t.below {
+		within, beyond = t.CI95[0] > t.Limit, t.CI95[1] <= t.Limit
+	}
+	switch {
+	case math.IsNaN(float64(t.Value)):
+	case within:
+		t.Verdict = Met
+	case beyond:
+		t.Verdict = Missed
+	}
+	return t
+}
+
+// Misses returns how many of the thresholds are missed.
+func Misses(list []Threshold) (missed int) {
+	for _, t := range list {
+		if t.Verdict == Missed {
+			missed++
+		}
+	}
+	return missed
+}
+
+// WriteThresholds prints a row for each threshold and workload.
+func WriteThresholds(out io.Writer, list []Threshold) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "threshold\tmetric\tworkload\tverdict\tfigure\t\tn")
+	for _, t := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Text, t.Metric, t.Workload, t.Verdict, t.text())
+	}
+	w.Flush()
+}
+
+func (t *Threshold) text() string {
+	if math.IsNaN(float64(t.Value)) {
+		return t.Figure + "\tno finished trial has it\t0"
+	}
+	text := fmt.Sprintf("%s\t%s%s %s\t%d", t.Figure, figure(float64(t.Value)), t.unit, t.CI95, t.Runs)
+	switch {
+	case t.Verdict != Untold:
+	case !t.CI95.Bounded():
+		text += ": too few repeats to tell"
+	default:
+		text += fmt.Sprintf(": too few repeats to tell, the interval holds %s", figure(t.Limit))
+	}
+	return text
+}

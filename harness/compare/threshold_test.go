@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"heddle/harness/config"
+)
+
+// What a threshold may be about is what this package compares.
+func TestThresholdMetrics(t *testing.T) {
+	units := map[string]string{}
+	for _, m := range Metrics() {
+		units[m.Name] = m.Unit
+	}
+	if diff := cmp.Diff(units, config.MetricUnits()); diff != "" {
+		t.Errorf("units of metrics here and in package config (-here +config):\n%s", diff)
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	// In each repeat fifo takes 0.8 to 0.9 of yarn's 100 s to 105 s, acl about as
+	// long, and 4 of its ten maps read from the cache, of yarn's one or two.
+	var trials []trial
+	for repeat := range 6 {
+		yarn := 100e3 + 1e3*float64(repeat)
+		for model, f := range map[string]figures{
+			"yarn": {makespanMs: yarn, placed: 10, cacheLocal: 1 + int64(repeat%2)},
+			"fifo": {makespanMs: yarn * (0.8 + 0.02*float64(repeat)), placed: 10},
+			"acl":  {makespanMs: yarn * (0.95 + 0.02*float64(repeat)), placed: 10, cacheLocal: 4},
+		} {
+			trials = append(trials, trial{repeat: repeat + 1, model: model, figures: f})
+		}
+	}
+	for _, c := range []struct {
+		metric, text string
+		repeats      int
+		want         Verdict
+		says         string
+	}{
+		{"makespan", "fifo < yarn", 6, Met, "fifo / yarn"},
+		{"makespan", "fifo < yarn * 0.9", 6, Met, ""},
+		{"makespan", "fifo < yarn * 0.8", 6, Missed, ""},
+		{"makespan", "yarn > fifo * 1.1", 6, Met, "yarn / fifo"},
+		{"makespan", "fifo > yarn * 1", 6, Missed, ""},
+		{"makespan", "acl < yarn * 1.0", 6, Untold, "too few repeats to tell, the interval holds 1.000"},
+		{"makespan", "fifo < yarn", 1, Untold, "too few repeats to tell"},
+		{"makespan", "yarn < 110", 6, Met, " s ["},
+		{"makespan", "yarn < 60s", 6, Missed, ""},
+		{"makespan", "yarn < 110", 5, Untold, "too few repeats"},
+		{"cacheLocal", "acl > yarn", 6, Met, "acl - yarn"},
+		{"cacheLocal", "acl > yarn + 10%", 6, Met, " points ["},
+		{"cacheLocal", "acl > yarn + 60", 6, Missed, ""},
+		{"cacheLocal", "yarn > acl - 10", 6, Missed, ""},
+		{"cacheLocal", "fifo > 50%", 6, Missed, ""},
+		{"mapDuration", "fifo < yarn", 6, Untold, "no finished trial has it"},
+	} {
+		text := "workloads: [{name: sort, profile: tiny}]\nactuator: labels\nmodels: [yarn, fifo, acl]\nthresholds: {" + c.metric + ": [\"" + c.text + "\"]}"
+		e, err := config.ParseExperiment("e.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		metric, err := metricsOf([]string{c.metric})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := newThreshold(metric[0], e.Thresholds[c.metric][0], func(model string) (of []trial) {
+			for _, x := range trials {
+				if x.model == model && x.repeat <= c.repeats && metric[0].of(x.figures) >= 0 {
+					of = append(of, x)
+				}
+			}
+			return of
+		})
+		var b strings.Builder
+		WriteThresholds(&b, []Threshold{got})
+		if got.Verdict != c.want || !strings.Contains(b.String(), c.says) {
+			t.Errorf("%s: %s after %d repeats: want %s and %q, have\n%s", c.metric, c.text, c.repeats, c.want, c.says, &b)
+		}
+	}
+}

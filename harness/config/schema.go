@@ -1,0 +1,257 @@
+package config
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"heddle/harness/internal/units"
+	"heddle/harness/sched"
+	"heddle/hibench"
+)
+
+// ExperimentSchema returns the JSON Schema of experiment files, for editors. It
+// has the keys of the structs that decode fills. What depends on two values,
+// such as a label that occurs twice, only ParseExperiment refuses.
+func ExperimentSchema() []byte {
+	return schema("heddle experiment", *defaultExperiment(), experimentKeys(), nil)
+}
+
+// ClusterSchema returns the JSON Schema of cluster files.
+func ClusterSchema() []byte {
+	return schema("heddle cluster", Cluster{}, clusterKeys(), object{"anyOf": []object{
+		{"required": []string{"resourceManagers", "nameNodes", "historyServer"}},
+		{"required": []string{"machines"}},
+	}})
+}
+
+// keyDoc describes a key for people and editors. Its place is a path without
+// indexes, such as "workloads.name".
+type keyDoc struct {
+	text     string
+	required bool
+	values   []string   // the texts that are allowed; nil for any
+	bounds   [2]float64 // smallest and largest number; both 0 for any
+	one      []string   // keys of which a file must have exactly one
+}
+
+func experimentKeys() map[string]keyDoc {
+	splits := []string{SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan}
+	models := []string{ModelYARN}
+	for _, info := range sched.List() {
+		models = append(models, info.Name)
+	}
+	return map[string]keyDoc{
+		"name":                {text: "Part of the run folder's name; by default the file's name without its ending."},
+		"cluster":             {text: "The name of a lab, or the path of a cluster file, which starts from this file's folder."},
+		"workloads":           {text: "What runs: each workload, under each model, in each repeat.", required: true, one: []string{"profile", "size"}},
+		"workloads.name":      {text: "The HiBench workload.", required: true, values: hibench.Workloads()},
+		"workloads.label":     {text: "The workload's name in trials and reports; by default its name."},
+		"workloads.profile":   {text: "One of HiBench's sizes. Give either this or size.", values: hibench.Profiles()},
+		"workloads.size":      {text: "The bytes of the input, such as 512MiB. Give either this or profile."},
+		"workloads.maps":      {text: "How many maps write the input; 8 by default."},
+		"workloads.reduces":   {text: "How many reduces write the output; 8 by default."},
+		"workloads.settings":  {text: "Hadoop properties of the jobs. No secrets: they are written to files."},
+		"workloads.jobs":      {text: "How many equal jobs run at once on the same input; 1 by default.", bounds: [2]float64{0, 100}},
+		"models":              {text: "Scheduler models. yarn is the cluster's own scheduler, and all there is by default."},
+		"models.label":        {text: "The model's name in trials and reports; by default its name."},
+		"models.model":        {text: "The name of a model; 'heddle models' describes each.", required: true, values: models},
+		"models.params":       {text: "Parameters that differ from the model's defaults."},
+		"models.splits":       {text: "Replaces the experiment's splits for this model.", values: splits},
+		"models.cluster":      {text: "Replaces the experiment's cluster for this model."},
+		"repeats":             {text: "How often each workload runs under each model.", bounds: [2]float64{1, 10000}},
+		"warmups":             {text: "Trials before the first measured one, which no figure counts.", bounds: [2]float64{0, maxWarmups}},
+		"order":               {text: "The order of the models within a repeat; random by default.", values: []string{OrderRandom, OrderAsListed}},
+		"seed":                {text: "Decides the order of models and all other random choices.", bounds: [2]float64{0, 1<<64 - 1}},
+		"actuator":            {text: "How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label.", values: []string{ActuatorNone, ActuatorLabels}},
+		"splits":              {text: "Which hosts an ApplicationMaster sees for each split.", values: splits},
+		"keepNodes":           {text: "Workers that steering leaves alone."},
+		"cache":               {text: "Which part of the inputs is in the HDFS cache."},
+		"cache.fraction":      {text: "The part of the input's bytes to cache, 0 to 1.", bounds: [2]float64{0, 1}},
+		"cache.replicas":      {text: "How many replicas of each block are cached; 1 by default."},
+		"cache.seed":          {text: "Chooses the files to cache; by default the experiment's seed.", bounds: [2]float64{0, 1<<64 - 1}},
+		"cachePolicy":         {text: "Which blocks stay in memory; lru only with --simulate.", values: []string{CacheStatic, CacheLRU}},
+		"speculation":         {text: "The rule that starts speculative attempts; late only with --simulate.", values: []string{SpeculationNone, SpeculationHadoop, SpeculationLATE}},
+		"faults":              {text: "What goes wrong in each trial."},
+		"faults.at":           {text: "When, after the trial's first submission."},
+		"faults.node":         {text: "The worker that the fault is for."},
+		"faults.rack":         {text: "The rack instead: all its workers."},
+		"faults.what":         {text: "The kind of fault; failAttempts only with --simulate.", required: true, values: []string{FaultDown, FaultUp, FaultSlow, FaultFailAttempts}},
+		"faults.speed":        {text: "A slow node's speed; 1 is its normal one.", bounds: [2]float64{0, 1000}},
+		"faults.share":        {text: "The part of attempts that fail, 0 to 1.", bounds: [2]float64{0, 1}},
+		"coldReads":           {text: "Drop the nodes' page caches before each trial."},
+		"sampling":            {text: "How often the cluster is asked, each 10ms to 1h."},
+		"sampling.locations":  {text: "For the locations of blocks and cached blocks."},
+		"sampling.rm":         {text: "For ResourceManager and ApplicationMasters."},
+		"sampling.agents":     {text: "For node metrics."},
+		"thresholds":          {text: "What the trials must show, by metric: such as fifo < yarn * 1.1."},
+		"thresholds.makespan": {text: "From the first submission to the last end of a job, in s."}, "thresholds.jobCompletion": {text: "Mean time of a job, in s."},
+		"thresholds.mapDuration": {text: "Mean time of a map, in s."}, "thresholds.reduceDuration": {text: "Mean time of a reduce, in s."},
+		"thresholds.cacheLocal": {text: "Share of maps whose block was cached on their node, in %."}, "thresholds.nodeLocal": {text: "Share of maps whose block was on their node, in %."},
+		"timeout": {text: "Limit of one trial; 0 for none."},
+	}
+}
+
+func clusterKeys() map[string]keyDoc {
+	return map[string]keyDoc{
+		"name":                 {text: "The cluster's name in run folders and messages; by default the file's name without its ending."},
+		"resourceManagers":     {text: "Web addresses, such as http://rm:8088."},
+		"nameNodes":            {text: "RPC addresses, such as namenode:8020."},
+		"historyServer":        {text: "The job history server's web address, such as http://history:19888."},
+		"user":                 {text: "The Hadoop user that runs jobs; by default the user of this process."},
+		"security":             {text: "How users prove who they are; kerberos is not supported yet.", values: []string{SecuritySimple, SecurityKerberos}},
+		"hosts":                {text: "Addresses of nodes whose names this machine cannot resolve."},
+		"hadoop":               {text: "The Hadoop client on this machine."},
+		"hadoop.home":          {text: "HADOOP_HOME, with bin/hadoop."},
+		"hadoop.conf":          {text: "HADOOP_CONF_DIR, the configuration folder."},
+		"agents":               {text: "The heddle agents, one on each node."},
+		"agents.node":          {text: "The node's name, as Hadoop prints it.", required: true},
+		"agents.url":           {text: "The agent's address, such as http://node:9177.", required: true},
+		"agents.tokenFile":     {text: "The path of a file with the agent's token.", required: true},
+		"agents.caFile":        {text: "The path of the certificate that verifies the agent."},
+		"hibench":              {text: "The folder of a HiBench checkout; without one, the same jobs run from Hadoop's examples."},
+		"rates":                {text: "Speeds of disks and links, where they are known."},
+		"rates.disk":           {text: "Of each node's disk, such as 180MB/s."},
+		"rates.link":           {text: "Of each node's link, such as 10Gbit."},
+		"rates.uplink":         {text: "Of each rack's uplink."},
+		"rates.hostCores":      {text: "The cores that all nodes share, if they run on one machine."},
+		"machines":             {text: "The nodes, for simulations."},
+		"machines.nodes":       {text: "Workers in all.", required: true, bounds: [2]float64{1, 100_000}},
+		"machines.racks":       {text: "Racks that the workers are spread over.", required: true, bounds: [2]float64{1, 100_000}},
+		"machines.slots":       {text: "Containers that a worker runs at once.", required: true, bounds: [2]float64{1, 1000}},
+		"machines.container":   {text: "The memory of a container.", required: true},
+		"machines.cpus":        {text: "Cores of the workers, in the order of their names; a short list starts again. 0 is no limit.", bounds: [2]float64{0, 4096}},
+		"machines.cache":       {text: "The size of each DataNode's HDFS cache."},
+		"machines.blockSize":   {text: "Of new files.", required: true},
+		"machines.replication": {text: "Of new files.", required: true, bounds: [2]float64{1, 100_000}},
+		"machines.nmHeartbeat": {text: "The heartbeat interval of NodeManagers.", required: true},
+		"machines.amHeartbeat": {text: "The heartbeat interval of ApplicationMasters.", required: true},
+		"machines.nodeExpiry":  {text: "How long a node may be silent before it counts as lost; 10m by default."},
+		"machines.scheduler":   {text: "YARN's scheduler.", values: []string{"capacity", "fair"}},
+		"machines.async":       {text: "The capacity scheduler allocates without waiting for heartbeats."},
+		"faults":               {text: "The commands that carry out faults, run without a shell: {node} is the node's name."},
+		"faults.nodeDown":      {text: "Takes a node down."},
+		"faults.nodeUp":        {text: "Brings a node back; must do no harm to one that runs."},
+		"faults.nodeSlow":      {text: "Changes a node's speed, {speed}."},
+	}
+}
+
+// object is a JSON object.
+type object map[string]any
+
+// schema returns the JSON Schema of files that are read into a value like
+// defaults. more has further rules for the whole file.
+func schema(title string, defaults any, docs map[string]keyDoc, more object) []byte {
+	s := schemaOf(reflect.ValueOf(defaults), "", docs)
+	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", title
+	maps.Copy(s, more)
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic("config: schema: " + err.Error()) // it has no values that JSON lacks
+	}
+	return append(data, '\n')
+}
+
+// schemaOf returns the schema of the values that decode reads into v. v itself
+// is the default.
+func schemaOf(v reflect.Value, path string, docs map[string]keyDoc) object {
+	doc := docs[path]
+	s := typeOf(v, path, docs)
+	if doc.text != "" {
+		s["description"] = doc.text
+	}
+	if doc.values != nil {
+		delete(s, "type")
+		s["enum"] = doc.values
+	}
+	if doc.bounds != [2]float64{} {
+		limited := s
+		if items, ok := s["items"].(object); ok {
+			limited = items
+		}
+		limited["minimum"], limited["maximum"] = doc.bounds[0], doc.bounds[1]
+	}
+	if !v.IsZero() && v.Kind() != reflect.Slice && v.Kind() != reflect.Struct {
+		s["default"] = v.Interface()
+	}
+	return s
+}
+
+// typeOf returns the part of a schema that follows from the type.
+func typeOf(v reflect.Value, path string, docs map[string]keyDoc) object {
+	t := v.Type()
+	zero := func() reflect.Value { return reflect.Zero(t.Elem()) }
+	pointer := reflect.New(t).Interface()
+	switch pointer.(type) {
+	case *units.Size:
+		return object{"type": []string{"string", "integer"}, "pattern": `^ *[0-9]+(\.[0-9]+)? *(([kKmMgGtT][iI]?)?B|([kmgt]i?)?b)? *$`, "minimum": 0}
+	case *units.Rate:
+		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|[0-9]+(\.[0-9]+)? *[a-zA-Z]+(/s)?) *$`, "minimum": 0, "maximum": 0}
+	case *units.Duration:
+		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+ *$`, "minimum": 0, "maximum": 0}
+	case *Threshold:
+		return object{"type": "string", "pattern": `^ *\S+ +[<>] +\S+( +[*+-] +\S+)? *$`}
+	}
+	if _, ok := pointer.(encoding.TextUnmarshaler); ok {
+		panic("config: schema of " + t.String() + " is not known")
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeOf(zero(), path, docs)
+	case reflect.Struct:
+		s := structureOf(v, path, docs)
+		if _, ok := pointer.(interface{ shorten(string) }); ok { // the model's name alone
+			return object{"anyOf": []object{{"enum": docs[path+".model"].values}, s}}
+		}
+		return s
+	case reflect.Map:
+		if path == "thresholds" {
+			properties := object{}
+			for _, metric := range slices.Sorted(maps.Keys(metricUnits)) {
+				properties[metric] = schemaOf(zero(), join(path, metric), docs)
+			}
+			return object{"type": "object", "properties": properties, "additionalProperties": false}
+		}
+		return object{"type": "object", "additionalProperties": schemaOf(zero(), join(path, "*"), docs)}
+	case reflect.Slice:
+		element := typeOf(zero(), path, docs)
+		s := object{"type": "array", "items": element}
+		if docs[path].required {
+			s["minItems"] = 1
+		}
+		return s
+	case reflect.String: // YAML reads some texts, such as 1.0, as numbers
+		return object{"type": []string{"string", "number", "boolean"}}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Uint64:
+		return object{"type": "integer"}
+	case reflect.Float64:
+		return object{"type": "number"}
+	}
+	panic(fmt.Sprintf("config: schema of %v is not known", t))
+}
+
+func structureOf(v reflect.Value, path string, docs map[string]keyDoc) object {
+	properties, required := object{}, []string{}
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		properties[name] = schemaOf(v.Field(i), join(path, name), docs)
+		if docs[join(path, name)].required {
+			required = append(required, name)
+		}
+	}
+	s := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	for _, key := range docs[path].one {
+		either, _ := s["oneOf"].([]object)
+		s["oneOf"] = append(either, object{"required": []string{key}})
+	}
+	return s
+}

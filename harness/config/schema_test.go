@@ -1,0 +1,180 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+)
+
+// unseen are the broken files that a schema accepts, each with the reason.
+var unseen = map[string]string{
+	"cluster-address.yaml":             "addresses",
+	"cluster-namenode.yaml":            "addresses",
+	"cluster-fault-commands.yaml":      "one key needs another",
+	"cluster-racks.yaml":               "two keys depend on each other",
+	"experiment-cache-policy.yaml":     "two keys depend on each other",
+	"experiment-fault-where.yaml":      "two keys depend on each other",
+	"experiment-model-label.yaml":      "characters of a name",
+	"experiment-model-params.yaml":     "a key depends on another's value",
+	"experiment-model-twice.yaml":      "two elements of a list",
+	"experiment-sampling.yaml":         "the length of a duration",
+	"experiment-trials-many.yaml":      "a product of several keys",
+	"experiment-workload-setting.yaml": "the names of settings",
+	"experiment-workload-twice.yaml":   "two elements of a list",
+}
+
+// TestSchemas: the schemas accept every example, and refuse every broken file
+// that is YAML, but for what a schema cannot see.
+func TestSchemas(t *testing.T) {
+	schemas := map[bool]*jsonschema.Schema{true: compiled(t, ClusterSchema()), false: compiled(t, ExperimentSchema())}
+	files, err := filepath.Glob("testdata/*.yaml")
+	broken, berr := filepath.Glob("testdata/broken/*.yaml")
+	if err != nil || berr != nil || len(files) == 0 || len(broken) == 0 {
+		t.Fatalf("no files to test with: %v, %v", err, berr)
+	}
+	for _, file := range append(files, broken...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		var content any
+		if yaml.Unmarshal(data, &content) != nil || content == nil {
+			continue // an editor says itself that it is no YAML
+		}
+		cluster := strings.HasPrefix(name, "cluster") || name == "physical.yaml" || name == "slowdisks.yaml"
+		err = schemas[cluster].Validate(plain(t, content))
+		_, accepts := unseen[name]
+		accepts = accepts || !slices.Contains(broken, file)
+		if (err == nil) != accepts {
+			t.Errorf("%s: the schema accepts it: %v, want %v: %v", file, err == nil, accepts, err)
+		}
+	}
+	for name := range unseen {
+		if !slices.Contains(broken, filepath.Join("testdata/broken", name)) {
+			t.Errorf("unseen has %s, which is no broken file", name)
+		}
+	}
+}
+
+// TestSchemaKeys: every key that a file may have is described, and nothing else.
+func TestSchemaKeys(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		docs map[string]keyDoc
+	}{{Experiment{}, experimentKeys()}, {Cluster{}, clusterKeys()}} {
+		found := map[string]bool{}
+		keysOf(reflect.TypeOf(c.of), "", found)
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(c.docs))); diff != "" {
+			t.Errorf("keys of %T (-in the struct +described):\n%s", c.of, diff)
+		}
+		for path, doc := range c.docs {
+			if doc.text == "" {
+				t.Errorf("%T: key %s has no description", c.of, path)
+			}
+		}
+	}
+}
+
+// The bounds and values of a schema are those that reading goes by: beyond them
+// both refuse, at them both accept.
+func TestSchemaBounds(t *testing.T) {
+	schema := compiled(t, ExperimentSchema())
+	for key, doc := range experimentKeys() {
+		if strings.Contains(key, ".") || strings.Contains(key, "seed") || doc.values == nil && doc.bounds == [2]float64{} {
+			continue // of keys further down, the broken files are the test
+		}
+		for value, want := range map[any]bool{doc.bounds[0]: true, doc.bounds[1]: true, doc.bounds[0] - 1: false, doc.bounds[1] + 1: false} {
+			if doc.values == nil {
+				both(t, schema, key, value, want)
+			}
+		}
+		for _, value := range doc.values {
+			both(t, schema, key, value, true)
+		}
+		if doc.values != nil {
+			both(t, schema, key, "nonsense", false)
+		}
+	}
+}
+
+// both reads an experiment with a key by the schema and by ParseExperiment.
+func both(t *testing.T, schema *jsonschema.Schema, key string, value any, want bool) {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"workloads": []any{map[string]any{"name": "sort", "profile": "tiny"}}, key: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, read := ParseExperiment("e.yaml", data) // JSON is YAML
+	if seen := schema.Validate(content); (read == nil) != want || (seen == nil) != want {
+		t.Errorf("%s: %v: accepted %v when read, %v by the schema; want %v\n%v", key, value, read == nil, seen == nil, want, read)
+	}
+}
+
+func compiled(t *testing.T, schema []byte) *jsonschema.Schema {
+	t.Helper()
+	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("heddle.json", content); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("heddle.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// plain turns what YAML gives into what JSON gives.
+func plain(t *testing.T, content any) any {
+	t.Helper()
+	data, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err = jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// keysOf adds the paths of the keys that decode knows for a type.
+func keysOf(t reflect.Type, path string, found map[string]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		keysOf(t.Elem(), path, found)
+	case reflect.Map:
+		if path == "thresholds" {
+			for metric := range metricUnits {
+				found[join(path, metric)] = true
+			}
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+			if name == "" {
+				continue // Threshold's, which is one text in a file
+			}
+			found[join(path, name)] = true
+			keysOf(t.Field(i).Type, join(path, name), found)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/harness/internal/nearest"
+)
+
+// Threshold is a limit for one model's figure, such as "fifo < yarn * 1.1". The
+// metric that it is about is the key in Experiment.Thresholds.
+type Threshold struct {
+	// Text is the threshold as the file has it.
+	Text string
+	// Model is the label of the model whose figure is limited.
+	Model string
+	// Below is true for "<", and false for ">".
+	Below bool
+	// Other is the model whose figure the limit is made from. If it is empty,
+	// the limit is a number.
+	Other string
+	// Limit is, with Other, the factor for a time (1 if the text has none) or
+	// the percentage points to add for a share. Without Other it is the limit
+	// itself, in the metric's unit.
+	Limit float64
+
+	operator, unit string // as the text has them: "*", "+", "-" or none; "s", "%" or none
+}
+
+// thresholdForms is the end of messages about a threshold that cannot be read.
+const thresholdForms = "want MODEL < MODEL * 1.1 for a time, MODEL > MODEL + 5 for a share in percent, or MODEL < 60, with spaces between the parts"
+
+// maxThresholds limits the thresholds of one experiment.
+const maxThresholds = 100
+
+// metricUnits has the metrics that thresholds may be about, with their units.
+// They are those of 'heddle compare'.
+var metricUnits = map[string]string{
+	"makespan": "s", "jobCompletion": "s", "mapDuration": "s", "reduceDuration": "s",
+	"cacheLocal": "%", "nodeLocal": "%",
+}
+
+// MetricUnits returns the unit of each metric that a threshold may be about: "s"
+// for a time and "%" for a share.
+func MetricUnits() map[string]string { return maps.Clone(metricUnits) }
+
+// MarshalText returns the threshold as the file has it.
+func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }
+
+// UnmarshalText parses a threshold. Its parts have spaces between them, because
+// models' names may contain a hyphen.
+func (t *Threshold) UnmarshalText(data []byte) error {
+	*t = Threshold{Text: string(data)}
+	parts := strings.Fields(t.Text)
+	if len(parts) != 3 && len(parts) != 5 || parts[1] != "<" && parts[1] != ">" {
+		return fmt.Errorf("read threshold %q: %s", t.Text, thresholdForms)
+	}
+	t.Model, t.Below = parts[0], parts[1] == "<"
+	limit := parts[2]
+	if len(parts) == 5 {
+		t.Other, t.operator, limit = parts[2], parts[3], parts[4]
+		if !slices.Contains([]string{"*", "+", "-"}, t.operator) {
+			return fmt.Errorf("read threshold %q: %q: want *, + or -", t.Text, t.operator)
+		}
+	}
+	number := strings.TrimRight(limit, "s%")
+	t.unit = limit[len(number):]
+	value, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err == nil && value >= 0 && value <= 1e9 && len(t.unit) <= 1:
+		t.Limit = value
+	case err == nil || t.Other != "":
+		return fmt.Errorf("read threshold %q: %q: want a number from 0 to 1e9", t.Text, limit)
+	default:
+		t.Other = limit
+	}
+	if t.operator == "-" {
+		t.Limit = -t.Limit
+	}
+	return nil
+}
+
+// fillThresholds makes the factor of times 1 where the file has none.
+func (e *Experiment) fillThresholds() {
+	for metric, list := range e.Thresholds {
+		for i := range list {
+			if t := &list[i]; metricUnits[metric] == "s" && t.Other != "" && t.operator == "" {
+				t.Limit = 1
+			}
+		}
+	}
+}
+
+func (e *Experiment) thresholdProblems(p *problems) {
+	var models []string
+	known := map[string]bool{"": true} // no model is what a limit in numbers has
+	for _, m := range e.Models {
+		models, known[m.Label] = append(models, m.Label), true
+	}
+	all := 0
+	for _, list := range e.Thresholds {
+		all += len(list)
+	}
+	if all > maxThresholds {
+		p.addf("thresholds", "%d thresholds; want at most %d", all, maxThresholds)
+		return
+	}
+	for _, metric := range slices.Sorted(maps.Keys(e.Thresholds)) {
+		path := "thresholds." + metric
+		unit, ok := metricUnits[metric]
+		if !ok {
+			p.addf(path, "unknown metric %q; %s", metric, nearest.Hint(metric, slices.Sorted(maps.Keys(metricUnits))))
+			continue
+		}
+		for i := range e.Thresholds[metric] {
+			t, path := &e.Thresholds[metric][i], fmt.Sprintf("%s[%d]", path, i)
+			t.problems(p, path, metric, unit)
+			for _, model := range []string{t.Model, t.Other} {
+				if !known[model] {
+					p.addf(path, "%q: the experiment has no model labelled %q; %s", t.Text, model, nearest.Hint(model, models))
+				}
+			}
+		}
+	}
+}
+
+func (t *Threshold) problems(p *problems, path, metric, unit string) {
+	time := unit == "s"
+	switch {
+	case t.Text == "":
+		p.addf(path, "empty; %s", thresholdForms)
+	case t.Other == t.Model:
+		p.addf(path, "%q: it compares %s with itself; want another model", t.Text, t.Model)
+	case t.unit != "" && (t.Other == "" && t.unit != unit || t.Other != "" && (time || t.unit != "%")):
+		p.addf(path, "%q: unit %q: want %s for %s", t.Text, t.unit, map[bool]string{true: "a factor without unit, or seconds (s)", false: "percent (%)"}[time], metric)
+	case time && (t.operator == "+" || t.operator == "-"):
+		p.addf(path, "%q: times are compared by their ratio; want a factor, such as %s * 1.1", t.Text, t.Other)
+	case time && t.operator == "*" && t.Limit == 0:
+		p.addf(path, "%q: want a factor above 0", t.Text)
+	case !time && t.operator == "*":
+		p.addf(path, "%q: shares are compared by their difference; want percentage points, such as %s + 5", t.Text, t.Other)
+	case !time && (t.Limit > 100 || t.Limit < -100):
+		p.addf(path, "%q: want at most 100 percent", t.Text)
+	}
+}

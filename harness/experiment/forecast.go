@@ -1,0 +1,203 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"heddle/harness/config"
+	"heddle/harness/runs"
+	"heddle/harness/stats"
+)
+
+// Forecast says what a run of an experiment would do, without doing it. Its JSON
+// keys are stable.
+type Forecast struct {
+	Trials []ForecastTrial `json:"trials"` // in the order of the run
+	// TotalMs is the sum of the trials' estimates.
+	TotalMs int64 `json:"totalMs"`
+	// TellPct is the difference of makespans to tell, and Tell has a row for
+	// each workload and pair of models.
+	TellPct  float64        `json:"tellPct"`
+	Tell     []ForecastTell `json:"tell"`
+	Warnings []string       `json:"warnings,omitempty"`
+
+	simulated bool
+}
+
+// ForecastTrial is a trial with its estimated time.
+type ForecastTrial struct {
+	Trial string `json:"trial"`
+	// EstimateMs is the median of like trials; 0 if there is none.
+	EstimateMs int64 `json:"estimateMs"`
+}
+
+// ForecastTell says how many repeats would tell a difference between two models.
+type ForecastTell struct {
+	Workload string `json:"workload"`
+	A        string `json:"a"`
+	// B is empty for an experiment with one model: then the difference is one
+	// between two runs, each of so many repeats.
+	B string `json:"b,omitempty"`
+	// Pairs is how many repeats the spread is from. SpreadPct is the standard
+	// deviation of the makespans' ratio over them, 0 below two pairs.
+	Pairs     int     `json:"pairs"`
+	SpreadPct float64 `json:"spreadPct"`
+	// Repeats is 0 if it is not known.
+	Repeats int `json:"repeats"`
+}
+
+// ForecastRepeats is how many repeats to simulate for a forecast.
+const ForecastRepeats = 6
+
+// mostRepeats is the largest number of repeats that a forecast names.
+const mostRepeats = 10_000
+
+// Expect returns the forecast for an experiment from a run like it: one of the
+// same workloads and models, by their labels. tellPct is the difference of
+// makespans, in percent, for which to give the repeats.
+func Expect(e *config.Experiment, like *Finished, tellPct float64) *Forecast {
+	f := &Forecast{TellPct: tellPct, Tell: []ForecastTell{}, simulated: like.Manifest().World == runs.WorldSimulated}
+	took := trialTimes(like)
+	late := map[string]bool{}
+	for _, t := range e.Trials() {
+		all := took[[2]string{t.Workload.Label, t.Model.Label}]
+		if len(all) == 0 { // no trial of this model, so take those of the workload
+			all = took[[2]string{t.Workload.Label, ""}]
+		}
+		x := ForecastTrial{Trial: t.Name}
+		if len(all) > 0 {
+			x.EstimateMs = int64(stats.Quantile(all, 0.5))
+		}
+		f.TotalMs += x.EstimateMs
+		f.Trials = append(f.Trials, x)
+		limit, of := time.Duration(e.Timeout).Milliseconds(), t.Workload.Label+" under "+t.Model.Label
+		if limit > 0 && x.EstimateMs > limit && !late[of] {
+			late[of] = true
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: about %v, longer than the timeout of %v", of, seconds(x.EstimateMs), time.Duration(e.Timeout)))
+		}
+	}
+	if unknown := slices.DeleteFunc(slices.Clone(f.Trials), func(t ForecastTrial) bool { return t.EstimateMs > 0 }); len(unknown) > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d trials have no estimate, the first is %s: %s has no trial of such a workload", len(unknown), len(f.Trials), unknown[0].Trial, like.Dir))
+	}
+	for _, w := range e.Workloads {
+		for i, a := range e.Models {
+			for _, b := range e.Models[i+1:] {
+				f.Tell = append(f.Tell, newTell(like, w.Label, a.Label, b.Label, tellPct))
+			}
+		}
+		if len(e.Models) == 1 {
+			f.Tell = append(f.Tell, newTell(like, w.Label, e.Models[0].Label, "", tellPct))
+		}
+	}
+	return f
+}
+
+// trialTimes returns how long the measured trials of a run took, in ms, by
+// workload and model, and by workload with no model. In virtual time a trial
+// takes its makespan.
+func trialTimes(run *Finished) map[[2]string][]float64 {
+	m := run.Manifest()
+	took := map[[2]string][]float64{}
+	for _, r := range run.Results {
+		ms := r.MakespanMs
+		i := slices.IndexFunc(m.Trials, func(t runs.TrialRecord) bool { return t.Name == r.Trial })
+		if i >= 0 && m.World != runs.WorldSimulated {
+			ms = max(ms, m.Trials[i].Finished.Sub(m.Trials[i].Started).Milliseconds())
+		}
+		for _, key := range [][2]string{{r.Workload, r.Model}, {r.Workload, ""}} {
+			took[key] = append(took[key], float64(ms))
+		}
+	}
+	return took
+}
+
+// newTell computes the repeats from the spread of the repeats of a run. An empty
+// b means a second run of a.
+func newTell(run *Finished, workload, a, b string, tellPct float64) ForecastTell {
+	t := ForecastTell{Workload: workload, A: a, B: b}
+	logs := func(model string) map[int]float64 {
+		of := map[int]float64{}
+		for _, r := range run.Results {
+			if r.Workload == workload && r.Model == model && r.MakespanMs > 0 {
+				of[r.Repeat] = math.Log(float64(r.MakespanMs))
+			}
+		}
+		return of
+	}
+	as, bs := logs(a), logs(b)
+	var ratios []float64
+	for _, r := range run.Results { // in the order of the plan
+		if r.Workload != workload || r.Model != a {
+			continue
+		}
+		x, known := as[r.Repeat]
+		y, both := bs[r.Repeat]
+		if known && (both || b == "") {
+			ratios = append(ratios, y-x)
+		}
+	}
+	t.Pairs = len(ratios)
+	if t.Pairs < 2 {
+		return t
+	}
+	sd := stats.Deviation(ratios)
+	if b == "" {
+		sd *= math.Sqrt2 // two runs differ by the spread of both
+	}
+	t.SpreadPct = 100 * sd
+	// With fewer pairs a comparison has no interval of the medians and no test
+	// by ranks.
+	t.Repeats = max(stats.MinRanks, stats.PairsToTell(sd, math.Log1p(tellPct/100)))
+	return t
+}
+
+// WriteText prints the forecast for people.
+func (f *Forecast) WriteText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "trial\testimate")
+	for _, t := range f.Trials {
+		estimate := "?"
+		if t.EstimateMs > 0 {
+			estimate = seconds(t.EstimateMs).String()
+		}
+		fmt.Fprintf(w, "%s\t%s\n", t.Trial, estimate)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d trials, about %v", len(f.Trials), seconds(f.TotalMs))
+	if f.simulated {
+		fmt.Fprint(out, " for the jobs alone: a simulation makes no input and checks no output")
+	}
+	fmt.Fprintf(out, "\n\nrepeats to tell a difference of %g%% in makespan, in 8 of 10 runs:\n", f.TellPct)
+	fmt.Fprintln(w, "workload\tmodels\tspread of the ratio\tfrom\trepeats")
+	for _, t := range f.Tell {
+		models, spread, from, repeats := t.A+", "+t.B, "?", fmt.Sprintf("%d repeats", t.Pairs), "?"
+		if t.B == "" {
+			models = t.A + ", in two runs"
+		}
+		if t.Pairs >= 2 {
+			spread, repeats = fmt.Sprintf("%.1f%%", t.SpreadPct), fmt.Sprint(t.Repeats)
+		}
+		if t.Repeats > mostRepeats {
+			repeats = fmt.Sprintf("more than %d", mostRepeats)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Workload, models, spread, from, repeats)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, text := range f.Warnings {
+		fmt.Fprintln(out, "warning:", text)
+	}
+	return nil
+}
+
+// seconds returns a time of so many ms, rounded to tenths of seconds.
+func seconds(ms int64) time.Duration {
+	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond)
+}
