@@ -9,45 +9,45 @@ import (
 	"heddle/yarnclient"
 )
 
-// gate lets held masters start. Each asks for a label aNN that no node has, so its
-// job stays ACCEPTED. The gate gives one of the nodes for masters that label until
-// the master's container is there, and then the node's own label again. So a
-// master never starts on a worker.
+// gate lets ApplicationMasters start one after the other, once their jobs' splits
+// are rewritten. Each asks for a label aNN that no node has, so its job stays
+// ACCEPTED. The gate gives the label to a node kept for ApplicationMasters until the
+// container is there. So no ApplicationMaster starts on a worker.
 type gate struct {
 	core  *Core
-	queue []*job // jobs whose masters may start, in order
-	now   *job   // job whose master may start at present; nil: none
-	node  string // node for masters that has that job's label, "host:port"
+	queue []*job // jobs whose ApplicationMasters may start, in order
+	now   *job   // job whose ApplicationMaster may start at present; nil: none
+	node  string // node, as "host:port", that has the label of that job's ApplicationMaster
 	stage gateStage
-	until time.Time // time limit for the master's container; then the next job has its turn
+	until time.Time // until then the ApplicationMaster's container may come; then the next job has its turn
 	look  *alarm
 
-	failed int // failed label calls in a row
+	failed int // number of label calls in a row that failed
 }
 
 type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node is chosen and given aNN
-	gateOpen              // the master's container is awaited
-	gateClosing           // the node gets its own label back
+	gateMoving            // a node for ApplicationMasters was chosen and is given the job's label
+	gateOpen              // the node has the job's label until its ApplicationMaster's container is seen
+	gateClosing           // the node gets the label of nodes for ApplicationMasters again
 )
 
-// masterStart is how far the start of a held master is.
+// masterStart says how far the start of a job's ApplicationMaster is.
 type masterStart uint8
 
 const (
-	masterHeld    masterStart = iota // its splits are not rewritten yet
-	masterQueued                     // its job waits for the gate
-	masterStarted                    // its container was seen
+	masterHeld    masterStart = iota // the job's splits are not rewritten yet
+	masterQueued                     // the job waits for a node to get its ApplicationMaster's label
+	masterStarted                    // the ApplicationMaster's container was seen
 )
 
-// gateEvery is how long the gate waits before it tries again, after a failed call
-// or where no node can serve.
+// gateEvery is the pause before a label is given to a node for ApplicationMasters
+// again, after a failed call or if no node could take it.
 const gateEvery = 200 * time.Millisecond
 
-// startMaster puts the job into the gate's queue.
+// startMaster queues the job until a node can get its ApplicationMaster's label.
 func (j *job) startMaster() {
 	if j.master == masterQueued || j.ended {
 		return
@@ -57,8 +57,8 @@ func (j *job) startMaster() {
 	j.core.gate.look.in(0)
 }
 
-// startMasterAgain puts a job into the gate's queue again if its master was lost:
-// the job is ACCEPTED and its next attempt has no container.
+// startMasterAgain lets a job's ApplicationMaster start again if it was lost: YARN
+// lists the job as ACCEPTED, and its next attempt has no container.
 func (j *job) startMasterAgain() {
 	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
@@ -72,8 +72,8 @@ func (j *job) startMasterAgain() {
 	})
 }
 
-// askMaster asks whether the latest attempt of the application has a container for
-// its master.
+// askMaster asks YARN whether the latest attempt of the application has a container
+// for its ApplicationMaster.
 func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
 		if err != nil {
@@ -83,7 +83,8 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// step does what is due at the gate's stage.
+// step does the next thing that lets the ApplicationMaster of a job start, or takes
+// its label from the node again.
 func (g *gate) step() {
 	c := g.core
 	switch {
@@ -107,7 +108,7 @@ func (g *gate) step() {
 			case has:
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // another job's master may fit on the node
+			case c.now.After(g.until): // another job's ApplicationMaster may fit on the node
 				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()
@@ -118,8 +119,8 @@ func (g *gate) step() {
 	}
 }
 
-// choose gives the label of the first job in the queue to the node for masters
-// that has the most memory left.
+// choose takes the first job in the queue, and the node with most free memory among
+// those kept for ApplicationMasters. It gives that node the job's label.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -149,7 +150,8 @@ func (g *gate) choose() {
 	})
 }
 
-// shut gives the node for masters its own label back.
+// shut takes the job's label from the node: it gets the label of nodes for
+// ApplicationMasters again.
 func (g *gate) shut() {
 	g.stage = gateClosing
 	g.label(g.core.Setup.AMLabel, func() {
@@ -158,8 +160,9 @@ func (g *gate) shut() {
 	})
 }
 
-// mend shuts a node for masters that still has a label aNN: a call that was given
-// up has taken effect late.
+// mend gives a node for ApplicationMasters its own label back, if it still has the
+// label aNN of one job. The cause is a label call that timed out and took effect
+// late.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())
@@ -168,8 +171,8 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// label gives the node a label and calls then. It tries again up to mostFailures
-// times.
+// label gives the chosen node a label, and then calls the function then. If the call
+// fails it tries again, up to mostFailures times.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

@@ -15,10 +15,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// setupLimit bounds about eight short calls.
+// setupLimit is the time limit of about eight short calls at the start.
 const setupLimit = 20 * time.Second
 
-// readSetup asks the ResourceManager for the labels, the queue and the settings
+// readSetup asks the ResourceManager for the node labels, the queue and the settings
 // that steering needs.
 func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
@@ -63,20 +63,21 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if s.AMLabel == "" {
 		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// A cluster that keeps the scheduler's settings in a file only refuses this
-	// question. Its settings cannot be changed either.
+	// A cluster whose scheduler settings are only in a file refuses this question.
+	// Those settings cannot be changed by a call either.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
-		// A delay that is not set cannot be unset afterwards, so it is left alone.
-		// Its default of 40 missed opportunities takes less than a second with
-		// asynchronous scheduling.
+		// A locality delay that is not set is left alone, because it could not be
+		// unset afterwards. Its default, 40 missed opportunities, takes less than a
+		// second with asynchronous scheduling.
 		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
 	return s, nil
 }
 
-// triplesOf returns the numbers whose three labels are all exclusive; none if the
+// triplesOf returns the numbers NN for which all three node labels exist and are
+// exclusive: aNN for masters, mNN for maps, rNN for reduces. It returns none if the
 // label for parked nodes is missing.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
 	exclusive := require.Exclusive(labels)
@@ -86,8 +87,9 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return require.Whole(exclusive)
 }
 
-// queueWith returns the name of the first leaf queue with all of a triple's labels
-// at 100 % capacity, and the numbers of such triples.
+// queueWith returns the first leaf queue that may use all three labels of a triple
+// (masters, maps, reduces) at 100 % capacity. It also returns the numbers of all
+// such triples.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
 		var whole []string
