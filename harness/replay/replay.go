@@ -2,26 +2,28 @@
 // at the same times and with their input at the same places, under any model,
 // on the same or another cluster.
 //
-// Tasks take as long as they did (recorded durations), or as long as a fit to
-// measured traces says for the place where they run now (modelled durations,
-// see Calibration). Random numbers have names, so two models with one seed see
-// the same durations and the same blocks. With recorded durations, attempts
-// that failed, were killed or had a speculative attempt do so again, and nodes
-// are lost when they were.
+// Tasks take as long as in the trace (recorded durations), or as long as a fit to
+// measured traces says for the place where they run in the replay (modelled durations,
+// see Calibration). Each use of random numbers has a stream of its own, so two models
+// with the same seed see the same durations and the same blocks. With recorded
+// durations, tasks repeat their failed, killed and speculative attempts, and nodes are
+// lost when they were lost in the trace.
 //
-// The package reads traces and writes only calibrations. It does not know how
-// runs are stored.
+// The package reads traces and writes only calibrations. It does not know how runs are
+// stored.
 //
 // Words:
 //
-//	turnover    time from an attempt's end to the next start in its room, while tasks wait
+//	turnover    time from an attempt's end to the next start of a task in the room that
+//	            it left, while tasks wait
 //	sharing     which cores the attempts of a node, or of all nodes, share
 //	figure      a fitted mean with its number of samples and its error
-//	phase       what an attempt computes: a fixed time plus a time for each MiB
+//	phase       computing time of an attempt: a fixed time plus a time for each MiB
 //	level       how near a map's input is: cache, node, rack or off
-//	mishap      an attempt that did not simply succeed, or a node that was lost
+//	mishap      an attempt that failed, was killed or ran in parallel, or a lost node
 //	stand-in    a workload whose costs serve for one that was not measured
-//	list        a trace that lists jobs without tasks; rules of its header make these
+//	list        a trace that lists jobs without tasks; rules in its header say how to
+//	            make the tasks
 package replay
 
 import (
