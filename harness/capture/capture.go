@@ -109,11 +109,11 @@ type Session struct {
 
 	mu             sync.Mutex
 	alive          map[string]*jobRecord // jobs whose history is not read yet, by application id
-	joined         map[string]Job        // jobs whose history was read or has been given up, by application id
-	joinedProgress Progress              // sum of the progress of the jobs in joined
+	joined         map[string]Job        // ended jobs whose history was read, or is not waited for any more, by application id
+	joinedProgress Progress              // task counts, summed over the ended jobs in the field joined
 	nodes          map[string]*nodeRecord
 	joiner         joiner
-	labelsAdded    bool           // whether Add was given a NodeLabel event
+	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
 	warnings       map[string]int // number of times that each warning occurred, by its text
 	failed         error          // first error of writing a file of job events
 	facts          traces.ClusterFacts
@@ -121,8 +121,8 @@ type Session struct {
 	settings       map[string]string
 }
 
-// nodeRecord is the last known state of a node: its answer from YARN, label and
-// cache use.
+// nodeRecord is the last known state of a node: what YARN says about it, its label
+// and its cache use.
 type nodeRecord struct {
 	yarn  yarnclient.Node
 	label string
@@ -164,7 +164,7 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
-	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is also returned by CloseIncomplete
+	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
 	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range w.Cluster.Agents {

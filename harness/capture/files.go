@@ -147,7 +147,7 @@ func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.
 	return in.Header(), sorter.AddFrom(in, each)
 }
 
-// Clean removes the capture's files that Encode has read.
+// Clean removes the capture's event files after Encode has made the trace of them.
 func (r *Result) Clean() error {
 	var err error
 	for _, name := range append(jobFiles(r.folder), PartFile) {
@@ -190,7 +190,7 @@ func Repair(from, to string) (r Repaired, err error) {
 		if r.Repaired, err = tracefile.Repair(from, whole); err != nil {
 			return err
 		}
-		part := cmp.Or(r.To, from) // To is empty if the part file is whole: the capture ended well and only Encode failed
+		part := cmp.Or(r.To, from) // To is empty if the event file is undamaged: the capture ended well and only Encode failed
 		in, err := tracefile.Open(part)
 		if err != nil {
 			return err

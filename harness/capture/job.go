@@ -25,7 +25,7 @@ import (
 // jobRecord is what a capture knows of a job whose history file is not read yet. The
 // Session's mutex guards its fields.
 type jobRecord struct {
-	app   yarnclient.App // application as YARN last listed it; not changed once over is set
+	app   yarnclient.App // application as YARN last listed it; it stays the same after the job's end
 	id    traces.JobID
 	user  string
 	over  bool
@@ -37,8 +37,8 @@ type jobRecord struct {
 	blocks  [][]traces.Block // blocks of each map's split, as the NameNode last reported
 	sampled samples
 
-	last       yarnclient.Job   // last answer of the job's ApplicationMaster
-	lastListed yarnclient.Job   // last answer about the job before its tasks were listed
+	last       yarnclient.Job   // last answer of the ApplicationMaster about the job
+	lastListed yarnclient.Job   // the ApplicationMaster's answer about the job before its tasks were last listed
 	listAfter  time.Time        // earliest time to list the job's tasks again; the pauses keep such calls to a fifth of the time
 	seen       map[string]stage // last recorded stage of each task and attempt, by id
 
@@ -77,7 +77,7 @@ func (j *jobRecord) summary() Job {
 func (s *Session) follow(j *jobRecord) {
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
-	go func() { // cancels calls that are under way when the job ends
+	go func() { // when the job ends, cancel its calls that are under way
 		select {
 		case <-j.ended:
 			cancel()
@@ -151,8 +151,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	// maxAge 0 makes a new call. Answers to other callers' questions could come out
-	// of order.
+	// With maxAge 0, Blocks makes a new call. Answers to other callers' calls could
+	// come out of order.
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
@@ -206,12 +206,12 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // the capture is being stopped; Stop then writes the job's events
+		if err == nil || ctx.Err() != nil && ctx == s.life { // return: the events are written, or the capture is being stopped and Stop writes them
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j, h) // h is empty if there is no history file
+	s.finish(j, h) // here there is no history file: h is empty
 }
 
 // finish writes a job's events to a file of their own and drops the job from memory.
@@ -226,7 +226,7 @@ func (s *Session) finish(j *jobRecord, h history) {
 	if err := h.keep(s.jobs, j.id); err != nil {
 		s.warn(err.Error())
 	}
-	for _, event := range events { // ends attempts that are still recorded as running
+	for _, event := range events { // record the end of attempts that are still recorded as running
 		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
 			s.record(e)
 		}

@@ -31,7 +31,7 @@ type samples struct {
 
 type blockHistory struct {
 	readers    []*samples
-	before     traces.Time // time of the last answer for jobs that were dropped; -1: there is none
+	before     traces.Time // time of the last answer about the block for jobs that have ended; -1: none
 	placements []placement // the first answer about the block, and each later one that differs from the one before, in order of time
 }
 
@@ -39,7 +39,7 @@ type blockHistory struct {
 // on.
 type placement struct {
 	t                traces.Time
-	replicas, cached []traces.Node // host names, sorted
+	replicas, cached []traces.Node // names of the hosts with a replica or a cached copy, sorted
 }
 
 func newLocations() *locations {
@@ -75,7 +75,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // was.t == p.t if two splits in one answer share the block
+			if was.t == p.t || p.sameAs(was) { // the two times are equal if two splits in one answer share the block
 				continue
 			}
 		}

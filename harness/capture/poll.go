@@ -55,7 +55,7 @@ func (s *Session) pollRM(ctx context.Context) error {
 		s.noteNode(now, n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
-		if r := s.nodes[host]; !seen[host] && r.up { // the node may not have registered with a restarted ResourceManager yet, for example
+		if r := s.nodes[host]; !seen[host] && r.up { // an unlisted node may, for example, not have registered with a restarted ResourceManager yet
 			r.up = false
 			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}

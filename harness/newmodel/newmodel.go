@@ -1,9 +1,9 @@
 // Package newmodel writes the first files of a new scheduler model into a checkout
 // of heddle: the model, a scenario that tests it, and an entry in the registry of
-// package sched. They compile and pass the tests of all models; the author then
+// package sched. The files compile and pass the tests of all models; the author then
 // changes them.
 //
-// It changes no other file than the registry and overwrites none.
+// Of the existing files, only the registry is changed.
 package newmodel
 
 import (
@@ -83,7 +83,7 @@ func New(dir, name string) (*Plan, error) {
 func fill(t *template.Template, values any) []byte {
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
-		panic(err) // formatting fails only if the template is wrong
+		panic(err) // formatting the Go source fails only if the template is wrong
 	}
 	return b.Bytes()
 }

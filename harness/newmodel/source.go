@@ -37,10 +37,10 @@ func goName(name string) (string, error) {
 type source struct {
 	files    *token.FileSet
 	declared map[string]token.Pos // names that package sched declares or imports
-	models   map[string]string    // name of each model, by the Go variable that describes it
-	registry string               // path of the file with the registry of models
-	text     []byte               // content of the file with the registry of models
-	list     *ast.CompositeLit    // literal of the variable models, the list of all models
+	models   map[string]string    // name of each scheduler model, by the Go variable that describes the model
+	registry string               // path of the file with the registry of scheduler models
+	text     []byte               // content of the file with the registry of scheduler models
+	list     *ast.CompositeLit    // value of the Go variable models, the list of all scheduler models
 }
 
 func parseModels(folder string) (*source, error) {
@@ -163,7 +163,7 @@ func (s *source) allows(name, typeName string) error {
 // register returns the registry file's content with one more model. The models are
 // sorted by name.
 func (s *source) register(name, info string) ([]byte, error) {
-	at := s.list.Rbrace // the new entry goes before the first one with a greater name
+	at := s.list.Rbrace // the new entry goes before the first entry with a greater name
 	for _, e := range s.list.Elts {
 		if other, ok := e.(*ast.Ident); ok && s.models[other.Name] > name {
 			at = e.Pos()

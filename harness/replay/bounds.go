@@ -21,8 +21,8 @@ type bounds struct {
 	wrong   bool // whether faults, failures or speculative attempts add work that the limits do not count
 }
 
-// jobBounds are the lower and upper limits of one job's time, and of its work in
-// containers times ms.
+// jobBounds are the lower and upper limits of one job's time, and of the work that
+// its tasks do.
 type jobBounds struct {
 	submitMs, leastMs, mostMs float64 // time from submission to end of the job, if it runs alone on the cluster
 	work                      room    // lower limit of the job's work
@@ -100,7 +100,7 @@ func (b *bounds) makespan() (leastMs, mostMs float64) {
 // check returns warnings about results of a replay that are outside the limits.
 func (b *bounds) check(r *sim.Result) []string {
 	if slices.ContainsFunc(r.Jobs, func(j sim.JobResult) bool { return j.Failed }) {
-		return nil // the run of a failed job did only part of its work
+		return nil // the limits do not hold: a failed job did only part of its work
 	}
 	var list []string
 	ms := float64(r.MakespanMs)
@@ -119,8 +119,8 @@ func (b *bounds) check(r *sim.Result) []string {
 	return list
 }
 
-// room is work: containers, memory and cores, each multiplied by the ms for which
-// they are used.
+// room is an amount of work: containers, memory and cores, each multiplied by the ms
+// for which it is used. It also holds a cluster's memory and cores.
 type room struct{ containers, memory, cores float64 }
 
 func (r room) plus(s room) room {
@@ -234,7 +234,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
-		case w.FixedMs == 0: // the reduce's JVM may have started before the last map ends
+		case w.FixedMs == 0: // leave out the JVM's start, which may be over before the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
 		case w.FromLastMap:
 			tail = max(tail, lo)

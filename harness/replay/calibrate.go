@@ -501,7 +501,8 @@ type loadChange struct {
 	more int
 }
 
-// sum computes the field at from the changes in the number of attempts.
+// sum computes the field at (computing times) from the changes in the number of
+// attempts.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at = make([]float64, len(l.changes))
@@ -514,7 +515,7 @@ func (l *load) sum() {
 	}
 }
 
-// part returns which part of a core each of n attempts gets.
+// part returns the fraction of a core that each of n attempts gets.
 func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1

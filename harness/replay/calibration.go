@@ -180,7 +180,7 @@ func (c *Calibration) names() string {
 // are as calibrated. Rates come from the calibration where neither the trace nor the
 // change has one. Recorded durations already contain the effect of shared cores.
 func (c *Calibration) limit(x *sim.Machines, of *Config) {
-	rates := of.Modelled || len(of.Trace.List) == 0 // rates for a job list are in the list's rules
+	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates for a job list are in the list's rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
@@ -242,11 +242,12 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// The fitted computing times of attempts contain these costs.
+		// These costs are 0 because the fitted computing times of attempts contain
+		// them.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // the times that the job list's rules give contain these costs
+	} else if c.computes() { // these costs are 0 because the times that the job list's rules give contain them
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // recorded durations contain these costs
+	} else { // the JVM's start is 0 because recorded durations contain it
 		x.TaskStartMs = 0
 	}
 	return x

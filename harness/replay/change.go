@@ -157,7 +157,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
 	var x sim.Machines
-	var memoryMB, vcores int64 // sums over all nodes
+	var memoryMB, vcores int64 // sums of memory and vcores over all nodes
 	seen := map[string]bool{}
 	for i, f := range facts {
 		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}

@@ -13,7 +13,7 @@ type cost struct {
 	// restsOn are values of Header.Synthetic that rule a trace out: then the times
 	// that this cost would be fitted to were made up.
 	restsOn []string
-	// mostMs is the largest mean, in ms, that is credible for this cost.
+	// mostMs is the largest mean, in ms, that is accepted as credible for this cost.
 	mostMs float64
 }
 
@@ -69,8 +69,8 @@ func (c *cost) fit(samples []float64) (Figure, string) {
 		c.name, f.Value, f.Samples, f.Error, why)
 }
 
-// harmlessMs is the mean distance of samples from their mean that is accepted
-// however small the mean is.
+// harmlessMs is how far samples may differ from their mean on average, in ms, even
+// if the mean is smaller.
 const harmlessMs = 1000
 
 // madeUp returns warnings that name the costs that cannot be fitted, because parts

@@ -37,7 +37,7 @@ func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
 type outage struct {
 	t    traces.Time
 	node traces.Node
-	over bool // whether the node comes back (true) or is lost (false)
+	over bool // true: the node comes back; false: the node is lost
 }
 
 // add takes an event of the trace, and keeps it if it tells of a failure, a kill or
@@ -264,7 +264,7 @@ func (c *Config) outages(x *sim.Config, firstMs int64) {
 			continue
 		}
 		at := o.t.Milliseconds()
-		if at > firstMs { // changed with the arrival rate, like the times of submissions
+		if at > firstMs { // a changed arrival rate also moves node losses, like submissions
 			at = firstMs + scaled(float64(at-firstMs), c.Change.Load)
 		}
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}

@@ -57,7 +57,7 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 		Decision
 		attempt *Attempt
 		until   traces.Time
-		next    bool // a later decision has taken its room
+		next    bool // whether a later decision has taken this one's room
 	}
 	bound := map[traces.Attempt]*Attempt{}
 	for i := range t.attempts {
@@ -118,7 +118,7 @@ func (m *jobMaker) asFollowed(list []sim.Job) {
 	}
 }
 
-// slots returns how many map containers a node can hold.
+// slots returns how many map containers of the trace's first job fit on a node.
 func (t *Trace) slots(room state.Resource) int {
 	size := sizeOf(t.Jobs[0].MapMemoryBytes, t.Jobs[0].MapVCores)
 	n := 0

@@ -12,7 +12,7 @@ import (
 // that have not ended are in memory.
 type listed struct {
 	*jobMaker
-	network bool // simulate the network that reduces fetch over, instead of adding a fixed time
+	network bool // whether reduces fetch over the simulated network, instead of taking a fixed time for it
 }
 
 // listSlowStart is Hadoop's default for the share of a job's maps that must be done

@@ -20,11 +20,11 @@ type jobMaker struct {
 	machines *sim.Machines
 	ids      []state.NodeID       // the replay's node, by the trace's nodeIndex; None: the replay's cluster lacks it
 	workers  map[traces.Node]bool // worker nodes of the trace
-	topology *place.Topology      // places blocks on nodes anew; nil: blocks stay where the trace has them
+	topology *place.Topology      // chooses new nodes for blocks; nil: blocks stay where the trace has them
 	replicas draw.Key
 	draws    draw.Key             // key of the random numbers that vary the computing times of tasks
 	roomMs   map[*Attempt]float64 // how long attempts occupy their room if recorded heartbeats are followed; nil: as long as they ran
-	cached   map[blockKey]bool    // whether the copy fits into its node's cache
+	cached   map[blockKey]bool    // block copies that fit into the cache of their node
 	cacheUse []int64              // bytes in the cache of each node
 	jobs     []*Job               // jobs of the trace that have tasks
 	next     int                  // index of the next job, in jobs or in the trace's job list
@@ -351,14 +351,14 @@ func (j *Job) lastEnd() traces.Time {
 // workload returns the name by which a calibration finds a job's costs.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
-// unknown stands for a task's output bytes until they are computed from the
+// unknown marks the output bytes of a task that must be computed from the
 // calibration.
 const unknown = -1
 
 // model sets a job's task times from the calibration of its workload: launch and
 // computing, plus reading and shuffling by where the data is.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
-	w, standIn, _ := m.costsOf(j.workload()) // check has refused unknown workloads before
+	w, standIn, _ := m.costsOf(j.workload()) // no error is possible here: check has refused unknown workloads before
 	for i := range x.MapWork {
 		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
 	}

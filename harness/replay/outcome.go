@@ -49,7 +49,8 @@ func Outcomes(list []Config) ([]Outcome, error) {
 	return out, g.Wait()
 }
 
-// outcome runs a replay and returns its figures. It keeps no events of the run.
+// outcome runs a replay and returns its figures. It does not keep the run's events
+// in memory.
 func outcome(c Config) (*Outcome, error) {
 	x, h, err := c.prepare()
 	if err != nil {

@@ -32,7 +32,8 @@ type perMiB struct {
 	samples      int
 }
 
-// levelCosts returns the perMiB of the maps in all traces, by locality level.
+// levelCosts returns, by locality level, how much longer maps take for each MiB than
+// maps of the same workload at the nearest level.
 func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
@@ -78,8 +79,8 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	return costs
 }
 
-// rateFit is a rate of a disk or link that is to be fitted. Maps at the locality
-// level with use that disk or link; maps at the level less do not.
+// rateFit is an unknown rate of a disk or link. Maps at the locality level in the
+// field with use that disk or link; maps at the level in the field less do not.
 type rateFit struct {
 	name       string
 	rate       *int64
@@ -132,8 +133,8 @@ func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// difference returns by how many ms the disk or link delays each MiB, with the
-// standard error.
+// difference returns how many ms reading one MiB takes longer over this disk or
+// link, with the standard error.
 func (f *rateFit) difference(costs [traces.LevelOff + 1]perMiB) (ms, stderr float64, ok bool) {
 	a, b := costs[f.with], costs[f.less]
 	return a.mean - b.mean, math.Hypot(a.stderr, b.stderr), a.samples > 0 && b.samples > 0

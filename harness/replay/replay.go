@@ -42,7 +42,7 @@ import (
 	"heddle/traces"
 )
 
-// names of the values of actuator and splits, as in trace headers and flags
+// Values of the settings actuator and splits, as in trace headers and flags.
 const (
 	ActuatorNone      = config.ActuatorNone
 	ActuatorLabels    = config.ActuatorLabels
@@ -64,8 +64,8 @@ type Config struct {
 	Change   Change
 	// Calibration has the cluster's costs; nil: they are fitted to Trace.
 	Calibration *Calibration
-	// Modelled makes tasks take what Calibration says; otherwise they take their
-	// recorded durations.
+	// Modelled gives tasks the computing times of Calibration; otherwise they take
+	// their recorded durations.
 	Modelled bool
 	// Workload names a workload of Calibration whose costs serve for workloads that
 	// Calibration lacks; "" for none. Jobs that use these costs put out as many
@@ -75,7 +75,8 @@ type Config struct {
 	// Speculation means none; an empty CachePolicy means static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
-	// Interrupted stops the simulation, as in sim.Config.
+	// Interrupted is called now and then; if it returns an error, the simulation
+	// stops. It may be nil.
 	Interrupted func() error
 	// Follow offers nodes to the model only at the times of the trace's heartbeats.
 	// Durations must be recorded ones.

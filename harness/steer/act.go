@@ -9,20 +9,20 @@ import (
 	"heddle/yarnclient"
 )
 
-// opening is the time during which a node has a job's label, for one or more
+// opening is the time during which a node has a job's node label, for one or more
 // decisions of the model for that job and kind of task.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // number of its decisions that have a container; they are the first ones
+	granted   int // number of the opening's decisions that have a container; they are the first ones
 	stage     stage
 	since     time.Time // time when steering began to look for room on the node
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
-	parkedAt  time.Time // time when the node got the label idle; YARN grants no container for these decisions after it
-	why       string    // why its decisions were given up; empty: they were not
+	parkedAt  time.Time // time when the node got the label idle; after it YARN grants the job no container there
+	why       string    // why the opening's remaining decisions were given up; empty: they were not
 	limit     *alarm
 }
 
@@ -31,7 +31,7 @@ type stage uint8
 const (
 	queued   stage = iota
 	checking       // the node's size is being set so that only the containers decided fit
-	moving         // the call that gives the node the job's label is under way
+	moving         // the call to YARN that gives the node the job's label is under way
 	open
 	parking
 	parked // YARN may still list a container that it granted before the node was parked
@@ -59,7 +59,8 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	n.list()
 }
 
-// list puts the node on Core.queued if decisions wait for it.
+// list puts the node on Core.queued, the list of nodes for which decisions wait, if
+// there are any for this node.
 func (n *node) list() {
 	if !n.inQueued && len(n.queue) > 0 {
 		n.inQueued = true
@@ -68,7 +69,7 @@ func (n *node) list() {
 }
 
 // openQueued lets the next decisions for each free node take effect: the node is
-// prepared to get the job's label. Decisions that must wait (see mustWait) stay
+// prepared to get the job's node label. Decisions that must wait (see mustWait) stay
 // queued.
 func (c *Core) openQueued() {
 	if c.trouble != "" {
@@ -133,8 +134,8 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// stopAwaiting removes the opening from the job's list of those with containers or
-// tasks still unknown.
+// stopAwaiting removes the opening from the list of those whose containers are not
+// granted or whose tasks are not known.
 func (op *opening) stopAwaiting() {
 	if i := slices.Index(op.job.awaited, op); i >= 0 {
 		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
@@ -146,8 +147,8 @@ func (op *opening) stopAwaiting() {
 const roomFor = 2 * time.Second
 
 // check sets the size of the node so that just the containers decided fit, and then
-// gives it the job's label. A node that is too small for two containers needs no
-// such size.
+// gives it the job's node label. A node that is too small for two containers needs
+// no such size.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
@@ -204,7 +205,7 @@ func (op *opening) checkIn(d time.Duration) {
 	}).in(d)
 }
 
-// open gives the node the job's label, and limits how long the node keeps it.
+// open gives the node the job's node label, and limits how long the node keeps it.
 func (op *opening) open() {
 	op.stage = moving
 	op.node.move(op.job.sub.label(op.kind), func() {
@@ -218,8 +219,8 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park takes the job's label from the node and gives it the label idle. why is the
-// cause if decisions are given up, else empty.
+// park takes the job's node label from the node and gives it the node label idle.
+// why is the cause if decisions are given up, else empty.
 func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
@@ -232,7 +233,7 @@ func (op *opening) park(why string) {
 	if op.limit != nil {
 		op.limit.off()
 	}
-	if began == checking { // the node never got the job's label
+	if began == checking { // the node never got the job's node label
 		op.wasParked()
 		return
 	}
@@ -265,7 +266,7 @@ func (op *opening) close() {
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// end records an outcome for those decisions of the opening that got no container.
+// end records the outcome of those of the opening's decisions that got no container.
 func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return

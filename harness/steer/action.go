@@ -26,7 +26,8 @@ type Observation struct {
 	// Sent is the time when the call to the cluster began.
 	Sent     time.Time `json:"sent,omitzero"`
 	Received time.Time `json:"received"`
-	// Answer has the type that belongs to What; nil if there is no answer.
+	// Answer is the answer, of the type that belongs to the question What; nil if
+	// there is none.
 	Answer any      `json:"answer,omitempty"`
 	Err    *Failure `json:"err,omitempty"`
 	// Submitted announces a new Submission. Released is the Number of a Submission
@@ -46,22 +47,22 @@ func (o Observation) error() error {
 // type of the answer.
 type What string
 
-// Questions that a Look may ask.
+// Kinds of questions about the cluster.
 const (
-	AskApps         What = "apps"         // []yarnclient.App: applications with one of the Look's Tags
-	AskApp          What = "app"          // yarnclient.App, with its resource requests
-	AskAppAttempts  What = "appAttempts"  // []yarnclient.AppAttempt of an application
-	AskContainers   What = "containers"   // []yarnclient.Container of an application's attempt
-	AskRM           What = "rm"           // yarnclient.ClusterInfo
-	AskNode         What = "node"         // yarnclient.Node
-	AskNodes        What = "nodes"        // []yarnclient.Node: nodes in the state that Of names; all nodes if Of is empty
-	AskTasks        What = "tasks"        // []yarnclient.Task of an application
-	AskTaskAttempts What = "taskAttempts" // []yarnclient.TaskAttempt of a task
-	AskJobFiles     What = "jobFiles"     // *JobFiles: content of an application's staged files
-	AskReplicas     What = "replicas"     // [][]Replica: replicas of the input, a list for each map
+	AskApps         What = "apps"         // the answer is []yarnclient.App, those with one of the Look's Tags
+	AskApp          What = "app"          // the answer is the yarnclient.App, with its resource requests
+	AskAppAttempts  What = "appAttempts"  // the answer is []yarnclient.AppAttempt, those of an application
+	AskContainers   What = "containers"   // the answer is []yarnclient.Container, those of an application's attempt
+	AskRM           What = "rm"           // the answer is the yarnclient.ClusterInfo
+	AskNode         What = "node"         // the answer is the yarnclient.Node
+	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, in the state that Of names; all nodes if Of is empty
+	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of an application
+	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of a task
+	AskJobFiles     What = "jobFiles"     // the answer is *JobFiles, the content of an application's staged files
+	AskReplicas     What = "replicas"     // the answer is [][]Replica, the replicas of the input, a list for each map
 )
 
-// DecodeAnswer decodes the answer to the question what from JSON.
+// DecodeAnswer decodes from JSON the answer to a question of the kind what.
 func DecodeAnswer(what What, data []byte) (any, error) {
 	switch what {
 	case AskApps:
@@ -100,7 +101,7 @@ func decode[T any](data []byte) (any, error) {
 // reduces. No other group has these. Steering can tell the group's jobs apart only
 // if they run one after the other.
 type Submission struct {
-	Number string `json:"number"` // the NN of the labels aNN, mNN and rNN, such as "00"
+	Number string `json:"number"` // the NN in the group's node labels aNN, mNN and rNN, such as "00"
 	Tag    string `json:"tag"`    // YARN application tag of the jobs, in lower case
 }
 
@@ -163,7 +164,7 @@ func (f *Failure) Unwrap() []error {
 
 // JobFiles is what a job's staged files say about it before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // the job in the form that a state.State takes; locate adds node ids
+	Spec state.JobSpec // the job as steering's record of the cluster takes it; locate adds node ids
 	// Splits are the hosts that the ApplicationMaster reads for each map's input.
 	// Blocks are the replicas that the NameNode reports; if nil, the hosts in Splits
 	// count as replicas.

@@ -86,7 +86,7 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	c := j.core
 	x.task, x.attempt = t, attempt
 	delete(j.unbound, x.id)
-	if j.tasks[t].done || j.tasks[t].on != nil { // an earlier attempt of the task failed, which was not noticed: the task runs again
+	if j.tasks[t].done || j.tasks[t].on != nil { // the task runs again: its earlier attempt failed, which steering had not noticed
 		if err := c.state.Retry(j.id, t, false); err != nil {
 			c.log(Debug, "a task that runs again could not be noted as waiting", "error", err)
 		}

@@ -85,24 +85,24 @@ type Options struct {
 // returns actions. Make one with New.
 type Core struct {
 	Options
-	observer sched.Observer // the Model as sched.Observer; nil if it is none
+	observer sched.Observer // the scheduler model, if it implements sched.Observer; otherwise nil
 	planner  sched.JobPlanner
 	warmup   sched.Warmup
-	acts     bool // whether it changes labels of workers: Actuator is not none
+	acts     bool // whether steering changes node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
 	stats   Stats
 	ended   bool
 	number  int64                       // number of the last question or change sent to the cluster
-	pending map[int64]func(Observation) // functions that handle the answers to open calls, by call number
+	pending map[int64]func(Observation) // functions that handle the answers to calls under way, by call number
 	alarms  alarms
 
 	state *state.State
 	view  *state.View
-	nodes []*node          // index is the state.NodeID
-	byID  map[string]*node // nodes by "host:port"
-	jobs  []*job           // index is the state.JobID
+	nodes []*node          // all steered nodes; the index is the state.NodeID
+	byID  map[string]*node // steered nodes by NodeManager id, "host:port"
+	jobs  []*job           // all steered jobs; the index is the state.JobID
 	apps  map[string]*job  // jobs by application id; nil while a job's files are read
 	// unread has, by application id, the time when reading its staged files first
 	// failed.
@@ -113,7 +113,7 @@ type Core struct {
 	queued   []*node // nodes with decisions that wait until the node is free
 	lastID   int64   // id of the model's last decision
 	offers   sched.Offers
-	nextBeat int // index of the node that is offered to the model next
+	nextBeat int // index of the node for which the model is asked next
 	watching watching
 }
 
@@ -229,11 +229,11 @@ func (c *Core) End(now time.Time) []Action {
 // Stats returns the counts of decisions and started maps so far.
 func (c *Core) Stats() Stats { return c.stats }
 
-// observed handles one Observation: it calls the function that waits for that
-// answer.
+// observed handles one Observation; for an answer, it calls the function that was
+// given with the question.
 func (c *Core) observed(o Observation) {
 	switch {
-	case c.ended: // the observation came after steering had ended
+	case c.ended: // drop observations that come after steering has ended
 	case o.Submitted != nil:
 		c.watch(o.Submitted)
 	case o.Released != "":
@@ -249,8 +249,8 @@ func (c *Core) observed(o Observation) {
 // callLimit is the time limit of one call to the ResourceManager.
 const callLimit = 3 * time.Second
 
-// ask sends a question to the cluster. The function then handles the answer; sent is
-// the time when the call began.
+// ask sends a question to the cluster. The argument then is a function that handles
+// the answer; its argument sent is the time when the call began.
 func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error)) {
 	c.number++
 	l.Number = c.number
@@ -265,8 +265,8 @@ func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error))
 	}
 }
 
-// change sends an action that changes the cluster. The function then handles its
-// result.
+// change sends an action that changes the cluster. The argument then is a function
+// that handles the result.
 func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.number++
 	*number = c.number
@@ -293,7 +293,7 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// at is the current time, counted from the start of the trace.
+// at returns the current time, counted from the start of the trace.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
 // holdsMasters says whether ApplicationMasters must wait to start until their jobs'
@@ -311,8 +311,8 @@ type alarm struct {
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }
 
-// in makes the alarm go off after wait. If the alarm was set already, the earlier
-// time counts.
+// in sets the alarm to go off after the duration wait. If the alarm was set already,
+// the earlier time counts.
 func (a *alarm) in(wait time.Duration) {
 	at := a.core.now.Add(wait)
 	switch {

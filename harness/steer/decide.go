@@ -17,8 +17,8 @@ type decision struct {
 	askedAt     traces.Time
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
-	surplus     string     // id of a further container that YARN granted beside the decided one
-	remark      string     // remark recorded as the cause in an honoured outcome
+	surplus     string     // id of a container that YARN granted in addition to the decided one
+	remark      string     // remark that is recorded when the outcome is "honoured"
 	settled     bool
 }
 
@@ -156,8 +156,8 @@ func (d *decision) end(e *traces.Actuation) {
 	c.stats.Open--
 }
 
-// bound says whether the task in the decision's container is known, or the
-// decision's outcome is.
+// bound says whether it is known which task runs in the decision's container, or the
+// decision's outcome is recorded already.
 func (d *decision) bound() bool {
 	return d.settled || d.container != nil && d.container.task != state.None
 }

@@ -15,11 +15,11 @@ import (
 // container is there. So no ApplicationMaster starts on a worker.
 type gate struct {
 	core  *Core
-	queue []*job // jobs whose ApplicationMasters may start, in order
+	queue []*job // jobs whose ApplicationMasters wait for a node to start on, in order
 	now   *job   // job whose ApplicationMaster may start at present; nil: none
-	node  string // node, as "host:port", that has the label of that job's ApplicationMaster
+	node  string // node ("host:port") that has the label aNN for the job's ApplicationMaster
 	stage gateStage
-	until time.Time // until then the ApplicationMaster's container may come; then the next job has its turn
+	until time.Time // deadline for the ApplicationMaster's container; after it, the next job's ApplicationMaster may start
 	look  *alarm
 
 	failed int // number of label calls in a row that failed
@@ -30,24 +30,26 @@ type gateStage uint8
 const (
 	gateShut    gateStage = iota
 	gateMoving            // a node for ApplicationMasters was chosen and is given the job's label
-	gateOpen              // the node has the job's label until its ApplicationMaster's container is seen
+	gateOpen              // the node has the ApplicationMaster's label until the container is seen
 	gateClosing           // the node gets the label of nodes for ApplicationMasters again
 )
 
-// masterStart says how far the start of a job's ApplicationMaster is.
+// masterStart is the state of an ApplicationMaster's start: held back, waiting for a
+// node, or started.
 type masterStart uint8
 
 const (
-	masterHeld    masterStart = iota // the job's splits are not rewritten yet
-	masterQueued                     // the job waits for a node to get its ApplicationMaster's label
-	masterStarted                    // the ApplicationMaster's container was seen
+	masterHeld    masterStart = iota // the ApplicationMaster must not start yet: its job's splits are not rewritten
+	masterQueued                     // the job waits until a node gets the label of its ApplicationMaster
+	masterStarted                    // YARN has listed the ApplicationMaster's container
 )
 
 // gateEvery is the pause before a label is given to a node for ApplicationMasters
 // again, after a failed call or if no node could take it.
 const gateEvery = 200 * time.Millisecond
 
-// startMaster queues the job until a node can get its ApplicationMaster's label.
+// startMaster queues the job until a node can get its ApplicationMaster's node
+// label.
 func (j *job) startMaster() {
 	if j.master == masterQueued || j.ended {
 		return
@@ -120,7 +122,7 @@ func (g *gate) step() {
 }
 
 // choose takes the first job in the queue, and the node with most free memory among
-// those kept for ApplicationMasters. It gives that node the job's label.
+// those kept for ApplicationMasters. It gives that node the job's node label.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -150,7 +152,7 @@ func (g *gate) choose() {
 	})
 }
 
-// shut takes the job's label from the node: it gets the label of nodes for
+// shut takes the job's node label from the node: it gets the label of nodes for
 // ApplicationMasters again.
 func (g *gate) shut() {
 	g.stage = gateClosing
@@ -171,8 +173,9 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// label gives the chosen node a label, and then calls the function then. If the call
-// fails it tries again, up to mostFailures times.
+// label gives the chosen node a label, and calls the function in the argument then
+// when YARN has confirmed it. If the call to YARN fails, label tries again up to
+// mostFailures times.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

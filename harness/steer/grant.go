@@ -26,8 +26,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 			op = late
 		}
 	}
-	// The container may use room that came free while the node had the job's label:
-	// then it can serve a decision that still waits for the node.
+	// The container may use room that came free while the node had the job's node
+	// label: then it can serve a decision that still waits for the node.
 	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
 		op = n.queue[i]
 	}
@@ -67,8 +67,8 @@ func (op *opening) grant(x *container) {
 }
 
 // keepSpare keeps a container that no decision asked for. YARN may have granted it
-// in room that came free while the node had the job's label, and the model may soon
-// decide the same. If not, the container is killed.
+// in room that came free while the node had the job's node label, and the model may
+// soon decide the same. If not, the container is killed.
 func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
@@ -76,7 +76,7 @@ func (x *container) keepSpare(op *opening) {
 	}
 	x.node.spare = append(x.node.spare, x)
 	seen := c.now
-	for _, j := range c.jobs { // one of this job's containers may have ended and left the room
+	for _, j := range c.jobs { // a container of this job may have ended, and the new container may use its room
 		if !j.ended && j.has(x.node) {
 			j.polls.in(0)
 		}

@@ -32,40 +32,41 @@ type job struct {
 	live         map[string]*container
 	endedIDs     map[string]bool       // ids of the job's ended containers; a late answer of YARN may still list them
 	unbound      map[string]*container // running containers whose task is not known, by container id
-	tasks        []taskRecord          // index is the state.TaskID
-	opened       int                   // number of nodes that have this job's label, or are about to get or lose it
-	master       masterStart           // how far the start of its ApplicationMaster is, if that must wait for rewritten splits
+	tasks        []taskRecord          // what is known of each task; the index is its state.TaskID
+	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
+	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
 	masterSeenAt time.Time             // time when YARN was last asked for the ApplicationMaster's container, or when that was seen
 	awaited      []*opening            // this job's decisions, grouped by node, whose containers are not granted or whose tasks are not known; in order of decision
-	closing      []*opening            // parked nodes' decisions that are settled after one more list of containers
+	closing      []*opening            // openings whose node is parked, and that end after one more list of the job's containers
 	polls        *alarm
 	asks         *alarm
 	polling      bool
 	listedAt     time.Time    // time when the call for the last list of the job's containers began
 	doubtUntil   time.Time    // before this time, a container that YARN does not list may still run
-	missing      []*container // containers that YARN has not listed, at a time before doubtUntil
+	missing      []*container // containers that YARN does not list, but that may still run until doubtUntil
 
 	reconciling  bool
-	reconciledAt time.Time // time when the last reconciliation with the ApplicationMaster's tasks ended
+	reconciledAt time.Time // time when the job's tasks were last compared with the ApplicationMaster's list
 	tasksAskedAt time.Time // time when the ApplicationMaster was last asked for all tasks of the job
 }
 
 // demand is the number of containers that a job's ApplicationMaster asks YARN for,
 // by kind of task (map or reduce).
 type demand struct {
-	asked     [2]int32 // tasks that the ApplicationMaster has asked containers for so far
-	pending   [2]int32 // containers that the ApplicationMaster waits for, as YARN last listed
-	coming    [2]int32 // decisions that have no container yet
+	asked     [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
+	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last listed
+	coming    [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns    int32    // number of waiting maps whose earlier attempt failed
 	excess    bool     // the ApplicationMaster asked for more containers than it has waiting tasks known to us
-	withdrawn int32    // reduces that wait in the state.State, but that YARN no longer lists as requested
+	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
 // wants says whether the ApplicationMaster waits for more containers of the kind
 // (map or reduce) than open decisions will bring.
 func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
-// taskRecord is what steering knows of a task in addition to the state.State.
+// taskRecord is what steering notes of a task: its container, whether it is done,
+// and when that changed.
 type taskRecord struct {
 	on      *container // container that the task runs in; nil: none, or not known
 	done    bool
@@ -79,14 +80,14 @@ type container struct {
 	job         *job
 	node        *node
 	kind        state.Kind
-	seen        time.Time           // time of the first list that has this container
-	reservation state.ReservationID // the container's reservation in the state.State; None: no decision asked for it
+	seen        time.Time           // time when YARN first listed this container
+	reservation state.ReservationID // the reservation of room that the decision made; None: no decision asked for the container
 	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
 	by          *decision // model's decision that asked for this container; nil: none
-	goneAt      time.Time // time of the first list of containers without this one; zero: it is listed
-	surplus     bool      // no decision asked for the container; it is to be killed
-	takesRoom   bool      // whether takeRoom counted the container
+	goneAt      time.Time // time when YARN's list of containers first lacked this container; zero: YARN lists it
+	surplus     bool      // whether the container is to be killed, because no decision asked for it
+	takesRoom   bool      // whether takeRoom counted the container as used room of its node
 }
 
 func (x *container) gone() bool { return !x.goneAt.IsZero() }
@@ -152,7 +153,7 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // a model that learns then trains when it first decides
+	if err != nil { // the model will train when it first decides, since training failed here
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
@@ -178,8 +179,8 @@ func (j *job) end() {
 		if op == nil || op.job != j {
 			continue
 		}
-		// The decisions without a container are cancelled before EndJob, since the
-		// state.State then forgets the job's reservations.
+		// Decisions without a container are cancelled before EndJob is called,
+		// because EndJob drops the job's reservations of room.
 		for _, dec := range op.decisions[op.granted:] {
 			dec.giveBack(op.kind, n, "cancelled", "the job has ended")
 		}
@@ -276,8 +277,8 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 }
 
 // kill kills the task attempt in a container that no decision asked for; the task
-// waits again. It first waits until the node has lost the job's label, since YARN
-// would otherwise grant another container there.
+// waits again. It first waits until the node has lost the job's node label, since
+// YARN would otherwise grant another container there.
 func (x *container) kill() {
 	j := x.job
 	c := j.core

@@ -21,18 +21,18 @@ type node struct {
 	up     bool
 	label  string // last node label that YARN confirmed
 	sent   string // last node label sent to YARN
-	sentBy int    // number of the label call that sent it, counted by moves.last
-	then   func() // called when YARN has confirmed the label sent last
+	sentBy int    // number of the label call that sent the node's last label
+	then   func() // function that is called when YARN has confirmed the label sent last
 
-	active   *opening   // what the node has, or is about to get, a job's label for; nil: nothing
-	queue    []*opening // decisions that wait until the node is free, grouped by job and kind of task
-	inQueued bool       // whether the node is in Core.queued
-	last     *opening   // what the node last carried a job's label for, before active
+	active   *opening   // opening for which the node has a job's label, or is about to get it; nil: none
+	queue    []*opening // openings that wait until the node is free: decisions, grouped by job and kind of task
+	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
+	last     *opening   // the opening before the active one, for which the node last had a job's label
 
 	spare []*container // containers on this node that YARN granted without a decision
 
 	missingSince time.Time // time of the first list of YARN's nodes without this node; zero: the node is listed
-	foreignMB    int64     // memory in MB used by other applications, in the last list of nodes
+	foreignMB    int64     // memory in MB that other applications use, as of the last list of nodes
 	skipped      bool      // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
 }
 
@@ -51,7 +51,8 @@ func (c *Core) addNode(n yarnclient.Node) {
 	c.byID[n.ID] = x
 }
 
-// labelled notes which label the node has, and records it in the trace.
+// labelled notes which label the node has, and records a change of the label in the
+// trace.
 func (n *node) labelled(label string) {
 	if n.label == label {
 		return
@@ -78,8 +79,9 @@ type moves struct {
 // answer.
 const overtakeAfter = 250 * time.Millisecond
 
-// move is one change of a node's label. The function then is called when YARN has
-// confirmed the label. If the label is sent again, the first function stays.
+// move is one change of a node's label. The field then is a function that is called
+// when YARN has confirmed the label. If the label is sent again, the first function
+// stays.
 type move struct {
 	label string
 	then  func()
@@ -93,7 +95,8 @@ func (m *moves) set(n *node, x move) {
 	m.to[n] = x
 }
 
-// move gives the node a label. It calls then when YARN has confirmed the label.
+// move gives the node a label. The argument then is a function that is called when
+// YARN has confirmed the label.
 func (n *node) move(label string, then func()) {
 	if n.core.acts {
 		n.core.moves.set(n, move{label: label, then: then})
@@ -210,8 +213,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// A label call that had timed out has taken effect late, or somebody
-			// else has set the label.
+			// A call that changes the node's label timed out and has taken effect
+			// late, or somebody else has set the label.
 			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}

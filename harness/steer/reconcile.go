@@ -35,7 +35,7 @@ func (j *job) reconcile() {
 				continue
 			}
 			t := c.view.Task(j.id, task.Kind, task.Index)
-			if !j.tasks[t].changed.After(sent) { // otherwise the ApplicationMaster's answer is older than what is known of the task
+			if !j.tasks[t].changed.After(sent) { // otherwise the ApplicationMaster's answer is older than what steering knows of the task
 				j.reconcileTask(t, info)
 			}
 		}
@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // reconcile then notes the task as succeeded
+		x.went() // reconcile then notes that the task has succeeded
 		if succeeded {
 			return
 		}

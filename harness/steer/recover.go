@@ -109,8 +109,8 @@ func (c *Core) resume() {
 			j.polls.in(0)
 			j.asks.in(0)
 		}
-		// While decisions were stopped, a node that kept a job's label may have run
-		// tasks that were never listed.
+		// While decisions were stopped, a node that kept a job's node label may have
+		// run tasks that were never listed.
 		if !j.ended && j.attempt != "" {
 			j.reconciledAt = time.Time{}
 			j.reconcile()

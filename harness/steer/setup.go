@@ -17,14 +17,15 @@ const idleLabel = require.Parking
 type Setup struct {
 	Address       string   // address of the ResourceManager, used only in messages
 	AMLabel       string   // label of the nodes that ApplicationMasters start on
-	Queue         string   // leaf queue whose jobs may use the labels of the triples
+	Queue         string   // leaf queue whose jobs may use the node labels for steering
 	Triples       []string // numbers of the label triples (masters, maps, reduces), such as "00" to "15"
 	Beat          time.Duration
 	Smallest      state.Resource // YARN's minimum allocation: container sizes are rounded up to it
 	CountCores    bool
 	LocalityDelay bool // whether YARN's node-locality delay is set; steering must switch it off
 	// GrantLimit is how long YARN may take to grant a container after the node got
-	// the job's label. 0 means 5 s, or ten NodeManager heartbeats if that is longer.
+	// the job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
+	// longer.
 	GrantLimit time.Duration
 	// Keep names hosts that are not steered and so serve jobs submitted by others.
 	// Those jobs would otherwise wait forever.

@@ -80,7 +80,8 @@ func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	delete(c.apps, app.ID)
 }
 
-// refuse ends steering because a job cannot get the splits that Options asks for.
+// refuse ends steering, because a job cannot get the splits that the options ask
+// for.
 func (j *job) refuse(err error) {
 	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }

@@ -191,8 +191,8 @@ func (j *job) poll() {
 		case c.trouble == "" && attempt == j.attempt:
 			j.sawContainers(list, sent)
 		}
-		// Containers are listed most often while a node has the job's label, less
-		// often while tasks wait for room, and rarely otherwise. The pause also
+		// Containers are listed most often while a node has the job's node label,
+		// less often while tasks wait for room, and rarely otherwise. The pause also
 		// grows with the duration of the last call: on a small cluster, tasks need
 		// the cores that answers cost.
 		switch {
@@ -222,8 +222,8 @@ const calmLimit = 250 * time.Millisecond
 // calm returns for how long none of the job's containers is likely to end. A
 // container is assumed to run for 70 % of the shortest run of its kind in the job;
 // if none has ended, for 2 % more than it ran so far. During a label call calm is 0:
-// a node may then have the job's label and get containers that no decision asked
-// for.
+// a node may then have the job's node label and get containers that no decision
+// asked for.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0

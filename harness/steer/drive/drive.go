@@ -58,7 +58,7 @@ type Driver struct {
 	Options
 	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
 	files jobFiles
-	core  *steer.Core // used only by the goroutine that runs the Core
+	core  *steer.Core // the steering logic; only the goroutine of run uses it
 	pool  chan string // numbers NN for which the labels aNN, mNN and rNN are free
 
 	ctx   context.Context
@@ -69,8 +69,8 @@ type Driver struct {
 	stats atomic.Pointer[steer.Stats]
 }
 
-// Start gives the workers the label idle and starts steering. Steering ends with
-// Stop or with ctx; call Stop in both cases.
+// Start gives the workers the node label idle and starts steering. Steering ends
+// with Stop or with ctx; call Stop in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
 	setup, err := readSetup(ctx, o.Watch.RM)
@@ -144,7 +144,7 @@ func (d *Driver) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.ctx.Err() == nil {
-		for more := true; more; { // take all observations that have arrived
+		for more := true; more; { // take all waiting observations out of the queue
 			select {
 			case o := <-d.inbox:
 				batch = append(batch, o)
@@ -179,7 +179,7 @@ func (d *Driver) run() {
 	go func() { d.calls.Wait(); close(quiet) }()
 	for done := false; !done; {
 		select {
-		case <-d.inbox: // the answer came after steering had ended
+		case <-d.inbox: // drop answers that come after steering has ended
 		case <-quiet:
 			done = true
 		}
@@ -205,9 +205,9 @@ func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }
 
-// Stop ends steering and waits for the calls under way. Nodes keep the label idle
-// and running jobs get no more containers, until the lease.Hold is released. The
-// error says why steering had ended before, if it had.
+// Stop ends steering and waits for the calls under way. Nodes keep the node label
+// idle and running jobs get no more containers, until the lease.Hold is released.
+// The error says why steering had ended before, if it had.
 func (d *Driver) Stop() error {
 	d.stop(errStopped)
 	<-d.ended
@@ -222,7 +222,8 @@ var errStopped = errors.New("steering was stopped")
 // Done is closed when steering has ended.
 func (d *Driver) Done() <-chan struct{} { return d.ended }
 
-// Stats returns counts of decisions, their outcomes, and maps by locality.
+// Stats returns counts of decisions, of their outcomes, and of started maps by
+// locality.
 func (d *Driver) Stats() steer.Stats { return *d.stats.Load() }
 
 // Submission is the right to submit jobs whose tasks steering places. Its three node
@@ -237,7 +238,7 @@ type Submission struct {
 // and with its Settings.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
-	case <-d.ended: // an ended run is reported even if labels are free
+	case <-d.ended: // if steering has ended, that is reported even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
 	default:
 	}

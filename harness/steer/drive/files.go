@@ -20,7 +20,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobFiles reads and rewrites the staging files of jobs: splits and configuration.
+// jobFiles reads the staged files of jobs (splits and configuration) and rewrites
+// their splits.
 type jobFiles interface {
 	read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error)
 	// replicas returns the present replicas of each map's input, for a job whose
@@ -42,7 +43,7 @@ type staged struct {
 
 type stagedJob struct {
 	id, user string
-	splits   []jobsplit.Split // splits as submitted, in order of maps
+	splits   []jobsplit.Split // the job's splits as submitted, in order of maps
 }
 
 func (s *staged) job(app string) stagedJob {

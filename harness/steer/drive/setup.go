@@ -15,7 +15,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// setupLimit is the time limit of about eight short calls at the start.
+// setupLimit is the time limit of the about eight short calls with which steering
+// starts.
 const setupLimit = 20 * time.Second
 
 // readSetup asks the ResourceManager for the node labels, the queue and the settings
@@ -63,8 +64,8 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if s.AMLabel == "" {
 		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// A cluster whose scheduler settings are only in a file refuses this question.
-	// Those settings cannot be changed by a call either.
+	// A cluster that keeps its scheduler settings only in a file does not answer
+	// this call. Then no call can change these settings either.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
 		// A locality delay that is not set is left alone, because it could not be
