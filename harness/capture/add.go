@@ -9,7 +9,7 @@ import (
 // Origin is time 0 of the trace: the start of the capture.
 func (s *Session) Origin() time.Time { return s.start }
 
-// Add adds events of other packages to the trace, such as decisions and their
+// Add adds events from outside the capture to the trace, such as decisions and their
 // outcomes. Event times count from Origin. After the first NodeLabel in them, the
 // Session records no labels itself: who sets labels knows them better.
 func (s *Session) Add(events ...traces.Event) {

@@ -49,8 +49,8 @@ type Options struct {
 	// Header has the seed, model, parameters, actuator and splits of the trace; the
 	// zero value means that YARN decides. The Session adds the facts of the cluster.
 	Header traces.Header
-	// Folder keeps the events while the capture runs, and has a folder for each job
-	// in its folder jobs. No other capture may use Folder.
+	// Folder keeps the events while the capture runs. Its folder jobs has a folder
+	// for each job. No other capture may use Folder.
 	Folder *os.Root
 	// Intervals between two calls: for block locations (0 means 1 s), to the
 	// ResourceManager (0 means 200 ms) and to each agent (0 means 1 s).

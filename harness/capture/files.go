@@ -171,8 +171,8 @@ type Repaired struct {
 	Histories int `json:"histories,omitempty"`
 }
 
-// Repair repairs a trace file as tracefile.Repair does. For the event file of a
-// killed capture, it writes a trace in order of time, with the histories of jobs
+// Repair repairs a trace file as tracefile.Repair does. From the event file of a
+// killed capture, it makes a trace in order of time, with the history files of jobs
 // that had ended.
 func Repair(from, to string) (r Repaired, err error) {
 	if filepath.Base(from) != PartFile {

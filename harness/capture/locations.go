@@ -15,8 +15,8 @@ type locations struct {
 	blocks map[traces.Block]*blockHistory
 	racks  map[traces.Node]string
 	// idle are blocks that no job under capture reads, longest idle first. At most
-	// maxIdle are kept. If a job reads such a block again, only what has changed is
-	// recorded.
+	// maxIdle are kept. If a job reads such a block again, only changes of its
+	// locations are recorded.
 	idle []traces.Block
 }
 
@@ -108,8 +108,8 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 	return events
 }
 
-// drop forgets the times of a job's samples. Blocks that no other captured job reads
-// go to the list idle.
+// drop forgets at which times one job's blocks were sampled. Blocks that no other
+// captured job reads go to the list idle.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]

@@ -11,8 +11,8 @@ import (
 
 // bounds are lower and upper limits of the times that a replay's jobs can take on
 // its cluster, whatever the scheduler model decides. A result outside the limits
-// gets a warning. The simulator takes its jobs through bounds, which so sees each
-// job.
+// gets a warning. The simulator takes its jobs from here, so that each job counts in
+// the limits.
 type bounds struct {
 	sim.Source
 	capacity

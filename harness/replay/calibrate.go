@@ -132,9 +132,9 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 }
 
-// waits returns the mean part of a turnover, in ms, that the simulator models
-// itself. It is the wait for the NodeManager's heartbeat, for a node's label to
-// change, and for the ApplicationMaster's heartbeat.
+// waits returns the mean of those waits between two attempts in the same room, in
+// ms, that the simulator computes itself: for the NodeManager's heartbeat, for a
+// node's label to change, and for the ApplicationMaster's heartbeat.
 func (c *Calibration) waits(t *Trace) float64 {
 	node, am, async := c.beats(t, t.Header.Actuator)
 	ms := float64(am) / 2
@@ -334,8 +334,8 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	}
 }
 
-// replayable is the largest total number of tasks for which each way of sharing
-// cores is tried with replays.
+// replayable is the largest number of tasks in the traces for which a calibration
+// tries each way of sharing cores with replays.
 const replayable = 20_000
 
 // likelySharings returns the ways of sharing cores to try. The first is the one

@@ -53,12 +53,12 @@ type Calibration struct {
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
-	// TaskStart is how long an attempt runs before it reads any input, because its
-	// JVM starts. It is fitted to reduces: some have started when the last map ends,
-	// others have not.
+	// TaskStart is how long the JVM of an attempt takes to start, before the attempt
+	// reads any input. It is fitted to the times of reduces, because some have
+	// started when the last map ends and others have not.
 	TaskStart Figure `json:"taskStartMs"`
-	// LaunchMs is the part of Turnover that the simulator takes from here: freeing
-	// the room, and launching. It simulates the rest.
+	// LaunchMs is the time to free a container's room and to launch the next one. It
+	// is the part of Turnover that the simulator does not compute itself.
 	LaunchMs float64 `json:"launchMs"`
 	// Label is the time from a decision to its container, if decisions are carried
 	// out by node labels. LabelQuantiles are evenly spaced from the shortest to the

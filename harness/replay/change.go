@@ -113,9 +113,8 @@ func (c *Change) check() error {
 // placesBlocks reports whether the replay places HDFS blocks on nodes anew.
 func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
 
-// Container memory and containers a node, where the trace does not tell them:
-// MapReduce's default memory, and as many containers as a node of heddle's lab
-// holds.
+// Assumed where the trace does not tell them: MapReduce's default of container
+// memory, in MB, and as many containers on a node as on a node of heddle's lab.
 const (
 	unknownMB    = 1024
 	unknownSlots = 2

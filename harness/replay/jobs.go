@@ -24,7 +24,7 @@ type jobMaker struct {
 	replicas draw.Key
 	draws    draw.Key             // key of the random numbers that vary the computing times of tasks
 	roomMs   map[*Attempt]float64 // how long attempts occupy their room if recorded heartbeats are followed; nil: as long as they ran
-	cached   map[blockKey]bool    // block copies that fit into the cache of their node
+	cached   map[blockKey]bool    // cached block copies that fit into the cache of their node
 	cacheUse []int64              // bytes in the cache of each node
 	jobs     []*Job               // jobs of the trace that have tasks
 	next     int                  // index of the next job, in jobs or in the trace's job list
@@ -179,7 +179,7 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 		read.Add(split...)
 		narrowed = narrowed || !sameNodes(replicas, split)
 	}
-	// only splits as submitted count: later a plan or a cache rule may have
+	// compare only splits as submitted: otherwise a plan or a cache rule may have
 	// rewritten their hosts
 	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == SplitsAsSubmitted) {
 		x.SplitHosts = &read
@@ -356,7 +356,7 @@ func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 const unknown = -1
 
 // model sets a job's task times from the calibration of its workload: launch and
-// computing, plus reading and shuffling by where the data is.
+// computing, and reading and shuffling by where the data is.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
 	w, standIn, _ := m.costsOf(j.workload()) // no error is possible here: check has refused unknown workloads before
 	for i := range x.MapWork {

@@ -16,17 +16,16 @@ import (
 // than twice its standard error. Replays then correct the rate, because they know
 // which tasks share the disk or link.
 
-// minLevelSamples is how many maps must have read at a locality level for that level
-// to be compared with others.
+// minLevelSamples is how many maps a locality level must have, at least, to be
+// compared with other levels.
 const minLevelSamples = 5
 
 // leastRate is the lowest rate of a disk or link, in bytes/s, that a fit may give.
 // It is far below what any machine that runs Hadoop has.
 const leastRate = 100_000
 
-// perMiB is how many ms longer maps take, for each MiB, with their input at one
-// locality level than maps of the same workload with their input at the nearest
-// level.
+// perMiB compares maps of one workload: by how many ms for each MiB of input maps
+// with their input at one locality level are slower than maps at the nearest level.
 type perMiB struct {
 	mean, stderr float64
 	samples      int

@@ -18,7 +18,7 @@ type Trace struct {
 	Header traces.Header
 	Jobs   []*Job // the recorded jobs, in order of submission
 	// List has the jobs if the trace lists jobs without tasks; Jobs is then empty.
-	List []traces.JobListed // in order of submission
+	List []traces.JobListed // jobs in order of submission
 	// Nodes are the cluster's workers, including those that joined during the run.
 	Nodes []traces.NodeFacts
 	// Heartbeats are the recorded heartbeats of nodes with room, at which the model
@@ -43,7 +43,7 @@ type nodeIndex int32
 // hostList is a list of nodes: a section of Trace.hosts.
 type hostList struct{ from, count uint32 }
 
-// list returns the nodes in a hostList.
+// list returns the nodes of a hostList, which is a section of Trace.hosts.
 func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
 
 // Job is a job of a trace. Times are nanoseconds from the trace's start; 0 means
@@ -77,7 +77,7 @@ type Task struct {
 	// Won is the attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	won   int32 // index in attempts, used while the trace is read; -1: none
+	won   int32 // index of the attempt that succeeded, used while the trace is read; -1: none
 	block traces.Block
 }
 
@@ -144,11 +144,11 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
-	jobOf   map[traces.JobID]int32 // index in the fields jobs and jobNames, by job
+	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames
 	jobs    []*Job                 // nil for a job that events name but that was never submitted
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index in the field tasks, by task
-	running map[attemptKey]int32 // index in the field attempts, by attempt
+	taskOf  map[taskKey]int32    // index of each task in the field tasks
+	running map[attemptKey]int32 // index of each running attempt in the field attempts
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }

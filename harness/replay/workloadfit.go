@@ -195,14 +195,14 @@ const correctable = 100_000
 const corrections = 5
 
 // correct replays the traces under their own models, and corrects the computing
-// times, the launch and the fitted rates. It replays them several times, so that
+// times, the launch time and the fitted rates. It does so several times, so that
 // attempts get the mean, the spread and the differences between locality levels that
 // they have in the traces. The spread needs a correction because attempts wait for
 // each other in the traces, and the replay adds such waits again.
 //
-// correct returns the relative error of replays in the mean map time, as the root
-// mean square over traces: 0 if every trace is too large to be replayed, infinite if
-// a replay fails.
+// The result is the relative error of replays in the mean map time, as the root mean
+// square over traces: 0 if every trace is too large to be replayed, infinite if a
+// replay fails.
 func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}

@@ -21,7 +21,7 @@ type opening struct {
 	since     time.Time // time when steering began to look for room on the node
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
-	parkedAt  time.Time // time when the node got the label idle; after it YARN grants the job no container there
+	parkedAt  time.Time // time when the node got the label "idle"; after it YARN grants the job no container there
 	why       string    // why the opening's remaining decisions were given up; empty: they were not
 	limit     *alarm
 }
@@ -34,7 +34,7 @@ const (
 	moving         // the call to YARN that gives the node the job's label is under way
 	open
 	parking
-	parked // YARN may still list a container that it granted before the node was parked
+	parked // the node has lost the job's label; a container granted before may still appear in YARN's lists
 	ended
 )
 
@@ -68,7 +68,7 @@ func (n *node) list() {
 	}
 }
 
-// openQueued lets the next decisions for each free node take effect: the node is
+// openQueued starts to carry out the next decisions for each free node: the node is
 // prepared to get the job's node label. Decisions that must wait (see mustWait) stay
 // queued.
 func (c *Core) openQueued() {
@@ -94,11 +94,11 @@ func (c *Core) openQueued() {
 	c.queued = kept
 }
 
-// mustWait says whether the ApplicationMaster could give a container of op a map
-// that an earlier decision means for another node. It assigns maps to all containers
-// of one heartbeat together: first node-local maps, then rack-local ones, then the
-// rest. So op need not wait if the map is at least as near to its own node, is
-// assigned already, or gets its container in an earlier heartbeat.
+// mustWait says whether the ApplicationMaster could give a container on op's node a
+// map that an earlier decision of the job means for another node. It assigns maps to
+// all containers of one heartbeat together: first node-local maps, then rack-local
+// ones, then the rest. So op need not wait if the map is at least as near to its own
+// container, is assigned already, or gets its container in an earlier heartbeat.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
@@ -219,8 +219,8 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park takes the job's node label from the node and gives it the node label idle.
-// why is the cause if decisions are given up, else empty.
+// park takes the job's node label from the node: the node gets the label "idle". why
+// is the cause if decisions are given up, else empty.
 func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
@@ -258,9 +258,8 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close settles what is left of a parked node's decisions, after a list of
-// containers that was asked for later than the parking: YARN can grant no further
-// container for them.
+// close ends an opening after a list of containers that was asked for later than the
+// node lost the job's label: YARN can grant no further container for it.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })

@@ -97,9 +97,9 @@ func decode[T any](data []byte) (any, error) {
 	return answer, err
 }
 
-// Submission is a group of jobs that share three node labels: for masters, maps and
-// reduces. No other group has these. Steering can tell the group's jobs apart only
-// if they run one after the other.
+// Submission is a group of jobs that share three node labels: for
+// ApplicationMasters, maps and reduces. No other group has these. Steering can tell
+// the group's jobs apart only if they run one after the other.
 type Submission struct {
 	Number string `json:"number"` // the NN in the group's node labels aNN, mNN and rNN, such as "00"
 	Tag    string `json:"tag"`    // YARN application tag of the jobs, in lower case
@@ -118,7 +118,7 @@ type Failure struct {
 
 // ErrRefused means that a job cannot get the splits that the options ask for, and
 // that trying again does not help. Steering ends with it: otherwise a job with its
-// own splits would count as one with the others.
+// original splits would count as a job with the splits asked for.
 var ErrRefused = errors.New("refused")
 
 var failures = map[string]error{
@@ -192,8 +192,8 @@ type Replica struct {
 	Cached bool
 }
 
-// Action is something that the driver must do: a call to the cluster, a record or a
-// message. Equal actions have equal texts.
+// Action is something that steering wants done: a call to the cluster, an entry in a
+// record, or a message. Equal actions have equal texts.
 type Action interface{ String() string }
 
 // Matters says whether a recording keeps the action. It keeps actions that change

@@ -67,7 +67,7 @@ type Options struct {
 	// config.ActuatorNone no node gets another label and the model decides nothing;
 	// only splits are rewritten.
 	Actuator string
-	// Splits says which hosts of their input ApplicationMasters read:
+	// Splits says which hosts ApplicationMasters read for their jobs' input:
 	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
 	// config.SplitsPlan. The last needs a Model that is a sched.JobPlanner.
 	Splits string
@@ -127,8 +127,8 @@ type Stats struct {
 	Maps [state.LevelOff + 1]int64
 }
 
-// New makes a Core. It also returns the label of each node ("host:port"). The caller
-// sets these labels before the first Step.
+// New makes a Core, the logic of steering. It also returns the label that each node
+// ("host:port") must get; the caller sets these labels before the first Step.
 func New(o Options) (*Core, map[string]string, error) {
 	c := &Core{
 		Options: o, pending: map[int64]func(Observation){}, state: state.New(),
@@ -155,8 +155,8 @@ func New(o Options) (*Core, map[string]string, error) {
 		}
 	}
 	// Nodes for ApplicationMasters keep their label. They are in the map so that the
-	// caller's journal has them: after a crash, waiting ApplicationMasters can then
-	// start on them.
+	// caller's journal lists them: after a crash, ApplicationMasters that still wait
+	// can then start on them.
 	parked := map[string]string{}
 	masters := 0
 	for _, n := range o.Nodes {
@@ -184,7 +184,7 @@ func New(o Options) (*Core, map[string]string, error) {
 
 // Step takes in the observations since the last Step, in the order received, and
 // returns the actions to do, in order. The caller calls Step again with the next
-// observation, but at the time wake at the latest; a zero wake sets no limit.
+// observation, at the latest at the time wake; a zero wake sets no limit.
 func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake time.Time) {
 	c.now = now
 	if c.out == nil {

@@ -18,7 +18,7 @@ type decision struct {
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
 	surplus     string     // id of a container that YARN granted in addition to the decided one
-	remark      string     // remark that is recorded when the outcome is "honoured"
+	remark      string     // remark that is recorded if the decision's outcome is "honoured"
 	settled     bool
 }
 
@@ -47,7 +47,7 @@ func (c *Core) offerAll() {
 }
 
 // waiting says whether the ApplicationMaster of any job has asked for more
-// containers than decisions were made for.
+// containers than the model has decided.
 func (c *Core) waiting() bool {
 	for k := range 2 {
 		for _, id := range c.view.WaitingJobs(state.Kind(k)) {
@@ -115,8 +115,8 @@ func (j *job) runsUnknownMaps(n *node) bool {
 	return false
 }
 
-// settle records the outcome of a decision that got a container. attempt is the task
-// attempt that ran in the container; nil if unknown.
+// settle records the outcome of a decision that got a container. The argument
+// attempt is the task attempt that ran in the container; nil if unknown.
 func (d *decision) settle(attempt *traces.Attempt) {
 	if d.settled {
 		return

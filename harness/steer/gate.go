@@ -11,8 +11,8 @@ import (
 
 // gate lets ApplicationMasters start one after the other, once their jobs' splits
 // are rewritten. Each asks for a label aNN that no node has, so its job stays
-// ACCEPTED. The gate gives the label to a node kept for ApplicationMasters until the
-// container is there. So no ApplicationMaster starts on a worker.
+// ACCEPTED. The gate gives that label to a node kept for ApplicationMasters until
+// the container has started. So no ApplicationMaster starts on a worker.
 type gate struct {
 	core  *Core
 	queue []*job // jobs whose ApplicationMasters wait for a node to start on, in order
@@ -29,7 +29,7 @@ type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node for ApplicationMasters was chosen and is given the job's label
+	gateMoving            // a node was chosen and is given the label for the job's ApplicationMaster
 	gateOpen              // the node has the ApplicationMaster's label until the container is seen
 	gateClosing           // the node gets the label of nodes for ApplicationMasters again
 )
@@ -44,8 +44,8 @@ const (
 	masterStarted                    // YARN has listed the ApplicationMaster's container
 )
 
-// gateEvery is the pause before a label is given to a node for ApplicationMasters
-// again, after a failed call or if no node could take it.
+// gateEvery is the pause before steering tries again to give a node the label for an
+// ApplicationMaster, after a failed call or if there was no such node.
 const gateEvery = 200 * time.Millisecond
 
 // startMaster queues the job until a node can get its ApplicationMaster's node
@@ -85,8 +85,8 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// step does the next thing that lets the ApplicationMaster of a job start, or takes
-// its label from the node again.
+// step takes the next action that lets a job's ApplicationMaster start, or that
+// gives the node its own label back afterwards.
 func (g *gate) step() {
 	c := g.core
 	switch {
@@ -122,7 +122,8 @@ func (g *gate) step() {
 }
 
 // choose takes the first job in the queue, and the node with most free memory among
-// those kept for ApplicationMasters. It gives that node the job's node label.
+// those kept for ApplicationMasters. It gives that node the label for the job's
+// ApplicationMaster.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -152,8 +153,8 @@ func (g *gate) choose() {
 	})
 }
 
-// shut takes the job's node label from the node: it gets the label of nodes for
-// ApplicationMasters again.
+// shut takes the label for one job's ApplicationMaster from the node: the node gets
+// the label of nodes for ApplicationMasters again.
 func (g *gate) shut() {
 	g.stage = gateClosing
 	g.label(g.core.Setup.AMLabel, func() {
@@ -162,9 +163,9 @@ func (g *gate) shut() {
 	})
 }
 
-// mend gives a node for ApplicationMasters its own label back, if it still has the
-// label aNN of one job. The cause is a label call that timed out and took effect
-// late.
+// mend gives a node for ApplicationMasters its own label back, if the node still has
+// the label aNN of one job. A call that changes labels has then timed out and taken
+// effect late.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())

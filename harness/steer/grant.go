@@ -103,8 +103,8 @@ func (j *job) has(n *node) bool {
 }
 
 // spareFor is how long a container that no decision asked for is kept. The model may
-// decide it only after the container before it is seen to have ended. It is shorter
-// than the time after which lookUp settles a decision.
+// decide it only when the container before it is seen to have ended. The time is
+// shorter than that after which lookUp records a decision's outcome.
 const spareFor = 200 * time.Millisecond
 
 // spareAtMost is how long a container that no decision asked for is kept if the jobs
@@ -123,8 +123,8 @@ func (n *node) takeSpare(j *job, k state.Kind) *container {
 	return nil
 }
 
-// condemn notes that the model did not decide a container that YARN granted, and
-// kills it. Its task then waits again.
+// condemn kills a container that YARN granted and that the model did not decide. The
+// task in it then waits again.
 func (x *container) condemn(op *opening) {
 	i := slices.Index(x.node.spare, x)
 	if i < 0 {

@@ -27,7 +27,7 @@ type node struct {
 	active   *opening   // opening for which the node has a job's label, or is about to get it; nil: none
 	queue    []*opening // openings that wait until the node is free: decisions, grouped by job and kind of task
 	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
-	last     *opening   // the opening before the active one, for which the node last had a job's label
+	last     *opening   // the node's opening before the active one: a time with a job's node label
 
 	spare []*container // containers on this node that YARN granted without a decision
 
@@ -141,8 +141,8 @@ func (m *moves) flush() {
 }
 
 // answered handles the result of a label call. It sends labels again if the call
-// failed, or if a later call ran at the same time, since YARN may have taken the two
-// in either order. Setting a label twice does no harm.
+// failed, or if a later call was sent before this result came, since YARN may have
+// taken the two in either order. Setting a label twice does no harm.
 func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {

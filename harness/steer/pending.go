@@ -89,10 +89,11 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	}
 }
 
-// withdrawReduces notes reduces that the ApplicationMaster no longer asks for. It
-// withdraws requests for reduces when maps wait and the cluster seems full. The
-// model would otherwise choose such a reduce again and again. Two answers in a row
-// must agree, because a container just granted may not be listed yet.
+// withdrawReduces takes back reduces for which the ApplicationMaster no longer asks
+// for containers. An ApplicationMaster stops asking when maps wait and the cluster
+// seems full. The model would otherwise choose such a reduce again and again. Two
+// answers in a row must agree, because YARN may not list a container yet that it has
+// just granted.
 func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {

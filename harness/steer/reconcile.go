@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // reconcile then notes that the task has succeeded
+		x.went() // the call to reconcile below then notes that the task has succeeded
 		if succeeded {
 			return
 		}

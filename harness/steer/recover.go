@@ -85,8 +85,8 @@ func (c *Core) awaitNodes(until time.Time) {
 }
 
 // restarted resumes steering after a restart of the ResourceManager. Nodes still
-// have their labels, but their sizes were reset. The next lists of containers tell
-// what became of open decisions.
+// have their labels, but their memory sizes were reset. The next lists of containers
+// tell what became of open decisions.
 func (c *Core) restarted() {
 	for _, n := range c.nodes {
 		if n.active != nil {

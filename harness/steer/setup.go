@@ -10,25 +10,26 @@ import (
 	"heddle/yarnclient"
 )
 
-// idleLabel is the label of parked nodes: no job asks for it.
+// idleLabel is the node label of workers that must start nothing: no job asks for
+// it.
 const idleLabel = require.Parking
 
 // Setup has the facts of a cluster that stay the same while it is steered.
 type Setup struct {
 	Address       string   // address of the ResourceManager, used only in messages
 	AMLabel       string   // label of the nodes that ApplicationMasters start on
-	Queue         string   // leaf queue whose jobs may use the node labels for steering
-	Triples       []string // numbers of the label triples (masters, maps, reduces), such as "00" to "15"
+	Queue         string   // leaf queue whose jobs may use the node labels of steering
+	Triples       []string // numbers NN of the label triples aNN, mNN, rNN, such as "00" to "15"
 	Beat          time.Duration
 	Smallest      state.Resource // YARN's minimum allocation: container sizes are rounded up to it
 	CountCores    bool
 	LocalityDelay bool // whether YARN's node-locality delay is set; steering must switch it off
-	// GrantLimit is how long YARN may take to grant a container after the node got
-	// the job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
+	// GrantLimit is how long YARN may take to grant a container after a node got a
+	// job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
 	// longer.
 	GrantLimit time.Duration
-	// Keep names hosts that are not steered and so serve jobs submitted by others.
-	// Those jobs would otherwise wait forever.
+	// Keep names hosts of workers that are not steered, so that they serve jobs
+	// submitted by others. Those jobs would otherwise wait forever.
 	Keep []string
 }
 

@@ -64,8 +64,8 @@ func (j *job) resplit() {
 }
 
 // filesUnreadable logs that a job's staged files could not be read. It ends steering
-// if they will not become readable: without them the job would wait forever for
-// nodes with its labels.
+// if they stay unreadable: without them the job would wait forever for nodes with
+// its labels.
 func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	since, again := c.unread[app.ID]
 	if !again {

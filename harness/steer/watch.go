@@ -191,10 +191,10 @@ func (j *job) poll() {
 		case c.trouble == "" && attempt == j.attempt:
 			j.sawContainers(list, sent)
 		}
-		// Containers are listed most often while a node has the job's node label,
-		// less often while tasks wait for room, and rarely otherwise. The pause also
-		// grows with the duration of the last call: on a small cluster, tasks need
-		// the cores that answers cost.
+		// Steering lists a job's containers most often while a node has the job's
+		// node label, less often while tasks wait for room, and rarely otherwise.
+		// The pause also grows with the duration of the last call: on a small
+		// cluster, answers cost CPU time that tasks need.
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
@@ -215,8 +215,8 @@ func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
-// calmLimit is the latest time at which containers are listed again. A container
-// that ends unexpectedly is seen at most so late.
+// calmLimit is the longest time for which steering assumes that no container of a
+// job ends. A container that ends unexpectedly is seen at most so late.
 const calmLimit = 250 * time.Millisecond
 
 // calm returns for how long none of the job's containers is likely to end. A

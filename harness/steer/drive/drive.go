@@ -25,13 +25,14 @@ import (
 // Options say how to steer the cluster, and where events and messages go.
 type Options struct {
 	Watch *watch.Watcher
-	// Core has the model, the actuator, the splits and Origin. Only GrantLimit and
-	// Keep of its Setup are used; Start asks the cluster for the rest.
+	// Core has the scheduler model, the actuator, the splits and Origin. Only
+	// GrantLimit and Keep of its Setup are used; Start asks the cluster for the
+	// rest.
 	Core steer.Options
-	// Changes makes the calls that change the cluster. With a *lease.Hold these
-	// changes are undone later.
+	// Changes makes the calls that change the cluster. A *lease.Hold, the lease on
+	// the cluster, undoes these changes later.
 	Changes Changes
-	// KeepSplits is called with a job's job.splitmetainfo as submitted, before
+	// KeepSplits is called with a job's file job.splitmetainfo as submitted, before
 	// steering replaces that file. nil: the file is not kept. Several goroutines may
 	// call KeepSplits at a time.
 	KeepSplits func(job traces.JobID, submitted []byte) error
@@ -69,8 +70,8 @@ type Driver struct {
 	stats atomic.Pointer[steer.Stats]
 }
 
-// Start gives the workers the node label idle and starts steering. Steering ends
-// with Stop or with ctx; call Stop in both cases.
+// Start gives the workers the label "idle", which no job asks for, and starts
+// steering. Steering ends with Stop or with ctx; call Stop in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
 	setup, err := readSetup(ctx, o.Watch.RM)
@@ -205,9 +206,9 @@ func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }
 
-// Stop ends steering and waits for the calls under way. Nodes keep the node label
-// idle and running jobs get no more containers, until the lease.Hold is released.
-// The error says why steering had ended before, if it had.
+// Stop ends steering and waits for the calls under way. Nodes keep the label "idle"
+// and running jobs get no more containers, until the lease on the cluster is
+// released. The error says why steering had ended before, if it had.
 func (d *Driver) Stop() error {
 	d.stop(errStopped)
 	<-d.ended
@@ -233,9 +234,9 @@ type Submission struct {
 	d *Driver
 }
 
-// Submission waits until three node labels (for masters, maps and reduces) are free.
-// The caller submits jobs with the returned Submission's YARN tag, in lower case,
-// and with its Settings.
+// Submission waits until three node labels (for ApplicationMasters, maps and
+// reduces) are free. The caller submits jobs with the YARN tag, in lower case, and
+// with the returned Submission's Settings.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
 	case <-d.ended: // if steering has ended, that is reported even if labels are free

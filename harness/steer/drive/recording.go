@@ -147,9 +147,9 @@ func textsOf(actions []steer.Action) (said []string) {
 	return said
 }
 
-// Replay gives the observations of a recording to a new steering Core. It calls each
-// with every step's actions and the step's time since Origin. The error names the
-// first step whose actions differ from the recorded ones.
+// Replay gives the observations of a recording to a new steering Core. For every
+// step, it calls the function each with the actions and the time since Origin. The
+// error names the first step whose actions differ from the recorded ones.
 func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
 	unzipped, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {

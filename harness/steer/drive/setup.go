@@ -77,9 +77,9 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	return s, nil
 }
 
-// triplesOf returns the numbers NN for which all three node labels exist and are
-// exclusive: aNN for masters, mNN for maps, rNN for reduces. It returns none if the
-// label for parked nodes is missing.
+// triplesOf returns the numbers NN for which the three node labels aNN, mNN and rNN
+// (for ApplicationMasters, maps and reduces) exist and are exclusive. It returns
+// none if the label "idle" is missing.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
 	exclusive := require.Exclusive(labels)
 	if !slices.Contains(exclusive, require.Parking) {
@@ -88,9 +88,8 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return require.Whole(exclusive)
 }
 
-// queueWith returns the first leaf queue that may use all three labels of a triple
-// (masters, maps, reduces) at 100 % capacity. It also returns the numbers of all
-// such triples.
+// queueWith returns the first leaf queue that may use all three labels aNN, mNN and
+// rNN of some number NN at 100 % capacity. It also returns all such numbers.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
 		var whole []string
