@@ -144,11 +144,11 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
-	jobOf   map[traces.JobID]int32 // index of each job in the fields jobs and jobNames
+	jobOf   map[traces.JobID]int32 // index of a job in the fields jobs and jobNames, by the job's id
 	jobs    []*Job                 // nil for a job that events name but that was never submitted
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index of each task in the field tasks
-	running map[attemptKey]int32 // index of each running attempt in the field attempts
+	taskOf  map[taskKey]int32    // index of a task in the field tasks, by the task's key
+	running map[attemptKey]int32 // index of a running attempt in the field attempts, by the attempt's key
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }

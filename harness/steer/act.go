@@ -9,20 +9,20 @@ import (
 	"heddle/yarnclient"
 )
 
-// opening is the time during which a node has a job's node label, for one or more
-// decisions of the model for that job and kind of task.
+// opening is a group of decisions for one node, one job and one kind of task, and
+// the time during which the node has the job's label for them.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // number of the opening's decisions that have a container; they are the first ones
+	granted   int // number of decisions that have a container; they are the first ones in the list
 	stage     stage
 	since     time.Time // time when steering began to look for room on the node
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
 	parkedAt  time.Time // time when the node got the label "idle"; after it YARN grants the job no container there
-	why       string    // why the opening's remaining decisions were given up; empty: they were not
+	why       string    // why the decisions without a container were given up; empty: they were not
 	limit     *alarm
 }
 
@@ -30,7 +30,7 @@ type stage uint8
 
 const (
 	queued   stage = iota
-	checking       // the node's size is being set so that only the containers decided fit
+	checking       // the memory size of the node is being set so that only the containers decided fit
 	moving         // the call to YARN that gives the node the job's label is under way
 	open
 	parking
@@ -134,7 +134,7 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// stopAwaiting removes the opening from the list of those whose containers are not
+// stopAwaiting removes op from the job's list of decisions whose containers are not
 // granted or whose tasks are not known.
 func (op *opening) stopAwaiting() {
 	if i := slices.Index(op.job.awaited, op); i >= 0 {
@@ -258,14 +258,15 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close ends an opening after a list of containers that was asked for later than the
-// node lost the job's label: YARN can grant no further container for it.
+// close ends an opening (a node's time with a job's label). It is called after a
+// list of containers that was asked for later than the label was taken away: YARN
+// can grant no further container.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// end records the outcome of those of the opening's decisions that got no container.
+// end records the outcome of those decisions in op that got no container.
 func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return

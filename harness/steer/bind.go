@@ -60,8 +60,8 @@ func (j *job) taskName(t state.TaskID) string {
 	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
 }
 
-// sawAttempts takes the list of task t's attempts, and notes for each container that
-// it runs t.
+// sawAttempts takes the list of task t's attempts. For each attempt, it notes that
+// the attempt's container runs t.
 func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 	if j.ended {
 		return

@@ -107,11 +107,11 @@ type Core struct {
 	// unread has, by application id, the time when reading its staged files first
 	// failed.
 	unread   map[string]time.Time
-	trouble  string // why decisions are stopped; empty: they are not
+	trouble  string // why steering decides nothing at present, such as a failed call; empty: it decides
 	moves    moves
 	gate     gate
 	queued   []*node // nodes with decisions that wait until the node is free
-	lastID   int64   // id of the model's last decision
+	lastID   int64   // id of the scheduler model's last decision
 	offers   sched.Offers
 	nextBeat int // index of the node for which the model is asked next
 	watching watching
@@ -206,8 +206,8 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 	return actions, wake
 }
 
-// End cancels the open decisions when steering ends. It returns the events and notes
-// to record.
+// End cancels the decisions without an outcome when steering ends. It returns the
+// events and notes to record.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
 	for _, n := range c.nodes {

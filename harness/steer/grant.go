@@ -38,8 +38,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 	x.keepSpare(n.active)
 }
 
-// grant assigns the container to the next of the decisions that wait for one on its
-// node.
+// grant assigns the container to the next decision in op, the decisions for one
+// node, that has none.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
@@ -92,7 +92,7 @@ func (x *container) keepSpare(op *opening) {
 	due.in(min(spareFor, x.job.files.Beat*3/4))
 }
 
-// has says whether the job has a container on the node, as far as is known.
+// has says whether the job, as far as is known, has a container on the node.
 func (j *job) has(n *node) bool {
 	for _, x := range j.live {
 		if x.node == n {

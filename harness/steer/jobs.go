@@ -36,8 +36,8 @@ type job struct {
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
 	masterSeenAt time.Time             // time when YARN was last asked for the ApplicationMaster's container, or when that was seen
-	awaited      []*opening            // openings, in order of decision, whose containers are not granted or whose tasks are not known
-	closing      []*opening            // openings whose node has lost the job's label; they end after one more list of the job's containers
+	awaited      []*opening            // groups of decisions for one node whose containers are not granted or whose tasks are not known, in order of decision
+	closing      []*opening            // groups of decisions whose node has lost the job's label; they end after one more list of the job's containers
 	polls        *alarm
 	asks         *alarm
 	polling      bool

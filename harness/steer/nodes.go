@@ -24,10 +24,10 @@ type node struct {
 	sentBy int    // number of the label call that sent the node's last label
 	then   func() // function that is called when YARN has confirmed the label sent last
 
-	active   *opening   // opening for which the node has a job's label, or is about to get it; nil: none
-	queue    []*opening // openings that wait until the node is free: decisions, grouped by job and kind of task
+	active   *opening   // present opening: the node has a job's label, or is about to get or lose it; nil: none
+	queue    []*opening // decisions that wait until the node is free, in groups of one job and kind of task
 	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
-	last     *opening   // the node's opening before the active one: a time with a job's node label
+	last     *opening   // the opening before the active one: the last time that the node had a job's label
 
 	spare []*container // containers on this node that YARN granted without a decision
 
@@ -222,8 +222,9 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 		if n == nil || !n.up || n.active != nil {
 			continue
 		}
-		// Memory used by other applications counts when two node lists in a row
-		// agree on its amount: containers start and end between two answers.
+		// Memory used by other applications is taken off the node's capacity when
+		// two node lists in a row agree on its amount: containers start and end
+		// between two answers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
 			capacity := c.view.Capacity(n.id)
@@ -251,8 +252,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 // ResourceManager; after that it counts as lost.
 const missingFor = 10 * time.Second
 
-// cameBackAs returns the lost node that has registered again under another port; nil
-// if info describes no such node.
+// cameBackAs returns the lost node that has registered again under another port, as
+// info says; nil if info describes no such node.
 func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {

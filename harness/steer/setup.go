@@ -19,7 +19,7 @@ type Setup struct {
 	Address       string   // address of the ResourceManager, used only in messages
 	AMLabel       string   // label of the nodes that ApplicationMasters start on
 	Queue         string   // leaf queue whose jobs may use the node labels of steering
-	Triples       []string // numbers NN of the label triples aNN, mNN, rNN, such as "00" to "15"
+	Triples       []string // numbers NN of the node labels aNN (for ApplicationMasters), mNN (maps) and rNN (reduces), such as "00"
 	Beat          time.Duration
 	Smallest      state.Resource // YARN's minimum allocation: container sizes are rounded up to it
 	CountCores    bool

@@ -59,7 +59,7 @@ type Driver struct {
 	Options
 	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
 	files jobFiles
-	core  *steer.Core // the steering logic; only the goroutine of run uses it
+	core  *steer.Core // the steering logic; only the method run uses it, in one goroutine
 	pool  chan string // numbers NN for which the labels aNN, mNN and rNN are free
 
 	ctx   context.Context
