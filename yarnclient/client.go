@@ -118,14 +118,18 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
+	connectLimit := 5 * time.Second
+	if len(o.Addresses) > 1 {
+		// A caller's own limit, often 3 s, has to leave time for the other address.
+		// TCP repeats a lost first packet after a second.
+		connectLimit = 1500 * time.Millisecond
+	}
 	return &http.Transport{
 		// The time limit for connecting is shorter than that for the whole
-		// request, and than most callers' own, to tell a dead host from a slow
-		// answer. Only after a failed connection may a write go to another
-		// address. TCP repeats a lost first packet after a second, so 1.5 s
-		// allow for one.
+		// request, to tell a dead host from a slow answer. Only after a failed
+		// connection may a write go to another address.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, min(1500*time.Millisecond, timeout/2))
+			ctx, cancel := context.WithTimeout(ctx, min(connectLimit, timeout/2))
 			defer cancel()
 			return dial(ctx, network, address)
 		},

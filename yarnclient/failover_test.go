@@ -1,6 +1,7 @@
 package yarnclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -174,4 +175,34 @@ func TestMasterGone(t *testing.T) {
 	am = fixtureRM(t, "3.4.2/am-err-job.http").AM("application_1_1")
 	_, err = am.Job(bg)
 	checkError(t, err, []error{ErrNotFound}, []string{"job_1_1, is not found"})
+}
+
+// TestConnectLimit looks at how long a connection may take: short only where there
+// is another address to go to.
+func TestConnectLimit(t *testing.T) {
+	for _, x := range []struct {
+		addresses []string
+		timeout   time.Duration
+		want      time.Duration
+	}{
+		{[]string{"rm1:8088"}, 0, 5 * time.Second},
+		{[]string{"rm1:8088"}, 3 * time.Second, 1500 * time.Millisecond},
+		{[]string{"rm1:8088", "rm2:8088"}, 0, 1500 * time.Millisecond},
+	} {
+		limits := make(chan time.Duration, 8)
+		rm, err := NewRM(Options{Addresses: x.addresses, Timeout: x.timeout, Retries: -1, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			deadline, _ := ctx.Deadline()
+			limits <- time.Until(deadline)
+			return nil, errors.New("no network")
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rm.Info(bg); err == nil {
+			t.Error("an answer without a network")
+		}
+		if got := <-limits; got > x.want || got < x.want-time.Second {
+			t.Errorf("%v, timeout %v: a connection may take %v, want %v", x.addresses, x.timeout, got, x.want)
+		}
+	}
 }

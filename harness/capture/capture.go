@@ -165,7 +165,10 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
-	s.loops.Go(func() { every(ctx, o.EveryRM, s.pollRM) })
+	s.loops.Go(func() {
+		// Accept answers of half an interval's age: the answer to the last poll is too old.
+		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
+	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	for _, a := range w.Cluster.Agents {
 		poll := s.agentPoll(a)
@@ -245,7 +248,8 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 // Wait returns when all jobs that the capture has seen have ended, or when ctx ends.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
-		if err := s.pollRM(ctx); err != nil {
+		// Make a new call, because a job may have come and ended since the last poll.
+		if err := s.pollRM(ctx, 0); err != nil {
 			return false, nil // pollRM has warned; the ResourceManager may answer again later
 		}
 		s.mu.Lock()

@@ -516,6 +516,35 @@ func TestPolls(t *testing.T) {
 	}
 }
 
+// TestWaitLooksAnew has jobs that come and end between two polls, which are a minute
+// apart: Wait sees them all the same.
+func TestWaitLooksAnew(t *testing.T) {
+	for _, before := range []int{0, 1} { // jobs that ended before the last poll
+		t.Run(fmt.Sprint(before), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, yarntest.Workers(2, 2, 2048, 8), nil)
+				c.change = Options{Tags: []string{"a"}, EveryRM: time.Minute}
+				s := c.start()
+				for range before {
+					c.submit(yarntest.Job{Name: "first", Tags: "a", Run: lasting(time.Minute)}, "r1n1")
+					<-time.After(2 * time.Minute)
+				}
+				<-time.After(time.Second)
+				job := c.submit(yarntest.Job{Name: "last", Tags: "a", Run: lasting(5 * time.Second)}, "r1n1")
+				waitFor(t, "the last job's end", func() bool {
+					app, err := c.clients.RM.App(t.Context(), appOf(job))
+					c.must(err)
+					return app.Ended()
+				})
+				c.must(s.Wait(t.Context()))
+				if got := c.stop(t.Context(), s); len(got.Jobs) != before+1 {
+					t.Errorf("%d jobs in the trace, want %d", len(got.Jobs), before+1)
+				}
+			})
+		})
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

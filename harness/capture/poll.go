@@ -17,13 +17,14 @@ import (
 )
 
 // pollRM asks the ResourceManager for applications and nodes, and records what has
-// changed since the last time.
-func (s *Session) pollRM(ctx context.Context) error {
-	apps, err := s.apps(ctx)
+// changed since the last time. An answer to another caller's question counts if that
+// was asked at most maxAge ago.
+func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
+	apps, err := s.apps(ctx, maxAge)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
-	nodes, err := s.watch.Nodes(ctx, s.options.EveryRM/2)
+	nodes, err := s.watch.Nodes(ctx, maxAge)
 	if err != nil {
 		return s.pollFailed(ctx, "ResourceManager", err)
 	}
@@ -63,14 +64,12 @@ func (s *Session) pollRM(ctx context.Context) error {
 	return nil
 }
 
-// apps lists the captured applications. With Tags, it accepts an answer that another
-// caller got, if that is younger than half an interval. The answer to the last poll
-// is older than that.
-func (s *Session) apps(ctx context.Context) ([]yarnclient.App, error) {
+// apps lists the captured applications. With Tags, the answer may be up to maxAge old.
+func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
 	}
-	return s.watch.Apps(ctx, s.options.Tags, s.options.EveryRM/2)
+	return s.watch.Apps(ctx, s.options.Tags, maxAge)
 }
 
 // noteNode records whether the node came up or went down, and a change of its label.

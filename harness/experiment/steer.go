@@ -73,7 +73,7 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 	}
 	if err == nil {
 		s.driver, err = drive.Start(s.hold.Context(), drive.Options{
-			Watch: watcher, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
+			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
 				Model: model, Actuator: actuator, Splits: splits, Origin: session.Origin(), Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes},
 			},

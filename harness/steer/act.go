@@ -18,7 +18,7 @@ type opening struct {
 	decisions []*decision
 	granted   int // number of decisions that have a container; they are the first ones in the list
 	stage     stage
-	since     time.Time // time when steering began to look for room on the node
+	since     time.Time // time when steering began to wait for room on the node, or for its new size
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
 	parkedAt  time.Time // time when the node got the label "idle"; after it YARN grants the job no container there
@@ -174,11 +174,14 @@ func (op *opening) check() {
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, n.full.MemoryMB))
 		case info.AvailMB >= want && info.AvailMB < want+size:
 			op.open()
-		case c.now.Sub(op.since) >= roomFor:
+		case op.size != 0 && c.now.Sub(op.since) >= roomFor:
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
+			if op.size == 0 { // the node has room: from now on steering waits for the new size
+				op.since = c.now
+			}
 			op.size = info.UsedMB + want
 			set := &SetSize{Node: n.yarn, Total: yarnclient.Resource{MemoryMB: op.size, VCores: n.full.VCores}}
 			c.change(set, &set.Number, func(err error) {

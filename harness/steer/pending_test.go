@@ -10,14 +10,14 @@ import (
 	"heddle/yarnclient"
 )
 
-// oneJob is a Core with a node of one slot and a job of two maps and a reduce,
-// whose master runs. The node is not offered before its field refused is unset.
-func oneJob(t *testing.T) (*Core, *node, *job) {
+// oneJob is a Core with a node of some containers and a job of two maps and a reduce,
+// whose master runs. The node is not offered before its field skipped is unset.
+func oneJob(t *testing.T, containers int) (*Core, *node, *job) {
 	t.Helper()
 	size := state.Resource{MemoryMB: 512, VCores: 1}
 	o := Options{
-		Setup: Setup{Beat: time.Hour, Smallest: size, Triples: []string{"00"}}, Origin: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Nodes: []yarnclient.Node{{ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING", Total: yarnclient.Resource{MemoryMB: 512, VCores: 1}}},
+		Setup: Setup{Beat: time.Hour, Smallest: size, Triples: []string{"00"}}, Origin: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), RM: 1,
+		Nodes: []yarnclient.Node{{ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING", Total: yarnclient.Resource{MemoryMB: int64(containers) * 512, VCores: containers}}},
 	}
 	var err error
 	if o.Model, err = sched.New("fifo", nil); err != nil {
@@ -46,7 +46,7 @@ func requests(maps, reduces int) []yarnclient.ResourceRequest {
 // does where a map waits and it believes the cluster full, for the map instead. The
 // model would have the reduce first; the map must get the node all the same.
 func TestReduceTakenBack(t *testing.T) {
-	c, n, j := oneJob(t)
+	c, n, j := oneJob(t, 1)
 	decided := func() (kinds []state.Kind) {
 		for _, a := range c.out {
 			if r, ok := a.(*Record); ok {

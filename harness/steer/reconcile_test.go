@@ -63,7 +63,7 @@ func TestOldAnswersOfTheMaster(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			core, _, j := oneJob(t)
+			core, _, j := oneJob(t, 1)
 			j.attempt = "appattempt_1_0001_000001"
 			j.sawPending(requests(2, 0))
 			sent := core.now.Add(time.Second)
@@ -89,7 +89,7 @@ func TestOldAnswersOfTheMaster(t *testing.T) {
 // TestParkedAfterRestart has a ResourceManager come back: all workers are parked
 // anew before anything is decided, whatever labels it has kept.
 func TestParkedAfterRestart(t *testing.T) {
-	c, n, j := oneJob(t)
+	c, n, j := oneJob(t, 1)
 	now := c.now
 	answer := func(what What, with any) []Action {
 		now = now.Add(10 * time.Millisecond)

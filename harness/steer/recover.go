@@ -119,6 +119,7 @@ func (c *Core) resume() {
 	c.watching.apps.in(0)
 	for _, n := range c.nodes {
 		if n.active != nil && n.active.stage == checking {
+			n.active.since, n.active.size = time.Time{}, 0
 			n.active.check()
 		}
 	}

@@ -137,15 +137,15 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 }
 
 // Rewrite replaces a job's staged file job.splitmetainfo. It fails if the file's
-// content differs from was.
+// content differs from was. Only one caller may rewrite the files of a job.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {
 		return err
 	}
-	rewritten := files.rewritten
 	// The change is announced before it is made. Those who wait for it then know the
 	// new splits before the job's ApplicationMaster can read them.
+	rewritten := files.rewritten
 	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
 	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}
 	close(a.given)

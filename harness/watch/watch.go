@@ -122,8 +122,12 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 		w.mu.Unlock()
 		select {
 		case <-a.given:
-		case <-ctx.Done():
-			return value, context.Cause(ctx)
+		default: // the call is still under way
+			select {
+			case <-a.given:
+			case <-ctx.Done():
+				return value, context.Cause(ctx)
+			}
 		}
 		if a.err == nil {
 			return a.value.(T), nil

@@ -189,6 +189,11 @@ func TestWaitEnds(t *testing.T) {
 			t.Errorf("%v after %v, want the caller's reason at once", err, time.Since(start))
 		}
 		one.Wait()
+		for range 20 { // what is there is given, even to who has no time
+			if _, err := w.Nodes(ctx, time.Minute); err != nil {
+				t.Fatalf("an answer that was there was not given: %v", err)
+			}
+		}
 	})
 }
 

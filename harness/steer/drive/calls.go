@@ -61,6 +61,9 @@ func (d *Driver) look(l *steer.Look) {
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	switch l.What {
 	case steer.AskApps:
+		if len(d.Tags) > 0 {
+			return d.Watch.Apps(ctx, d.Tags, 0)
+		}
 		return d.Watch.Apps(ctx, l.Tags, 0)
 	case steer.AskApp:
 		return d.rm.App(ctx, l.Of)

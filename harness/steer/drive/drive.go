@@ -32,6 +32,10 @@ type Options struct {
 	// Changes makes the calls that change the cluster. A *lease.Hold, the lease on
 	// the cluster, undoes these changes later.
 	Changes Changes
+	// Tags are the YARN tags of all jobs that will be submitted. Applications are
+	// always listed by all Tags, as a capture lists them, so that one answer serves
+	// steering and the capture.
+	Tags []string
 	// KeepSplits is called with a job's file job.splitmetainfo as submitted, before
 	// steering replaces that file. nil: the file is not kept. Several goroutines may
 	// call KeepSplits at a time.
