@@ -75,7 +75,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // the two times are equal if two splits in one answer share the block
+			if was.t == p.t || p.sameAs(was) { // the answer's time is that of the last one if two splits in it share the block
 				continue
 			}
 		}

@@ -247,7 +247,7 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
 	} else if c.computes() { // these costs are 0 because the times that the job list's rules give contain them
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // the JVM's start is 0 because recorded durations contain it
+	} else { // the JVM's start time is 0 because recorded durations contain it
 		x.TaskStartMs = 0
 	}
 	return x

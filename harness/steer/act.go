@@ -118,7 +118,7 @@ func (op *opening) mustWait() bool {
 			}
 			ours := v.SplitLevel(id, t, here)
 			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
-				continue // the ApplicationMaster assigns a map to that container first in any case
+				continue // the ApplicationMaster assigns a map to the other node's container first in any case
 			}
 			for _, dec := range op.decisions {
 				u := dec.predicted

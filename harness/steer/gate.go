@@ -22,7 +22,7 @@ type gate struct {
 	until time.Time // deadline for the ApplicationMaster's container; after it, the next job's ApplicationMaster may start
 	look  *alarm
 
-	failed int // number of label calls in a row that failed
+	failed int // how many calls that change labels failed in a row
 }
 
 type gateStage uint8

@@ -21,7 +21,7 @@ type node struct {
 	up     bool
 	label  string // last node label that YARN confirmed
 	sent   string // last node label sent to YARN
-	sentBy int    // number of the label call that sent the node's last label
+	sentBy int    // number of the call that sent the node's last label to YARN
 	then   func() // function that is called when YARN has confirmed the label sent last
 
 	active   *opening   // present opening: the node has a job's label, or is about to get or lose it; nil: none
@@ -68,15 +68,15 @@ func (n *node) labelled(label string) {
 type moves struct {
 	core   *Core
 	to     map[*node]move
-	calls  int // number of label calls under way
-	last   int // number of the last label call
+	calls  int // number of calls under way that change labels
+	last   int // number of calls made so far that change labels
 	since  time.Time
-	failed int // number of label calls in a row that failed
+	failed int // how many calls that change labels failed in a row
 	wake   *alarm
 }
 
-// overtakeAfter is how long a label call waits for an earlier one that has no
-// answer.
+// overtakeAfter is how long a call that changes labels waits for an earlier such
+// call without an answer.
 const overtakeAfter = 250 * time.Millisecond
 
 // move is one change of a node's label. The field then is a function that is called
@@ -111,7 +111,8 @@ func (n *node) moveAgain() {
 	}
 }
 
-// flush sends the collected label changes, unless a label call is under way.
+// flush sends the collected label changes to YARN, unless an earlier call that
+// changes labels is still under way.
 func (m *moves) flush() {
 	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {

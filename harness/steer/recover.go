@@ -10,8 +10,8 @@ import (
 // patience is how long steering waits for a ResourceManager to come back.
 const patience = 5 * time.Minute
 
-// mostFailures is how many label calls in a row may fail while the ResourceManager
-// is active; then steering ends.
+// mostFailures is how many calls that change labels may fail in a row while the
+// ResourceManager is active; then steering ends.
 const mostFailures = 30
 
 // doubtFor is the time after a restart of the ResourceManager during which a
