@@ -104,7 +104,7 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 			return e.Kind() == traces.KindDecision || !joined[traces.JobOf(e)]
 		})
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the file does not exist if the trace was made by Recover
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the event file of a capture does not exist if Recover made the trace
 		return err
 	}
 	r.Header.Inputs = nil

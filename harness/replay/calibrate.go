@@ -486,8 +486,8 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 	return list
 }
 
-// load records how the number of attempts on a node changes over time, and so how
-// much each of them computes.
+// load records how many attempts run on a node over time, and from that how much
+// each attempt can compute.
 type load struct {
 	cores   float64 // number of cores that the attempts share; 0: each has a core of its own
 	changes []loadChange

@@ -58,7 +58,8 @@ type Changes interface {
 	SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error
 }
 
-// Driver steers a cluster. Its methods are safe for concurrent use.
+// Driver steers a real cluster: it makes the scheduler model's decisions take
+// effect. Its methods are safe for concurrent use.
 type Driver struct {
 	Options
 	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
