@@ -9,23 +9,26 @@ import (
 	"math"
 )
 
-// ScheduleDigest identifies a schedule: two runs with the same digest started
+// ScheduleDigest is a hash of a schedule. Two runs with the same hash started
 // and ended the same attempts on the same nodes at the same times.
 //
-// It is the sum, modulo 2^64, of one hash per launched attempt, over its task,
-// number, node, start and end. The order of the attempts does not matter, so
-// that no schedule has to be sorted for it. FORMAT.md defines the hash.
+// It is the sum, modulo 2^64, of one hash for each launched attempt, computed
+// from its task, number, node, start and end. A sum does not depend on the order
+// of the attempts, so they need not be sorted. FORMAT.md defines the hash.
 type ScheduleDigest uint64
 
-// NoEnd is the end of an attempt that was still running when the trace ended.
+// NoEnd is used as the end time of an attempt that was still running when the
+// trace ended.
 const NoEnd Time = -1
 
-// Add adds an attempt. The end of a running attempt is NoEnd.
+// Add adds an attempt to the hash. If the attempt is still running, end is
+// NoEnd.
 func (d *ScheduleDigest) Add(a Attempt, node Node, start, end Time) {
 	d.AddHashed(HashName(string(a.Job)), a.Kind, a.Index, a.Number, HashName(string(node)), start, end)
 }
 
-// AddHashed is Add for callers that have the HashName of the job and the node.
+// AddHashed does the same as Add. Its callers already have the hashes (HashName)
+// of the job's id and of the node's name.
 func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int32, node uint64, start, end Time) {
 	h := Mix(job)
 	h = Mix(h ^ (uint64(kind)<<32 | uint64(uint32(index))))
@@ -36,10 +39,10 @@ func (d *ScheduleDigest) AddHashed(job uint64, kind TaskKind, index, number int3
 	*d += ScheduleDigest(h)
 }
 
-// String is the digest in 16 hexadecimal digits.
+// String returns the hash in 16 hexadecimal digits.
 func (d ScheduleDigest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// HashName is the 64-bit FNV-1a hash of a name.
+// HashName returns the 64-bit FNV-1a hash of a name.
 func HashName(name string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(name) {
@@ -48,8 +51,8 @@ func HashName(name string) uint64 {
 	return h
 }
 
-// Mix is the finalizer of splitmix64 after adding its constant: it spreads a
-// number over 64 bits.
+// Mix spreads a number over 64 bits: it returns the output of the random number
+// generator splitmix64 for that state.
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -57,11 +60,12 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Schedule computes the ScheduleDigest of a run from its events. The zero
-// Schedule is ready for use.
+// Schedule computes the ScheduleDigest of a run from its events. The zero value
+// of Schedule is ready for use.
 type Schedule struct {
 	digest ScheduleDigest
-	// open has the attempts of which only the start or only the end was added.
+	// open has the attempts for which Add was called with only one of the two
+	// events, start and end.
 	open map[Attempt]half
 }
 
@@ -71,7 +75,8 @@ type half struct {
 	ended bool
 }
 
-// Add adds an event. An attempt's end may come before its start.
+// Add adds an event to the schedule. The event of an attempt's end may be added
+// before that of its start.
 func (s *Schedule) Add(e Event) {
 	switch e := e.(type) {
 	case *AttemptStarted:
@@ -101,8 +106,8 @@ func (s *Schedule) put(a Attempt, h half) {
 	s.open[a] = h
 }
 
-// Digest returns the digest of the events so far. Attempts that still run have
-// the end NoEnd.
+// Digest returns the hash of the schedule so far. Attempts that are still
+// running get NoEnd as their end time.
 func (s *Schedule) Digest() ScheduleDigest {
 	d := s.digest
 	for a, h := range s.open {
@@ -113,20 +118,20 @@ func (s *Schedule) Digest() ScheduleDigest {
 	return d
 }
 
-// TraceDigest identifies a trace's events: it is the SHA-256 of their canonical
-// form, in their order. The header is left out, so that equal events have equal
-// digests, whichever program wrote them. FORMAT.md defines the canonical form.
+// TraceDigest is the SHA-256 of a trace's events, in their order and in a
+// canonical form that FORMAT.md defines. The header is left out, so that equal
+// events give equal hashes, whichever program wrote the trace.
 type TraceDigest struct {
 	hash hash.Hash
 	buf  canonical
 }
 
-// NewTraceDigest returns the digest of no events.
+// NewTraceDigest returns a TraceDigest to which no event has been added.
 func NewTraceDigest() *TraceDigest {
 	return &TraceDigest{hash: sha256.New(), buf: make([]byte, 0, 1<<15)}
 }
 
-// Add adds the next event.
+// Add adds the next event of the trace to the hash.
 func (d *TraceDigest) Add(e Event) {
 	d.buf = append(d.buf, byte(e.Kind()))
 	e.Fields(&d.buf)
@@ -136,17 +141,18 @@ func (d *TraceDigest) Add(e Event) {
 	}
 }
 
-// String returns "sha256:" and the digest in hexadecimal digits. Events may be
-// added afterwards.
+// String returns "sha256:" and the hash of the events so far in hexadecimal
+// digits. More events may be added afterwards.
 func (d *TraceDigest) String() string {
 	d.hash.Write(d.buf)
 	d.buf = d.buf[:0]
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// canonical is the Visitor that appends an event's canonical bytes. They are
-// those of the file, except that T is no difference and that names are written
-// out in place of their numbers.
+// canonical is the Visitor that appends the canonical bytes of an event, for
+// TraceDigest. They differ from the bytes in the file in two things: T is not
+// written as the difference to the event before, and names are written as text,
+// not as numbers of a table.
 type canonical []byte
 
 func (c *canonical) When(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }

@@ -2,23 +2,26 @@ package traces
 
 import "math"
 
-// Event is one thing that happened. Its concrete type is a pointer to one of
-// the structs below. A field's range tag says which values it can have; package
-// tracefile lists the ranges.
+// Event is one thing that happened during a run. Its concrete type is a pointer
+// to one of the structs below. The range tag of a field names the values that it
+// can have; ranges.go in package tracefile lists them.
 type Event interface {
-	// At returns the time at which it happened.
+	// At returns the time at which the event happened.
 	At() Time
-	// Kind returns the number of its record type.
+	// Kind returns the kind of the event, which is also the number of its record
+	// type in the file.
 	Kind() Kind
-	// Fields calls v with every field, T first, in the order of the file.
+	// Fields calls the methods of v for all fields of the event, in the order in
+	// which they are stored in the file. The first field is T.
 	Fields(v Visitor)
 }
 
-// Kind is the number of a record type. A number that is no longer written is
-// never given to another type. Readers skip numbers that they do not know.
+// Kind is the kind of an event: the number of its record type in the file. The
+// number of a kind that is no longer written is never given to another kind.
+// Readers skip events whose number they do not know.
 type Kind uint8
 
-// Record types.
+// The kinds of events in a trace, one for each record type of the file.
 const (
 	KindNodeUp Kind = iota + 1
 	KindNodeDown
@@ -37,7 +40,7 @@ const (
 	KindActuation
 	KindHeartbeat
 	KindNote
-	_ // 18 is of earlier versions
+	_ // number 18 belongs to events that only earlier versions of heddle wrote
 	KindJobListed
 )
 
@@ -47,32 +50,33 @@ type NodeUp struct {
 	NodeFacts
 }
 
-// NodeDown says that a node was lost or removed.
+// NodeDown says that a node was lost or was removed from the cluster.
 type NodeDown struct {
 	T      Time   `json:"t"`
 	Node   Node   `json:"node" range:"some"`
-	Reason string `json:"reason,omitempty"` // "lost", "decommissioned", "unhealthy", …
+	Reason string `json:"reason,omitempty"` // why the node is down, such as "lost", "decommissioned", "unhealthy"
 }
 
-// NodeSample has the metrics of a node at T. Rates are means over the interval
-// that ends at T. -1 means that a metric was not measured.
+// NodeSample has the metrics of a node at time T. A rate is the mean over the
+// IntervalNs before T. -1 means that a metric was not measured.
 type NodeSample struct {
 	T          Time    `json:"t"`
 	Node       Node    `json:"node" range:"some"`
 	IntervalNs int64   `json:"intervalNs"`
-	CPUUser    float64 `json:"cpuUser" range:"cores,-1"`   // cores busy
-	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // cores busy
-	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // cores idle with I/O under way
-	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // cores taken by the hypervisor
-	// CPUThrottledNs is the time in which a CPU quota stopped tasks.
+	CPUUser    float64 `json:"cpuUser" range:"cores,-1"`   // mean number of cores that ran user code
+	CPUSystem  float64 `json:"cpuSystem" range:"cores,-1"` // mean number of cores that ran kernel code
+	CPUIOWait  float64 `json:"cpuIOWait" range:"cores,-1"` // mean number of idle cores that waited for I/O
+	CPUSteal   float64 `json:"cpuSteal" range:"cores,-1"`  // mean number of cores that the hypervisor gave to other machines
+	// CPUThrottledNs is the time in which tasks of the node could not run
+	// because they had used up their CPU quota.
 	CPUThrottledNs       int64   `json:"cpuThrottledNs" range:",-1"`
 	Load1                float64 `json:"load1" range:",-1"`
-	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // without page cache
+	MemoryUsedBytes      int64   `json:"memoryUsedBytes" range:"signed"` // memory in use, without the page cache
 	PageCacheBytes       int64   `json:"pageCacheBytes" range:",-1"`
 	MemoryFreeBytes      int64   `json:"memoryFreeBytes" range:",-1"`
 	DiskReadBytesPerSec  float64 `json:"diskReadBytesPerSec" range:",-1"`
 	DiskWriteBytesPerSec float64 `json:"diskWriteBytesPerSec" range:",-1"`
-	DiskQueue            float64 `json:"diskQueue" range:",-1"` // requests under way
+	DiskQueue            float64 `json:"diskQueue" range:",-1"` // number of I/O requests that the disk has not finished
 	NetRecvBytesPerSec   float64 `json:"netRecvBytesPerSec" range:",-1"`
 	NetSentBytesPerSec   float64 `json:"netSentBytesPerSec" range:",-1"`
 	ContainersRunning    int32   `json:"containersRunning" range:",-1"`
@@ -84,15 +88,15 @@ type NodeSample struct {
 	ClockUncertaintyNs   int64   `json:"clockUncertaintyNs,omitempty"`
 }
 
-// NodeLabel says that a node has this label from T on. The empty label is the default
-// partition.
+// NodeLabel says that a node has this node label from T on. An empty label means
+// the default partition.
 type NodeLabel struct {
 	T     Time   `json:"t"`
 	Node  Node   `json:"node" range:"some"`
 	Label string `json:"label"`
 }
 
-// JobSubmitted says that a job arrived.
+// JobSubmitted says that a job was submitted.
 type JobSubmitted struct {
 	T        Time   `json:"t"`
 	Job      JobID  `json:"job" range:"some"`
@@ -102,39 +106,43 @@ type JobSubmitted struct {
 	Priority int32  `json:"priority" range:"signed"`
 	Maps     int32  `json:"maps" range:"tasks"`
 	Reduces  int32  `json:"reduces" range:"tasks"`
-	// Workload is the name of the workload ("wordcount") that heddle ran. It is
-	// empty for jobs that others submitted.
+	// Workload is the name of the workload that heddle ran with this job, such
+	// as "wordcount". It is empty for jobs that others submitted.
 	Workload string `json:"workload,omitempty"`
-	// The sizes of containers and the settings that decide about placement.
+	// The sizes of the job's containers, and those settings of the job that
+	// influence where its tasks run.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
 	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
 	ReduceVCores      int32   `json:"reduceVCores" range:"cores"`
-	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps done before reduces are asked for
+	SlowStart         float64 `json:"slowStart" range:"share"` // share of maps, 0 to 1, that must be done before the job requests reduces
 	MapLabel          string  `json:"mapLabel,omitempty"`
 	ReduceLabel       string  `json:"reduceLabel,omitempty"`
 	Speculation       bool    `json:"speculation"`
 }
 
-// JobStarted says that the ApplicationMaster runs and has read the splits.
+// JobStarted says that the job's ApplicationMaster is running and has read the
+// splits.
 type JobStarted struct {
 	T             Time  `json:"t"`
 	Job           JobID `json:"job" range:"some"`
 	AMNode        Node  `json:"amNode"`
-	AMAttempt     int32 `json:"amAttempt" range:"tasks"` // from 1
+	AMAttempt     int32 `json:"amAttempt" range:"tasks"` // attempt number of the ApplicationMaster, from 1
 	AMMemoryBytes int64 `json:"amMemoryBytes,omitempty"`
 }
 
-// JobFinished says that a job ended. The totals are Hadoop's own, which can be compared
-// with sums over the trace's attempts. -1 means "not reported".
+// JobFinished says that a job ended. Its counters and totals are those that
+// Hadoop reported; they can be compared with sums over the attempts in the
+// trace. -1 means "not reported".
 type JobFinished struct {
 	T           Time     `json:"t"`
 	Job         JobID    `json:"job" range:"some"`
 	Outcome     Outcome  `json:"outcome"`
 	Diagnostics string   `json:"diagnostics,omitempty"`
 	Counters    Counters `json:"counters"`
-	// The numbers of map attempts that got a container, by split locality, as the
-	// ApplicationMaster counted them.
+	// The numbers of map attempts that got a container, by split locality (node,
+	// rack, other), and of launched attempts, as the ApplicationMaster counted
+	// them.
 	DataLocalMaps  int64 `json:"dataLocalMaps" range:",-1"`
 	RackLocalMaps  int64 `json:"rackLocalMaps" range:",-1"`
 	OtherLocalMaps int64 `json:"otherLocalMaps" range:",-1"`
@@ -142,73 +150,77 @@ type JobFinished struct {
 	LaunchedReds   int64 `json:"launchedReduces" range:",-1"`
 }
 
-// TaskScheduled says that a task waits for a container from T on. The split is that of a
-// map; a reduce has none.
+// TaskScheduled says that a task waits for a container from T on. The fields
+// about a split are those of a map; a reduce has no split.
 type TaskScheduled struct {
 	T    Time `json:"t"`
 	Task Task `json:"task"`
-	// SplitHosts are the hosts that the ApplicationMaster saw.
+	// SplitHosts are the hosts of the map's split, as the ApplicationMaster read
+	// them.
 	SplitHosts []Node `json:"splitHosts,omitempty"`
-	// Path, OffsetBytes and LengthBytes say which part of which file the split
-	// is. Path is empty if it is not known.
+	// Path, OffsetBytes and LengthBytes say which part of which HDFS file the
+	// split is. Path is empty if the file is not known.
 	Path        string  `json:"path,omitempty"`
 	OffsetBytes int64   `json:"offsetBytes,omitempty"`
 	LengthBytes int64   `json:"lengthBytes,omitempty"`
 	Blocks      []Block `json:"blocks,omitempty"`
 }
 
-// TaskFinished says that a task ended.
+// TaskFinished says that a task ended, and with which outcome.
 type TaskFinished struct {
 	T       Time    `json:"t"`
 	Task    Task    `json:"task"`
 	Outcome Outcome `json:"outcome"`
-	// Winner is the number of the attempt that succeeded; -1 means none.
+	// Winner is the number of the attempt that succeeded; -1 means that none
+	// did.
 	Winner int32 `json:"winner" range:"tasks,-1"`
 }
 
-// AttemptStarted says that an attempt's container was launched.
+// AttemptStarted says that the container of a task attempt was launched.
 type AttemptStarted struct {
 	T         Time    `json:"t"`
 	Attempt   Attempt `json:"attempt"`
 	Node      Node    `json:"node"`
 	Rack      string  `json:"rack,omitempty"`
 	Container string  `json:"container,omitempty"`
-	// SplitLocality compares the node with the split's hosts, as Hadoop counts
-	// locality. It is unknown for reduces.
+	// SplitLocality compares the attempt's node with the hosts of the map's
+	// split, as Hadoop counts locality. It is unknown for reduces.
 	SplitLocality Level `json:"splitLocality"`
-	// ReplicaLocality compares the node with the nodes that had a replica or a
-	// cached copy of the block at T.
+	// ReplicaLocality compares the attempt's node with the nodes that really had
+	// a replica or a cached copy of the map's block at T.
 	ReplicaLocality Level `json:"replicaLocality"`
-	// SampleAgeNs is the age, at T, of the NameNode's answer that ReplicaLocality
-	// was computed from; -1 means that there was no answer.
+	// SampleAgeNs is the age, at T, of the NameNode's answer from which
+	// ReplicaLocality was computed; -1 means that there was no answer.
 	SampleAgeNs int64 `json:"sampleAgeNs" range:"age,-1"`
 	Speculative bool  `json:"speculative,omitempty"`
 }
 
-// AttemptFinished says that an attempt ended.
+// AttemptFinished says that a task attempt ended.
 type AttemptFinished struct {
 	T       Time    `json:"t"`
 	Attempt Attempt `json:"attempt"`
 	Outcome Outcome `json:"outcome"`
-	// Unlaunched is true for an attempt that got a container and ended before it
-	// was launched. It has no AttemptStarted.
+	// Unlaunched is true for an attempt that got a container but ended before
+	// the container was launched. The trace has no AttemptStarted for such an
+	// attempt.
 	Unlaunched bool `json:"unlaunched,omitempty"`
-	// MapDone is the time at which a map had read its input and began its final
-	// merge. ShuffleDone and SortDone are the ends of a reduce's phases. 0 means
-	// "not reported".
+	// MapDone is the time at which a map had processed its input and began to
+	// merge its spill files. ShuffleDone and SortDone are the times at which a
+	// reduce ended its shuffle and its sort. 0 means "not reported".
 	MapDone     Time     `json:"mapDone,omitempty"`
 	ShuffleDone Time     `json:"shuffleDone,omitempty"`
 	SortDone    Time     `json:"sortDone,omitempty"`
 	Error       string   `json:"error,omitempty"`
 	Counters    Counters `json:"counters"`
-	// Node and SplitLocality are those of an unlaunched attempt's container. All
-	// other attempts have them in AttemptStarted.
+	// Node and SplitLocality are set only if the attempt was not launched: they
+	// describe its container. For other attempts see AttemptStarted.
 	Node          Node  `json:"node,omitempty"`
 	SplitLocality Level `json:"splitLocality,omitempty"`
 }
 
 // Counters are Hadoop's counters of an attempt or of a job. -1 means "not
-// reported". A job's records are the sum over its maps and reduces.
+// reported". The input and output records of a job are the sums over its maps
+// and reduces.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`
@@ -224,11 +236,12 @@ type Counters struct {
 	PhysicalBytes    int64 `json:"physicalBytes" range:",-1"`
 }
 
-// NoCounters is Counters with nothing reported.
+// NoCounters has -1 in all counters, which means that none was reported.
 var NoCounters = Counters{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// AddCount adds a count to a sum. A count below 0 is not reported and adds
-// nothing. A sum that would overflow becomes the greatest int64.
+// AddCount returns sum plus count. A negative count means "not reported" and is
+// not added. If the result would be too large for an int64, it is the greatest
+// int64.
 func AddCount(sum, count int64) int64 {
 	if count <= 0 {
 		return sum
@@ -239,8 +252,8 @@ func AddCount(sum, count int64) int64 {
 	return sum + count
 }
 
-// BlockReplica says that a node has a replica of a block at T, according to the
-// NameNode. With Gone it no longer has it.
+// BlockReplica says that at T, according to the NameNode, a node has a replica
+// of a block. If Gone is true, the node no longer has it.
 type BlockReplica struct {
 	T           Time   `json:"t"`
 	Block       Block  `json:"block"`
@@ -251,8 +264,8 @@ type BlockReplica struct {
 	Gone        bool   `json:"gone,omitempty"`
 }
 
-// BlockCached says that a node has a block in its HDFS cache at T, according to
-// the NameNode. With Gone it no longer has it.
+// BlockCached says that at T, according to the NameNode, a node has a block in
+// its HDFS cache. If Gone is true, the node no longer has it there.
 type BlockCached struct {
 	T     Time  `json:"t"`
 	Block Block `json:"block"`
@@ -260,38 +273,43 @@ type BlockCached struct {
 	Gone  bool  `json:"gone,omitempty"`
 }
 
-// Decision says that a model asked to start a task of a job on a node.
+// Decision says that a scheduler model decided to start a task of a job on a
+// node.
 type Decision struct {
 	T    Time     `json:"t"`
-	ID   int64    `json:"id" range:"id"` // from 1, unique in the run
+	ID   int64    `json:"id" range:"id"` // number of the decision, from 1, unique in the run
 	Job  JobID    `json:"job" range:"some"`
 	What TaskKind `json:"what"`
 	Node Node     `json:"node"`
-	// TaskIndex is the task that the model chose; -1 means any task of the job.
+	// TaskIndex is the index of the task that the model chose; -1 means any task
+	// of the job.
 	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
-	// BindIndex is the map that the ApplicationMaster was expected to start in
-	// the container, and BindBranch the rule behind that. -1 means that nothing
-	// was expected.
+	// BindIndex is the index of the map that the ApplicationMaster was expected
+	// to start in the container; -1 means that no map was predicted. BindBranch
+	// names the ApplicationMaster's rule from which this followed.
 	BindIndex  int32  `json:"bindIndex" range:"tasks,-1"`
-	BindBranch string `json:"bindBranch,omitempty"` // rerun, node, rack, any
+	BindBranch string `json:"bindBranch,omitempty"` // rerun (a failed map), node or rack (a map whose split is there), any
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`
 }
 
-// Actuation says that the outcome of a decision is known.
+// Actuation says what became of a decision: whether the cluster started a
+// container as the model had decided.
 type Actuation struct {
-	T        Time  `json:"t"` // when the outcome was known
+	T        Time  `json:"t"` // time at which the outcome of the decision was known
 	Decision int64 `json:"decision" range:"id"`
-	AskedAt  Time  `json:"askedAt"` // when the cluster was told
-	// GrantedAt is the time at which the container was first seen; 0 means never.
+	AskedAt  Time  `json:"askedAt"` // time at which the cluster was asked to carry out the decision
+	// GrantedAt is the time at which the container for the decision was first
+	// seen; 0 means that none was seen.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
-	Outcome   string  `json:"outcome"` // honoured, none, surplus, wrong-job, wrong-node, cancelled
+	Outcome   string  `json:"outcome"` // what came of the decision: honoured, none, surplus, wrong-job, wrong-node, cancelled
 	Container string  `json:"container,omitempty"`
-	Bound     Attempt `json:"bound" range:"maybe"` // the attempt that ran in it; zero unknown
+	Bound     Attempt `json:"bound" range:"maybe"` // the attempt that ran in the container; empty if unknown
 	Cause     string  `json:"cause,omitempty"`
 }
 
-// Heartbeat says that a node with free resources reported to the scheduler.
+// Heartbeat says that a NodeManager with free resources sent a heartbeat to the
+// ResourceManager.
 type Heartbeat struct {
 	T                Time  `json:"t"`
 	Node             Node  `json:"node" range:"some"`

@@ -1,14 +1,15 @@
 package traces
 
-// Visitor has a method for each type of field. An event's Fields calls them one
-// field after the other, in the order of the file. Encoders and digests read the
-// fields, decoders set them.
+// Visitor has a method for each type of event field. The method Fields of an
+// event calls them for one field after the other, in the order in which they are
+// stored in the file. Encoders and digests read the fields; decoders set them.
 //
-// A new field goes to the end of its event, and its zero must mean "not
-// reported", since a reader of an older file sets it to zero. Structs that
-// several events have (Task, Attempt, Counters, NodeFacts) must never grow.
+// To keep old files readable, a new field is added at the end of its event, and
+// its zero value must mean "not reported". Structs that several events contain
+// (Task, Attempt, Counters, NodeFacts) must never get a new field.
 type Visitor interface {
-	// When is the event's own T.
+	// When is called for T, the time of the event itself. For all other times of
+	// an event, the method Time is called.
 	When(*Time)
 	Time(*Time)
 	Int64(*int64)
@@ -17,9 +18,10 @@ type Visitor interface {
 	Uint64(*uint64)
 	Float64(*float64)
 	Bool(*bool)
-	// Name is a text that many events have, such as a host or a queue.
+	// Name is called for a text that many events share, such as a host or a
+	// queue.
 	Name(*string)
-	// Text is a text that is rarely the same in two events.
+	// Text is called for a text that is rarely the same in two events.
 	Text(*string)
 	Nodes(*[]Node)
 	Blocks(*[]Block)
@@ -36,20 +38,20 @@ func (a *Attempt) fields(v Visitor) {
 	v.Int32(&a.Number)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeUp) Fields(v Visitor) {
 	v.When(&e.T)
 	e.NodeFacts.fields(v)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeDown) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -77,14 +79,14 @@ func (e *NodeSample) Fields(v Visitor) {
 	v.Int64(&e.ClockUncertaintyNs)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *NodeLabel) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Label)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobSubmitted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -105,7 +107,7 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Bool(&e.Speculation)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -114,7 +116,7 @@ func (e *JobStarted) Fields(v Visitor) {
 	v.Int64(&e.AMMemoryBytes)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -128,7 +130,7 @@ func (e *JobFinished) Fields(v Visitor) {
 	v.Int64(&e.LaunchedReds)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *TaskScheduled) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -139,7 +141,7 @@ func (e *TaskScheduled) Fields(v Visitor) {
 	v.Blocks(&e.Blocks)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *TaskFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -147,7 +149,7 @@ func (e *TaskFinished) Fields(v Visitor) {
 	v.Int32(&e.Winner)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *AttemptStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -160,7 +162,7 @@ func (e *AttemptStarted) Fields(v Visitor) {
 	v.Bool(&e.Speculative)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *AttemptFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -190,7 +192,7 @@ func (c *Counters) fields(v Visitor) {
 	v.Int64(&c.PhysicalBytes)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *BlockReplica) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -201,7 +203,7 @@ func (e *BlockReplica) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *BlockCached) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -209,7 +211,7 @@ func (e *BlockCached) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Decision) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.ID)
@@ -223,7 +225,7 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Actuation) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.Decision)
@@ -235,7 +237,7 @@ func (e *Actuation) Fields(v Visitor) {
 	v.Text(&e.Cause)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Heartbeat) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -245,7 +247,7 @@ func (e *Heartbeat) Fields(v Visitor) {
 	v.Int32(&e.RunningContainer)
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *Note) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Text(&e.Text)

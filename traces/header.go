@@ -1,109 +1,117 @@
 package traces
 
-// Format versions, in Header.Format. This program reads all of them and refuses
-// higher ones.
+// Versions of the trace format, for Header.Format. This program reads both
+// versions and refuses higher ones.
 const (
 	FormatVersion = 1
-	// ListFormatVersion is the version of lists of jobs. A program that reads
-	// only FormatVersion would find no jobs in them.
+	// ListFormatVersion is the format version of traces that are lists of jobs
+	// without tasks. A program that reads only FormatVersion would find no jobs
+	// in them.
 	ListFormatVersion = 2
 )
 
-// Origin says how a trace was made.
+// Origin says how a trace was made: measured, recovered, simulated or imported.
 type Origin string
 
-// Origins.
+// The ways in which a trace can be made.
 const (
-	Measured  Origin = "measured"  // captured from a cluster while jobs ran
-	Recovered Origin = "recovered" // put together after the fact, from history files
-	Simulated Origin = "simulated" // a replay's
-	Imported  Origin = "imported"  // another tool's trace
+	Measured  Origin = "measured"  // the trace was captured from a cluster while jobs ran
+	Recovered Origin = "recovered" // the trace was made from job history files, after the jobs had ended
+	Simulated Origin = "simulated" // the trace was written by a replay in virtual time
+	Imported  Origin = "imported"  // the trace was converted from a trace of another tool
 )
 
-// Header describes a run as a whole.
+// Header is the first part of a trace. It describes the cluster, the scheduler
+// model and the settings of the run.
 type Header struct {
 	Format int    `json:"format"`
 	Origin Origin `json:"origin"`
-	// StartUnixNs is the wall clock time at Time 0; 0 means that it is not known.
+	// StartUnixNs is the start of the run, in nanoseconds since 1970; 0 means
+	// that it is not known.
 	StartUnixNs int64 `json:"startUnixNs"`
-	// Writer is the program and version that wrote the trace.
+	// Writer is the name and version of the program that wrote the trace.
 	Writer  string       `json:"writer"`
 	Cluster ClusterFacts `json:"cluster"`
-	// Model and Params are the scheduler that decided. "yarn" is the cluster's
-	// own scheduler.
+	// Model is the name of the scheduler model that placed the tasks, Params are
+	// its parameters. "yarn" is the cluster's own scheduler.
 	Model    string            `json:"model"`
 	Params   map[string]string `json:"params,omitempty"`
-	Actuator string            `json:"actuator,omitempty"` // none, labels, ideal
-	Splits   string            `json:"splits,omitempty"`   // asSubmitted, cachedOnly, plan
+	Actuator string            `json:"actuator,omitempty"` // how decisions became placement: none (YARN alone), labels (node labels), ideal (simulated only)
+	Splits   string            `json:"splits,omitempty"`   // hosts in the splits that a job saw: asSubmitted (all), cachedOnly (with a cached replica), plan (the model's choice)
 	Seed     uint64            `json:"seed"`
-	// Software maps a component ("hadoop", "java", "kernel") to its version.
+	// Software maps the name of a program ("hadoop", "java", "kernel") to its
+	// version.
 	Software map[string]string `json:"software,omitempty"`
-	// Settings are the settings of the cluster and the jobs that decide about
-	// placement.
+	// Settings are those settings of the cluster and of the jobs that influence
+	// where tasks run.
 	Settings map[string]string `json:"settings,omitempty"`
-	// List is set in lists of jobs, whose jobs are JobListed events without
-	// tasks. The rules say which tasks a replay makes of them.
+	// List is set if the trace is a list of jobs: JobListed events without
+	// tasks. Its rules say which tasks a replay makes for each job.
 	List *ListRules `json:"list,omitempty"`
-	// Inputs are the files that the trace was made from.
+	// Inputs are the files from which the trace was made.
 	Inputs []Input `json:"inputs,omitempty"`
-	// Synthetic lists what was not recorded but made up by a rule, such as
-	// "durations" or "replicas".
+	// Synthetic names the parts of the trace that were not recorded but made up
+	// by a rule, such as "durations" or "replicas".
 	Synthetic []string `json:"synthetic,omitempty"`
-	// Mended counts the defects that an import found in its files, by kind; see
-	// package mend.
+	// Mended counts the defects that an import found in its input files. The
+	// keys are the kinds of defects in package mend.
 	Mended map[string]int `json:"mended,omitempty"`
 }
 
-// Input is a file that a trace was made from.
+// Input is a file from which a trace was made.
 type Input struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 }
 
-// ClusterFacts describes a cluster at the start of a run. Nodes that join later
-// are NodeUp events.
+// ClusterFacts describes a cluster at the start of a run. A NodeUp event
+// describes a node that joins later.
 type ClusterFacts struct {
 	Name  string      `json:"name,omitempty"`
 	Nodes []NodeFacts `json:"nodes"`
 	Links []LinkFacts `json:"links,omitempty"`
 	Disks []DiskFacts `json:"disks,omitempty"`
-	// HostCores is the number of cores of the machine, if all nodes are on one.
+	// HostCores is the number of CPU cores of the machine, if all nodes run on
+	// one machine; 0 otherwise.
 	HostCores float64      `json:"hostCores,omitempty"`
 	Queue     []QueueFacts `json:"queues,omitempty"`
 }
 
-// NodeFacts describe a node.
+// NodeFacts describes a node: its rack, its resources, and whether it runs
+// tasks.
 type NodeFacts struct {
 	Node Node   `json:"node" range:"some"`
 	Rack string `json:"rack"`
-	// MemoryBytes and VCores are what YARN may give to containers.
+	// MemoryBytes and VCores are the resources of the node that YARN may give to
+	// containers.
 	MemoryBytes int64 `json:"memoryBytes"`
 	VCores      int32 `json:"vcores" range:"cores"`
-	// CacheBytes is the HDFS cache's capacity.
+	// CacheBytes is the capacity of the node's HDFS cache.
 	CacheBytes int64 `json:"cacheBytes,omitempty"`
-	// Cores is the number of real cores of the node; 0 means unknown.
+	// Cores is the number of CPU cores that the node really has; 0 means
+	// unknown.
 	Cores float64 `json:"cores,omitempty" range:"cores"`
-	// Worker is true for a node that runs tasks. A node may be there for
-	// ApplicationMasters only.
+	// Worker is true for a node that runs tasks, and false for a node that only
+	// runs ApplicationMasters.
 	Worker bool `json:"worker"`
 }
 
-// LinkFacts is the rate of a node's network link or, if Node is empty, of a
-// rack's uplink.
+// LinkFacts gives the rate of a node's network link. If Node is empty, it is the
+// rate of the uplink of the rack.
 type LinkFacts struct {
 	Node        Node   `json:"node,omitempty"`
 	Rack        string `json:"rack,omitempty"`
 	BytesPerSec int64  `json:"bytesPerSec"`
 }
 
-// DiskFacts is the rate at which a node reads its disk.
+// DiskFacts gives the rate at which a node reads from its disk.
 type DiskFacts struct {
 	Node        Node  `json:"node"`
 	BytesPerSec int64 `json:"bytesPerSec"`
 }
 
-// QueueFacts describes a queue without queues below it.
+// QueueFacts describes a leaf queue of the YARN scheduler.
 type QueueFacts struct {
 	Name     string  `json:"name"`
-	Capacity float64 `json:"capacity"` // share of the cluster, 0 to 1
+	Capacity float64 `json:"capacity"` // share of the cluster's resources for this queue, from 0 to 1
 }

@@ -1,7 +1,7 @@
 package traces
 
-// JobOf returns the job that an event is about. It is empty for events of nodes
-// and blocks, and for actuations, which name a decision only.
+// JobOf returns the id of the job that an event names. It is empty for events
+// about nodes and blocks, and for Actuation events, which only name a decision.
 func JobOf(e Event) JobID {
 	switch e := e.(type) {
 	case *JobSubmitted:

@@ -2,11 +2,13 @@ package traces
 
 import "fmt"
 
-// kinds describes the record types by their numbers.
+// kinds describes each kind of event: its name, how to make an empty event, and
+// its rank among events with the same time. The index is the number of the kind.
 var kinds = [...]struct {
 	name string
 	make func() Event
-	// rank orders events with the same T: causes come before effects.
+	// rank orders events with the same time T: an event that can cause another
+	// has the lower rank.
 	rank uint8
 }{
 	KindNodeUp:          {"nodeUp", func() Event { return new(NodeUp) }, 0},
@@ -26,17 +28,17 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
-	18:                  {name: "source"}, // of earlier versions: members for an export in the same format
+	18:                  {name: "source"}, // kind of an event that only earlier versions of heddle wrote, at an import
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
-// Kinds is the highest known record type plus one.
+// Kinds is the highest number of a known kind of event, plus one.
 const Kinds = Kind(len(kinds))
 
-// Known reports whether this version of the program has the record type.
+// Known reports whether this version of heddle can read events of this kind.
 func (k Kind) Known() bool { return k < Kinds && kinds[k].make != nil }
 
-// String returns the kind's name in JSON, such as "attemptStarted".
+// String returns the kind's name in JSON Lines, such as "attemptStarted".
 func (k Kind) String() string {
 	if k >= Kinds || kinds[k].name == "" {
 		return fmt.Sprintf("kind(%d)", uint8(k))
@@ -44,7 +46,8 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// New returns an empty event of kind k, or nil if k is not known.
+// New returns an empty event of kind k, or nil if this version of heddle does
+// not know k.
 func New(k Kind) Event {
 	if !k.Known() {
 		return nil
@@ -52,7 +55,7 @@ func New(k Kind) Event {
 	return kinds[k].make()
 }
 
-// ParseKind returns the kind with a name.
+// ParseKind returns the kind of event with a name such as "attemptStarted".
 func ParseKind(name string) (Kind, error) {
 	for k := Kind(1); k < Kinds; k++ {
 		if k.Known() && kinds[k].name == name {

@@ -5,25 +5,27 @@ import (
 	"math"
 )
 
-// JobListed is a job in a list of jobs: what it reads and writes, and when it is
-// submitted. It has no tasks; the header's ListRules say which ones it gets.
+// JobListed is a job in a list of jobs: when it is submitted, and how many bytes
+// it reads and writes. The list has no tasks; the header's ListRules say which
+// tasks a replay makes for the job.
 type JobListed struct {
 	T   Time  `json:"t"`
 	Job JobID `json:"job" range:"some"`
 	// Name is the job's name in the list. Two jobs may have the same name.
 	Name   string `json:"name"`
-	GapSec int64  `json:"gapSec"` // since the job before, as the list has it
-	// InputBytes is what the maps read, ShuffleBytes what the reduces fetch (0 for
-	// a job without reduces), OutputBytes what the job writes.
+	GapSec int64  `json:"gapSec"` // time since the submission of the job before, as the list says
+	// InputBytes is the number of bytes that the maps read, ShuffleBytes the
+	// number that the reduces fetch (0 for a job without reduces), and
+	// OutputBytes the number that the job writes.
 	InputBytes   int64 `json:"inputBytes"`
 	ShuffleBytes int64 `json:"shuffleBytes"`
 	OutputBytes  int64 `json:"outputBytes"`
-	// Path is the path of the input. Jobs with the same path read the same blocks;
-	// a job without a path has blocks of its own.
+	// Path is the path of the input. Jobs with the same path read the same
+	// blocks. A job without a path reads blocks that no other job reads.
 	Path string `json:"path,omitempty"`
 }
 
-// Fields implements Event.
+// Fields implements Event: it passes each field of the event to a Visitor.
 func (e *JobListed) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -35,43 +37,45 @@ func (e *JobListed) Fields(v Visitor) {
 	v.Name(&e.Path)
 }
 
-// ListRules say which tasks the jobs of a list get, and how long they take.
+// ListRules say how many tasks a job of a list gets, and how long they take.
 type ListRules struct {
-	// BlockBytes is the size of a block. A job has one map for each block of its
-	// input, the last of which may be smaller, and at least one map. A block has
-	// Replication replicas.
+	// BlockBytes is the size of an HDFS block, and Replication the number of its
+	// replicas. A job has one map for each block of its input, and at least one
+	// map. The last block may be smaller.
 	BlockBytes  int64 `json:"blockBytes"`
 	Replication int   `json:"replication"`
-	// BytesPerReduce is the shuffle that one reduce fetches. A job has as many
-	// reduces as its shuffle needs, but not more than MaxReduces.
+	// BytesPerReduce is the number of shuffle bytes that one reduce fetches. The
+	// shuffle bytes of a job give its number of reduces, at most MaxReduces.
 	BytesPerReduce int64 `json:"bytesPerReduce"`
 	MaxReduces     int   `json:"maxReduces"`
-	// A task takes StartMs plus the time that its bytes take at these rates: the
-	// input of a map, the shuffle and the output of a reduce.
+	// A map takes StartMs plus its input bytes divided by MapRate. A reduce
+	// takes StartMs plus its shuffle bytes divided by ShuffleRate and its output
+	// bytes divided by OutputRate.
 	StartMs     int64 `json:"taskStartMs"`
 	MapRate     int64 `json:"mapBytesPerSec"`
 	ShuffleRate int64 `json:"shuffleBytesPerSec"`
 	OutputRate  int64 `json:"outputBytesPerSec"`
-	// SpreadPercent makes the times of tasks differ: each is drawn evenly between
-	// so many percent less and so many percent more.
+	// SpreadPercent makes the durations of tasks differ: each is multiplied by a
+	// random factor between 1 - SpreadPercent/100 and 1 + SpreadPercent/100.
 	SpreadPercent int `json:"spreadPercent"`
 }
 
-// DefaultListRules are guesses: HDFS's default block size and replication, one
-// reduce per GiB but at most 999 (Hive's settings when Facebook published its
-// lists), and the rate of a disk that several tasks share.
+// DefaultListRules has HDFS's default block size and replication. The other
+// values are guesses: one reduce per GiB of shuffle but at most 999, as in Hive
+// when Facebook published its lists of jobs, and the rates of a disk that
+// several tasks share.
 var DefaultListRules = ListRules{
 	BlockBytes: 128 << 20, Replication: 3, BytesPerReduce: 1 << 30, MaxReduces: 999,
 	StartMs: 2000, MapRate: 10e6, ShuffleRate: 20e6, OutputRate: 20e6, SpreadPercent: 25,
 }
 
 const (
-	maxListedTasks = 1 << 20 // of a job and kind
+	maxListedTasks = 1 << 20 // greatest number of maps, or of reduces, of one job
 	maxListedBytes = 1 << 60
-	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // ten years
+	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list: ten years in milliseconds
 )
 
-// Validate returns an error if a rule is out of its range.
+// Validate returns an error if one of the rules is out of its range.
 func (r *ListRules) Validate() error {
 	for _, v := range []struct {
 		name             string
@@ -94,7 +98,8 @@ func (r *ListRules) Validate() error {
 	return nil
 }
 
-// Check returns an error if a job is out of range or would have too many maps.
+// Check returns an error if a number of the job is out of its range, or if the
+// job would have too many maps.
 func (r *ListRules) Check(j *JobListed) error {
 	for _, bytes := range []int64{j.InputBytes, j.ShuffleBytes, j.OutputBytes} {
 		if bytes < 0 || bytes > maxListedBytes {
@@ -110,21 +115,22 @@ func (r *ListRules) Check(j *JobListed) error {
 	return nil
 }
 
-// Maps is a job's number of maps.
+// Maps returns the number of maps that a replay makes for the job.
 func (r *ListRules) Maps(j *JobListed) int64 { return max(1, started(j.InputBytes, r.BlockBytes)) }
 
-// Reduces is a job's number of reduces.
+// Reduces returns the number of reduces that a replay makes for the job.
 func (r *ListRules) Reduces(j *JobListed) int64 {
 	return min(started(j.ShuffleBytes, r.BytesPerReduce), int64(r.MaxReduces))
 }
 
-// LastSplitBytes is the input of the last map. All other maps read a whole
-// block.
+// LastSplitBytes returns the number of input bytes of the job's last map. Each
+// other map reads a whole block.
 func (r *ListRules) LastSplitBytes(j *JobListed) int64 {
 	return j.InputBytes - (r.Maps(j)-1)*r.BlockBytes
 }
 
-// started divides bytes by size and rounds up.
+// started divides bytes by size and rounds up: the number of blocks of that
+// size.
 func started(bytes, size int64) int64 {
 	n := bytes / size
 	if bytes%size > 0 {
@@ -133,10 +139,12 @@ func started(bytes, size int64) int64 {
 	return n
 }
 
-// MapMs is the time that a map with so much input takes, without the spread.
+// MapMs returns the duration in ms of a map that reads input bytes, before the
+// random spread is added.
 func (r *ListRules) MapMs(input int64) int32 { return taskMs(r.StartMs, millis(input, r.MapRate)) }
 
-// ReduceMs is the time that a reduce takes, without the spread.
+// ReduceMs returns the duration in ms of a reduce that fetches and writes so
+// many bytes, before the random spread is added.
 func (r *ListRules) ReduceMs(shuffle, output int64) int32 {
 	return taskMs(r.StartMs, millis(shuffle, r.ShuffleRate), millis(output, r.OutputRate))
 }
@@ -149,8 +157,9 @@ func taskMs(parts ...int64) int32 {
 	return int32(min(max(1, sum), math.MaxInt32/2))
 }
 
-// millis is the time that bytes take at a rate. It uses no floats, since their
-// rounding differs between machines.
+// millis returns the time in ms for transferring bytes at a rate in bytes per
+// second. It uses integers only, since the rounding of floats may differ between
+// machines.
 func millis(bytes, rate int64) int64 {
 	whole, rest := bytes/rate, bytes%rate
 	return min(whole, maxListedMs/1000)*1000 + rest*1000/rate

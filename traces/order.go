@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Compare gives the order of events in a finished trace: by T, and at the same T
-// causes before effects. Events for which it returns 0 stay in the order in which
-// they were written.
+// Compare gives the order of events in a finished trace: by time T. Of two
+// events with the same T, the kind that can cause the other comes first. Events
+// for which Compare returns 0 stay in the order in which they were written.
 func Compare(a, b Event) int {
 	if c := cmp.Compare(a.At(), b.At()); c != 0 {
 		return c
@@ -15,8 +15,9 @@ func Compare(a, b Event) int {
 	return cmp.Compare(kinds[a.Kind()].rank, kinds[b.Kind()].rank)
 }
 
-// Sort puts events into the order of a finished trace. It sorts their places,
-// which takes half as long as a stable sort of the events.
+// Sort puts events into the order of a finished trace. It sorts a list of small
+// structs (time, rank, index) in place of the events, which takes half as long
+// as a stable sort of the events.
 func Sort(events []Event) {
 	type place struct {
 		t    Time

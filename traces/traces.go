@@ -1,13 +1,12 @@
-// Package traces defines what a trace is: ids, times, a Header and the Events
-// that happened on a cluster, whether it was real or simulated.
+// Package traces defines the parts of a trace: ids, times, the Header, and the
+// Events that happened on a real or simulated cluster.
 //
-// The events are ordered by time. Package tracefile reads and writes them, and
-// FORMAT.md describes the bytes of the file. This package also computes two
-// digests, which tell whether two runs are the same. It knows neither Hadoop's
-// protocols nor any scheduler.
+// The events are ordered by time. Package tracefile reads and writes trace
+// files, and FORMAT.md describes their bytes. This package also computes two
+// digests: two runs with equal digests had the same events or the same schedule.
 //
-// Each event lists its fields in one place, its method Fields. Encoders, decoders
-// and digests are Visitors of that list.
+// The method Fields of an event passes each of its fields to a Visitor.
+// Encoders, decoders and digests are Visitors.
 package traces
 
 import (
@@ -17,33 +16,33 @@ import (
 	"strings"
 )
 
-// Time is nanoseconds since the run's start (Header.StartUnixNs).
+// Time is the number of nanoseconds since the run's start (Header.StartUnixNs).
 type Time int64
 
-// Milliseconds is t in whole milliseconds, rounded down.
+// Milliseconds returns the time t in whole milliseconds, rounded down.
 func (t Time) Milliseconds() int64 { return int64(t) / 1e6 }
 
 // JobID is the job's name as the cluster prints it, "job_1795236380513_0001".
 type JobID string
 
-// Node is a node's host name. Hadoop uses the same one for the NodeManager, the
-// DataNode and the hosts of splits.
+// Node is the host name of a node. The node's NodeManager and DataNode and the
+// hosts of map splits have the same name.
 type Node string
 
-// Block is an HDFS block id, without the generation stamp. In traces that were
-// made up it is any number that no other block has.
+// Block is the id of an HDFS block, without the generation stamp. In a trace
+// whose blocks were made up, it is any number that no other block has.
 type Block uint64
 
 // TaskKind is the kind of a task: Map or Reduce.
 type TaskKind uint8
 
-// Kinds of task.
+// The two kinds of task in a MapReduce job.
 const (
 	Map TaskKind = iota
 	Reduce
 )
 
-// Letter is the kind as Hadoop's ids write it, "m" or "r".
+// Letter is the letter of the task kind in Hadoop's ids: "m" or "r".
 func (k TaskKind) Letter() string {
 	if k == Reduce {
 		return "r"
@@ -55,19 +54,20 @@ var taskKindNames = []string{"map", "reduce"}
 
 func (k TaskKind) String() string { return nameOf(taskKindNames, uint8(k), "task") }
 
-// Valid reports whether the number is a kind.
+// Valid reports whether k is Map or Reduce.
 func (k TaskKind) Valid() bool { return k <= Reduce }
 
-// MarshalText writes the kind's name.
+// MarshalText writes the name of the task kind: "map" or "reduce".
 func (k TaskKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText sets the task kind from the text that MarshalText writes.
 func (k *TaskKind) UnmarshalText(text []byte) error {
 	return numberOf(taskKindNames, string(text), "task", (*uint8)(k))
 }
 
-// Task is a map or reduce of a job. Index counts the job's tasks of that kind
-// from 0; for a map it is the position of its split in job.splitmetainfo.
+// Task identifies a map or a reduce of a job. Index counts the job's maps, or
+// its reduces, from 0. A map's index is the position of its split in
+// job.splitmetainfo.
 type Task struct {
 	Job   JobID    `json:"job" range:"some"`
 	Kind  TaskKind `json:"kind"`
@@ -81,8 +81,9 @@ func (t Task) suffix() string {
 	return fmt.Sprintf("%s_%s_%06d", strings.TrimPrefix(string(t.Job), "job_"), t.Kind.Letter(), t.Index)
 }
 
-// Attempt is an attempt to run a task. Number is Hadoop's: it counts from 0, and
-// from 1000 under a second ApplicationMaster.
+// Attempt identifies an attempt to run a task. Number is the attempt number in
+// Hadoop's id: it counts from 0, or from 1000 if a second ApplicationMaster
+// started the attempt.
 type Attempt struct {
 	Task
 	Number int32 `json:"number" range:"tasks"`
@@ -91,7 +92,7 @@ type Attempt struct {
 // String is Hadoop's id of the attempt, "attempt_1795236380513_0001_m_000003_0".
 func (a Attempt) String() string { return "attempt_" + a.suffix() + "_" + strconv.Itoa(int(a.Number)) }
 
-// ParseTask reads Hadoop's id of a task.
+// ParseTask reads Hadoop's id of a task, "task_1795236380513_0001_m_000003".
 func ParseTask(id string) (Task, error) {
 	rest, ok := strings.CutPrefix(id, "task_")
 	parts := strings.Split(rest, "_")
@@ -101,7 +102,8 @@ func ParseTask(id string) (Task, error) {
 	return parseTask("task id", id, parts)
 }
 
-// ParseAttempt reads Hadoop's id of an attempt.
+// ParseAttempt reads Hadoop's id of an attempt,
+// "attempt_1795236380513_0001_m_000003_0".
 func ParseAttempt(id string) (Attempt, error) {
 	rest, ok := strings.CutPrefix(id, "attempt_")
 	parts := strings.Split(rest, "_")
@@ -119,7 +121,8 @@ func ParseAttempt(id string) (Attempt, error) {
 	return Attempt{Task: task, Number: int32(number)}, nil
 }
 
-// parseTask reads TIMESTAMP, JOB, LETTER, INDEX.
+// parseTask reads a task from the parts of Hadoop's id: timestamp, job number,
+// "m" or "r", and index.
 func parseTask(what, id string, parts []string) (Task, error) {
 	t := Task{Job: JobID("job_" + parts[0] + "_" + parts[1])}
 	switch parts[2] {
@@ -138,10 +141,12 @@ func parseTask(what, id string, parts []string) (Task, error) {
 	return t, nil
 }
 
-// Level is a level of locality: how near an attempt ran to its data.
+// Level is a level of locality: whether an attempt's input was in the node's
+// HDFS cache, on the same node, in the same rack, or further away.
 type Level uint8
 
-// Levels, from near to far. Split locality has no LevelCache.
+// Levels of locality, from near to far. Split locality compares hosts only, so
+// it is never LevelCache.
 const (
 	LevelUnknown Level = iota
 	LevelCache
@@ -154,13 +159,13 @@ var levelNames = []string{"unknown", "cache", "node", "rack", "off"}
 
 func (l Level) String() string { return nameOf(levelNames, uint8(l), "level") }
 
-// Valid reports whether the number is a level.
+// Valid reports whether l is one of the known locality levels.
 func (l Level) Valid() bool { return int(l) < len(levelNames) }
 
-// MarshalText writes the level's name.
+// MarshalText writes the name of the locality level, such as "node".
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText sets the locality level from the text that MarshalText writes.
 func (l *Level) UnmarshalText(text []byte) error {
 	return numberOf(levelNames, string(text), "level", (*uint8)(l))
 }
@@ -168,7 +173,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 // Outcome is how a job, task or attempt ended.
 type Outcome uint8
 
-// Outcomes. Jobs, tasks and attempts without an end are Unfinished.
+// Outcomes of jobs, tasks and attempts. Unfinished means that the trace does not
+// say how the job, task or attempt ended.
 const (
 	Unfinished Outcome = iota
 	Succeeded
@@ -180,18 +186,20 @@ var outcomeNames = []string{"unfinished", "succeeded", "failed", "killed"}
 
 func (o Outcome) String() string { return nameOf(outcomeNames, uint8(o), "outcome") }
 
-// Valid reports whether the number is an outcome.
+// Valid reports whether o is one of the known outcomes.
 func (o Outcome) Valid() bool { return int(o) < len(outcomeNames) }
 
-// MarshalText writes the outcome's name.
+// MarshalText writes the name of the outcome, such as "succeeded".
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText sets the outcome from the text that MarshalText writes.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
 }
 
-// nameOf returns the name of a number, or "what(n)" if it has none.
+// nameOf returns the name of number n from a list of names. If the list has no
+// such name, it returns a text such as "level(7)"; the parameter what is "level"
+// then.
 func nameOf(names []string, n uint8, what string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]
@@ -199,7 +207,8 @@ func nameOf(names []string, n uint8, what string) string {
 	return what + "(" + strconv.Itoa(int(n)) + ")"
 }
 
-// numberOf reads what nameOf writes.
+// numberOf is the reverse of nameOf: it sets n to the number that belongs to a
+// name.
 func numberOf(names []string, text, what string, n *uint8) error {
 	if i := slices.Index(names, text); i >= 0 && text != "" {
 		*n = uint8(i)

@@ -2,8 +2,8 @@ package bench
 
 import "golang.org/x/sys/unix"
 
-// cpuSeconds is the processor time that the process has used, 0 where that is
-// not known.
+// cpuSeconds returns the CPU time that this process has used, or 0 if the
+// operating system does not tell.
 func cpuSeconds() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

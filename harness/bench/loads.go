@@ -1,5 +1,5 @@
-// Package bench is the simulator's own speed: standard loads, and what running
-// one takes.
+// Package bench measures the simulator's own speed. It has standard benchmarks,
+// and measures the time and memory that each takes.
 package bench
 
 import (
@@ -18,22 +18,27 @@ import (
 	"heddle/traces/swim"
 )
 
-// Load is a standard load. All are run under queues, the Capacity scheduler's
-// order and its waiting for locality (Fair's where named so), slow start and
-// ramp, heartbeats of nodes, replicas, cached copies, and disks and links that
-// are shared; but for those named late, decisions name the task that starts.
+// Load is the input of a benchmark of the simulator: a cluster and jobs. All
+// loads simulate the Capacity scheduler with queues and delay scheduling, slow
+// start, node heartbeats, replicas and cached copies. Loads named "fair", and
+// every second run of "fb2009-100", simulate the Fair scheduler. Disks and
+// links are shared, except in loads named "nonet". In loads named "late" the
+// ApplicationMaster chooses each container's task; in the others the scheduler
+// does.
 type Load struct {
 	Name  string
 	About string
 	Nodes int
-	// Runs is how many replays there are, on Cores at a time.
+	// Runs is the number of simulations, each with its own seed. Cores is how many
+	// run at the same time.
 	Runs, Cores int
-	Needs       string // a file besides, "" none
+	Needs       string // path of a file that the load reads; "" if it reads none
 
 	config func(seed uint64) (*sim.Config, error)
 }
 
-// Loads are the standard loads. data is the folder with SWIM's job lists.
+// Loads returns the standard inputs of the simulator's benchmarks. data is the
+// folder with SWIM's job lists.
 func Loads(data string) []Load {
 	const million = 1_000_000
 	fb2009, fb2010 := data+"/FB-2009_samples_24_times_1hr_0.tsv", data+"/FB-2010_samples_24_times_1hr_0.tsv"
@@ -51,15 +56,16 @@ func Loads(data string) []Load {
 	}
 }
 
-// setting is what loads differ in.
+// setting has the options in which the benchmarks' inputs differ.
 type setting struct{ network, fair, late bool }
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
 const slotsPerNode, nodesPerRack = 8, 40
 
-// machines is nodes of 8 slots in racks of 40; with a network, disks of 400
-// MB/s, links of 10 Gbit/s and uplinks of 80 Gbit/s.
+// machines returns a cluster of nodes with 8 containers each, in racks of 40.
+// If network is true, disks read 400 MB/s, links carry 10 Gbit/s and rack
+// uplinks 80 Gbit/s. Otherwise they have no limit.
 func machines(nodes int, network bool) sim.Machines {
 	c := sim.Machines{WritesWait: true}
 	for n := range nodes {
@@ -106,8 +112,8 @@ func config(nodes int, source sim.Source, how setting, seed uint64) (*sim.Config
 	return c, nil
 }
 
-// blocks gives jobs input: replicas by HDFS's rules, and a cached copy on the
-// first for one block of ten.
+// blocks gives jobs their input blocks. Replicas are placed by HDFS's rules.
+// One block in ten also has a cached copy, on the node of its first replica.
 type blocks struct {
 	at     *place.Topology
 	places draw.Key
@@ -141,16 +147,17 @@ func (how setting) String() string {
 	return ""
 }
 
-// synthetic is jobs of 1 to 2,000 maps, evenly on a logarithmic scale, and a
-// tenth as many reduces, that arrive so that four slots of five are in use.
-// Tasks compute for 10 to 30 s.
+// synthetic returns a benchmark input of generated jobs. A job has 1 to 2,000
+// maps, drawn evenly on a logarithmic scale, and a tenth as many reduces. Tasks
+// compute for 10 to 30 s. Jobs arrive at a rate that keeps about 80 % of the
+// containers in use.
 func synthetic(name string, nodes, tasks int, how setting) Load {
 	return Load{
 		Name: name, Nodes: nodes, Runs: 1, Cores: 1,
 		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
-			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // of each task
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // a job with n tasks delays the next job's arrival by n times gapMs
 			return config(nodes, s, how, seed)
 		},
 	}
@@ -185,14 +192,15 @@ func (s *made) Next(j *sim.Job) bool {
 	return true
 }
 
-// facebook is a day of a SWIM list, in task numbers and times by its importer's
-// rules.
+// facebook returns a benchmark input with one day of a SWIM job list from
+// Facebook. Numbers of tasks and their times follow heddle's rules for
+// importing SWIM lists.
 func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 	l := Load{
 		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
 		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
 	}
-	var jobs []traces.JobListed // for many runs, read once
+	var jobs []traces.JobListed // the list of jobs, kept if several runs use it
 	l.config = func(seed uint64) (*sim.Config, error) {
 		list := jobs
 		if list == nil {

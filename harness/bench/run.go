@@ -16,27 +16,28 @@ import (
 	"heddle/traces"
 )
 
-// Measure is what running a load took.
+// Measure has the figures of one run of a benchmark: time, memory, and what was
+// simulated.
 type Measure struct {
 	Load            string                `json:"load"`
 	Nodes           int                   `json:"nodes"`
-	Tasks           int64                 `json:"tasks"` // attempts that succeeded, of all replays
+	Tasks           int64                 `json:"tasks"` // number of attempts that succeeded, over all simulations
 	Seconds         float64               `json:"seconds"`
 	TasksPerSecond  float64               `json:"tasksPerSecond"`
 	EventsPerSecond float64               `json:"eventsPerSecond"`
 	AllocsPerEvent  float64               `json:"allocsPerEvent"`
-	PeakBytes       int64                 `json:"peakBytes"` // resident, of the process; 0: not known here
+	PeakBytes       int64                 `json:"peakBytes"` // peak resident memory of this process; 0 if the operating system does not tell
 	CPUSeconds      float64               `json:"cpuSeconds"`
 	Jobs            int                   `json:"jobs"`
 	Beats           int64                 `json:"heartbeats"`
-	Locality        map[string]float64    `json:"locality"` // share of maps by level
+	Locality        map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
 	VirtualSeconds  float64               `json:"virtualSeconds"`
 	PeakTasks       int64                 `json:"peakTasks"`
 	Digest          traces.ScheduleDigest `json:"-"`
 	ScheduleDigest  string                `json:"scheduleDigest"`
 }
 
-// Run runs a load once, from reading its input to the result.
+// Run runs a benchmark once. The measured time includes reading its input.
 func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -46,7 +47,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	start, cpu := time.Now(), cpuSeconds()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
-		if _, err := l.config(1); err != nil { // what all share is read here
+		if _, err := l.config(1); err != nil { // reads the jobs' file once, for all simulations to share
 			return nil, err
 		}
 	}
@@ -100,12 +101,14 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	return m, nil
 }
 
-// forgetPeak has the kernel forget the most memory that the process had.
+// forgetPeak makes the kernel set this process's peak memory back to the
+// present memory.
 func forgetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// peak is the most resident memory since then, 0 where that is not known.
+// peak returns the process's largest resident memory since forgetPeak was
+// called, or 0 if the operating system does not tell.
 func peak() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 )
 
-// Missing says which file a load needs that is not there.
+// Missing returns an error if the file that a benchmark needs is missing.
 func (l *Load) Missing() error {
 	if l.Needs == "" {
 		return nil
@@ -19,8 +19,8 @@ func (l *Load) Missing() error {
 	return err
 }
 
-// Median runs a load so often and returns the run with the median time. Runs
-// that do not come to the same schedule are an error.
+// Median runs a benchmark repeat times and returns the run with the median
+// time. It returns an error if two runs give different schedules.
 func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	var runs []*Measure
 	for range repeat {
@@ -37,7 +37,7 @@ func (l *Load) Median(ctx context.Context, repeat int) (*Measure, error) {
 	return runs[len(runs)/2], nil
 }
 
-// WriteText is a line a load.
+// WriteText prints a table with one line for each benchmark.
 func WriteText(out io.Writer, measures []*Measure) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "load\tnodes\ttasks\tseconds\tCPU seconds\ttasks/s\tevents/s\tallocs/event\tpeak MB\tdigest\t")

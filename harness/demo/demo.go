@@ -1,6 +1,6 @@
-// Package demo is the shortest way from a bare machine to a result: it brings a
-// lab up, runs a workload, captures it, says what it found and takes the lab
-// down. What it leaves is a run folder.
+// Package demo is the shortest way from a bare machine to a result. It starts a
+// lab (a real Hadoop cluster on this machine), runs a workload, captures its
+// trace, reports the figures, and stops the lab. It leaves a run folder.
 package demo
 
 import (
@@ -22,26 +22,26 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Options of a demo. Log is required.
+// Options of the command heddle demo. Log is required.
 type Options struct {
-	// Install puts in what the machine lacks, with apt-get.
+	// Install lets the demo install missing packages with apt-get.
 	Install bool
-	// Keep leaves the lab up.
+	// Keep leaves the lab's Hadoop cluster running after the demo.
 	Keep bool
-	// Lab describes the cluster.
+	// Lab describes the Hadoop cluster to start on this machine.
 	Lab lab.Config
-	// Root is the folder of run folders.
+	// Root is the folder in which the run folder is made.
 	Root string
-	// Command is the command line, for the manifest.
+	// Command is the command line that the run folder's manifest records.
 	Command []string
-	// Log takes what is being done.
+	// Log receives a line for each step of the demo.
 	Log io.Writer
-	// Progress hears of the run's steps.
+	// Progress is called at each step of the experiment's run.
 	Progress func(experiment.Step)
 }
 
-// source is the experiment of the demo. It runs in under a minute on 2 cores,
-// reads every block once, and its input is larger than one HDFS block a map.
+// source is the experiment file of the demo. The experiment takes less than a
+// minute on 2 cores.
 const source = `# The experiment that 'heddle demo' runs.
 name: demo
 workloads:
@@ -53,19 +53,21 @@ models: [yarn]
 repeats: 1
 `
 
-// Findings are what a demo found.
+// Findings are the results of a demo: the figures of each trial, and the run
+// folder.
 type Findings struct {
-	Folder string  `json:"folder"` // of the run
+	Folder string  `json:"folder"` // path of the run folder
 	Trials []Trial `json:"trials"`
 }
 
-// Trial is what one trial's trace holds.
+// Trial has the figures of one trial, computed from its trace.
 type Trial struct {
 	Trial string `json:"trial"`
 	*measure.Figures
 }
 
-// Run does the demo. The lab comes down also when something fails or ctx ends.
+// Run runs the demo. It stops the lab even if a step fails or ctx ends, unless
+// Options.Keep is set.
 func Run(ctx context.Context, o Options) (found *Findings, err error) {
 	if err := prepare(ctx, o); err != nil {
 		return nil, err
@@ -108,7 +110,8 @@ func runExperiment(ctx context.Context, o Options, l *lab.Lab) (*runs.Run, error
 	})
 }
 
-// findings reads what the run's traces hold.
+// findings computes the figures of each trial from the traces in the run
+// folder.
 func findings(run *runs.Run) (*Findings, error) {
 	f := &Findings{Folder: run.Dir}
 	for _, t := range run.Manifest().Trials {
@@ -124,7 +127,8 @@ func findings(run *runs.Run) (*Findings, error) {
 	return f, nil
 }
 
-// WriteText prints the findings for people; the run folder's path is the last line.
+// WriteText prints the findings as text. The last line has the run folder's
+// path.
 func (f *Findings) WriteText(out io.Writer) error {
 	for _, t := range f.Trials {
 		fmt.Fprintf(out, "%s\n\n", t.Trial)
@@ -136,7 +140,8 @@ func (f *Findings) WriteText(out io.Writer) error {
 	return err
 }
 
-// prepare makes sure that the machine can run a lab.
+// prepare checks that the machine can run a lab. If packages are missing and
+// Options.Install is set, it installs them.
 func prepare(ctx context.Context, o Options) error {
 	err := lab.Preflight(o.Lab)
 	var missing *lab.MissingError
@@ -165,8 +170,8 @@ func prepare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// NotReadyError says what this machine lacks for the demo, and what can be done
-// without it.
+// NotReadyError says what this machine lacks for the demo, and which commands
+// work without that.
 type NotReadyError struct{ Missing *lab.MissingError }
 
 func (e *NotReadyError) Error() string {

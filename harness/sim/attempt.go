@@ -7,51 +7,53 @@ import (
 	"heddle/traces"
 )
 
-// attempt is one attempt at a task, from the moment the task is bound.
+// attempt is a simulated attempt at a map or reduce, from the moment when the
+// ApplicationMaster assigns the task to a container.
 type attempt struct {
 	startMs      int64
-	phaseMs      int64 // when the present phase began
-	endMs        int64 // when its computing ends, if known
-	bytes        int64 // map output that a reduce has fetched in all
+	phaseMs      int64 // time at which the attempt's present phase began
+	endMs        int64 // time at which the attempt's computing ends, if that is known
+	bytes        int64 // bytes of map output that a reduce has fetched
 	job          int32
 	task         state.TaskID
 	node         state.NodeID
 	gen          uint32
-	fetch        int32 // index in Sim.fetches; -1: a map, or a reduce that fetches nothing
-	next         int32 // the next reduce in the list of those that wait for maps
-	other        int32 // the other attempt at the same task, -1 if none
+	fetch        int32 // index in Sim.fetches of a reduce's fetches; -1 for a map, or a reduce that fetches nothing
+	next         int32 // index in Sim.attempts of the next reduce that waits for maps to finish
+	other        int32 // index in Sim.attempts of the other running attempt at the same task, -1 if there is none
 	flows        [maxFlows]fluid.Flow
 	number       int16
-	pending      uint8 // flows and timers of the present phase that have not ended
-	openFlows    uint8 // bit i: flows[i] has not ended
+	pending      uint8 // number of the attempt's transfers, computations and timers that have not ended
+	openFlows    uint8 // bit i is set if the transfer or computation flows[i] has not ended
 	kind         state.Kind
 	phase        phase
-	level        state.Level // locality of a map, by its block's replicas and cached copies
+	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
 	split        state.Level
-	speculative  bool // a speculative attempt whose room is held: the State counts a task's first attempt only
-	waitsForMaps bool // a reduce that waits for maps to finish
+	speculative  bool // a speculative attempt; state.Hold takes its room, since package state counts one attempt for each task
+	waitsForMaps bool // true for a reduce that waits for maps to finish
 	rerun        bool
-	traced       bool // its start is in the trace
-	dead         bool // its node was lost, noticed or not
+	traced       bool // the trace has the start of this attempt
+	dead         bool // the attempt's node was lost, even if the ResourceManager has not noticed it
 }
 
-// maxFlows is the largest number of flows that an attempt has at a time.
+// maxFlows is the largest number of transfers and computations that one attempt
+// runs at the same time.
 const maxFlows = exactRacks
 
-// phase is the step of an attempt (start of the JVM, input, computing, ...)
-// that comes next.
+// phase names the next step of an attempt: start the JVM, read the input,
+// compute, and so on.
 type phase uint8
 
 const (
-	begin phase = iota // the container is launched: start the JVM
-	input              // read the input, or fetch map outputs
+	begin phase = iota // the container is launched, and the JVM starts
+	input              // a map reads its input, or a reduce fetches map outputs
 	compute
 	write
 	commit
 	finish
 )
 
-// Kinds of event.
+// Kinds of event in the simulation.
 const (
 	evFault uint32 = iota
 	evAdmit
@@ -69,17 +71,19 @@ const (
 	evCleanUp
 )
 
-// tag packs an event's kind and the generation of its job or attempt into one
-// number.
+// tag packs an event's kind and a generation into one number. The generation
+// counts the uses of a slot in memory; so an event of an ended job or attempt
+// is recognized.
 func tag(kind, gen uint32) uint32 { return gen<<4 | kind }
 
-// after schedules an event ms milliseconds from now.
+// after schedules an event, ms milliseconds from the present simulated time.
 func (s *Sim) after(ms int32, kind, id, gen uint32) {
 	s.wheel.push(s.now+int64(ms), tag(kind, gen), id)
 }
 
-// handle handles an event of the wheel. It does nothing if the event's job or
-// attempt is gone: its generation then differs.
+// handle handles an event. It ignores an event of a job or attempt that has
+// ended. Such an event has an old generation: the count of uses of its slot in
+// memory.
 func (s *Sim) handle(t, id uint32) {
 	gen, kind := t>>4, t&15
 	if kind == evSpeculate || kind == evAMBeat {
@@ -137,8 +141,8 @@ func (s *Sim) handle(t, id uint32) {
 	}
 }
 
-// launch starts an attempt of task t on node n. The State has taken the room
-// already.
+// launch starts an attempt of task t on node n. The container's memory and
+// cores are already taken on the node.
 func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) int32 {
 	var id int32
 	if last := len(s.idle) - 1; last >= 0 {
@@ -150,7 +154,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	j := &s.jobs[slot]
 	a := &s.attempts[id]
 	gen := a.gen
-	*a = attempt{} // set field by field: a literal would be built elsewhere and copied
+	*a = attempt{} // set field by field: the compiler would build a literal elsewhere and copy it
 	a.startMs, a.job, a.task, a.node, a.gen = s.now+int64(s.Costs.LaunchMs), slot, t, n, gen
 	a.fetch, a.next, a.other, a.kind, a.phase = -1, -1, -1, k, begin
 	if len(j.tries) > 0 {
@@ -178,7 +182,7 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	x := &s.nodes[n]
 	if x.lost {
 		a.dead = true
-		return id // the node is lost, and nobody has noticed
+		return id // the node is lost, and the ResourceManager has not noticed it: the attempt will not proceed
 	}
 	w := s.workOf(j, k, t)
 	if len(j.blocks) > 0 && a.level <= state.LevelNode && k == state.Map {
@@ -210,7 +214,8 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	return id
 }
 
-// timer lets an attempt go on after ms milliseconds.
+// timer starts a timer of ms milliseconds. The attempt waits for it before its
+// next phase.
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	a.pending++
@@ -224,7 +229,8 @@ func (s *Sim) workOf(j *job, k state.Kind, t state.TaskID) *Work {
 	return work(j.work[k], i, j.total[k])
 }
 
-// try returns how many attempts at task t there were before.
+// try returns how many attempts at task t have been started so far; 0 if the
+// job keeps no counts.
 func (s *Sim) try(j *job, t state.TaskID) int32 {
 	if len(j.tries) == 0 || t == state.None {
 		return 0
@@ -232,15 +238,16 @@ func (s *Sim) try(j *job, t state.TaskID) int32 {
 	return int32(j.tries[t].begun)
 }
 
-// flowEnded lets the attempt of a flow go on after the flow has ended.
+// flowEnded handles the end of a transfer or computation. The attempt that
+// waited for it goes on.
 func (s *Sim) flowEnded(tag uint32) {
 	id := int32(tag / maxFlows)
 	s.attempts[id].openFlows &^= 1 << (tag % maxFlows)
 	s.goOn(id)
 }
 
-// goOn is called when a flow or timer of an attempt has ended. The attempt
-// proceeds when none is left.
+// goOn is called when a transfer, computation or timer of an attempt has ended.
+// When all of the attempt's have ended, the attempt starts its next phase.
 func (s *Sim) goOn(id int32) {
 	a := &s.attempts[id]
 	if a.pending--; a.pending == 0 {
@@ -248,10 +255,11 @@ func (s *Sim) goOn(id int32) {
 	}
 }
 
-// proceed lets an attempt start its next phase.
+// proceed starts an attempt's next phase (read input, compute, write and so
+// on).
 func (s *Sim) proceed(id int32) {
 	a := &s.attempts[id]
-	if a.phase == finish { // the most frequent phase, which needs nothing of what follows
+	if a.phase == finish { // most calls are for the phase finish, so it is tested first
 		s.succeed(id)
 		return
 	}
@@ -300,11 +308,12 @@ func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 		return ms
 	}
 	const one = 1 << 20
-	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // a drawn number from -one to one
+	x := int64(s.streams.compute.At(j.hash).At(uint64(a.task)).At(uint64(a.number))>>43) - one // random number from -one to one
 	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 
-// computes lets an attempt compute, for ms milliseconds on a node of speed 1.
+// computes starts a computation of an attempt. It takes ms milliseconds on a
+// node of speed 1.
 func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	if ms == 0 {
 		return
@@ -319,7 +328,7 @@ func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	s.timer(id, a, ms)
 }
 
-// succeed ends an attempt, and its task, with success.
+// succeed marks an attempt, and its task, as succeeded.
 func (s *Sim) succeed(id int32) {
 	a := &s.attempts[id]
 	slot, n := a.job, a.node
@@ -330,7 +339,7 @@ func (s *Sim) succeed(id int32) {
 	j := &s.jobs[slot]
 	w := s.workOf(j, a.kind, a.task)
 	if err := s.state.Finish(j.id, a.task); err != nil {
-		panic(err) // a fault of this package: the State and the attempts disagree
+		panic(err) // a programming error in this package: package state does not know the task as running
 	}
 	j.done[a.kind]++
 	s.r.Attempts.Succeeded++
@@ -362,8 +371,8 @@ func (s *Sim) succeed(id int32) {
 	s.endIfDone(slot)
 }
 
-// putOut counts the output that a map leaves on its node for the reduces. bytes
-// is negative if the output is lost again.
+// putOut adds bytes to the map output that node n stores for the job's reduces.
+// bytes is negative if output is lost with its node.
 func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
 	rack := s.nodes[n].rack
@@ -372,7 +381,8 @@ func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	j.lately[(j.done[state.Map]-1)&int32(len(j.lately)-1)] = rack
 }
 
-// close forgets an attempt that has ended, after recording it.
+// close records the end of an attempt and frees the attempt's slot in memory
+// for reuse.
 func (s *Sim) close(id int32, how traces.Outcome) {
 	a := &s.attempts[id]
 	j := &s.jobs[a.job]

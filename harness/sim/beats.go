@@ -7,24 +7,24 @@ import (
 	"heddle/harness/state"
 )
 
-// beats schedules the heartbeats of the nodes. Each node has an offset, its time
-// within the heartbeat interval, and the nodes stand in a ring by offset. One
-// bit says whether a node's heartbeat matters, that is, can change anything.
-// The others cost nothing.
+// beats schedules the NodeManagers' heartbeats. Each node reports once in each
+// heartbeat interval, at its own offset from the interval's start. A heartbeat
+// matters if it can change anything, for example if its node has room for a
+// container. Heartbeats that do not matter are skipped and cost no time.
 type beats struct {
 	interval int64
-	ring     []state.NodeID // nodes in the order of their offsets
-	place    []int32        // by node: its index in ring
-	offset   []int32        // in ms, by index in ring
-	from     []int32        // by millisecond of the interval: the first index in ring with that offset or a later one
-	matters  marks          // the set of indexes in ring whose heartbeats matter
-	start    int64          // when the present interval began
-	cursor   int32          // the nodes before this index in ring have reported in the present interval
+	ring     []state.NodeID // nodes, sorted by the offset of their heartbeats
+	place    []int32        // by node: the node's index in ring
+	offset   []int32        // by index in ring: offset of the node's heartbeat within the interval, in ms
+	from     []int32        // by offset in ms: the first index in ring whose node has that offset or a later one
+	matters  marks          // indexes in ring of the nodes whose heartbeats can change something
+	start    int64          // time at which the present heartbeat interval began
+	cursor   int32          // index in ring of the first node whose heartbeat in the present interval is still to come
 	at       int64
 }
 
-// reset gives each node an offset, drawn by key. With async, all nodes have offset
-// 0.
+// reset gives each node a random offset of its heartbeat within the interval,
+// drawn by key. If async is true, all nodes report at offset 0.
 func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.interval = max(1, interval)
 	b.ring, b.place = resized(b.ring, nodes), resized(b.place, nodes)
@@ -52,7 +52,8 @@ func (b *beats) reset(nodes int, interval int64, async bool, key draw.Key) {
 	b.start, b.cursor, b.at = 0, 0, 0
 }
 
-// set sets whether a node's heartbeats matter.
+// set says whether the heartbeats of node n matter, that is, can change
+// anything.
 func (b *beats) set(n state.NodeID, matters bool) {
 	if matters {
 		b.matters.set(b.place[n])
@@ -61,8 +62,9 @@ func (b *beats) set(n state.NodeID, matters bool) {
 	}
 }
 
-// next returns the node with the next heartbeat that matters, not before now,
-// and its time. It returns None and never if there is none.
+// next returns the node of the next heartbeat that can change something, and
+// the time of that heartbeat, which is now or later. If there is no such
+// heartbeat, it returns None and the time never.
 func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now
@@ -80,7 +82,7 @@ func (b *beats) next(now int64) (state.NodeID, int64) {
 	return state.None, never
 }
 
-// passed says that node n has reported at time t.
+// passed says that the heartbeat of node n at time t has been handled.
 func (b *beats) passed(n state.NodeID, t int64) {
 	b.at = t
 	b.start = t - t%b.interval

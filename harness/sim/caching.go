@@ -5,15 +5,17 @@ import (
 	"heddle/harness/state"
 )
 
-// following is the state of caches that follow reads (Config.CacheReads), and
-// the maps that wait to read each block.
+// following holds the nodes' caches when every block that a node reads enters
+// its cache (Config.CacheReads). It also knows which maps of unfinished jobs
+// read each block.
 type following struct {
 	cache   *place.LRU
-	readers map[uint64][]reader // by block; looked up only, since ranging gives a random order
+	readers map[uint64][]reader // by block; never ranged over, because Go's map order is random
 	evicted []uint64
 }
 
-// reader is a map, of a job that has not ended, that reads a block.
+// reader is a map task of an unfinished job. It reads a block whose cached
+// copies are simulated.
 type reader struct {
 	job  state.JobID
 	task state.TaskID
@@ -31,8 +33,9 @@ func (s *Sim) beginCaching() {
 	s.caching.cache, s.caching.readers = place.NewLRU(sizes), map[uint64][]reader{}
 }
 
-// expectReads tells the State which blocks of a new job are in memory, and
-// registers the job's maps for changes.
+// expectReads tells the state which of a new job's blocks are cached. It also
+// registers the job's maps as readers, so that they learn of later changes in
+// the caches.
 func (s *Sim) expectReads(j *job, x *Job) {
 	c := &s.caching
 	if c.cache == nil || len(x.Blocks) != int(x.Maps) {
@@ -49,8 +52,8 @@ func (s *Sim) expectReads(j *job, x *Job) {
 	}
 }
 
-// hasRead says that node n, which has a replica or a cached copy, has read map
-// t's input.
+// hasRead says that map t has read its input from a copy on node n. The block
+// then enters the node's cache.
 func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	c := &s.caching
 	b := uint64(j.blocks[t])
@@ -63,7 +66,7 @@ func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	}
 }
 
-// evict says that node n no longer has blocks in memory.
+// evict says that the given blocks have left the cache of node n.
 func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	c := &s.caching
 	c.evicted = blocks
@@ -74,7 +77,8 @@ func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	}
 }
 
-// forgetReads removes a job that has ended from the readers.
+// forgetReads removes the maps of an ended job from the readers of cached
+// blocks.
 func (s *Sim) forgetReads(j *job) {
 	c := &s.caching
 	for t, b := range j.blocks {

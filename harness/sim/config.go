@@ -6,101 +6,111 @@ import (
 	"heddle/traces"
 )
 
-// Config is the input of a run.
+// Config is the input of one simulated run.
 type Config struct {
 	Cluster Machines
 	Source  Source
-	// Model decides. nil means YARN's Capacity scheduler as shipped. It must be
-	// new, since models keep counts.
+	// Model is the scheduler model that decides which tasks start where. nil means
+	// YARN's Capacity scheduler with default settings. Pass a new Model for each
+	// run, because a Model keeps counts.
 	Model       sched.Model
 	Actuator    Actuator
 	Splits      Splits
-	Costs       Costs // zero costs take no time: start from DefaultCosts
+	Costs       Costs // times that Hadoop's own steps take; the zero value makes them take no time, see DefaultCosts
 	Speculation Speculation
-	Faults      []Fault // sorted by AtMs
-	// Opportunities, if not nil, replace the heartbeats: nodes report at these
-	// times only.
+	Faults      []Fault // node losses and other faults, sorted by AtMs
+	// Opportunities, if not nil, replace the NodeManagers' heartbeats: nodes
+	// report to the scheduler only at these times.
 	Opportunities []Opportunity
-	// MinAllocation is the smallest container that anyone asks for (YARN's
-	// minimum allocation). Zero means 1 MB and 1 core.
+	// MinAllocation is the smallest container that a job asks for (YARN's minimum
+	// allocation). Zero means 1 MB and 1 core.
 	MinAllocation state.Resource
-	// CacheReads lets each node keep in memory, up to its CacheBytes, the
-	// Blocks of jobs that it read last.
+	// CacheReads makes each node keep in memory the blocks that it read last, up
+	// to the node's CacheBytes. Only jobs with Job.Blocks take part.
 	CacheReads bool
 	Seed       uint64
-	// Record gets every trace event, in order; may be nil.
+	// Record is called with every trace event, in order of time. nil: no trace is
+	// made.
 	Record func(traces.Event)
-	// Ended gets every attempt's end. It costs less than Record; may be nil.
+	// Ended is called when an attempt ends, which costs less time than Record. It
+	// may be nil.
 	Ended func(AttemptEnd)
-	// Interrupted is called now and then, like a context's Err. If it returns
-	// an error, the run ends with ErrInterrupted. May be nil.
+	// Interrupted is called every few hundred steps of the simulation, like a
+	// context's Err. If it returns an error, the run ends with ErrInterrupted. It
+	// may be nil.
 	Interrupted func() error
 }
 
-// Actuator says how a decision becomes a running task.
+// Actuator says how a scheduler's decision becomes a running task.
 type Actuator uint8
 
-// The ways in which a decision becomes a running task.
+// The ways in which a scheduler's decision becomes a running task.
 const (
-	// Native: Model acts as the cluster's own scheduler. A decision gives the
-	// job a container at once, and the ApplicationMaster binds a map to it at
-	// its next heartbeat.
+	// Native: the Model acts as the cluster's own scheduler. A decision allocates
+	// a container to the job at once. The ApplicationMaster chooses the
+	// container's task at its own next heartbeat.
 	Native Actuator = iota
-	// Labels: the container comes after a time drawn from Costs.LabelMs, one at
-	// a time on a node. It is bound as under Native.
+	// Labels: a node label gives the node to the job, as on a real cluster. The
+	// container comes after a time drawn from Costs.LabelMs, one at a time on a
+	// node. The ApplicationMaster then chooses its task, as with Native.
 	Labels
-	// Ideal: the task named in the decision starts at once.
+	// Ideal: the task that the decision names starts at once.
 	Ideal
 )
 
-// Splits says which hosts the ApplicationMaster reads in a job's splits.
+// Splits says which hosts a job's ApplicationMaster sees in the job's input
+// splits.
 type Splits uint8
 
-// The hosts that the ApplicationMaster can be told.
+// The choices of hosts that a job's input splits name.
 const (
-	// AsSubmitted: JobSpec.SplitHosts, or all replicas if that is nil.
+	// AsSubmitted: the split hosts in JobSpec.SplitHosts; if these are nil, all
+	// nodes with a replica.
 	AsSubmitted Splits = iota
-	// CachedOnly: the nodes with a cached copy; all replicas for a map without
-	// one.
+	// CachedOnly: the nodes that cache the split's block. If no node caches it,
+	// all nodes with a replica.
 	CachedOnly
-	// Planned: the host in the plan of a Model that is a sched.JobPlanner.
+	// Planned: the one host that the Model's plan names for the split. The Model
+	// must be a sched.JobPlanner.
 	Planned
 )
 
-// Speculation is the rule by which slow attempts get a speculative attempt.
+// Speculation is the rule that decides which slow attempts get a speculative
+// attempt beside them.
 type Speculation uint8
 
-// The rules by which an attempt is found slow.
+// The rules that find slow attempts for speculative execution.
 const (
 	NoSpeculation Speculation = iota
-	// HadoopSpeculation is MapReduce's DefaultSpeculator.
+	// HadoopSpeculation is the rule of MapReduce's DefaultSpeculator.
 	HadoopSpeculation
-	// LATE is the rule of Zaharia et al., OSDI 2008.
+	// LATE is the rule of the LATE scheduler (Zaharia et al., OSDI 2008).
 	LATE
 )
 
-// Opportunity is the report of one node at one time.
+// Opportunity is a time at which a node reports to the scheduler.
 type Opportunity struct {
 	AtMs int64
 	Node state.NodeID
 }
 
-// Fault is something that goes wrong at a given time.
+// Fault is a node loss, a node's return, a slow node or a rise in failing
+// attempts, at a given time.
 type Fault struct {
 	AtMs int64
 	What FaultKind
-	Node state.NodeID // the node it happens to; unused by AttemptsFail
-	// Speed is a slow node's speed from then on, as in Node.Speed.
+	Node state.NodeID // node that is lost, returns or slows down; unused by AttemptsFail
+	// Speed is the node's speed after a NodeSlow fault, in the unit of Node.Speed.
 	Speed float64
-	// Share is the share of attempts that fail from then on. Which ones is
-	// drawn by task and attempt; when each fails is drawn within its duration.
+	// Share is the share of attempts that fail from this time on. Which attempts
+	// fail, and when during their run, is drawn at random from the seed.
 	Share float64
 }
 
-// FaultKind says what goes wrong in a fault.
+// FaultKind is the kind of a fault, such as the loss of a node.
 type FaultKind uint8
 
-// Kinds of fault.
+// Kinds of fault: a node is lost, returns or slows down, or attempts fail.
 const (
 	NodeDown FaultKind = iota
 	NodeUp

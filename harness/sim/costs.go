@@ -1,63 +1,67 @@
 package sim
 
-// Costs are the times that Hadoop's own machinery takes, in milliseconds. Start
-// from DefaultCosts. Each field says where its default comes from: as Hadoop
-// 3.4 ships it, measured on a lab of four workers, or guessed.
+// Costs are the times, in milliseconds, that Hadoop's own steps take. Start
+// from DefaultCosts. Each field names its default and where that is from: the
+// settings that Hadoop 3.4 ships with, a measurement on a lab of four workers,
+// or a guess.
 type Costs struct {
-	// NodeBeatMs is the heartbeat interval of a NodeManager: 1000, as shipped.
-	// 0: nodes report at once.
+	// NodeBeatMs is the heartbeat interval of a NodeManager. The default, 1000, is
+	// Hadoop's. 0 means that a node reports as soon as its report can change
+	// something.
 	NodeBeatMs int32
-	// AsyncMs, above 0, is how often the scheduler goes through all nodes by
-	// itself (asynchronous scheduling) instead of waiting for heartbeats: 0, as
-	// shipped.
+	// AsyncMs, if above 0, is the time between two rounds of asynchronous
+	// scheduling: the scheduler then goes through all nodes and does not wait for
+	// heartbeats. The default, 0, is Hadoop's.
 	AsyncMs int32
-	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it
-	// asks for containers and learns of those it got: 1000, as shipped. 0: at
-	// once.
+	// AMBeatMs is the heartbeat interval of an ApplicationMaster, at which it asks
+	// for containers and learns of those allocated. The default, 1000, is
+	// Hadoop's. 0 means that it asks and learns at once.
 	AMBeatMs int32
-	// SubmitMs is the time from submission until the ApplicationMaster's
-	// container can be allocated: 300, guessed.
+	// SubmitMs is the time from a job's submission until a container for its
+	// ApplicationMaster can be allocated. The default, 300, is guessed.
 	SubmitMs int32
-	// AMStartMs is the time from the ApplicationMaster's container to its first
-	// heartbeat: 3000, guessed from 7 s for a job with a map and a reduce of
-	// 1.4 s each.
+	// AMStartMs is the time from the allocation of the ApplicationMaster's
+	// container to the ApplicationMaster's first heartbeat. The default, 3000, is
+	// guessed: a job with one map and one reduce of 1.4 s each took 7 s.
 	AMStartMs int32
-	// LaunchMs is the time from binding a task to the start of its attempt:
-	// 100. Measured were 180 to 230 with a heartbeat of 200, half of which is
-	// waiting for the heartbeat.
+	// LaunchMs is the time from the choice of a container's task to the start of
+	// the attempt. The default, 100, is guessed from measured 180 to 230 ms, part
+	// of which was waiting for a heartbeat.
 	LaunchMs int32
-	// TaskStartMs is the time to start and end an attempt's JVM, part of the
-	// attempt: 1000, guessed from attempts of 1.4 s that do almost nothing. It
-	// takes longer on slow nodes, and shares the cores where these are counted.
+	// TaskStartMs is the time to start and end an attempt's JVM. It is part of the
+	// attempt's time, is longer on slow nodes, and uses CPU cores where these are
+	// limited. The default, 1000, is guessed from attempts of 1.4 s that do almost
+	// nothing.
 	TaskStartMs int32
-	// CommitMs is the time at the end of an attempt that writes to HDFS: 50,
-	// guessed.
+	// CommitMs is the time that an attempt takes at its end to commit its HDFS
+	// output. The default, 50, is guessed.
 	CommitMs int32
-	// FetchMs is the time for each map whose output a reduce fetches, besides
-	// the transfer: 2, guessed. Fetchers is how many outputs it fetches at a
-	// time: 5, as shipped.
+	// FetchMs is the time that a reduce takes for each map output it fetches,
+	// without the transfer itself. The default, 2, is guessed. Fetchers is how
+	// many map outputs a reduce fetches at a time. The default, 5, is Hadoop's.
 	FetchMs, Fetchers int32
-	// FinishMs is the time from the end of the last task to the end of the job:
-	// 500, guessed.
+	// FinishMs is the time from the end of a job's last task to the end of the
+	// job. The default, 500, is guessed.
 	FinishMs int32
-	// LabelMs is the time from a decision to its container under node labels,
-	// as quantiles at equal distances from the shortest to the longest.
-	// Measured with asynchronous scheduling: p50 22, p95 80, longest 182.
+	// LabelMs is the time from a decision to its container under node labels, as
+	// quantiles at equal distances from the shortest to the longest. The default
+	// was measured with asynchronous scheduling: median 22, 95th percentile 80,
+	// longest 182.
 	LabelMs []int32
-	// RampUp is the largest share of what a job may use that its reduces may
-	// ask for while maps wait: 0.5, as shipped.
+	// RampUp is the largest share of a job's memory that its reduces may ask for
+	// while maps wait. The default, 0.5, is Hadoop's.
 	RampUp float64
-	// AMShare is the largest share of the cluster's memory that
-	// ApplicationMasters may take: 0.1, as shipped. One ApplicationMaster may
-	// always run.
+	// AMShare is the largest share of the cluster's memory that all
+	// ApplicationMasters together may take. One ApplicationMaster may always run.
+	// The default, 0.1, is Hadoop's.
 	AMShare float64
 	// NodeExpiryMs is the time from a node's loss until the ResourceManager
-	// notices it: 600000, as shipped.
+	// notices it. The default, 600000, is Hadoop's.
 	NodeExpiryMs int32
 }
 
-// DefaultCosts returns the costs of Hadoop as shipped, on machines like the
-// lab's.
+// DefaultCosts returns the times that Hadoop's own steps take. Settings are as
+// Hadoop ships them; other values fit machines like those of heddle's lab.
 func DefaultCosts() Costs {
 	return Costs{
 		NodeBeatMs: 1000, AMBeatMs: 1000, SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000,
@@ -66,6 +70,6 @@ func DefaultCosts() Costs {
 	}
 }
 
-// NoCosts returns the costs of a cluster where only the tasks themselves take
-// time.
+// NoCosts returns costs of a cluster whose own steps, such as starting
+// containers, take no time. Only the tasks' own work takes time.
 func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }

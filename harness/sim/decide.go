@@ -5,23 +5,26 @@ import (
 	"heddle/harness/state"
 )
 
-// grant is a container that a job got and that has no task bound yet.
+// grant is a container that the scheduler allocated to a job and that has no
+// task yet.
 type grant struct {
 	next     uint32
 	job      int32
 	held     state.ReservationID
 	expected state.TaskID
-	branch   state.Branch // the rule by which the State expects the map to be bound
+	branch   state.Branch // the ApplicationMaster's rule by which the expected map was chosen
 	decision sched.Decision
-	id       int64 // of the decision that asked for it
+	id       int64 // number of the decision that asked for the container
 	askedMs  int64
 }
 
-// queue is a linked list of grants; index 0 ends it.
+// queue is a linked list of allocated containers without a task. Index 0 marks
+// its end.
 type queue struct{ first, last uint32 }
 
-// nextBeat returns the next heartbeat that matters and its time: of a node with
-// room, while anything waits.
+// nextBeat returns the next node heartbeat that can change something, and its
+// time. The node has room, and some task or ApplicationMaster waits for a
+// container.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	if s.Opportunities != nil {
 		if s.opportunity == len(s.Opportunities) {
@@ -36,7 +39,8 @@ func (s *Sim) nextBeat() (state.NodeID, int64) {
 	return s.beats.next(s.now)
 }
 
-// beat handles a heartbeat of node n: the model decides what to start.
+// beat handles a heartbeat of node n: the scheduler model decides which tasks
+// start there.
 func (s *Sim) beat(n state.NodeID) {
 	if s.Opportunities != nil {
 		s.opportunity++
@@ -48,7 +52,7 @@ func (s *Sim) beat(n state.NodeID) {
 	if s.nodes[n].lost {
 		return
 	}
-	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node that a label gives to one job is closed to others
+	free := s.view.HasRoom(n) && !s.nodes[n].busy // a node whose label is being moved to one job takes no other job
 	if free && len(s.queued) > 0 {
 		s.placeMasters(n)
 		free = s.view.HasRoom(n)
@@ -64,7 +68,8 @@ func (s *Sim) beat(n state.NodeID) {
 	s.noteRoom(n)
 }
 
-// carryOut carries out a decision. It reports whether that was possible.
+// carryOut carries out a scheduling decision. It reports whether that was
+// possible.
 func (s *Sim) carryOut(d sched.Decision) bool {
 	if uint(d.Job) >= uint(len(s.slot)) || uint(d.Node) >= uint(len(s.nodes)) || s.nodes[d.Node].busy || s.view.Ended(d.Job) {
 		s.r.Decisions.Refused++
@@ -101,7 +106,8 @@ func (s *Sim) carryOut(d sched.Decision) bool {
 	return true
 }
 
-// startAtOnce starts the task named in a decision.
+// startAtOnce starts the task that a decision names. If none is named, it
+// starts the task that the ApplicationMaster would choose.
 func (s *Sim) startAtOnce(slot int32, d sched.Decision) bool {
 	j := &s.jobs[slot]
 	t := d.Task
@@ -132,14 +138,14 @@ func (s *Sim) newGrant() uint32 {
 	return uint32(len(s.grants) - 1)
 }
 
-// labelMs returns the time from a decision to its container under labels, drawn
-// between two neighbouring measured quantiles.
+// labelMs returns the time from a decision to its container under node labels.
+// It is drawn at random between two neighbouring quantiles of Costs.LabelMs.
 func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	q := s.Costs.LabelMs
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // steps between two quantiles
+	const parts = 1 << 10 // number of steps between two neighbouring quantiles of the time that a label takes
 	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {
@@ -148,8 +154,8 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	return int64(q[i]) + (int64(q[i+1]-q[i])*part+parts/2)/parts
 }
 
-// granted handles a container that arrived through a label. The node is then
-// free for the next decision.
+// granted handles the arrival of a container that a node label brought. The
+// node may then serve the next decision.
 func (s *Sim) granted(i uint32) {
 	g := &s.grants[i]
 	n := g.decision.Node
@@ -159,7 +165,7 @@ func (s *Sim) granted(i uint32) {
 	case s.view.Ended(g.decision.Job):
 		g.next, s.spareGrant = s.spareGrant, i
 		return
-	case !s.jobs[g.job].up: // its ApplicationMaster was lost meanwhile
+	case !s.jobs[g.job].up: // the job's ApplicationMaster was lost before the container came
 		s.state.Cancel(g.held)
 		s.state.Unask(g.decision.Job, g.decision.Kind)
 		s.noteRoom(n)
@@ -170,7 +176,7 @@ func (s *Sim) granted(i uint32) {
 	s.hear(g.job, i)
 }
 
-// dropGrants gives back a job's containers that have no task yet.
+// dropGrants gives back the job's containers that have no task yet.
 func (s *Sim) dropGrants(j *job) {
 	for i := j.granted.first; i != 0; {
 		g := &s.grants[i]
@@ -183,8 +189,8 @@ func (s *Sim) dropGrants(j *job) {
 	j.granted = queue{}
 }
 
-// hear queues a container for the job's ApplicationMaster, which learns of it
-// at its next heartbeat.
+// hear queues an allocated container for the job's ApplicationMaster. The
+// ApplicationMaster learns of the container at its next heartbeat.
 func (s *Sim) hear(slot int32, i uint32) {
 	j := &s.jobs[slot]
 	s.grants[i].next = 0
@@ -201,15 +207,15 @@ func (s *Sim) hear(slot int32, i uint32) {
 	s.callBeat(slot)
 }
 
-// bind gives tasks to the containers that a job's ApplicationMaster has just
+// bind assigns tasks to the containers that a job's ApplicationMaster has just
 // learnt of.
 //
-// The State has bound each container when it was decided, by the
-// ApplicationMaster's rules in order: a re-run, else the lowest-numbered map of
-// the host, of the rack, any. The ApplicationMaster instead goes through all
-// containers by host first, then by rack, then by the last rule. If the
-// containers happen to be in this order the result is the same; else bind binds
-// all anew.
+// When each container was decided, package state already chose its map, by the
+// ApplicationMaster's rules in this order: a re-run, a map with a split on the
+// host, one with a split in the rack, any map. The real ApplicationMaster
+// applies each rule to all containers before it tries the next rule. If the
+// containers are in the order of these rules, both ways give the same maps.
+// Otherwise bind chooses all maps again.
 func (s *Sim) bind(slot int32) {
 	j := &s.jobs[slot]
 	first := j.granted.first
@@ -254,8 +260,9 @@ func (s *Sim) bind(slot int32) {
 	}
 }
 
-// rebind gives the containers of a job other maps: first the maps that name
-// their host, then those of the rack, then any.
+// rebind chooses the maps of a job's new containers again. Re-runs come first,
+// then maps with a split on the container's host, then maps with a split in the
+// rack, then any map.
 func (s *Sim) rebind(j *job, first uint32) {
 	for i := first; i != 0; i = s.grants[i].next {
 		if g := &s.grants[i]; g.decision.Kind == state.Map {

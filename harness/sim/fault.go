@@ -6,12 +6,12 @@ import (
 	"heddle/traces"
 )
 
-// maxFailures is how many failed attempts of one task fail the job: 4, as
-// shipped.
+// maxFailures is the number of failed attempts at one task that makes the job
+// fail: 4, Hadoop's default.
 const maxFailures = 4
 
-// fault makes something go wrong: a node is lost, comes back or slows down, or
-// attempts fail.
+// fault carries out a fault: a node is lost, comes back or slows down, or a
+// share of attempts begins to fail.
 func (s *Sim) fault(f *Fault) {
 	x := &s.nodes[f.Node]
 	switch f.What {
@@ -43,7 +43,7 @@ func (s *Sim) fault(f *Fault) {
 		if !x.lost {
 			return
 		}
-		if s.view.Up(f.Node) { // the node came back before its loss was noticed, but its containers are gone
+		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss, but its containers are gone
 			s.expire(f.Node, x.gen)
 			s.killLost(f.Node)
 		}
@@ -59,7 +59,7 @@ func (s *Sim) fault(f *Fault) {
 // runs reports whether an attempt has not ended.
 func (s *Sim) runs(id int32) bool { return s.attempts[id].job >= 0 }
 
-// freeze stops an attempt's flows and timers.
+// freeze stops an attempt's transfers, computations and timers.
 func (s *Sim) freeze(id int32) {
 	a := &s.attempts[id]
 	for i, f := range a.flows {
@@ -70,14 +70,15 @@ func (s *Sim) freeze(id int32) {
 	a.openFlows, a.pending = 0, 0
 	a.gen++
 	if s.now < a.startMs {
-		a.startMs = never // it will not be launched
+		a.startMs = never // the attempt will never be launched
 	}
 	if a.waitsForMaps {
 		s.stopWaiting(id)
 	}
 }
 
-// stopWaiting removes a reduce from those that wait for maps.
+// stopWaiting removes a reduce from the job's list of reduces that wait for
+// maps to finish.
 func (s *Sim) stopWaiting(id int32) {
 	a := &s.attempts[id]
 	a.waitsForMaps = false
@@ -92,10 +93,9 @@ func (s *Sim) stopWaiting(id int32) {
 	}
 }
 
-// expire handles the moment when a node's loss is noticed. The maps whose
-// output was on the node are asked for again if reduces still need it. The
-// attempts on the node are asked for again once the NodeManager has been given
-// up, see cleanUp.
+// expire handles the moment when the ResourceManager notices that a node is
+// lost. If reduces still need map output of that node, those maps are asked for
+// again. The attempts that ran on the node end later, see cleanUp.
 func (s *Sim) expire(n state.NodeID, gen uint32) {
 	if x := &s.nodes[n]; !x.lost || x.gen<<4>>4 != gen<<4>>4 || !s.view.Up(n) {
 		return
@@ -116,10 +116,10 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 	s.after(askAgainMs, evCleanUp, uint32(n), 1)
 }
 
-// cleanUp lets ApplicationMasters try, for the times-th time, to reach a lost
-// node's NodeManager and end what ran there. When the NodeManager answers, or
-// is given up, the node's attempts count as killed and their tasks are asked
-// for again.
+// cleanUp lets ApplicationMasters try to reach a lost node's NodeManager, to
+// stop the attempts there; times counts the tries. When the NodeManager
+// answers, or the tries have ended, these attempts count as killed. Their tasks
+// are asked for again.
 //
 // Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
 // yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,
@@ -135,7 +135,7 @@ func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 
 const askAgainMs, giveUpMs = 10_000, 180_000
 
-// killLost ends all attempts that ran on a node before it was lost.
+// killLost ends all attempts that were running on a node when it was lost.
 func (s *Sim) killLost(n state.NodeID) {
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.node == n && a.dead && s.runs(int32(id)) {
@@ -144,7 +144,8 @@ func (s *Sim) killLost(n state.NodeID) {
 	}
 }
 
-// loseMaps runs again the job's maps that succeeded on a lost node.
+// loseMaps asks again for those maps of a job whose output was on the lost node
+// n.
 func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	j := &s.jobs[slot]
 	if len(j.ran) == 0 || j.done[state.Reduce] == j.total[state.Reduce] {
@@ -168,14 +169,15 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 	s.callBeat(slot)
 }
 
-// loseMaster starts a job's ApplicationMaster anew. It recovers the finished
-// tasks from its history, and asks again for the tasks that ran.
+// loseMaster starts a new ApplicationMaster for a job whose ApplicationMaster
+// was on a lost node. The new one keeps the tasks that had succeeded, and asks
+// again for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)
 	s.mastersMB -= int64(j.amSize.MemoryMB)
 	j.amNode, j.up = state.None, false
-	j.gen++ // events of the lost ApplicationMaster no longer count
+	j.gen++ // events meant for the lost ApplicationMaster no longer count
 	j.beatSet, j.ended = false, false
 	for id := range s.attempts {
 		if a := &s.attempts[id]; a.job == slot {
@@ -193,8 +195,8 @@ func (s *Sim) loseMaster(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// tried returns the count of attempts of task t, and makes the job's counts if
-// there are none yet.
+// tried returns the numbers of started and failed attempts at task t. It first
+// allocates the job's array of these counts if there is none.
 func (s *Sim) tried(j *job, t state.TaskID) *try {
 	if len(j.tries) == 0 {
 		j.tries = resized(j.tries, int(j.total[0]+j.total[1]))
@@ -204,7 +206,8 @@ func (s *Sim) tried(j *job, t state.TaskID) *try {
 	return x
 }
 
-// willFail draws whether an attempt fails, and when.
+// willFail draws at random whether an attempt fails. If so, it schedules the
+// failure.
 func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	key := s.streams.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
 	if key.Fraction() >= s.failing {
@@ -219,8 +222,8 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	return true
 }
 
-// fail ends an attempt without success. Its task becomes a re-run, or the job
-// fails.
+// fail ends an attempt as failed. Its task is asked for again. After
+// maxFailures failed attempts at the task, the whole job fails.
 func (s *Sim) fail(id int32) {
 	a := &s.attempts[id]
 	slot := a.job
@@ -242,13 +245,13 @@ func (s *Sim) fail(id int32) {
 	j.ended = true
 	s.r.Jobs[j.id].Failed = true
 	s.endJob(slot)
-	for n := range s.nodes { // the State has freed the room of all that ran
+	for n := range s.nodes { // package state has freed the room of all the job's running tasks
 		s.noteRoom(state.NodeID(n))
 	}
 }
 
-// stop ends an attempt that has not succeeded. With again, its task is asked
-// for again unless another attempt at it runs.
+// stop ends an attempt as failed or killed. If again is true, the attempt's
+// task is asked for again, unless a second attempt at the task is running.
 func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	a := &s.attempts[id]
 	slot, n, t := a.job, a.node, a.task
@@ -271,7 +274,7 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	switch {
 	case speculative:
 		s.state.Release(n, j.id, j.size[kind])
-	case other >= 0: // the speculative attempt becomes the task's attempt
+	case other >= 0: // the task's speculative attempt becomes its ordinary attempt
 		b := &s.attempts[other]
 		s.state.Release(b.node, j.id, j.size[kind])
 		b.speculative = false
@@ -288,14 +291,14 @@ func (s *Sim) stop(id int32, how traces.Outcome, again bool) {
 	s.observe(sched.Event{What: sched.TaskEnded, Job: j.id, Task: t, Node: n, Failed: true})
 }
 
-// preempt ends the job's youngest reduce where one of its maps waits, none
-// runs, and the cluster has no room for the map or the map has waited for long.
-// It returns true while maps are starved like this: no reduce is asked for
-// then.
+// preempt kills a job's youngest reduce to make room for the job's maps. It
+// does so if maps wait and none runs, and either the cluster has no room for a
+// map or a map has waited for hungerMs. It returns true while maps wait and
+// none runs: then no more reduces are asked for.
 //
 // Source: Hadoop 3.4 RMContainerAllocator.preemptReducesIfNeeded: at once if
-// the headroom cannot hold a map, after 300 s if it can. The headroom is taken
-// to be what is free on all nodes.
+// the headroom cannot hold a map, after 300 s if it can. The simulator takes as
+// headroom what is free on all nodes.
 func (s *Sim) preempt(slot int32) bool {
 	const m, r = state.Map, state.Reduce
 	j := &s.jobs[slot]

@@ -9,51 +9,54 @@ import (
 	"heddle/traces"
 )
 
-// job is a job that has arrived and not ended, with its ApplicationMaster.
+// job is a simulated job that was submitted and has not ended. Its
+// ApplicationMaster is simulated with it.
 type job struct {
 	id          state.JobID
 	gen         uint32
 	name        traces.JobID
-	hash        uint64 // hash of the job's name
+	hash        uint64 // hash of the job's name, for the schedule's hash
 	work        [2][]Work
-	total, done [2]int32 // number of tasks, in all and succeeded, by kind
-	slowStart   int32    // number of maps that must be done before reduces are asked for
-	asked       int32    // number of reduces asked for
-	askMs       []int64  // times at which reduces are asked for; nil: slow start decides
+	total, done [2]int32 // by kind of task: number of tasks of the job, and of those that succeeded
+	slowStart   int32    // number of maps that must succeed before the job asks for reduces
+	asked       int32    // number of reduces that the ApplicationMaster has asked for so far
+	askMs       []int64  // times at which the job asks for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // node of the ApplicationMaster; None: it takes no room
+	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // since when the job's maps are starved, see preempt; 0: they are not
-	amUpMs      int64 // time of its first heartbeat; the later ones follow at the interval
+	hungryMs    int64 // time when the job's maps began to wait with none running, see preempt; 0 otherwise
+	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; later ones follow at a fixed interval
 	up, beatSet bool
 	ended       bool
-	replicas    *state.Hosts // nodes that store each map's input, if the State has the split hosts in their place
-	granted     queue        // containers to be bound at the next heartbeat
-	waiting     int32        // first in the list of reduces that wait for maps, -1 if none
-	woken       int32        // first in the list of reduces that have been woken and have not gone on yet, -1 if none
-	out         []int64      // by rack: bytes of map output
+	replicas    *state.Hosts // nodes that store each map's input; nil if package state has the right replicas
+	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat
+	waiting     int32        // first of the list of reduces that wait for maps to finish; -1 if it is empty
+	woken       int32        // first of the list of reduces to be continued after a map finished; -1 if it is empty
+	out         []int64      // by rack: bytes of map output stored there
 	outBytes    int64
-	lately      [16]int32      // racks of the maps that ended last
-	tries       []try          // by task; empty as long as no task had a second attempt
-	ran         []success      // by map; empty if no node is ever lost
-	blocks      []traces.Block // the blocks that its maps read, if caches follow reads
-	took        [2]moments     // by kind: ms that attempts took, for speculation
-	speculative int32          // number of speculative attempts that run
-	pasts       []Past         // the recorded ends of its attempts
+	lately      [16]int32      // racks of the 16 maps that succeeded last
+	tries       []try          // by task: counts of attempts; empty while every task has had one attempt only
+	ran         []success      // by map: where it succeeded; empty if the run has no node losses
+	blocks      []traces.Block // block that each map reads; empty unless caches keep the blocks that are read
+	took        [2]moments     // by kind of task: statistics of the times of successful attempts, for speculation
+	speculative int32          // number of speculative attempts that run or are asked for
+	pasts       []Past         // how attempts at the job's tasks ended in the replayed trace
 }
 
-// try counts the attempts at a task: begun and failed.
+// try counts the attempts at one task: those started and those that failed.
 type try struct{ begun, failed uint8 }
 
-// success says where a map succeeded; node is None if it has not.
+// success says on which node a map succeeded, and how near its input was. node
+// is None if the map has not succeeded.
 type success struct {
 	node  state.NodeID
 	level state.Level
 }
 
-// fetchNext reads the next job from the source and checks it.
+// fetchNext reads the next job to be submitted from Config.Source and checks
+// it.
 func (s *Sim) fetchNext() error {
 	before := s.coming.SubmitMs
 	if len(s.r.Jobs) == 0 {
@@ -85,11 +88,11 @@ func (s *Sim) fetchNext() error {
 	return nil
 }
 
-// maxTasks limits the tasks of jobs that have not ended, and so the memory:
-// about 50 bytes a task.
+// maxTasks is the largest number of tasks that all unfinished jobs together may
+// have. It limits the memory, at about 50 bytes for each task.
 const maxTasks = 1 << 26
 
-// arrive submits the next job to the cluster.
+// arrive submits the job whose arrival time has come.
 func (s *Sim) arrive() error {
 	x := &s.coming
 	if n := s.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
@@ -155,7 +158,8 @@ func (s *Sim) arrive() error {
 	return s.fetchNext()
 }
 
-// admit queues a job's ApplicationMaster for room.
+// admit queues a job's ApplicationMaster until a node has room for it. An
+// ApplicationMaster of size 0 needs no room and starts at once.
 func (s *Sim) admit(slot int32) {
 	j := &s.jobs[slot]
 	if j.amSize == (state.Resource{}) {
@@ -165,8 +169,8 @@ func (s *Sim) admit(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// placeMasters gives n's room to waiting ApplicationMasters, in order of
-// submission.
+// placeMasters starts waiting ApplicationMasters on node n as long as it has
+// room, in order of submission.
 func (s *Sim) placeMasters(n state.NodeID) {
 	kept := s.queued[:0]
 	for _, slot := range s.queued {
@@ -184,8 +188,8 @@ func (s *Sim) placeMasters(n state.NodeID) {
 	s.queued = kept
 }
 
-// amUp is the ApplicationMaster's first heartbeat, at which it asks for its
-// maps.
+// amUp handles the first heartbeat of a job's ApplicationMaster. The
+// ApplicationMaster asks for containers for all maps.
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
 	j.up, j.amUpMs = true, s.now
@@ -195,8 +199,9 @@ func (s *Sim) amUp(slot int32) {
 	s.endIfDone(slot)
 }
 
-// callBeat schedules the next heartbeat of the job's ApplicationMaster, at
-// which it asks for containers and learns of those it got.
+// callBeat schedules the next heartbeat of a job's ApplicationMaster. At a
+// heartbeat the ApplicationMaster asks for containers and learns of those
+// allocated.
 func (s *Sim) callBeat(slot int32) {
 	j := &s.jobs[slot]
 	if j.beatSet || !j.up {
@@ -211,9 +216,9 @@ func (s *Sim) callBeat(slot int32) {
 	s.wheel.push(s.now+wait, tag(evAMBeat, j.gen), uint32(slot))
 }
 
-// amBeat is a heartbeat of the job's ApplicationMaster. Heartbeats at which it
-// has nothing to ask or learn are left out. It always has while its reduces and
-// maps compete.
+// amBeat handles a heartbeat of a job's ApplicationMaster. Heartbeats at which
+// the ApplicationMaster would neither ask nor learn anything are not simulated.
+// While reduces and maps both want containers, all heartbeats are.
 func (s *Sim) amBeat(slot int32) {
 	j := &s.jobs[slot]
 	j.beatSet = false
@@ -236,16 +241,16 @@ func (s *Sim) amBeat(slot int32) {
 	s.after(idleBeatMs, evAMBeat, uint32(slot), j.gen)
 }
 
-// idleBeatMs is how often an ApplicationMaster without heartbeats checks its
-// reduces.
+// idleBeatMs is the time between two checks for more reduces to ask for, if
+// Costs.AMBeatMs is 0.
 const idleBeatMs = 1000
 
-// rampUp asks for reduces once enough maps are done for the slow start. Reduces
-// must leave the waiting maps their share of the room; if no map waits, all
-// reduces are asked for.
+// rampUp asks for reduce containers once enough maps have succeeded (slow
+// start). Reduces must leave the waiting maps their share of the job's memory.
+// If no map waits, all reduces are asked for.
 //
-// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. The room of a job is
-// taken to be what it uses plus what is free on all nodes.
+// Source: Hadoop 3.4 RMContainerAllocator.scheduleReduces. A job's memory is
+// taken to be what its containers use plus what is free on all nodes.
 func (s *Sim) rampUp(j *job) {
 	const m, r = state.Map, state.Reduce
 	if j.askMs != nil {
@@ -284,7 +289,8 @@ func (s *Sim) rampUp(j *job) {
 	}
 }
 
-// freeMB returns the cluster's memory that no queue uses.
+// freeMB returns the memory, in MB, of all nodes that are up, less what the
+// jobs of all queues use.
 func (s *Sim) freeMB() int32 {
 	free := s.view.Total().MemoryMB
 	for q := range s.view.Queues() {
@@ -293,8 +299,8 @@ func (s *Sim) freeMB() int32 {
 	return max(0, free)
 }
 
-// endIfDone ends a job that has no task left, once its ApplicationMaster has
-// finished.
+// endIfDone schedules the end of a job whose tasks have all succeeded. The job
+// ends after its ApplicationMaster's finishing time.
 func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
 	if j.done == j.total && !j.ended && j.up {
@@ -303,7 +309,8 @@ func (s *Sim) endIfDone(slot int32) {
 	}
 }
 
-// endJob removes a job that has ended.
+// endJob removes a job that has ended from the simulation and frees its
+// ApplicationMaster's room.
 func (s *Sim) endJob(slot int32) {
 	j := &s.jobs[slot]
 	s.dropGrants(j)

@@ -8,29 +8,32 @@ import (
 	"heddle/traces"
 )
 
-// Past is what happened to an attempt in the recorded run that a job comes
-// from. The simulated attempt with the same task and number ends the same way,
-// unless its node is lost before.
+// Past describes how an attempt ended in the recorded run that is replayed. The
+// simulated attempt with the same task and number ends in the same way, unless
+// its node is lost earlier.
 type Past struct {
 	Kind state.Kind
-	// Task counts within the job and kind. Number is the attempt's, from 0.
+	// Task is the task's number among the job's maps or reduces. Number is the
+	// attempt's number, from 0.
 	Task, Number int32
-	// Outcome Failed or Killed: the attempt ends so Ms after its launch.
-	// Succeeded: it takes Ms, while the task's other attempts take
+	// Outcome is how the attempt ended. A Failed or Killed attempt ends Ms
+	// milliseconds after its launch. A Succeeded attempt runs for Ms, instead of
 	// Work.FixedMs.
 	Outcome traces.Outcome
 	Ms      int32
-	// SpeculateMs, above 0, is when a speculative attempt is asked for, counted from
-	// the launch.
+	// SpeculateMs, if above 0, is the time from the attempt's launch until a
+	// speculative attempt for the same task is asked for.
 	SpeculateMs int32
 }
 
-// Compare orders Pasts by kind, task and number.
+// Compare orders two Pasts by kind of task, then task number, then attempt
+// number.
 func (p Past) Compare(q Past) int {
 	return cmp.Or(cmp.Compare(p.Kind, q.Kind), cmp.Compare(p.Task, q.Task), cmp.Compare(p.Number, q.Number))
 }
 
-// past returns the attempt's Past, nil if it has none.
+// past returns what the recorded run says of this attempt's end, or nil if it
+// says nothing.
 func (s *Sim) past(a *attempt, j *job) *Past {
 	i := int32(a.task)
 	if a.kind == state.Reduce {
@@ -43,9 +46,9 @@ func (s *Sim) past(a *attempt, j *job) *Past {
 	return &j.pasts[at]
 }
 
-// endsAsBefore reports whether the attempt's Past ends it without success. If
-// so, it schedules that end. It also schedules the request for a speculative
-// attempt.
+// endsAsBefore reports whether the recorded run says that this attempt fails or
+// is killed, and schedules that end. If the recorded run had a speculative
+// attempt beside it, endsAsBefore schedules the request for one.
 func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	p := s.past(a, j)
 	if p == nil {
@@ -66,7 +69,8 @@ func (s *Sim) endsAsBefore(id int32, a *attempt, j *job) bool {
 	return true
 }
 
-// fixedMs returns how long an attempt takes on any node, 0 if that depends.
+// fixedMs returns the duration of an attempt that takes equally long on any
+// node. It returns 0 if the duration depends on the node.
 func (s *Sim) fixedMs(a *attempt, j *job, w *Work) int32 {
 	if len(j.pasts) > 0 && w.FixedMs > 0 {
 		if p := s.past(a, j); p != nil && p.Outcome == traces.Succeeded {

@@ -6,7 +6,7 @@ import (
 	"heddle/traces"
 )
 
-// This file writes the run's trace, if Config.Record is set.
+// This file writes the trace of a simulated run, if Config.Record is set.
 
 func (s *Sim) observe(e sched.Event) {
 	if s.observer != nil {
@@ -14,8 +14,8 @@ func (s *Sim) observe(e sched.Event) {
 	}
 }
 
-// observeTask and observeDecision make an event only if the model is an
-// Observer.
+// observeTask and observeDecision tell the scheduler model of an event, if the
+// model is a sched.Observer.
 func (s *Sim) observeTask(what sched.EventKind, id state.JobID, t state.TaskID, n state.NodeID) {
 	if s.observer != nil {
 		s.observe(sched.Event{What: what, Job: id, Task: t, Node: n})
@@ -188,7 +188,7 @@ func (s *Sim) recordAttemptEnd(a *attempt, how traces.Outcome, launched bool) {
 	}
 }
 
-// reportEnd passes an attempt's end to Config.Ended.
+// reportEnd passes the end of an attempt to Config.Ended.
 func (s *Sim) reportEnd(a *attempt, how traces.Outcome, launched bool) {
 	j := &s.jobs[a.job]
 	w := s.workOf(j, a.kind, a.task)

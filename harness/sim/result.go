@@ -5,70 +5,75 @@ import (
 	"heddle/traces"
 )
 
-// Result is the outcome of a run.
+// Result is the outcome of a simulated run.
 type Result struct {
-	Jobs []JobResult // in order of submission
-	// MakespanMs is the time from the first submission to the last job's end.
+	Jobs []JobResult // one entry for each job, in order of submission
+	// MakespanMs is the time from the first job's submission to the end of the job
+	// that ends last.
 	MakespanMs int64
 	Attempts   Attempts
 	Bytes      Bytes
 	Decisions  Decisions
-	// Maps counts the maps that succeeded by level: how near they ran to their
-	// input. SplitMaps counts all assigned map attempts by the hosts in their
-	// splits, as Hadoop does.
+	// Maps counts the successful maps by level, that is, by how near they ran to
+	// their input. SplitMaps counts all map attempts that got a container, by the
+	// hosts in their splits, as Hadoop does.
 	Maps, SplitMaps [state.LevelOff + 1]int64
 	// Events is how many events the simulator handled. It includes Beats, the
-	// heartbeats that could change something.
+	// number of NodeManager heartbeats that it handled.
 	Events, Beats int64
-	// PeakTasks is the largest number of tasks, at one time, of jobs that had
-	// not ended.
+	// PeakTasks is the largest number of tasks, done or not, that the unfinished
+	// jobs had together at any time.
 	PeakTasks int64
 	Digest    traces.ScheduleDigest
 }
 
-// JobResult is one job's times, in milliseconds since the run's start; -1 means
-// never.
+// JobResult has the times of one job, in milliseconds since the run's start. A
+// time of -1 means that the event did not happen.
 type JobResult struct {
-	SubmitMs, StartMs, EndMs int64 // StartMs: of its first attempt
+	SubmitMs, StartMs, EndMs int64 // StartMs: start of the job's first attempt
 	Failed                   bool
 }
 
-// Attempts counts attempts, of maps and reduces together, by how they ended.
-// Reruns are those that ran because an earlier one had failed or was lost.
-// Speculative are those that ran beside another.
+// Attempts counts the ended attempts of maps and reduces together. Succeeded,
+// Failed and Killed say how they ended. Reruns ran because an earlier attempt
+// at their task failed or was lost. Speculative ran beside another attempt at
+// their task.
 type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 
 // AttemptEnd describes an attempt that has ended.
 type AttemptEnd struct {
-	Job          int32 // index of the job, in order of submission
+	Job          int32 // number of the attempt's job in order of submission, from 0
 	Kind         state.Kind
 	Outcome      traces.Outcome
 	Launched     bool
-	Level, Split state.Level // of a map, as in Result.Maps and SplitMaps
+	Level, Split state.Level // how near a map was to its input: as in Result.Maps, and as in Result.SplitMaps
 	Node         state.NodeID
-	// StartMs is when it should have been launched.
+	// StartMs is the attempt's launch time; it means nothing if Launched is false.
 	StartMs, EndMs int64
-	// InputBytes is what a map read or a reduce fetched. OutputBytes went to
-	// HDFS, or to the job's reduces.
+	// InputBytes is what a map read or a reduce fetched. OutputBytes is what the
+	// attempt wrote to HDFS, or what a map left for the job's reduces.
 	InputBytes, OutputBytes int64
 }
 
-// Bytes is what the attempts that succeeded moved, in bytes.
+// Bytes counts the bytes that successful attempts read, fetched and wrote.
 type Bytes struct {
-	// Read is what maps read, by how near the copy was.
+	// Read counts the bytes that maps read, by how near the copy was that they
+	// read.
 	Read [state.LevelOff + 1]int64
-	// Shuffled is what reduces fetched. Written went to HDFS, counted once and
-	// not for each replica. MapOutput is what maps left on their nodes for
-	// reduces.
+	// Shuffled counts the map output that reduces fetched. Written counts the
+	// bytes written to HDFS, each once and not once for each replica. MapOutput
+	// counts the output that maps left on their nodes for the reduces.
 	Shuffled, Written, MapOutput int64
 }
 
-// Decisions counts the model's decisions by what became of them.
+// Decisions counts the decisions of the scheduler model by their outcome.
 type Decisions struct {
 	Made int64
-	// AsExpected got the task that was expected at the decision; Otherwise got
-	// another one; Unused gave the container back.
+	// AsExpected counts decisions that started the task that was expected when
+	// they were made. Otherwise counts decisions that started another task, and
+	// Unused those whose container was given back.
 	AsExpected, Otherwise, Unused int64
-	// Refused counts decisions that could not be carried out.
+	// Refused counts decisions that could not be carried out, for example because
+	// the node was full.
 	Refused int64
 }

@@ -12,19 +12,19 @@ import (
 	"heddle/traces"
 )
 
-// node is a worker as the simulator sees it.
+// node is a simulated worker node.
 type node struct {
-	hash  uint64 // hash of the node's name
-	slow  int64  // compute time divided by the time at speed 1, times 2^16
+	hash  uint64 // hash of the node's name, for the schedule's hash
+	slow  int64  // compute time on this node divided by that on a node of speed 1, times 2^16
 	rack  int32
-	cores bool // tasks share the node's cores
-	busy  bool // under labels: a decision is on its way to it
-	lost  bool // the node is down, noticed or not
+	cores bool // tasks share the node's CPU cores
+	busy  bool // with node labels: a decision has chosen this node, and its container has not come yet
+	lost  bool // the node is down, even if the ResourceManager has not noticed it
 	gen   uint32
-	done  int64 // attempts that succeeded, for speculation
+	done  int64 // number of attempts that succeeded on this node, for speculation
 }
 
-// begin checks the configuration and sets up a run.
+// begin checks the configuration and prepares a simulated run.
 func (s *Sim) begin(c *Config, r *Result) error {
 	s.Config, s.r = *c, r
 	*r = Result{Jobs: r.Jobs[:0]}
@@ -133,8 +133,8 @@ func (s *Sim) check() error {
 	return nil
 }
 
-// addNodes adds the nodes, and their disks, links and cores if any of these
-// limits.
+// addNodes adds the cluster's nodes. If any disk, link, uplink or CPU has a
+// limit, it also adds these as shared resources.
 func (s *Sim) addNodes() error {
 	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
 	limited := s.Cluster.HostCores > 0
@@ -183,19 +183,20 @@ func (s *Sim) addNodes() error {
 	return nil
 }
 
-// setCores sets how much tasks may compute on a node: a slow node's cores do
-// less.
+// setCores sets how much computing all tasks together may do on a node. A slow
+// node's cores do less.
 func (s *Sim) setCores(n state.NodeID) {
 	if x := &s.nodes[n]; x.cores {
 		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores
 		if cores == 0 {
-			cores = 1 << 12 // no limit: one for each possible attempt
+			cores = 1 << 12 // no limit: enough cores for each attempt to have its own
 		}
 		s.shared.SetRate(s.now, fluid.Cores, int32(n), int64(float64(core)*cores), core)
 	}
 }
 
-// slowness returns 1/speed, times 2^16, the factor for compute times.
+// slowness returns 1/speed, times 2^16. Compute times are multiplied by this
+// factor.
 func slowness(speed float64) int64 {
 	if !(speed > 0) {
 		return 1 << 16
@@ -203,10 +204,12 @@ func slowness(speed float64) int64 {
 	return int64(math.Round(min(1/speed, 1e6) * (1 << 16)))
 }
 
-// on returns how long something takes on this node, if it takes ms at speed 1.
+// on returns how long a computation takes on node n, if it takes ms
+// milliseconds on a node of speed 1.
 func (n *node) on(ms int64) int64 { return (ms*n.slow + 1<<15) >> 16 }
 
-// noteRoom tells beats whether a node's heartbeats matter.
+// noteRoom records whether node n has room for a container. Heartbeats of a
+// node without room are not simulated.
 func (s *Sim) noteRoom(n state.NodeID) {
 	x := &s.nodes[n]
 	s.beats.set(n, !x.lost && s.view.HasRoom(n) && !x.busy)

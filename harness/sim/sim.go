@@ -1,26 +1,27 @@
 // Package sim runs MapReduce jobs on a Hadoop cluster in virtual time, under
 // the same scheduler models that steer a real cluster.
 //
-// It is a discrete-event simulator: jobs arrive in order, nodes send heartbeats
-// (beats), and a timing wheel holds all other events. It changes a state.State,
-// and asks the sched.Model at the heartbeats of nodes with room. It models
-// containers by memory and cores, the ApplicationMaster with its own heartbeat
-// and late binding, reduces that start before the maps are done, shuffles,
-// shared disks and links (package fluid), caches (package place), speculative
-// attempts, and faults.
+// It is a discrete-event simulator. Jobs arrive in order, nodes send
+// heartbeats, and a timing wheel holds all other events. The simulator keeps
+// the cluster in a state.State, and asks the sched.Model at the heartbeats of
+// nodes with room. It models containers by memory and cores, and the
+// ApplicationMaster with its own heartbeat, which chooses the task of each
+// container. It also models reduces that start before the maps are done,
+// shuffles, shared disks and links (package fluid), caches (package place),
+// speculative attempts, and faults.
 //
 // The same input, seed and model give the same schedule on any machine. Times
-// are whole milliseconds. It leaves out JVM reuse and uberised jobs, the load
-// of NameNode and ResourceManager, spills and merges of maps, preemption
-// between queues, and re-replication after the loss of a DataNode.
+// are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,
+// the load of NameNode and ResourceManager, spills and merges of maps,
+// preemption between queues, and re-replication after the loss of a DataNode.
 //
 // Words:
 //
-//	beat        a heartbeat, of a NodeManager or an ApplicationMaster
+//	beat        a heartbeat of a NodeManager or an ApplicationMaster
 //	master      an ApplicationMaster
-//	grant       a container that a job got and that has no task bound yet
+//	grant       a container that a job got and that has no task yet
 //	lost        said of a node that is down, whether or not that has been noticed
-//	generation  a count that tells the events of a past use of a slot from present ones
+//	generation  a count of the uses of a place in memory; it tells old events from present ones
 package sim
 
 import (
@@ -34,7 +35,7 @@ import (
 )
 
 // Run simulates until the last job has ended. It fails if c is not valid, or if
-// the run is stuck: jobs wait and no event is left.
+// jobs wait and no event is left that could start them.
 func Run(c *Config) (*Result, error) {
 	var s Sim
 	r := new(Result)
@@ -44,7 +45,7 @@ func Run(c *Config) (*Result, error) {
 	return r, nil
 }
 
-// Sim is a simulator that keeps its memory between runs. The zero value is
+// Sim is a simulator that keeps its memory between runs. Its zero value is
 // ready for use.
 type Sim struct {
 	Config
@@ -53,43 +54,43 @@ type Sim struct {
 	offers    sched.Offers
 	carry     func(sched.Decision) bool
 	r         *Result
-	now       int64 // the present time, in ms
+	now       int64 // the present simulated time, in ms
 	wheel     wheel
 	beats     beats
-	shared    *fluid.System // nil: disks, links and cores have no limit
-	coming    Job           // the next job to arrive
-	comes     int64         // when it arrives, or never
+	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
+	coming    Job           // the job that will be submitted next
+	comes     int64         // time of the next job's submission; never if no job is left
 	nodes     []node
 	racks     int32
 	jobs      []job
-	slot      []int32 // by state.JobID: the index in jobs
-	spare     []int32 // indexes in jobs to be reused
-	live      int     // jobs that have not ended
-	tasks     int64   // tasks of the jobs that have not ended
-	queued    []int32 // jobs whose ApplicationMaster waits for room
-	mastersMB int64   // memory that ApplicationMasters take
+	slot      []int32 // by state.JobID: index of the job in Sim.jobs
+	spare     []int32 // indexes in Sim.jobs that a new job can use
+	live      int     // number of jobs that have not ended
+	tasks     int64   // number of tasks of all jobs that have not ended
+	queued    []int32 // indexes of jobs whose ApplicationMaster waits for a container
+	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
 	attempts       []attempt
-	idle           []int32 // indexes in attempts to be reused
+	idle           []int32 // indexes in Sim.attempts that a new attempt can use
 	running        int
 	grants         []grant
 	spareGrant     uint32
 	fetches        []fetch
 	spareFetch     []int32
 	observer       sched.Observer
-	failing        float64 // share of attempts that fail
+	failing        float64 // share of attempts that fail, as the last AttemptsFail fault set it
 	losesNodes     bool
 	rates          []float64
 	caching        following
 	splits         splits
-	wanted         []wanted // speculative attempts that wait for room
-	opportunity    int      // index of the next one
+	wanted         []wanted // speculative attempts that wait for a container
+	opportunity    int      // index of the next entry in Config.Opportunities
 	streams        struct{ compute, label, read, fetch, fail draw.Key }
-	idleEvents     int   // pending events that may change nothing: heartbeats of masters, scans for slow attempts
-	lastProgressMs int64 // time of the last event that changed something; heartbeats that started nothing do not count
+	idleEvents     int   // number of pending ApplicationMaster heartbeats and scans for slow attempts; they may change nothing
+	lastProgressMs int64 // time of the last event that changed something; node heartbeats that started nothing do not count
 }
 
-// Run simulates as the function Run does, and puts the result into r.
+// Run simulates as the function Run does, and stores the result in r.
 func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err
@@ -108,9 +109,9 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	return nil
 }
 
-// step goes to the next time at which something happens, and handles it. Within
-// one millisecond the order is: ends of flows, events of the wheel, arrivals,
-// heartbeats.
+// step goes to the next time at which something happens, and handles what
+// happens. The order within one millisecond is: ends of transfers and
+// computations, timed events, job arrivals, node heartbeats.
 func (s *Sim) step() error {
 	t := min(s.wheel.next(), s.comes)
 	if s.shared != nil {
@@ -149,17 +150,17 @@ func (s *Sim) step() error {
 	return nil
 }
 
-// ErrInterrupted is returned by a run that Config.Interrupted ended.
+// ErrInterrupted is the error of a run that Config.Interrupted ended.
 var ErrInterrupted = errors.New("the simulation was interrupted")
 
-const askEvery = 1 << 8 // number of steps between two calls of Interrupted; they take less than 1 ms together, unless models are slow
+const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted; they take less than 1 ms together, unless the scheduler model is slow
 
-// patienceMs is how long models may refuse all nodes while nothing else
-// happens.
+// patienceMs is how long, in simulated ms, a scheduler model may refuse all
+// nodes while nothing else happens. Then the run ends with an error.
 const patienceMs = 3_600_000
 
-// stalled reports whether nothing is pending but heartbeats and scans for slow
-// attempts.
+// stalled reports whether the only pending events are heartbeats of
+// ApplicationMasters and scans for slow attempts.
 func (s *Sim) stalled() bool {
 	return s.wheel.count == s.idleEvents && s.comes == never && (s.shared == nil || s.shared.Next() == never)
 }

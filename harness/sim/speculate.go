@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	scanMs      = 1000   // from a scan for slow attempts to the next, as shipped
-	foundMs     = 15_000 // from a scan that found one to the next
-	lateAgeMs   = 60_000 // LATE: an attempt must have run so long before it counts as slow
-	lateSlots   = 10     // LATE: percent of running attempts that may be speculative
-	latePercent = 25     // LATE: percentile of progress rates, and of nodes
+	scanMs      = 1000   // time between two scans for slow attempts, Hadoop's default
+	foundMs     = 15_000 // time to the next scan after a scan that found a slow attempt, Hadoop's default
+	lateAgeMs   = 60_000 // LATE: an attempt must have run this long before it can count as slow
+	lateSlots   = 10     // LATE: percent of the running attempts that may be speculative
+	latePercent = 25     // LATE: attempts (or nodes) below this percentile of progress count as slow
 )
 
-// wanted is a speculative attempt that waits for room.
+// wanted is a speculative attempt that waits for a container.
 type wanted struct {
-	attempt int32 // index of the slow attempt that it runs beside
+	attempt int32 // index in Sim.attempts of the slow attempt at the same task
 	gen     uint32
 }
 
-// moments are the number, mean and sum of squared deviations of a series
-// (Welford's method). Products are converted so that no machine fuses them with
-// a sum.
+// moments has the count n, the mean, and the sum m2 of squared deviations of a
+// series of numbers (Welford's method). The conversion of the product to
+// float64 makes all machines round it alike.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {
@@ -36,9 +36,10 @@ func (m *moments) add(x float64) {
 
 func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 
-// progress returns how much of its work an attempt has done, from 0 to 1. If
-// the end of its present phase is known, it goes by time. Else the input counts
-// two fifths and computing the rest.
+// progress returns the share of its work that an attempt has done, from 0 to 1.
+// If the end of the present phase is known, the elapsed time gives the share.
+// Otherwise reading counts for two fifths of the work, and computing for the
+// rest.
 func (s *Sim) progress(a *attempt) float64 {
 	ran := float64(s.now - a.startMs)
 	if ran <= 0 {
@@ -50,7 +51,7 @@ func (s *Sim) progress(a *attempt) float64 {
 	}
 	const input = 0.4
 	w := s.workOf(j, a.kind, a.task)
-	part := func(of int64) float64 { // the share of a flow that is done
+	part := func(of int64) float64 { // the done share of the running transfer or computation, whose whole work is of
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}
@@ -71,7 +72,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	return 1
 }
 
-// speculate scans a job for slow attempts, and schedules the next scan.
+// speculate scans a job for slow attempts and asks for speculative attempts.
+// Then it schedules the next scan.
 func (s *Sim) speculate(slot int32) {
 	j := &s.jobs[slot]
 	if j.ended {
@@ -98,8 +100,8 @@ func (s *Sim) speculate(slot int32) {
 	s.scanIn(again, slot)
 }
 
-// askSpeculative queues a speculative attempt beside an attempt, to start where there
-// is room.
+// askSpeculative asks for a speculative attempt beside a slow attempt. It
+// starts on the next suitable node that has room.
 func (s *Sim) askSpeculative(id int32) {
 	a := &s.attempts[id]
 	s.wanted = append(s.wanted, wanted{id, a.gen})
@@ -112,17 +114,18 @@ func (s *Sim) scanIn(ms int32, slot int32) {
 	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
-// asked is the value of attempt.other while its speculative attempt waits for
-// room.
+// asked is the value of attempt.other while the task's speculative attempt
+// waits for a container.
 const asked = -2
 
-// slowHadoop returns the attempt for which a speculative one would save most,
-// -1 if none.
+// slowHadoop returns the attempt for which a speculative attempt would save the
+// most time, or -1 if there is none.
 //
-// Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. The time
-// of an attempt is estimated from its progress; that of a speculative one is
-// the mean of those that have ended. One task in twenty must have ended, and
-// the attempt must have run longer than their mean plus one standard deviation.
+// Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. An
+// attempt's total time is estimated from its progress. A speculative attempt's
+// time is taken to be the mean time of the successful attempts. At least one
+// task in twenty must have ended, and the slow attempt must have run longer
+// than that mean plus one standard deviation.
 func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	took := &j.took[k]
@@ -148,8 +151,9 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// slowLATE returns, among the attempts that progress more slowly than three in
-// four of the job's, the one with the longest time left; -1 if none.
+// slowLATE considers the attempts that are among the slowest quarter of the
+// job's attempts. It returns the one with the longest estimated time left, or
+// -1 if there is none.
 //
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its
@@ -186,8 +190,9 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// placeSpeculative starts waiting speculative attempts in n's room, in the order in
-// which they were asked for. None starts on the node of its slow attempt.
+// placeSpeculative starts waiting speculative attempts on node n as long as it
+// has room, in the order of the requests. A speculative attempt does not start
+// on the node of the slow attempt at the same task.
 func (s *Sim) placeSpeculative(n state.NodeID) {
 	if s.Speculation == LATE && s.slowNode(n) {
 		return
@@ -216,8 +221,8 @@ func (s *Sim) placeSpeculative(n state.NodeID) {
 	s.wanted = kept
 }
 
-// slowNode reports whether fewer attempts have succeeded on n than on three in
-// four of the nodes.
+// slowNode reports whether node n is among the quarter of the nodes with the
+// fewest successful attempts.
 func (s *Sim) slowNode(n state.NodeID) bool {
 	less := 0
 	for i := range s.nodes {
@@ -228,8 +233,9 @@ func (s *Sim) slowNode(n state.NodeID) bool {
 	return less*100 < latePercent*len(s.nodes) && s.nodes[n].done > 0
 }
 
-// killOther ends the other attempt at a task that has succeeded. It returns the
-// node of the task's first attempt, which is the one that the State knows.
+// killOther ends the other attempt at a task of which attempt a has succeeded.
+// It returns that other attempt's node, or a's node if the other had not
+// started.
 func (s *Sim) killOther(a *attempt) state.NodeID {
 	other := a.other
 	a.other = -1

@@ -9,19 +9,20 @@ import (
 	"heddle/traces"
 )
 
-// splits is scratch memory for rewriting the splits of jobs.
+// splits is temporary memory for changing the hosts in jobs' input splits.
 type splits struct {
 	spec  state.JobSpec
 	hosts state.Hosts
 	taken []bool
 }
 
-// submit submits a job to the State with the splits that its ApplicationMaster
-// will read.
+// submit submits a job to package state, with the input splits that the job's
+// ApplicationMaster will read.
 //
-// Hadoop's own scheduler knows only these splits. So under Native the State is
-// told that the replicas are where the splits say. real is where they really
-// are, nil if as the State says.
+// With Native, the simulated scheduler knows only the hosts in these splits, as
+// Hadoop's does. Package state is then given these hosts as the replicas, and
+// submit returns the true replicas in real. real is nil if package state has
+// the true ones.
 func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	spec := &s.splits.spec
 	*spec = x.JobSpec
@@ -49,8 +50,9 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	return id, real, s.state.Resplit(id, spec)
 }
 
-// useSplitHosts makes the split hosts the replicas under Native. It returns the
-// real replicas, nil if the two are the same.
+// useSplitHosts replaces the replicas by the hosts in the splits, if the
+// Actuator is Native. It returns the true replicas, or nil if it replaced
+// nothing.
 func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 	if s.Actuator != Native || spec.SplitHosts == nil {
 		return nil
@@ -60,8 +62,8 @@ func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 	return real
 }
 
-// cachedOnly returns the nodes with a cached copy of each map's input, or the
-// replicas of a map without one.
+// cachedOnly returns the nodes that cache each map's input. For a map whose
+// input no node caches, it returns the nodes with a replica.
 func (s *Sim) cachedOnly(x *Job) *state.Hosts {
 	h := &s.splits.hosts
 	h.Reset()
@@ -75,13 +77,13 @@ func (s *Sim) cachedOnly(x *Job) *state.Hosts {
 	return h
 }
 
-// rewrite orders a job's maps as a plan says, and makes the planned host the
-// only split host of each.
+// rewrite puts a job's maps into the order that the scheduler model planned. It
+// makes the planned host of each map the only host in the map's split.
 func (s *Sim) rewrite(x *Job, plan sched.SplitPlan) error {
 	p := &s.splits
 	p.taken = resized(p.taken, int(x.Maps))
 	p.hosts.Reset()
-	var replicas, cached state.Hosts // new ones, because those of x may be shared with its source
+	var replicas, cached state.Hosts // new slices, because the job's own may be shared with Config.Source
 	var works []Work
 	var blocks []traces.Block
 	for _, e := range plan {
@@ -129,7 +131,8 @@ func (s *Sim) replicas(j *job, t state.TaskID) []state.NodeID {
 	return s.view.Replicas(j.id, t)
 }
 
-// level returns how near n is to the nearest of hosts.
+// level returns how near node n is to the nearest of the given hosts: same
+// node, same rack or farther.
 func (s *Sim) level(hosts []state.NodeID, n state.NodeID) state.Level {
 	if slices.Contains(hosts, n) {
 		return state.LevelNode

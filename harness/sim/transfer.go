@@ -7,19 +7,21 @@ import (
 	"heddle/harness/state"
 )
 
-// fetch counts the map output that a reduce has fetched.
+// fetch counts the map output that one reduce has fetched or is fetching.
 type fetch struct {
-	maps int32             // number of maps whose output it has or is fetching
-	got  [exactRacks]int64 // bytes from each rack; with more racks than exactRacks, from its own rack and from the others
-	near int64             // if there are more racks than exactRacks: bytes from its own rack, fetched alone or along
+	maps int32             // number of maps whose output the reduce has or is fetching
+	got  [exactRacks]int64 // bytes fetched from each rack; on a cluster with more than exactRacks racks: from the reduce's own rack, and from all others
+	near int64             // bytes of the reduce's own rack that it fetched, alone or with those of other racks; used with more than exactRacks racks
 }
 
-// exactRacks is the largest number of racks from each of which a reduce has a
-// flow of its own. With more, the output of its own rack is fetched with the
-// rest if it is at most one part in lumped.
+// On a cluster of up to exactRacks racks, a reduce has one transfer from each
+// rack. On a larger one it has one from its own rack and one from all others.
+// If its own rack has less than 1/lumped of the bytes, there is only one
+// transfer for all.
 const exactRacks, lumped = 4, 8
 
-// flow adds a flow that has started to those that the attempt waits for.
+// flow adds a transfer or computation, f, to those that an attempt waits for
+// before its next phase.
 func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
 	if f == fluid.Ended {
 		return
@@ -30,15 +32,15 @@ func (s *Sim) flow(id int32, a *attempt, f fluid.Flow) {
 	a.pending++
 }
 
-// flowTag returns the number by which the flow's end finds its way back to the
-// attempt.
+// flowTag returns a number that names an attempt and one of its transfers or
+// computations. When that ends, the number tells which attempt goes on.
 func (s *Sim) flowTag(id int32, a *attempt) uint32 {
 	return uint32(id)*maxFlows + uint32(bits.TrailingZeros8(^a.openFlows))
 }
 
-// read starts reading a map's input from the nearest copy: the cached copy on
-// the node, its replica, a replica in the rack, or any. Among several, one is
-// drawn.
+// read starts reading a map's input from the nearest copy. The order is: a
+// cached copy on the node, a replica on the node, a replica in the rack, any
+// replica. Among equally near replicas one is drawn at random.
 func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	if s.shared == nil || w.InputBytes == 0 {
 		return
@@ -47,7 +49,7 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	if a.level == state.LevelRack || a.level == state.LevelOff {
 		hosts := s.replicas(j, a.task)
 		if len(hosts) == 0 {
-			return // the input has no location
+			return // the place of the map's input is unknown
 		}
 		first := s.streams.read.At(j.hash).At(uint64(a.task)).Below(len(hosts))
 		from = hosts[first]
@@ -61,8 +63,8 @@ func (s *Sim) read(id int32, a *attempt, j *job, w *Work) {
 	s.flow(id, a, s.shared.Read(s.now, from, a.node, a.level == state.LevelCache, w.InputBytes, s.flowTag(id, a)))
 }
 
-// fetchMore starts fetching the map output that is new. It returns false if the
-// reduce has to wait for maps.
+// fetchMore starts fetching the map output that a reduce does not have yet. It
+// returns false if the reduce has to wait, for this transfer or for more maps.
 func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	j := &s.jobs[a.job]
 	maps := j.done[state.Map]
@@ -104,9 +106,10 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
-// fetchStep numbers the steps in which reduces fetch map output while maps run.
-// A step is a sixteenth of the maps. If many reduces fetch, the first step is
-// half of the maps, the next half of the rest, and so on down to a sixteenth.
+// fetchStep returns the number of a job's fetching step when done maps have
+// succeeded. While maps run, reduces fetch map output only when this number
+// changes. With at most 16 reduces, a step is a sixteenth of the maps. With
+// more, the first step is half of the maps, the second a quarter, and so on.
 func (j *job) fetchStep(done int32) int32 {
 	const few, part = 16, 16
 	all := j.total[state.Map]
@@ -121,9 +124,9 @@ func (j *job) fetchStep(done int32) int32 {
 }
 
 // startFetch starts fetching a reduce's share of the map output that it does
-// not have yet. With few racks, it fetches from each rack. With many, it
-// fetches from its own rack, unless that has little, and all the rest from one
-// drawn rack in which a map has ended lately.
+// not have yet. On few racks, it fetches from each rack. On many, it fetches
+// from its own rack and from one other. That rack stands for all others, and is
+// drawn among the racks of the maps that ended last.
 func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	if ms := int64(j.done[state.Map]-f.maps) * int64(s.Costs.FetchMs) / int64(max(1, s.Costs.Fetchers)); ms > 0 {
 		s.timer(id, a, ms)
@@ -156,14 +159,15 @@ func (s *Sim) startFetch(id int32, a *attempt, j *job, f *fetch) {
 	get(1, all, j.lately[from])
 }
 
-// share returns part i of n of bytes. The parts add up to bytes.
+// share divides bytes into n nearly equal parts and returns part i. The parts
+// add up to bytes.
 func share(bytes, i, n int64) int64 {
 	over := bytes % n
 	return bytes/n + over*(i+1)/n - over*i/n
 }
 
-// mapDone wakes the reduces that wait for maps, and lets the ApplicationMaster
-// ask for more.
+// mapDone handles the success of a map: reduces that wait for map output fetch
+// it, and the ApplicationMaster may ask for more reduces.
 func (s *Sim) mapDone(slot int32) {
 	j := &s.jobs[slot]
 	done := j.done[state.Map]

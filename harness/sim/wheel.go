@@ -5,49 +5,51 @@ import (
 	"slices"
 )
 
-// wheel holds future events, sorted by time and, within a millisecond, by the
-// order of push. It is a timing wheel of three levels (Varghese, Lauck, ToN
-// 1997). A window is 512 ms and a period 131 s. There is a list for each
-// millisecond of the present window, for each window of this and the next
-// period, and for each later period.
+// wheel holds the simulation's future events, sorted by time. Events of the
+// same millisecond stay in the order in which they were added. It is a timing
+// wheel of three levels (Varghese, Lauck, ToN 1997). The wheel divides time
+// into windows of 512 ms and periods of 131 s. It has a list for each
+// millisecond of the present window, for each window of the present and the
+// next period, and for each later period.
 //
-// The lists of windows and periods are chunks of memory that grow at the end
-// only, and a window is sorted by counting when it begins. So pushing and
-// taking go through memory in order. An event more than 37 hours ahead may come
-// after one that is pushed later for the same millisecond.
+// The lists of windows and periods only grow at their end, and a window's
+// events are sorted when the window begins. So memory is read and written in
+// order. An event that is added more than 37 hours ahead may come after one
+// that was added later for the same millisecond.
 type wheel struct {
 	now     int64
-	count   int // number of events in all
+	count   int // number of events in all lists together
 	far     int // number of events in the lists of periods
 	windows [windowSlots]chunks
-	some    marks // windows that are not empty
+	some    marks // numbers of the windows that have events
 	periods [periodSlots]chunks
-	memory  []chunk // the chunks of all lists of windows and periods; index 0 is none
-	spare   uint32  // list of chunks to be reused
+	memory  []chunk // pieces of the lists of windows and periods; index 0 means none
+	spare   uint32  // first of a linked list of unused elements of memory
 
-	// The present window. sorted has the events pushed before it began, by
-	// millisecond, unless they were few. late has those pushed since, in lists
-	// in reverse order.
+	// The fields below hold the present window's events. sorted has those added
+	// before the window began, unless they were few. late has those added since,
+	// as linked lists in reverse order.
 	sorted []event
-	first  [windowMs + 1]uint32 // by millisecond: index in sorted
-	taken  uint32               // index in sorted of the next event to be taken
-	late   [windowMs]uint32     // by millisecond: lists in pool, 0 is empty
+	first  [windowMs + 1]uint32 // by millisecond of the window: index in sorted of its first event
+	taken  uint32               // index in sorted of the next event to be handled
+	late   [windowMs]uint32     // by millisecond of the window: index in pool of the last late event; 0 if there is none
 	pool   []late
-	free   uint32 // list of elements of pool to be reused
-	due    marks  // the set of milliseconds that have events
+	free   uint32 // first of a linked list of unused elements of pool
+	due    marks  // milliseconds of the present window that have events
 
 	batch []event
 }
 
-// event is a future event: its kind, its generation, and the job or attempt it
-// is for.
+// event is a future event of the simulation. tag has the event's kind and
+// generation. id says which job, attempt or other thing the event is for.
 type event struct {
-	at  uint32 // milliseconds modulo 2^32; the list that it is in tells the rest
+	at  uint32 // time in ms, modulo 2^32; the list that the event is in tells the rest of the time
 	tag uint32
 	id  uint32
 }
 
-// chunks is a list of events in order of push.
+// chunks is a list of events in the order in which they were added. It consists
+// of pieces of memory.
 type chunks struct {
 	first, last uint32
 	events      int
@@ -59,24 +61,24 @@ type chunk struct {
 	events [32]event
 }
 
-// late is an event that was pushed after its window began, in a linked list.
-// Index 0 ends a list.
+// late is an event that was added after its time window had begun. It is an
+// element of a linked list; index 0 ends the list.
 type late struct {
 	event
 	next uint32
 }
 
 const (
-	windowBits  = 9 // 2^9: a window is 512 ms
+	windowBits  = 9 // a window is 2^9 = 512 ms long
 	windowMs    = 1 << windowBits
-	periodBits  = 17 // 2^17: a period is 131 s
+	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // 37 hours; later events go round once more
+	periodSlots = 1 << 10 // number of periods that have a list, 37 hours in all; a later event goes to the last list and is sorted in again
 
-	worthSorting = 100 // with fewer events, sorting is not worth while: they go to the lists of late events
+	worthSorting = 100 // a window with fewer events is not sorted: its events go to the lists of late events
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // the longest time ahead: events are stored with their time modulo this plus 1
+	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since it stores its time modulo 2^32
 )
 
 func (w *wheel) reset() {
@@ -91,7 +93,8 @@ func (w *wheel) reset() {
 	w.due.reset(windowMs)
 }
 
-// push adds an event at time t, which must not be before now.
+// push adds an event at simulated time t, which must not be before the present
+// time.
 func (w *wheel) push(t int64, tag, id uint32) {
 	w.count++
 	w.put(t, event{uint32(t), tag, id})
@@ -135,7 +138,7 @@ func (w *wheel) add(to *chunks, e event) {
 	to.events++
 }
 
-// empty gives back the memory of a list.
+// empty frees the memory of a list of events for reuse.
 func (w *wheel) empty(list chunks) {
 	if list.last != 0 {
 		w.memory[list.last].next, w.spare = w.spare, list.first
@@ -155,8 +158,8 @@ func (w *wheel) putLate(ms int32, e event) {
 	w.due.set(ms)
 }
 
-// next returns the time of the next event, never if there is none. It may be
-// too early, if events have to be sorted first.
+// next returns the time of the next event, or never if there is none. The time
+// may be too early if the events of a later window are not sorted yet.
 func (w *wheel) next() int64 {
 	ms := int32(w.now & (windowMs - 1))
 	if at := w.due.after(ms); at >= 0 {
@@ -181,7 +184,8 @@ func (w *wheel) next() int64 {
 	return min(t, (present+int64(at-slot))<<windowBits)
 }
 
-// advance moves the present to t, which must not be after next.
+// advance sets the present time to t, which must not be later than what next
+// returns.
 func (w *wheel) advance(t int64) {
 	before := w.now
 	w.now = t
@@ -194,8 +198,9 @@ func (w *wheel) advance(t int64) {
 	w.sort()
 }
 
-// beginPeriod spreads the events of the next period over its windows. Events
-// that have gone round are spread over the periods.
+// beginPeriod moves the events of the next 131 s period to the lists of that
+// period's windows. An event that is still farther ahead goes back to a
+// period's list.
 func (w *wheel) beginPeriod() {
 	list := &w.periods[(w.now>>periodBits+1)&(periodSlots-1)]
 	from := *list
@@ -203,14 +208,15 @@ func (w *wheel) beginPeriod() {
 	w.far -= from.events
 	for i := from.first; i != 0; i = w.memory[i].next {
 		for k := range w.memory[i].used {
-			e := w.memory[i].events[k] // copied, since memory may move
+			e := w.memory[i].events[k] // copied, because put may move the memory that holds the event
 			w.put(w.now+int64(e.at-uint32(w.now)), e)
 		}
 	}
 	w.empty(from)
 }
 
-// sort makes the window at now the present one.
+// sort makes the time window that contains the present time the present window,
+// and sorts its events by millisecond.
 func (w *wheel) sort() {
 	slot := int32(w.now >> windowBits & (windowSlots - 1))
 	from := w.windows[slot]
@@ -237,7 +243,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // counts of events become starts of lists, one position ahead
+	for ms := range int32(windowMs) { // turn the numbers of events by millisecond into start indexes in sorted; for now first[ms+1] has that of ms
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {
@@ -255,8 +261,9 @@ func (w *wheel) sort() {
 	w.empty(from)
 }
 
-// take returns the events of now in order of push, valid until the next take.
-// Events pushed for now meanwhile come with the next take.
+// take returns the events of the present millisecond in the order in which they
+// were added. The slice is valid until the next call of take. Events added for
+// this millisecond meanwhile are returned by the next call.
 func (w *wheel) take() []event {
 	ms := int32(w.now & (windowMs - 1))
 	if !w.due.has(ms) {

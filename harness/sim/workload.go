@@ -5,113 +5,119 @@ import (
 	"heddle/traces"
 )
 
-// Machines describes the cluster. Nodes are numbered in this order.
+// Machines describes the cluster that is simulated. Nodes are numbered in the
+// order of the list.
 type Machines struct {
 	Nodes []Node
-	Racks []Rack // those not named have unlimited uplinks
-	// WritesWait makes tasks wait for their node's disk when they write to
-	// HDFS. Otherwise the page cache takes all writes, as it does where jobs
-	// write less than the memory holds.
+	Racks []Rack // racks with a limited uplink; a rack that is not in the list has no limit
+	// WritesWait makes tasks wait for their node's disk when they write to HDFS.
+	// Otherwise writes take no time, as if the page cache held all that is
+	// written.
 	WritesWait bool
-	// HostCores is how many cores all nodes share, besides each node's own
-	// limit, as in a lab on one machine. 0: each node is a machine of its own.
+	// HostCores is how many CPU cores all nodes share, as in a lab on a single
+	// machine. Each node's own limit holds besides. 0 means that each node is a
+	// machine of its own.
 	HostCores float64
 }
 
-// Node is a worker: a NodeManager and a DataNode.
+// Node is a simulated worker: a NodeManager and a DataNode.
 type Node struct {
 	Name     string
 	Rack     string
 	Capacity state.Resource
-	// Speed divides the compute time of tasks. The reference is 1, and 0 means
-	// 1.
+	// Speed is the speed at which the node computes: tasks' compute time is
+	// divided by it. 1 is the reference, and 0 means 1.
 	Speed float64
-	// Cores is how many cores tasks compute on. They are shared evenly when
-	// more tasks compute. 0: each task has a core of its own.
+	// Cores is the number of CPU cores for tasks. If more tasks compute at a time,
+	// they share the cores evenly. 0 means that each task has a core of its own.
 	Cores float64
-	// DiskBytesPerSec is shared by reads and by writes that wait.
-	// LinkBytesPerSec is for each direction. 0 means no limit.
+	// DiskBytesPerSec is the disk's rate for reads, and for the writes that tasks
+	// wait for. LinkBytesPerSec is the network link's rate in each direction. 0
+	// means no limit.
 	DiskBytesPerSec, LinkBytesPerSec int64
-	// MemoryBytesPerSec is for reads of cached copies; 0 means no limit.
-	// CacheBytes is the room for Config.CacheReads.
+	// MemoryBytesPerSec is the rate of reads from cached copies; 0 means no limit.
+	// CacheBytes is the size of the node's cache if Config.CacheReads is set.
 	MemoryBytesPerSec, CacheBytes int64
 }
 
-// Rack is a switch with an uplink to the core. The core itself does not limit.
+// Rack is a rack switch with an uplink to the core network. The core network
+// has no limit.
 type Rack struct {
 	Name              string
-	UplinkBytesPerSec int64 // of each direction; 0 means no limit
+	UplinkBytesPerSec int64 // rate of the uplink in each direction; 0 means no limit
 }
 
-// Job is a MapReduce job that arrives.
+// Job is a MapReduce job to be simulated, with the time of its submission.
 type Job struct {
 	state.JobSpec
-	// ID is the job's name in traces and digests; "" means Name.
+	// ID is the job's id in the trace and in the schedule's hash. If it is "", the
+	// job's Name is used.
 	ID traces.JobID
-	// SubmitMs is the time of arrival, in milliseconds since the run's start.
+	// SubmitMs is the time of submission, in milliseconds since the run's start.
 	SubmitMs int64
-	// SlowStart is the share of maps that must be done before reduces are asked
-	// for.
+	// SlowStart is the share of the job's maps that must succeed before the job
+	// asks for reduces.
 	SlowStart float32
-	// ReduceAskMs are the times at which reduces are asked for, in order, if a
-	// recorded run tells them. The last one is for all remaining reduces. nil:
-	// by SlowStart.
+	// ReduceAskMs are the times at which the recorded job asked for its reduces,
+	// in ascending order. At the last time it asks for all that are left. nil: the
+	// job asks according to SlowStart.
 	ReduceAskMs []int64
-	// MapWork and ReduceWork say what the tasks do. With fewer entries than
-	// tasks, the last entries are for the last tasks and the first is for all
-	// before: one entry makes all alike.
+	// MapWork and ReduceWork describe the work of each task. If a list has fewer
+	// entries than tasks, its first entry also stands for the tasks in front that
+	// have no entry. One entry describes all tasks.
 	MapWork, ReduceWork []Work
-	// AMSize is the ApplicationMaster's container. Zero: it takes no room and
-	// starts at once, as on a node of its own.
+	// AMSize is the size of the ApplicationMaster's container. If it is zero, the
+	// ApplicationMaster takes no room and need not wait for a node.
 	AMSize state.Resource
-	// AMStartMs and FinishMs, if above 0, replace those in Costs.
+	// AMStartMs and FinishMs, if above 0, replace the fields of the same name in
+	// Costs.
 	AMStartMs, FinishMs int32
-	// Blocks is the block that each map reads, for Config.CacheReads. nil: only
-	// what JobSpec.Cached says is cached.
+	// Blocks is the HDFS block that each map reads, for Config.CacheReads. If it
+	// is nil, only the copies in JobSpec.Cached are cached.
 	Blocks []traces.Block
-	// Workload is the workload's name in the trace; may be "".
+	// Workload is the workload's name in the trace. It may be "".
 	Workload string
-	// Pasts tell how attempts ended in a recorded run, for tasks with a failed
-	// attempt or with several attempts. They are sorted by kind, task and
-	// number.
+	// Pasts tell how attempts ended in the recorded run that is replayed. They
+	// cover the tasks with a failed attempt or several attempts, sorted by kind,
+	// task and number.
 	Pasts []Past
 }
 
 // Work is what one task reads, computes and writes.
 type Work struct {
-	// InputBytes is what a map reads. A reduce has 0: it fetches its share of
-	// the map output.
+	// InputBytes is what a map reads. It is 0 for a reduce, which fetches its
+	// share of the map output.
 	InputBytes int64
-	// OutputBytes is what a map puts out for all reduces together, or writes to
-	// HDFS if the job has no reduces. For a reduce it is what it writes to
-	// HDFS.
+	// OutputBytes is what a map leaves for all reduces together, or what it writes
+	// to HDFS if the job has no reduces. For a reduce it is what the reduce writes
+	// to HDFS.
 	OutputBytes int64
-	// ComputeMs is the time besides launch, reading, shuffling and writing, on
-	// a node of speed 1. Each attempt's time is drawn evenly from SpreadPercent
-	// below to SpreadPercent above it.
+	// ComputeMs is the task's computing time on a node of speed 1, without launch,
+	// reading, shuffling and writing. The time of each attempt is drawn at random
+	// from SpreadPercent below ComputeMs to SpreadPercent above it.
 	ComputeMs     int32
 	SpreadPercent uint8
-	// FixedMs, above 0, is how long the attempt takes on any node, in place of
-	// all the rest. With FromLastMap, a reduce that started earlier takes it
-	// from the end of the last map.
+	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
+	// all other times. With FromLastMap, a reduce that started before the job's
+	// last map ended takes FixedMs from that end on.
 	FixedMs     int32
 	FromLastMap bool
 }
 
-// Source yields jobs in the order of their SubmitMs.
+// Source yields the jobs to be simulated, in the order of their SubmitMs.
 type Source interface {
-	// Next puts the next job into j, and returns false if there is none. It may
-	// reuse the slices in j: the simulator copies what it keeps.
+	// Next stores the next job in j, or returns false if there is none. It may
+	// reuse the slices in j, because the simulator copies what it keeps.
 	Next(j *Job) bool
 }
 
-// Jobs is a Source of jobs in memory.
+// Jobs is a Source whose jobs are in memory.
 type Jobs struct {
-	List []Job // sorted by SubmitMs
+	List []Job // jobs to be simulated, sorted by SubmitMs
 	next int
 }
 
-// Next puts the next job of the list into j.
+// Next stores the next job of the list in j, or returns false if there is none.
 func (s *Jobs) Next(j *Job) bool {
 	if s.next == len(s.List) {
 		return false
@@ -121,14 +127,16 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// work returns the entry of list that describes task i of n, see Job.MapWork.
+// work returns the entry of list that describes task i of n tasks, see
+// Job.MapWork.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }
 
-// SetListed gives j the tasks that rules make of the listed job x. All tasks of
-// a kind are alike, except the last. Reduces take the time that the rules give
-// for fetching, unless a simulated network makes them take their own.
+// SetListed sets the tasks of j from x, a job of a job list that has only
+// totals. The rules r turn the totals into tasks. All tasks of a kind are
+// alike, except the last. If network is true, the time to fetch map output is
+// simulated and not taken from the rules.
 func (j *Job) SetListed(r *traces.ListRules, x *traces.JobListed, network bool) {
 	maps, reduces := r.Maps(x), r.Reduces(x)
 	j.Maps, j.Reduces = int32(maps), int32(reduces)

@@ -1,22 +1,22 @@
 package state
 
-// cache knows the cached copies of one job's input, which come and go while the
-// job runs. Each copy is in two linked lists: that of its map, and that of its
-// node as long as the map may wait. A look-up removes from a node's list the
-// copies that are gone and those whose map no longer waits.
+// cache knows the cached copies of one job's input blocks, which come and go
+// while the job runs. Each copy is in the linked list of its map, and in the
+// linked list of its node as long as the map may wait. A search in a node's
+// list removes copies that are gone, and copies whose map no longer waits.
 type cache struct {
 	pool   *pool[int32]
-	nodes  table // node -> first copy of its list + 1, 0 for an empty list
-	used   int   // number of nodes in the table
+	nodes  table // hash table from a node to the index + 1 of the first cached copy in its list; 0 if the list is empty
+	used   int   // number of cluster nodes that have an entry in the hash table
 	tasks  []int32
 	copies []cachedCopy
-	spare  int32 // first of the linked list of unused copies
+	spare  int32 // first of a linked list of unused elements of copies; None if there is none
 }
 
 type cachedCopy struct {
-	task, node int32 // node is None once the copy is gone
-	ofNode     int32 // next copy of the same node + 1, 0 at the end, unlisted in no list
-	ofTask     int32 // next copy of the same map, None at the end
+	task, node int32 // node is None if the cached copy is gone
+	ofNode     int32 // index + 1 of the next cached copy on the same node; 0 ends the list; unlisted: the copy is in no node's list
+	ofTask     int32 // index of the next cached copy of the same map's input; None ends the list
 }
 
 const unlisted = -1
@@ -26,8 +26,8 @@ func (s *State) layCached(j *job, h *Hosts) {
 		return
 	}
 	c := s.newCache(j, min(h.count(), len(s.nodes)))
-	// Backwards, so that the lowest-numbered map comes first in its node's
-	// list.
+	// The loop goes backwards, so that the lowest-numbered map comes first in its
+	// node's list of cached copies.
 	for t := len(h.Ends) - 1; t >= 0; t-- {
 		start := int32(0)
 		if t > 0 {
@@ -58,7 +58,7 @@ func (s *State) retire(c *cache) {
 	s.caches = append(s.caches, c)
 }
 
-// Cached says that node n now has map t's input in its cache.
+// Cached says that node n has just cached the input block of map t.
 func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if j.ended || t < 0 || int32(t) >= j.counts[Map].total {
@@ -81,7 +81,7 @@ func (s *State) Cached(id JobID, t TaskID, n NodeID) {
 	j.inputChanges++
 }
 
-// Uncached says that node n no longer has map t's input in its cache.
+// Uncached says that node n no longer caches the input block of map t.
 func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	j := &s.jobs[id]
 	if c := j.cached; c != nil && t >= 0 && int(t) < len(c.tasks) && c.remove(int32(t), int32(n)) {
@@ -92,7 +92,8 @@ func (s *State) Uncached(id JobID, t TaskID, n NodeID) {
 	}
 }
 
-// find returns the copy of map t on node n, None if there is none.
+// find returns the index of the cached copy of map t's input on node n, or None
+// if there is none.
 func (c *cache) find(t, n int32) int32 {
 	i := c.of(t)
 	for i != None && c.copies[i].node != n {
@@ -101,7 +102,8 @@ func (c *cache) find(t, n int32) int32 {
 	return i
 }
 
-// of returns the first copy of map t, None if there is none.
+// of returns the index of the first cached copy of map t's input, or None if
+// there is none.
 func (c *cache) of(t int32) int32 {
 	if uint(t) >= uint(len(c.tasks)) {
 		return None
@@ -109,8 +111,8 @@ func (c *cache) of(t int32) int32 {
 	return c.tasks[t]
 }
 
-// add adds a copy of map t on node n to both lists. all is how many nodes the
-// cluster has.
+// add adds the cached copy of map t's input on node n to the lists of the map
+// and of the node. all is the number of nodes in the cluster.
 func (c *cache) add(t, n int32, all int) {
 	i := c.spare
 	if i == None {
@@ -129,7 +131,8 @@ func (c *cache) add(t, n int32, all int) {
 	c.list(i)
 }
 
-// grow doubles the table, but not beyond one entry for each of all nodes.
+// grow doubles the hash table of nodes, but not beyond one entry for each node.
+// all is the number of nodes in the cluster.
 func (c *cache) grow(all int) {
 	old := c.nodes.slots
 	c.nodes.reset(c.pool.get(tableSize(min(2*c.used, all), all)), all)
@@ -141,7 +144,7 @@ func (c *cache) grow(all int) {
 	c.pool.put(old)
 }
 
-// list puts copy i at the head of its node's list.
+// list puts cached copy i at the front of its node's list.
 func (c *cache) list(i int32) {
 	first := &c.nodes.slots[c.nodes.insert(c.copies[i].node)+1]
 	c.copies[i].ofNode, *first = *first, i+1
@@ -163,9 +166,9 @@ func (c *cache) remove(t, n int32) bool {
 
 func (c *cache) drop(i int32) { c.copies[i].ofTask, c.spare = c.spare, i }
 
-// first returns a waiting map with a copy on node n, None if there is none. It
-// takes the copies that came or waited again after submission first, then those
-// known at submission by ascending map number.
+// first returns a waiting map whose input is cached on node n, or None if there
+// is none. Maps whose copy was cached after submission, and maps that wait
+// again, come first. The other maps follow by ascending number.
 func (c *cache) first(n int32, waiting []int32) TaskID {
 	at := c.nodes.find(n)
 	if at < 0 {
@@ -185,7 +188,7 @@ func (c *cache) first(n int32, waiting []int32) TaskID {
 	return None
 }
 
-// each calls yield with the waiting maps that have a copy on node n, until
+// each calls yield with the waiting maps whose input is cached on node n, until
 // yield returns false.
 func (c *cache) each(n int32, waiting []int32, yield func(TaskID) bool) {
 	at := c.nodes.find(n)
@@ -201,8 +204,8 @@ func (c *cache) each(n int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// relist puts the copies of map t, which waits again, back into their nodes'
-// lists.
+// relist puts the cached copies of map t's input back into their nodes' lists,
+// because the map waits again.
 func (c *cache) relist(t int32) {
 	for i := c.tasks[t]; i != None; i = c.copies[i].ofTask {
 		if c.copies[i].ofNode == unlisted {

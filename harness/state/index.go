@@ -2,14 +2,14 @@ package state
 
 import "math/bits"
 
-// index finds the waiting maps of one job by a key, which is a node or a rack.
-// Each key has a list of maps in ascending order and a cursor; no map before
-// the cursor waits. All lists lie in one array, and the last entry of each list
-// has its sign bit set. A negative cursor, ^i, marks a list that ends before
-// entry i and in which no map waits any more.
+// index finds the waiting maps of one job by a key: a node or rack that has
+// their input. For each key there is a list of maps in ascending order, and a
+// cursor. No map before the cursor waits. All lists lie in one array, and the
+// last entry of each list has its sign bit set. A negative cursor, ^i, marks a
+// list that ends before entry i and has no waiting map left.
 //
-// Starting a map does not touch the index: the next look-up moves the cursor
-// past it. So each entry is passed once, unless its map waits again.
+// Starting a map does not change the index: the next search moves the cursor
+// past the map. So each entry is passed once, unless its map waits again.
 type index struct {
 	cursors table
 	tasks   []int32
@@ -20,8 +20,8 @@ const lastOfList = -1 << 31
 
 func taskOf(entry int32) int32 { return entry &^ lastOfList }
 
-// first returns the lowest-numbered waiting map in key's list, None if there is
-// none.
+// first returns the lowest-numbered waiting map in the list of a key (node or
+// rack), or None if there is none.
 func (x *index) first(key int32, waiting []int32) TaskID {
 	at := x.cursors.find(key)
 	if at < 0 {
@@ -46,8 +46,8 @@ func (x *index) first(key int32, waiting []int32) TaskID {
 	}
 }
 
-// each calls yield with the waiting maps in key's list in ascending order,
-// until yield returns false.
+// each calls yield with the waiting maps in the list of a key (node or rack),
+// in ascending order, until yield returns false.
 func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	at := x.cursors.find(key)
 	if at < 0 || x.cursors.slots[at+1] < 0 {
@@ -61,8 +61,8 @@ func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// rewind moves key's cursor back to map t, which waits again. It costs as many
-// steps as entries were passed since.
+// rewind moves the cursor of a key's list (of a node or rack) back to map t,
+// because the map waits again. It takes one step for each entry between.
 func (x *index) rewind(key, t int32) {
 	at := x.cursors.find(key)
 	if at < 0 {
@@ -80,9 +80,9 @@ func (x *index) rewind(key, t int32) {
 	}
 }
 
-// build fills the index: the keys of map i are keys[ends[i-1]:ends[i]]. The
-// caller gives it an empty table that is large enough, x.tasks of the length of
-// keys, and at, scratch memory of that length.
+// build fills an index that finds maps by key. The keys of map i are
+// keys[ends[i-1]:ends[i]]. The caller prepares x: an empty table that is large
+// enough, and x.tasks as long as keys. at is temporary memory as long as keys.
 func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	slots := x.cursors.slots
 	for i, key := range keys { // count the maps of each key
@@ -90,7 +90,7 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		slots[at[i]+1]++
 	}
 	sum := int32(0)
-	for i := 0; i < len(slots); i += 2 { // counts become starts of lists
+	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key into the start of its list
 		slots[i+1], sum = sum, sum+slots[i+1]
 	}
 	i := 0
@@ -102,7 +102,7 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		}
 	}
 	start := int32(0)
-	for i := 0; i < len(slots); i += 2 { // the loop above has moved each start to the end of its list: move it back
+	for i := 0; i < len(slots); i += 2 { // the loop above has moved the start of each key's list to the list's end: move it back
 		if slots[i] != 0 {
 			end := slots[i+1]
 			x.tasks[end-1] |= lastOfList
@@ -112,15 +112,17 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	}
 }
 
-// table maps keys from 0 up to one number each. It is a hash table with open
-// addressing: pairs of (key+1, number), a power of two of them. With room for a
-// pair of every possible key, the key itself is the position of its pair.
+// table maps a key, 0 or more, to a number. It is a hash table with open
+// addressing. Its slots are pairs of (key+1, number), and the number of pairs
+// is a power of two. If there is a pair for every possible key, no hash is
+// needed: the key is the position of its pair.
 type table struct {
 	slots []int32
-	shift uint8 // 0: the key is the position
+	shift uint8 // shift of the hash function; 0: no hash, the key is the position
 }
 
-// tableSize returns how long slots must be for up to n of all possible keys.
+// tableSize returns the length of table.slots for up to n keys, when all is the
+// number of possible keys.
 func tableSize(n, all int) int {
 	if n == 0 {
 		return 0
@@ -131,8 +133,8 @@ func tableSize(n, all int) int {
 	return 2 * min(ceilPower(n+n/3+1), ceilPower(all))
 }
 
-// reset makes t an empty table in slots, which must be zero. Keys are below
-// all.
+// reset makes t an empty hash table in the memory slots, which must be zero.
+// all is the number of possible keys.
 func (t *table) reset(slots []int32, all int) {
 	t.slots, t.shift = slots, 0
 	if pairs := len(slots) / 2; pairs < all {
@@ -140,11 +142,12 @@ func (t *table) reset(slots []int32, all int) {
 	}
 }
 
-// find returns the position of key's pair in slots, -1 if it has none.
+// find returns the position of key's pair in the hash table's slots, or -1 if
+// the table does not have the key.
 func (t *table) find(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	at := t.place(key)
-	if at > mask { // the table is empty, or the key is newer than the table
+	if at > mask { // the hash table is empty, or the key did not exist when the table was made
 		return -1
 	}
 	for ; ; at = (at + 2) & mask {
@@ -157,8 +160,9 @@ func (t *table) find(key int32) int32 {
 	}
 }
 
-// insert returns the position of key's pair in slots. It adds a pair with
-// number 0 if the key has none; the table must have a free one.
+// insert returns the position of key's pair in the hash table's slots. If the
+// table does not have the key, insert adds it with number 0. A pair must be
+// free for it.
 func (t *table) insert(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	for at := t.place(key); ; at = (at + 2) & mask {
@@ -186,8 +190,9 @@ func ceilPower(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// A set of tasks is one bit for each task, in words of 32 bits: the sets share
-// one []int32 with a job's other arrays.
+// The functions below treat a slice of 32-bit words as a set of tasks, one bit
+// for each task. The words are int32 so that a set can share memory with a
+// job's other arrays.
 
 func words(n int32) int { return int(n+31) / 32 }
 
@@ -197,9 +202,9 @@ func setBit(set []int32, t int32) { set[t>>5] |= 1 << (t & 31) }
 
 func clearBit(set []int32, t int32) { set[t>>5] &^= 1 << (t & 31) }
 
-// firstSet returns the lowest member of the set at or after word *from, None if
-// there is none. It sets *from to that member's word, so that the next search
-// starts there.
+// firstSet returns the lowest member of the set in word *from or later, or None
+// if there is none. It sets *from to that member's word, so that the next
+// search starts there.
 func firstSet(set []int32, from *int32) TaskID {
 	for w := *from; int(w) < len(set); w++ {
 		if set[w] != 0 {
@@ -211,7 +216,8 @@ func firstSet(set []int32, from *int32) TaskID {
 	return None
 }
 
-// lastSet returns the highest member. The set must not be empty.
+// lastSet returns the highest member of a set of tasks. The set must not be
+// empty.
 func lastSet(set []int32) int32 {
 	w := len(set) - 1
 	for set[w] == 0 {
@@ -220,7 +226,8 @@ func lastSet(set []int32) int32 {
 	return int32(w<<5 + bits.Len32(uint32(set[w])) - 1)
 }
 
-// nthSet returns the member that has n members below it, None if there is none.
+// nthSet returns the member of a set of tasks that has n members below it, or
+// None if there is none.
 func nthSet(set []int32, n int32) TaskID {
 	for w, word := range set {
 		in := int32(bits.OnesCount32(uint32(word)))

@@ -7,39 +7,40 @@ import (
 	"slices"
 )
 
-// JobSpec describes a job at submission. Submit copies what it keeps.
+// JobSpec describes a job at its submission.
 type JobSpec struct {
 	Name, User, Queue string
-	Priority          int32   // of the job; higher goes first
-	Weight            float64 // the job's weight in fair shares; 0 means 1
+	Priority          int32   // the job's priority; jobs with a higher number go first
+	Weight            float64 // the job's weight in fair sharing; 0 means 1
 	Maps, Reduces     int32
-	MapSize           Resource // resources of one container
+	MapSize           Resource // memory and cores of the container of one map
 	ReduceSize        Resource
-	// Replicas and Cached are the nodes that have each map's input, on disk and
-	// in the HDFS cache. They may list fewer maps than the job has: the rest
-	// have none.
+	// Replicas are the nodes that store each map's input on disk, and Cached those
+	// that have it in the HDFS cache. If they list fewer maps than the job has,
+	// the other maps have no such nodes.
 	Replicas, Cached Hosts
-	// SplitHosts are the nodes that each map's split names, as the
-	// ApplicationMaster reads it. nil means the replicas.
+	// SplitHosts are the nodes that each map's input split names to the
+	// ApplicationMaster. nil means the nodes in Replicas.
 	SplitHosts *Hosts
 }
 
-// Hosts lists nodes for each map: those of map i are Nodes[Ends[i-1]:Ends[i]].
+// Hosts lists nodes for each map of a job. Those of map i are
+// Nodes[Ends[i-1]:Ends[i]].
 type Hosts struct {
 	Nodes []NodeID
 	Ends  []int32
 }
 
-// Add appends the nodes of the next map.
+// Add appends the nodes of the next map to the list.
 func (h *Hosts) Add(nodes ...NodeID) {
 	h.Nodes = append(h.Nodes, nodes...)
 	h.Ends = append(h.Ends, int32(len(h.Nodes)))
 }
 
-// Reset removes all maps and keeps the memory.
+// Reset empties the list of nodes for each map, and keeps its memory.
 func (h *Hosts) Reset() { h.Nodes, h.Ends = h.Nodes[:0], h.Ends[:0] }
 
-// count returns how many nodes all maps have together.
+// count returns how many nodes are listed for all maps together.
 func (h *Hosts) count() int {
 	if len(h.Ends) == 0 {
 		return 0
@@ -66,7 +67,7 @@ func (h *Hosts) check(maps int32, nodes int) error {
 	return nil
 }
 
-// job is one job. The embedded arrays are emptied when the job ends.
+// job is a submitted job. Its embedded arrays are freed when the job ends.
 type job struct {
 	*arrays
 	ended     bool
@@ -74,46 +75,48 @@ type job struct {
 	queue     QueueID
 	user      UserID
 	weight    float64
-	size      [2]Resource // of a container, by kind
+	size      [2]Resource // by kind of task: memory and cores of one container
 	held      Resource
 	counts    [2]counts
 	name      string
 	submitted int64
 
 	reservations int32
-	inputChanges int32 // see View.InputChanges
+	inputChanges int32 // count of changes in the places of the job's input, see View.InputChanges
 }
 
 type arrays struct {
-	where       []int32 // for each task, where it is, see tasks.go
-	waited      bool    // a task has waited at some time
-	waiting     [2]set  // by kind: the waiting tasks
+	where       []int32 // by task: the node that the task runs on, or a negative code for another state, see tasks.go
+	waited      bool    // some task of the job has waited for a container since submission
+	waiting     [2]set  // by kind of task: the tasks that wait for a container
 	rerun       []TaskID
-	requeued    []TaskID // maps that were killed, in that order; some of them wait again
-	data        located  // the hosts that store each map's input
-	split       *located // the hosts in each split; &data if they are the replicas
-	cached      *cache   // nil if nothing is cached
-	cachedTasks int32    // number of waiting maps with a cached copy
-	unhosted    bool     // some map's split names no host
+	requeued    []TaskID // maps whose attempt was killed, in order of those events; some of them wait again
+	data        located  // the nodes that store each map's input on disk
+	split       *located // the nodes that each map's split names; equal to &data if they are the nodes with replicas
+	cached      *cache   // the cached copies of the job's input; nil if there never was one
+	cachedTasks int32    // number of waiting maps whose input is cached on some node
+	unhosted    bool     // at least one map's split names no host
 
-	mem, splitMem []int32 // memory of the arrays above, except the hosts
+	mem, splitMem []int32 // memory that the arrays above share, except the lists of hosts
 }
 
-// nothing stands for the arrays of a job that has ended.
+// nothing replaces the task arrays of a job that has ended.
 var nothing = arrays{split: &located{}}
 
-// counts are numbers of tasks of one kind. asked counts all that were ever asked
-// for, done those that succeeded.
+// counts has the numbers of a job's tasks of one kind by their state. asked
+// counts those that the ApplicationMaster has asked for so far. done counts
+// those that succeeded.
 type counts struct{ total, asked, waiting, reserved, running, done int32 }
 
-// set is the set of a job's tasks of one kind, one bit for each. from is a
-// cursor: no word of bits before it has a member.
+// set is a set of a job's tasks of one kind, with one bit for each task. from
+// is the index of a word in bits; no word before it has a member.
 type set struct {
 	bits []int32
 	from int32
 }
 
-// located knows the hosts of each map, and the maps of each host and rack.
+// located knows the hosts of each map's input, and the maps of each host and
+// rack.
 type located struct {
 	hosts  []NodeID
 	ends   []int32
@@ -121,7 +124,7 @@ type located struct {
 	byRack index
 }
 
-// of returns the hosts of map t, none if the job has ended.
+// of returns the hosts of map t's input, or none if the job has ended.
 func (l *located) of(t TaskID) []NodeID {
 	if uint(t) >= uint(len(l.ends)) {
 		return nil
@@ -133,7 +136,8 @@ func (l *located) of(t TaskID) []NodeID {
 	return l.hosts[start:l.ends[t]]
 }
 
-// Submit adds a job. Its tasks wait only after Ask.
+// Submit adds a job to the cluster state. The job's tasks wait for containers
+// only after Ask is called. Submit copies what it keeps of spec.
 func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	id := JobID(len(s.jobs))
 	if err := s.check(spec); err != nil {
@@ -194,7 +198,8 @@ func (s *State) check(spec *JobSpec) error {
 }
 
 // Resplit replaces the replicas, cached copies and split hosts of a job whose
-// splits have been rewritten. It fails once a task has been asked for.
+// input splits were rewritten after submission. It fails if a task of the job
+// was already asked for.
 func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	j := &s.jobs[id]
 	maps, reduces := j.counts[Map], j.counts[Reduce]
@@ -218,8 +223,8 @@ func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	return nil
 }
 
-// layOut makes a job's arrays. They lie in one piece of memory, and split hosts
-// that differ from the replicas in another.
+// layOut makes a job's arrays of task data. They share one piece of memory.
+// Split hosts that differ from the replicas have a second piece.
 func (s *State) layOut(j *job, spec *JobSpec) {
 	a := reuse(&s.arrays)
 	maps, tasks := spec.Maps, int(spec.Maps+spec.Reduces)
@@ -240,7 +245,7 @@ func (s *State) layOut(j *job, spec *JobSpec) {
 	s.layCached(j, &spec.Cached)
 }
 
-// unhosted reports whether some map has no host.
+// unhosted reports whether the list has no host for some map.
 func (l *located) unhosted() bool {
 	before := int32(0)
 	for _, end := range l.ends {
@@ -252,7 +257,7 @@ func (l *located) unhosted() bool {
 	return false
 }
 
-// freeArrays returns the memory of a job's arrays to the pools.
+// freeArrays returns the memory of a job's arrays to the pools for reuse.
 func (s *State) freeArrays(j *job) {
 	a := j.arrays
 	j.arrays = &nothing
@@ -270,8 +275,9 @@ func (s *State) freeArrays(j *job) {
 	s.arrays = append(s.arrays, a)
 }
 
-// layHosts makes l's arrays from h in a new piece of memory, and returns the
-// piece. It leaves the first reserved numbers of the piece to the caller.
+// layHosts fills l with the hosts of each map in h. It takes a piece of memory
+// from the pool and returns it. The caller uses the first reserved numbers of
+// the piece.
 func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32 {
 	rackEnds := sized(&s.work.rackEnds, int(maps))
 	racks := s.racksOf(h, rackEnds)
@@ -301,8 +307,8 @@ func (s *State) layHosts(l *located, h *Hosts, maps int32, reserved int) []int32
 	return mem
 }
 
-// racksOf returns the racks of each map's hosts, each rack once. It fills ends
-// as in Hosts.
+// racksOf returns the racks of the hosts of each map, each rack once for a map.
+// The racks of map i end at ends[i], as in Hosts.
 func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	racks := s.work.racks[:0]
 	start, i := int32(0), 0
@@ -322,8 +328,9 @@ func (s *State) racksOf(h *Hosts, ends []int32) []int32 {
 	return racks
 }
 
-// EndJob says that a job has ended, successfully or not. It drops the waiting
-// tasks and frees the room of running tasks and reservations.
+// EndJob says that a job has succeeded, failed or been killed. Waiting tasks
+// are dropped. The memory and cores of its containers and reservations become
+// free.
 func (s *State) EndJob(id JobID) {
 	j := &s.jobs[id]
 	if j.ended {
@@ -369,8 +376,8 @@ func (s *State) SetPriority(id JobID, priority int32) {
 	}
 }
 
-// listWaiting adds the job to the jobs with a waiting task of a kind, or
-// removes it, as its count says.
+// listWaiting puts a job into the list of jobs with a waiting task of kind k,
+// or removes it from that list, according to its number of waiting tasks.
 func (s *State) listWaiting(id JobID, k Kind) {
 	i, in := s.find(k, id)
 	switch wants := s.jobs[id].counts[k].waiting > 0; {
@@ -386,7 +393,7 @@ func (s *State) listWaiting(id JobID, k Kind) {
 	}
 }
 
-// delist removes the i-th of the jobs with a waiting task of a kind.
+// delist removes entry i from the list of jobs with a waiting task of kind k.
 func (s *State) delist(k Kind, i int) {
 	if k == Map && s.jobs[s.waiting[k][i]].unhosted {
 		s.unhosted--
@@ -394,15 +401,15 @@ func (s *State) delist(k Kind, i int) {
 	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
 }
 
-// prioritize notes that a job has a priority, so FIFO order is no longer the
-// order of submission.
+// prioritize records that some job has a priority. The FIFO order of jobs is
+// then no longer their order of submission.
 func (s *State) prioritize() {
 	s.prioritized = true
 	s.near = [nearnesses]near{}
 }
 
-// find returns a job's position among the jobs with a waiting task of a kind,
-// in FIFO order, and whether it is there.
+// find returns a job's position in the list of jobs with a waiting task of kind
+// k, which is in FIFO order. It also returns whether the job is in the list.
 func (s *State) find(k Kind, id JobID) (int, bool) {
 	return slices.BinarySearchFunc(s.waiting[k], id, func(a, b JobID) int {
 		if p := cmp.Compare(s.jobs[b].priority, s.jobs[a].priority); p != 0 {

@@ -3,10 +3,10 @@ package state
 import "slices"
 
 // NextMap returns a waiting map of the job whose input is as near to node n as
-// level says, None if there is none. LevelRack includes node-local maps, and
-// LevelOff is any map. LevelNode, LevelRack and LevelOff give the
-// lowest-numbered such map. LevelCache gives first the maps that were cached or
-// waited again after submission, then the lowest-numbered one.
+// level says, or None if there is none. LevelRack includes maps with input on
+// the node itself, and LevelOff all maps. For these and LevelNode, NextMap
+// chooses the lowest-numbered map. For LevelCache, maps that were cached or
+// waited again after submission come first, then the lowest-numbered one.
 func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -29,8 +29,8 @@ func (v *View) NextMap(id JobID, n NodeID, level Level) TaskID {
 }
 
 // Nearest returns the waiting map of the job whose input is nearest to node n,
-// and its level. It tries the levels from from to to, and returns None if there
-// is no such map.
+// and how near it is (cache, node, rack or off). It considers the levels
+// between from and to. It returns None if no such map waits.
 func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	for level := from; level <= to; level++ {
 		if t := v.NextMap(id, n, level); t != None {
@@ -40,8 +40,9 @@ func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 	return None, to
 }
 
-// EachMap calls yield with the waiting maps that NextMap chooses from, in its
-// order, until yield returns false.
+// EachMap calls yield with each waiting map that NextMap could return for the
+// same job, node and level, in the order of NextMap's choice, until yield
+// returns false.
 func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -66,8 +67,8 @@ func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool)
 	}
 }
 
-// NextRerun returns the re-run that failed first, None if no re-run waits.
-// NextMap returns re-runs too, without preferring them.
+// NextRerun returns the re-run that failed first, or None if none waits. A
+// re-run is a map that waits again because an attempt of it failed.
 func (v *View) NextRerun(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	for _, t := range j.rerun {
@@ -78,7 +79,8 @@ func (v *View) NextRerun(id JobID) TaskID {
 	return None
 }
 
-// NextReduce returns the lowest-numbered waiting reduce, None if there is none.
+// NextReduce returns the job's lowest-numbered waiting reduce, or None if there
+// is none.
 func (v *View) NextReduce(id JobID) TaskID {
 	j := &v.s.jobs[id]
 	if j.counts[Reduce].waiting == 0 {
@@ -88,8 +90,8 @@ func (v *View) NextReduce(id JobID) TaskID {
 	return j.task(Reduce, int32(firstSet(waiting.bits, &waiting.from)))
 }
 
-// NthWaiting returns the waiting task of a kind that has n waiting tasks below
-// it, None if there is none.
+// NthWaiting returns the job's waiting task of kind k that has n waiting tasks
+// of this kind below it, or None if there is none.
 func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	j := &v.s.jobs[id]
 	if n < 0 || n >= j.counts[k].waiting {
@@ -98,7 +100,8 @@ func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	return j.task(k, int32(nthSet(j.waiting[k].bits, n)))
 }
 
-// Level returns how near node n is to the input of map t, caches included.
+// Level returns how near node n is to the input of map t, by its replicas and
+// cached copies.
 func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	j := &v.s.jobs[id]
 	if j.cached != nil && j.cached.find(int32(t), int32(n)) != None {
@@ -107,7 +110,8 @@ func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(&j.data, t, n)
 }
 
-// Levels returns both Level and SplitLevel.
+// Levels returns how near node n is to map t: data is what Level returns, and
+// split is what SplitLevel returns.
 func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
 	j := &v.s.jobs[id]
 	data = v.s.level(&j.data, t, n)
@@ -120,9 +124,9 @@ func (v *View) Levels(id JobID, t TaskID, n NodeID) (data, split Level) {
 	return data, split
 }
 
-// SplitLevel returns how near node n is to map t by the hosts in its split,
-// which are all that the ApplicationMaster knows: LevelNode, LevelRack or
-// LevelOff.
+// SplitLevel returns how near node n is to map t by the hosts in the map's
+// input split: LevelNode, LevelRack or LevelOff. The ApplicationMaster knows
+// only these hosts.
 func (v *View) SplitLevel(id JobID, t TaskID, n NodeID) Level {
 	return v.s.level(v.s.jobs[id].split, t, n)
 }
@@ -143,11 +147,12 @@ func (s *State) level(l *located, t TaskID, n NodeID) Level {
 // Replicas returns the nodes that store map t's input on disk.
 func (v *View) Replicas(id JobID, t TaskID) []NodeID { return v.s.jobs[id].data.of(t) }
 
-// SplitHosts returns the nodes that map t's split names, as the
+// SplitHosts returns the nodes that map t's input split names, as the
 // ApplicationMaster reads it.
 func (v *View) SplitHosts(id JobID, t TaskID) []NodeID { return v.s.jobs[id].split.of(t) }
 
-// CachedOn appends the nodes that have map t's input in their cache.
+// CachedOn returns the slice to, extended by the nodes that have map t's input
+// in their HDFS cache.
 func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	if c := v.s.jobs[id].cached; c != nil {
 		for i := c.of(int32(t)); i != None; i = c.copies[i].ofTask {
@@ -157,23 +162,24 @@ func (v *View) CachedOn(id JobID, t TaskID, to []NodeID) []NodeID {
 	return to
 }
 
-// Locations returns how many different hosts and racks the splits of a job
-// name. The ApplicationMaster first asks for containers at that many places.
+// Locations returns how many different hosts and racks the input splits of a
+// job name. The ApplicationMaster first asks for containers at all of these.
 func (v *View) Locations(id JobID) int32 {
 	l := v.s.jobs[id].split
 	return l.byNode.lists + l.byRack.lists
 }
 
-// Branch is the rule by which an ApplicationMaster binds a map to a container.
+// Branch is the rule by which an ApplicationMaster chooses the map that a
+// container runs.
 type Branch uint8
 
-// The ApplicationMaster tries the branches in this order.
+// The ApplicationMaster tries these rules for choosing a map in this order.
 const (
-	BindNone  Branch = iota // no map waits: the container goes back
-	BindRerun               // the re-run that failed first, wherever it is
-	BindNode                // the lowest-numbered map whose split names the host
-	BindRack                // the lowest-numbered map whose split names a host of the rack
-	BindAny                 // the lowest-numbered map
+	BindNone  Branch = iota // no map waits: the ApplicationMaster gives the container back
+	BindRerun               // the map that failed first and waits again, wherever its input is
+	BindNode                // the lowest-numbered waiting map whose split names the container's host
+	BindRack                // the lowest-numbered waiting map whose split names a host of the container's rack
+	BindAny                 // the lowest-numbered waiting map
 )
 
 func (b Branch) String() string {
@@ -181,11 +187,11 @@ func (b Branch) String() string {
 }
 
 // WouldBind returns the map that MapReduce's ApplicationMaster would start in a
-// container of the job on node n, and the rule that selects it. The
-// ApplicationMaster looks at the hosts in the splits, not at replicas and
-// caches. A map of a reservation counts as started. A requeued map comes after
-// the other maps of its branch, because the ApplicationMaster puts it at the
-// end of its list.
+// container of the job on node n, and the rule by which it chooses. It
+// considers the hosts in the splits, and no other replicas and caches. A map
+// for which a container was already decided counts as started. A map that waits
+// again because its attempt was killed comes after the other maps of the same
+// rule, because the ApplicationMaster puts it at the end of its list.
 func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -207,9 +213,9 @@ func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	return firstSet(waiting.bits, &waiting.from), BindAny
 }
 
-// wouldBindRequeued is WouldBind for a job with requeued maps. Each branch
-// gives the lowest-numbered map that was never requeued, else the one requeued
-// first.
+// wouldBindRequeued is WouldBind for a job with maps that wait again because
+// their attempt was killed. For each rule it prefers the lowest-numbered of the
+// other maps. If there is none, it chooses the map that was killed first.
 func (v *View) wouldBindRequeued(j *job, n NodeID) (TaskID, Branch) {
 	bits := j.waiting[Map].bits
 	found := None

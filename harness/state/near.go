@@ -2,29 +2,31 @@ package state
 
 import "slices"
 
-// near lists, for each node or rack, the jobs that have waiting maps there. It
-// serves models that choose among the maps of all jobs, and is maintained from
-// the first look-up on. A job whose maps there have all started stays listed
-// until a look-up meets it.
+// near lists, for each node or rack, the jobs with waiting maps whose input is
+// there. It serves scheduler models that choose among the maps of all jobs. It
+// is kept up to date from the first search on. A job whose maps there have all
+// started stays in the list until the next search.
 type near struct {
 	on    bool
-	lists [][]JobID // the jobs of each node, or of each rack for nearRack
+	lists [][]JobID // by node, or by rack for nearRack: jobs with waiting maps whose input is there
 }
 
-// nearness says which nodes or racks a job is listed under.
+// nearness says by which copies of its input a job is listed for a node or
+// rack: those in the cache, those on disk, those in the rack, or those that its
+// splits name.
 type nearness int
 
 const (
-	nearCache nearness = iota // the nodes that cache its maps' input
-	nearDisk                  // the nodes that store its maps' input
-	nearRack                  // the racks of these nodes
-	nearSplit                 // the nodes that its splits name
+	nearCache nearness = iota // a job is listed for the nodes that cache its maps' input
+	nearDisk                  // a job is listed for the nodes that store its maps' input on disk
+	nearRack                  // a job is listed for the racks of the nodes that store its maps' input
+	nearSplit                 // a job is listed for the nodes that its input splits name
 	nearnesses
 )
 
-// EachJob calls yield with the jobs that have a waiting map for NextMap at node
-// n and level, in FIFO order, until yield returns false. yield must neither
-// change the State nor call EachJob or EachNamed.
+// EachJob calls yield with the jobs for which NextMap returns a map at node n
+// and level, in FIFO order, until yield returns false. yield must not change
+// the State, and must not call EachJob or EachNamed.
 func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 	switch level {
 	case LevelCache:
@@ -42,26 +44,27 @@ func (v *View) EachJob(n NodeID, level Level, yield func(JobID) bool) {
 	}
 }
 
-// EachNamed calls yield with the jobs that have a waiting map whose split names
-// node n, in FIFO order, until yield returns false.
+// EachNamed calls yield with the jobs that have a waiting map whose input split
+// names node n, in FIFO order, until yield returns false.
 func (v *View) EachNamed(n NodeID, yield func(JobID) bool) { v.s.eachNear(nearSplit, int32(n), yield) }
 
-// AnyRerun reports whether a re-run waits or is reserved.
+// AnyRerun reports whether some job has a failed map that waits again or for
+// which a container was decided that has not started yet.
 func (v *View) AnyRerun() bool { return v.s.reruns > 0 }
 
-// AnyUnhosted reports whether some job with a waiting map has a split that
-// names no host.
+// AnyUnhosted reports whether some job with a waiting map has an input split
+// that names no host.
 func (v *View) AnyUnhosted() bool { return v.s.unhosted > 0 }
 
-// Place returns a job's position, from 0, among the jobs with waiting tasks of
-// a kind, in FIFO order.
+// Place returns a job's position, from 0, in FIFO order among the jobs with a
+// waiting task of kind k.
 func (v *View) Place(id JobID, k Kind) int {
 	i, _ := v.s.find(k, id)
 	return i
 }
 
 func (s *State) eachNear(kind nearness, key int32, yield func(JobID) bool) {
-	if s.prioritized { // the lists are in order of submission, which is then not FIFO order
+	if s.prioritized { // the lists are in order of submission, which is not FIFO order once a job has a priority
 		for _, id := range s.waiting[Map] {
 			if s.jobs[id].waitsAt(kind, key) && !yield(id) {
 				return
@@ -98,7 +101,8 @@ func (s *State) eachNear(kind nearness, key int32, yield func(JobID) bool) {
 	x.lists[key] = list[:kept]
 }
 
-// waitsAt reports whether the job has a waiting map at a node or rack.
+// waitsAt reports whether the job has a waiting map whose input is at the given
+// node or rack.
 func (j *job) waitsAt(kind nearness, key int32) bool {
 	if j.counts[Map].waiting == 0 {
 		return false
@@ -115,8 +119,8 @@ func (j *job) waitsAt(kind nearness, key int32) bool {
 	return j.split.byNode.first(key, waiting) != None
 }
 
-// enlist adds a job to the lists of all nodes or racks near its maps, waiting
-// or not.
+// enlist adds a job to the lists of all nodes or racks that have input of its
+// maps, also of maps that do not wait.
 func (s *State) enlist(kind nearness, id JobID) {
 	j := &s.jobs[id]
 	var keys *table
@@ -140,8 +144,8 @@ func (s *State) enlist(kind nearness, id JobID) {
 	}
 }
 
-// enlistAll adds a job, whose maps begin to wait, to all lists that are
-// maintained.
+// enlistAll adds a job whose maps begin to wait to the lists of all nodes and
+// racks that have their input.
 func (s *State) enlistAll(id JobID) {
 	for kind := range nearnesses {
 		if s.near[kind].on {
@@ -150,8 +154,8 @@ func (s *State) enlistAll(id JobID) {
 	}
 }
 
-// enlistTask adds a job to the lists of the nodes and racks near map t, which
-// waits again.
+// enlistTask adds a job to the lists of the nodes and racks that have the input
+// of map t, because the map waits again.
 func (s *State) enlistTask(id JobID, t TaskID) {
 	j := &s.jobs[id]
 	for kind := range nearnesses {

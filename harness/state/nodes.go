@@ -4,13 +4,14 @@ import "fmt"
 
 type node struct {
 	capacity Resource
-	free     Resource // not taken by running tasks, reservations or held room
+	free     Resource // memory and cores that neither containers nor reservations take
 	up       bool
 	label    string
 }
 
-// AddNode adds a node that is up. capacity is for the containers that this
-// State knows of. It fails if the name is taken.
+// AddNode adds a node that is up. capacity is the node's memory and cores for
+// containers of jobs in this State. AddNode fails if a node has the name
+// already.
 func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	if _, ok := s.names.node[name]; ok {
 		return None, fmt.Errorf("add node %q: a node of this name exists already", name)
@@ -28,7 +29,7 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 }
 
 // NodeDown says that a node was lost or decommissioned. Its tasks still count
-// as running until Finish, Retry or EndJob says otherwise.
+// as running until Finish, Retry or EndJob is called.
 func (s *State) NodeDown(n NodeID) {
 	if x := &s.nodes[n]; x.up {
 		x.up = false
@@ -38,7 +39,7 @@ func (s *State) NodeDown(n NodeID) {
 	}
 }
 
-// NodeUp says that a lost node came back.
+// NodeUp says that a lost node has come back.
 func (s *State) NodeUp(n NodeID) {
 	if x := &s.nodes[n]; !x.up {
 		x.up = true
@@ -48,8 +49,8 @@ func (s *State) NodeUp(n NodeID) {
 	}
 }
 
-// SetCapacity changes a node's capacity for the containers that this State
-// knows of: the node's own size minus what others use there.
+// SetCapacity changes a node's memory and cores for containers of jobs in this
+// State: the node's own size minus what other jobs use there.
 func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	x := &s.nodes[n]
 	change := capacity.Sub(x.capacity)
@@ -61,12 +62,13 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.noteRoom(n)
 }
 
-// SetLabel sets a node's YARN node label; empty means the default partition.
+// SetLabel sets a node's YARN node label. An empty label means the default
+// partition.
 func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 
-// Hold takes room for a container that is no task's first attempt, such as an
-// ApplicationMaster or a speculative attempt. job is charged for it and may be
-// None.
+// Hold takes memory and cores of a node for an ApplicationMaster, a speculative
+// attempt, or another container that is not a task's first attempt. They count
+// as used by the job, which may be None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.take(n, r)
@@ -77,7 +79,7 @@ func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	s.takeFor(job, n, r)
 }
 
-// Release frees room that Hold took.
+// Release frees memory and cores of a node that Hold took.
 func (s *State) Release(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.give(n, r)

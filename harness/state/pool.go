@@ -2,18 +2,18 @@ package state
 
 import "math/bits"
 
-// pool lends pieces of memory and takes them back. It rounds lengths up, in
-// eight steps for each doubling, so that a piece fits other jobs too and at
-// most an eighth of it is unused.
+// pool lends pieces of memory and takes them back for reuse. It rounds a length
+// up to one of eight lengths between each power of two and the next. So a piece
+// fits other jobs too, and at most an eighth of it is unused.
 type pool[T ~int32] struct {
 	free [8 * 32][][]T
 }
 
-// get returns a piece of length n, all zero.
+// get returns a piece of memory for n numbers, all zero.
 func (p *pool[T]) get(n int) []T {
 	class, size := sizeClass(n)
-	// A piece of the next three larger classes will do: it is at most half as
-	// large again.
+	// A piece of one of the next three larger size classes will do: it is at most
+	// half as large again.
 	for c := class; c < min(class+4, len(p.free)); c++ {
 		if k := len(p.free[c]); k > 0 {
 			piece := p.free[c][k-1][:n]
@@ -33,18 +33,19 @@ func (p *pool[T]) put(piece []T) {
 	p.free[class] = append(p.free[class], piece[:0])
 }
 
-// sizeClass returns the class of pieces that can hold n, and their length.
+// sizeClass returns the size class of the pieces of memory that can hold n
+// numbers, and their length.
 func sizeClass(n int) (class, size int) {
 	if n <= 64 {
 		return 0, 64
 	}
-	top := bits.Len(uint(n-1)) - 4 // leave the four highest bits of n-1
-	steps := (n-1)>>top + 1        // a number from 9 to 16
+	top := bits.Len(uint(n-1)) - 4 // top is the number of bits of n-1 below its four highest bits
+	steps := (n-1)>>top + 1        // the length of the piece of memory, from 9 to 16, in units of 2^top numbers
 	return top*8 + steps - 24, steps << top
 }
 
-// reuse returns a spare value, or a new one if there is none. The caller clears
-// it.
+// reuse takes a value from the list of spare ones, or makes a new one if the
+// list is empty. The caller clears the value.
 func reuse[T any](spare *[]*T) *T {
 	last := len(*spare) - 1
 	if last < 0 {
@@ -55,13 +56,13 @@ func reuse[T any](spare *[]*T) *T {
 	return x
 }
 
-// scratch holds the arrays that are needed only while a job is submitted.
+// scratch holds arrays that are needed only while a job is submitted.
 type scratch struct {
 	racks, rackEnds, at []int32
 }
 
-// sized returns a slice of length n in s's memory, which grows if it is too
-// small. The content is arbitrary.
+// sized returns a slice of length n in the memory of s, and enlarges s if that
+// is too small. The slice may hold old values.
 func sized(s *[]int32, n int) []int32 {
 	if cap(*s) < n {
 		*s = make([]int32, n+n/2)

@@ -2,25 +2,27 @@ package state
 
 import "fmt"
 
-// ReservationID numbers reservations. A number is reused when its reservation
-// has ended.
+// ReservationID numbers reservations: decisions to give a job a container that
+// have not been carried out yet. The number of an ended reservation is used
+// again.
 type ReservationID int32
 
-// reservation is a decision that has neither been confirmed nor cancelled. Its
-// room is taken and its task does not wait.
+// reservation is a decision to give a job a container that has been neither
+// carried out nor cancelled. The node's memory and cores are taken already, and
+// the container's task no longer waits.
 type reservation struct {
 	live  bool
 	rerun bool
 	kind  Kind
 	job   JobID
-	task  TaskID // None if every task of the job has started elsewhere
+	task  TaskID // task expected to run in the container; None if no task of this kind waits for it
 	node  NodeID
 }
 
-// Reserve records the decision to give the job a container on node n. Task None
-// stands for the one that would start there: the map that WouldBind returns, or
-// the lowest-numbered reduce. Reserve fails if the task does not wait or the
-// node cannot hold the container.
+// Reserve records the decision to give the job a container on node n for task
+// t. If t is None, it takes the task that would start there: the map that
+// WouldBind returns, or the lowest-numbered reduce. Reserve fails if the task
+// does not wait, or if the node has no room for the container.
 func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, error) {
 	if uint(id) >= uint(len(s.jobs)) {
 		return None, fmt.Errorf("reserve for job %d: %d jobs have been submitted, numbered from 0", id, len(s.jobs))
@@ -66,8 +68,8 @@ func (s *State) Reserve(id JobID, k Kind, t TaskID, n NodeID) (ReservationID, er
 	return r, nil
 }
 
-// Confirm says that the container of reservation r runs task t. The task may
-// differ from the reserved one. None means that the container ended without a
+// Confirm says that the container of reservation r runs task t, which may
+// differ from the expected task. If t is None, the container ended without a
 // task.
 func (s *State) Confirm(r ReservationID, t TaskID) error {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
@@ -92,8 +94,8 @@ func (s *State) Confirm(r ReservationID, t TaskID) error {
 	return nil
 }
 
-// Cancel says that nothing came of reservation r: its room is free and its task
-// waits again.
+// Cancel says that the container of reservation r will not come. Its memory and
+// cores become free, and its task waits again.
 func (s *State) Cancel(r ReservationID) {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return
@@ -115,8 +117,8 @@ func (s *State) Cancel(r ReservationID) {
 	s.free(r)
 }
 
-// Reservation returns what r reserves; the task may be None. It returns false
-// if r has ended.
+// Reservation returns the job, kind, task and node of reservation r. The task
+// is None if none is expected in the container. ok is false if r has ended.
 func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n NodeID, ok bool) {
 	if uint(r) >= uint(len(s.reservations)) || !s.reservations[r].live {
 		return None, Map, None, None, false
@@ -125,7 +127,8 @@ func (s *State) Reservation(r ReservationID) (id JobID, k Kind, t TaskID, n Node
 	return x.job, x.kind, x.task, x.node, true
 }
 
-// assign moves t from the waiting tasks to reservation r.
+// assign gives the waiting task t to reservation r. The task then no longer
+// waits.
 func (s *State) assign(r ReservationID, t TaskID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]
@@ -138,8 +141,9 @@ func (s *State) assign(r ReservationID, t TaskID) {
 	}
 }
 
-// replace gives reservation r another task, because its own has started
-// elsewhere: the task that would start on its node now.
+// replace gives reservation r another task, because its task has started in
+// another container. The new task is the one that would start on the same node
+// now.
 func (s *State) replace(r ReservationID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]
@@ -155,8 +159,8 @@ func (s *State) replace(r ReservationID) {
 	}
 }
 
-// expected returns the task that a new container of the job would start on n,
-// None if none waits.
+// expected returns the task that a new container of the job would start on node
+// n, or None if no task waits.
 func (s *State) expected(id JobID, k Kind, n NodeID) TaskID {
 	if k == Reduce {
 		return s.view.NextReduce(id)

@@ -1,6 +1,6 @@
 // Package state holds a Hadoop cluster in memory: its nodes and racks, the free
-// room on each node, the jobs and their tasks, where each task's block and
-// cached copies are, and the decisions that are still on their way.
+// room on each node, the jobs and their tasks, the nodes with each task's input
+// block and its cached copies, and the decisions that are not yet carried out.
 //
 // A driver of a real cluster or a simulator reports events, and each event is
 // one method that changes the State. Scheduler models read the State through a
@@ -20,8 +20,8 @@
 // The package has to keep up with a simulator that starts millions of tasks a
 // second. Therefore ids are dense numbers that index slices, a job's arrays
 // share one piece of memory that the next job reuses, and nothing is allocated
-// once the cluster is busy. A look-up may move a cursor, so one goroutine at a
-// time may use a State and its View.
+// once the cluster is busy. A search may move a cursor, so only one goroutine
+// at a time may use a State and its View.
 package state
 
 import (
@@ -33,21 +33,24 @@ import (
 // NodeID numbers nodes from 0, in the order in which AddNode added them.
 type NodeID int32
 
-// RackID numbers racks from 0, in the order of their first node.
+// RackID numbers racks from 0, in the order in which their first nodes were
+// added.
 type RackID int32
 
 // JobID numbers jobs from 0, in the order in which they were submitted.
 type JobID int32
 
 // TaskID numbers the tasks of one job from 0: first the maps in the order of
-// their splits, then the reduces. View.Index gives the kind and the number in
-// it.
+// their splits, then the reduces. View.Index returns the kind of a task, and
+// its number among the tasks of that kind.
 type TaskID int32
 
-// QueueID numbers queues from 0, in the order of their first job.
+// QueueID numbers queues from 0, in the order in which their first jobs were
+// submitted.
 type QueueID int32
 
-// UserID numbers users from 0, in the order of their first job.
+// UserID numbers users from 0, in the order in which their first jobs were
+// submitted.
 type UserID int32
 
 // None stands for no node, no task, no job or no reservation.
@@ -63,11 +66,11 @@ const (
 )
 
 // Level says how near a node is to a map's input block: LevelCache (the node
-// caches it), LevelNode (stores it), LevelRack (a node of the same rack stores
-// it) or LevelOff.
+// caches the block), LevelNode (the node stores it), LevelRack (another node of
+// the rack stores it) or LevelOff (none of these).
 type Level = traces.Level
 
-// Levels, nearest first.
+// Distances of a node from a map's input block, nearest first.
 const (
 	LevelCache = traces.LevelCache
 	LevelNode  = traces.LevelNode
@@ -75,9 +78,9 @@ const (
 	LevelOff   = traces.LevelOff
 )
 
-// Resource is memory and cores: what a container takes or what a node has.
-// Where the cluster does not count cores, give its nodes more than anyone asks
-// for.
+// Resource is memory and cores: what a container takes, or what a node has. If
+// the cluster does not count cores, give its nodes more cores than all
+// containers ask for.
 type Resource struct {
 	MemoryMB int32
 	VCores   int32
@@ -88,8 +91,8 @@ func (r Resource) Add(o Resource) Resource {
 	return Resource{r.MemoryMB + o.MemoryMB, r.VCores + o.VCores}
 }
 
-// Sub returns r minus o. It can be negative: a node may shrink below what runs
-// on it.
+// Sub returns r minus o. The result can be negative, because a node's capacity
+// may shrink below what its containers take.
 func (r Resource) Sub(o Resource) Resource {
 	return Resource{r.MemoryMB - o.MemoryMB, r.VCores - o.VCores}
 }
@@ -102,11 +105,11 @@ func (r Resource) Holds(o Resource) bool { return o.MemoryMB <= r.MemoryMB && o.
 
 func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.MemoryMB, r.VCores) }
 
-// State is a cluster at one moment. New makes an empty one.
+// State is the state of a cluster at one moment. New makes an empty one.
 type State struct {
 	now   int64
 	nodes []node
-	racks []int32 // rack of each node; apart from nodes because submitting a job reads only this
+	racks []int32 // by node: number of its rack; kept apart from nodes, since submitting a job reads the racks only
 	room  []uint64
 	small Resource
 	total Resource
@@ -116,35 +119,35 @@ type State struct {
 
 	jobs         []job
 	active       []JobID
-	waiting      [2][]JobID // by kind of task: the jobs with a waiting task, in FIFO order
-	queues       []Resource // by queue: what its jobs take
-	changes      [256]JobID // ring of the latest changed jobs, see View.Changes
-	changed      uint64     // how many changes there were in all
+	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
+	queues       []Resource // by queue: memory and cores that its jobs use
+	changes      [256]JobID // ring buffer of the jobs that changed last, for View.Changes
+	changed      uint64     // number of changes of jobs so far, for View.Changes
 	reservations []reservation
 	spare        []ReservationID
 
 	near        [nearnesses]near
-	reruns      int32 // number of re-runs that wait or are reserved
+	reruns      int32 // number of failed maps that wait again, or for which a container was decided but has not started
 	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
-	prioritized bool  // a job has had a priority other than 0
+	prioritized bool  // some job has had a priority other than 0
 
 	names  names
 	pool   pool[int32]
 	hosts  pool[NodeID]
-	caches []*cache  // of ended jobs, to be reused
-	arrays []*arrays // of ended jobs, to be reused
+	caches []*cache  // cached-copy lists of ended jobs, for new jobs to use
+	arrays []*arrays // task arrays of ended jobs, for new jobs to use
 	work   scratch
 	view   View
 }
 
-// names maps names to ids and back. The maps are only looked up: ranging over
-// them would give a random order.
+// names maps names of nodes, racks, queues and users to their ids, and ids to
+// names. Go's maps are never ranged over here, because their order is random.
 type names struct {
 	nodes, racks, queues, users []string
 	node, rack, queue, user     map[string]int32
 }
 
-// New returns an empty cluster at time 0.
+// New returns the state of an empty cluster at time 0.
 func New() *State {
 	s := &State{small: Resource{1, 1}}
 	s.names.node, s.names.rack = map[string]int32{}, map[string]int32{}
@@ -153,16 +156,16 @@ func New() *State {
 	return s
 }
 
-// View returns the read-only view of s that models get. Every call returns the
-// same View, and it always shows the present state.
+// View returns the read-only view of the cluster for scheduler models. Every
+// call returns the same View, which always shows the present state.
 func (s *State) View() *View { return &s.view }
 
-// SetNow sets the cluster's time, in nanoseconds since the run's start.
+// SetNow sets the cluster's present time, in nanoseconds since the run's start.
 func (s *State) SetNow(ns int64) { s.now = ns }
 
-// SetSmallest sets the smallest container that anyone asks for (YARN's minimum
-// allocation), 1 MB and 1 core by default. A node that cannot hold it has no
-// room.
+// SetSmallest sets the smallest container that a job asks for (YARN's minimum
+// allocation). The default is 1 MB and 1 core. A node that cannot hold such a
+// container counts as full.
 func (s *State) SetSmallest(r Resource) {
 	s.small = r
 	for n := range s.nodes {
@@ -171,18 +174,18 @@ func (s *State) SetSmallest(r Resource) {
 }
 
 // SetLateBinding sets whether the ApplicationMaster chooses the task of each
-// container, as under node labels. A decision then only gives a node to a job.
+// container, as on a real cluster. A decision then only chooses a job and a
+// node.
 func (s *State) SetLateBinding(on bool) { s.lateBinding = on }
 
-// noteChange records for View.Changes that the job's resources, priority or
-// waiting tasks have changed.
+// noteChange records that a job's resources, priority or waiting tasks have
+// changed. View.Changes reports it.
 func (s *State) noteChange(id JobID) {
 	s.changes[s.changed%uint64(len(s.changes))] = id
 	s.changed++
 }
 
-// intern returns the number of name and gives it the next free one if it has
-// none.
+// intern returns the number of a name. A new name gets the next free number.
 func intern(numbers map[string]int32, list *[]string, name string) int32 {
 	n, ok := numbers[name]
 	if !ok {

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// job.where has one number for each task: the node it runs on, or one of the
-// values below. While the task is in reservation r the number is
-// reservedBase-r.
+// job.where has one number for each task: the node that the task runs on, or
+// one of the negative values below. For a task that is expected in the
+// container of reservation r, the number is reservedBase-r.
 const (
 	waitingTask  = -1
-	rerunTask    = -2 // waits as a re-run: bound before other maps and without regard to locality
+	rerunTask    = -2 // a failed map that waits again; the ApplicationMaster starts it before other maps and ignores locality
 	unasked      = -3
 	doneTask     = -4
 	reservedBase = -5
 )
 
-// Ask says that the ApplicationMaster now asks for containers for the first n
-// tasks of a kind. n counts from the job's start.
+// Ask says that the ApplicationMaster has asked for containers for the first n
+// tasks of kind k. n includes the tasks asked for earlier.
 func (s *State) Ask(id JobID, k Kind, n int32) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -25,13 +25,13 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	if j.ended || n <= c.asked {
 		return
 	}
-	// No cursor has moved past a task as long as nothing has waited, so the
-	// first request needs no rewinding.
+	// The cursors of the job's lists of maps cannot have moved before some task of
+	// the job waited. So the first request need not move them back.
 	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {
 		t := j.task(k, i)
-		if j.where[t] != unasked { // it started before it was asked for
+		if j.where[t] != unasked { // the task started before it was asked for
 			continue
 		}
 		if cursorsMoved {
@@ -53,9 +53,10 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	s.listWaiting(id, k)
 }
 
-// Unask says that the ApplicationMaster takes back its request for the
-// highest-numbered waiting task of a kind. It returns how many tasks are then
-// asked for, as in Ask, and false if no task waits.
+// Unask says that the ApplicationMaster withdraws its request for the
+// highest-numbered waiting task of kind k. It returns how many of the first
+// tasks are still asked for, as in Ask. It returns false if no task of this
+// kind waits.
 func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -77,8 +78,8 @@ func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	return c.asked, true
 }
 
-// Start says that task t has started on n, whether it was decided or not. It
-// fails if the task already runs or has ended.
+// Start says that task t has started on node n, even if the scheduler did not
+// decide that. It fails if the task is running already or has ended.
 func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	j, err := s.known(id, t, n)
 	if err != nil {
@@ -126,10 +127,10 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	return nil
 }
 
-// Retry says that the ApplicationMaster asks again for a task that runs or has
-// ended. With rerun, a map becomes a re-run: the ApplicationMaster binds it
-// before all others and without regard to locality. Without, it waits as at
-// first.
+// Retry says that the ApplicationMaster asks again for a task that is running
+// or has ended. If rerun is true and the task is a map, the ApplicationMaster
+// will start it before all other maps and without regard to locality. Otherwise
+// the task waits like a new one.
 func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -161,8 +162,8 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	return nil
 }
 
-// wait adds t to the waiting tasks, as waitingTask or rerunTask. The caller
-// then calls listWaiting.
+// wait adds task t to the waiting tasks. as is its new state, waitingTask or
+// rerunTask. The caller then calls listWaiting.
 func (s *State) wait(id JobID, t TaskID, as int32) {
 	j := &s.jobs[id]
 	k := j.kind(t)
@@ -189,8 +190,8 @@ func (s *State) wait(id JobID, t TaskID, as int32) {
 	s.enlistTask(id, t)
 }
 
-// unwait takes t from the waiting tasks. The caller then sets job.where and
-// calls listWaiting.
+// unwait removes task t from the waiting tasks. The caller then sets the task's
+// entry in job.where and calls listWaiting.
 func (s *State) unwait(j *job, t TaskID) {
 	k := j.kind(t)
 	j.counts[k].waiting--
@@ -218,7 +219,8 @@ func (j *job) kind(t TaskID) Kind {
 	return Reduce
 }
 
-// task returns the task of a kind with number i in it.
+// task returns the job's task number i of kind k, counted from 0 within that
+// kind.
 func (j *job) task(k Kind, i int32) TaskID {
 	if k == Reduce {
 		i += j.counts[Map].total
@@ -233,8 +235,8 @@ func (s *State) forgetRerun(j *job, t TaskID) {
 	}
 }
 
-// known returns the job, or an error if there is no such job, task t of it or
-// node n.
+// known returns the job with the given id. It returns an error if this job, its
+// task t or node n does not exist.
 func (s *State) known(id JobID, t TaskID, n NodeID) (*job, error) {
 	if uint(id) >= uint(len(s.jobs)) {
 		return nil, fmt.Errorf("job %d: %d jobs have been submitted, numbered from 0", id, len(s.jobs))

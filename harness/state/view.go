@@ -3,17 +3,17 @@ package state
 import "math/bits"
 
 // View is the read-only picture of a cluster that scheduler models get. It
-// counts a decision on its way as carried out: its room is taken and its task
-// does not wait. The slices that it returns belong to the State: do not change
-// them, and do not use them after the next event. Pass only ids that the View
-// has returned.
+// counts each decision as carried out: the container's memory and cores are
+// taken, and its task does not wait. The slices that View returns belong to the
+// State: do not change them, and do not use them after the next event. Pass
+// only ids that the View has returned.
 type View struct{ s *State }
 
-// Now returns the time in nanoseconds since the run's start.
+// Now returns the present time, in nanoseconds since the run's start.
 func (v *View) Now() int64 { return v.s.now }
 
-// Nodes returns how many nodes there are, lost ones included. Node ids are
-// below it.
+// Nodes returns how many nodes the cluster has, lost ones included. All node
+// ids are below this number.
 func (v *View) Nodes() int { return len(v.s.nodes) }
 
 // NodesUp returns how many nodes are up.
@@ -22,7 +22,8 @@ func (v *View) NodesUp() int { return int(v.s.up) }
 // Total returns the memory and cores of all nodes that are up.
 func (v *View) Total() Resource { return v.s.total }
 
-// Racks returns how many racks there are. Rack ids are below it.
+// Racks returns how many racks the cluster has. All rack ids are below this
+// number.
 func (v *View) Racks() int { return len(v.s.names.racks) }
 
 // Up reports whether a node is up.
@@ -31,28 +32,31 @@ func (v *View) Up(n NodeID) bool { return v.s.nodes[n].up }
 // Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
-// Label returns a node's YARN node label; empty means the default partition.
+// Label returns a node's YARN node label. An empty label means the default
+// partition.
 func (v *View) Label(n NodeID) string { return v.s.nodes[n].label }
 
-// Capacity returns what a node has for containers, taken or not.
+// Capacity returns a node's memory and cores for containers, used or not.
 func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 
-// Free returns the part of a node's capacity that nothing takes. It is negative
-// on a node that shrank below what runs on it.
+// Free returns the part of a node's memory and cores that no container takes.
+// It is negative if the node's capacity shrank below what its containers take.
 func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 
 // Fits reports whether a node is up and has room for one more container of the
-// job.
+// job, for a task of kind k.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 	x := &v.s.nodes[n]
 	return x.up && x.free.Holds(v.s.jobs[id].size[k])
 }
 
-// HasRoom reports whether a node is up and has room for the smallest container.
+// HasRoom reports whether a node is up and has room for the smallest container,
+// see State.SetSmallest.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
-// WithRoom appends the nodes that have room: first, if it has any, then the
-// others by ascending id.
+// WithRoom returns the slice to, extended by the nodes with room for the
+// smallest container. The node named first comes first, if it has room. The
+// others follow by ascending id.
 func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 	if first != None && v.HasRoom(first) {
 		to = append(to, first)
@@ -68,8 +72,8 @@ func (v *View) WithRoom(first NodeID, to []NodeID) []NodeID {
 }
 
 // LateBinding reports whether the ApplicationMaster chooses the task of each
-// container. If so, it starts the task that WouldBind returns, whatever the
-// decision names.
+// container. If so, it starts the task that WouldBind returns, whatever task
+// the scheduler's decision names.
 func (v *View) LateBinding() bool { return v.s.lateBinding }
 
 // NodeName returns a node's name.
@@ -87,7 +91,7 @@ func (v *View) QueueName(q QueueID) string { return v.s.names.queues[q] }
 // UserName returns a user's name.
 func (v *View) UserName(u UserID) string { return v.s.names.users[u] }
 
-// NodeNamed returns the node with a name, None if there is none.
+// NodeNamed returns the node with the given name, or None if there is none.
 func (v *View) NodeNamed(name string) NodeID {
 	if n, ok := v.s.names.node[name]; ok {
 		return NodeID(n)
@@ -95,26 +99,29 @@ func (v *View) NodeNamed(name string) NodeID {
 	return None
 }
 
-// Queues returns how many queues there are. Queue ids are below it.
+// Queues returns how many queues have had a job. All queue ids are below this
+// number.
 func (v *View) Queues() int { return len(v.s.names.queues) }
 
-// QueueUsed returns what the jobs of a queue take, reservations included.
+// QueueUsed returns the memory and cores that the jobs of a queue use.
+// Containers that are decided and not yet started count too.
 func (v *View) QueueUsed(q QueueID) Resource { return v.s.queues[q] }
 
-// Jobs returns how many jobs have been submitted. Job ids are below it.
+// Jobs returns how many jobs have been submitted so far. All job ids are below
+// this number.
 func (v *View) Jobs() int { return len(v.s.jobs) }
 
 // Active returns the jobs that have not ended, in order of submission.
 func (v *View) Active() []JobID { return v.s.active }
 
-// WaitingJobs returns the jobs with a waiting task of a kind, by descending
-// priority, then in order of submission: the FIFO order.
+// WaitingJobs returns the jobs with a waiting task of kind k in FIFO order: by
+// descending priority, then in order of submission.
 func (v *View) WaitingJobs(k Kind) []JobID { return v.s.waiting[k] }
 
-// Changes appends the jobs that changed after version since: their resources,
-// priority or waiting tasks. A job may appear more than once. It returns the
-// current version, and false if more has changed than it remembers: then look
-// at all jobs.
+// Changes returns the slice to, extended by the jobs whose resources, priority
+// or waiting tasks changed after version since. A job may appear more than
+// once. Changes also returns the current version. ok is false if more jobs
+// changed than the State remembers: then look at all jobs.
 func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok bool) {
 	s := v.s
 	if s.changed-since > uint64(len(s.changes)) {
@@ -132,25 +139,26 @@ func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
 // User returns the user who submitted a job.
 func (v *View) User(id JobID) UserID { return v.s.jobs[id].user }
 
-// Priority returns a job's priority; higher goes first.
+// Priority returns a job's priority. Jobs with a higher number go first.
 func (v *View) Priority(id JobID) int32 { return v.s.jobs[id].priority }
 
-// Weight returns a job's weight in fair shares, above 0.
+// Weight returns a job's weight in fair sharing, which is above 0.
 func (v *View) Weight(id JobID) float64 { return v.s.jobs[id].weight }
 
-// Submitted returns when a job was submitted, in nanoseconds since the run's
-// start.
+// Submitted returns the time of a job's submission, in nanoseconds since the
+// run's start.
 func (v *View) Submitted(id JobID) int64 { return v.s.jobs[id].submitted }
 
 // Ended reports whether a job has ended.
 func (v *View) Ended(id JobID) bool { return v.s.jobs[id].ended }
 
-// ContainerSize returns the resources of one map or reduce container of the
-// job.
+// ContainerSize returns the memory and cores of a container for one of the
+// job's tasks of kind k.
 func (v *View) ContainerSize(id JobID, k Kind) Resource { return v.s.jobs[id].size[k] }
 
-// Used returns what a job takes: running containers, reservations and held
-// room.
+// Used returns the memory and cores that a job uses: its running containers,
+// those decided and not yet started, its ApplicationMaster and speculative
+// attempts.
 func (v *View) Used(id JobID) Resource {
 	j := &v.s.jobs[id]
 	return j.held.Add(j.size[Map].Times(j.counts[Map].running + j.counts[Map].reserved)).
@@ -160,30 +168,32 @@ func (v *View) Used(id JobID) Resource {
 // Tasks returns how many tasks of a kind a job has.
 func (v *View) Tasks(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].total }
 
-// Waiting returns how many tasks of a kind wait: asked for and not decided.
+// Waiting returns how many of a job's tasks of kind k wait: the
+// ApplicationMaster has asked for a container, and none has been decided yet.
 func (v *View) Waiting(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].waiting }
 
-// Running returns how many tasks of a kind run or are reserved.
+// Running returns how many of a job's tasks of kind k run, or are expected in a
+// container that is decided and not yet started.
 func (v *View) Running(id JobID, k Kind) int32 {
 	c := &v.s.jobs[id].counts[k]
 	return c.running + c.reserved
 }
 
-// Done returns how many tasks of a kind have succeeded.
+// Done returns how many of a job's tasks of kind k have succeeded.
 func (v *View) Done(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].done }
 
-// WaitingCached returns how many of a job's waiting maps have a cached copy on
-// some node.
+// WaitingCached returns how many of a job's waiting maps have their input
+// cached on some node.
 func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
 
 // InputChanges returns how many cached copies of a job's input have come or
-// gone since it was submitted. Rewriting the job's splits counts one for each
-// map. A model that has learnt where the input is compares this count to see
-// whether it is out of date.
+// gone since its submission. Rewriting the job's splits adds the number of its
+// maps. A scheduler model that remembers where the input is compares this
+// count, to see whether that is still true.
 func (v *View) InputChanges(id JobID) int32 { return v.s.jobs[id].inputChanges }
 
-// Index returns a task's kind and its number within that kind, as Hadoop counts
-// it.
+// Index returns a task's kind, and its number among the job's tasks of that
+// kind, as Hadoop counts it.
 func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	j := &v.s.jobs[id]
 	if k := j.kind(t); k == Reduce {
@@ -192,17 +202,18 @@ func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	return Map, int32(t)
 }
 
-// Task returns the task of a kind with number i in it. It is the inverse of
-// Index.
+// Task returns the job's task number i of kind k. It is the inverse of Index.
 func (v *View) Task(id JobID, k Kind, i int32) TaskID { return v.s.jobs[id].task(k, i) }
 
-// IsWaiting reports whether a task waits.
+// IsWaiting reports whether a task waits: a container is asked for, and none is
+// decided.
 func (v *View) IsWaiting(id JobID, t TaskID) bool {
 	j := &v.s.jobs[id]
 	return !j.ended && (j.where[t] == waitingTask || j.where[t] == rerunTask)
 }
 
-// RunsOn returns the node that a task runs on, None if it does not run.
+// RunsOn returns the node that a task runs on, or None if the task does not
+// run.
 func (v *View) RunsOn(id JobID, t TaskID) NodeID {
 	if j := &v.s.jobs[id]; !j.ended && j.where[t] >= 0 {
 		return NodeID(j.where[t])

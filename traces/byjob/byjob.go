@@ -1,8 +1,9 @@
-// Package byjob reads a trace job by job: each job comes with all its events.
+// Package byjob reads a trace job by job: each job comes together with all its
+// events.
 //
-// It reads the file twice. The first time it counts the events of each job, so
-// that it knows a job's last event. Only jobs that have begun and not ended are in
-// memory.
+// It reads the trace file twice. The first time it counts the events of each
+// job, so that the second time it knows which event is a job's last. It keeps a
+// job in memory until that job, and all jobs that began before it, have ended.
 package byjob
 
 import (
@@ -15,32 +16,34 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Job is a job with its events. An event that the trace does not have is nil.
+// Job is a job with its events. A field is nil if the trace does not have the
+// event.
 type Job struct {
 	ID        traces.JobID
 	Submitted *traces.JobSubmitted
-	Started   *traces.JobStarted // the last ApplicationMaster's
+	Started   *traces.JobStarted // event of the job's last ApplicationMaster
 	Finished  *traces.JobFinished
-	Tasks     []*Task // maps first, by index
+	Tasks     []*Task // all tasks: maps first, then reduces, both sorted by index
 }
 
-// Task is a task with its events.
+// Task is a task with its events. An event that the trace does not have is nil.
 type Task struct {
 	ID        traces.Task
 	Scheduled *traces.TaskScheduled
 	Finished  *traces.TaskFinished
-	Attempts  []*Attempt // by number
+	Attempts  []*Attempt // all attempts, sorted by attempt number
 }
 
-// Attempt is an attempt with its events.
+// Attempt is an attempt with its events. An event that the trace does not have
+// is nil.
 type Attempt struct {
 	ID       traces.Attempt
 	Started  *traces.AttemptStarted
 	Finished *traces.AttemptFinished
 }
 
-// Jobs returns the jobs of a trace in the order of their first events. After an
-// error there are no more jobs.
+// Jobs returns the jobs of a trace file in the order of their first events.
+// After an error there are no more jobs.
 func Jobs(path string) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
 		if err := gather(path, yield); err != nil {
@@ -50,7 +53,7 @@ func Jobs(path string) iter.Seq2[*Job, error] {
 }
 
 func gather(path string, yield func(*Job, error) bool) error {
-	left := map[traces.JobID]int{} // events of each job that are still to come
+	left := map[traces.JobID]int{} // for each job, the number of its events that were not read yet
 	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
 		left[id]++
 		return true
@@ -80,7 +83,8 @@ func gather(path string, yield func(*Job, error) bool) error {
 	})
 }
 
-// read calls more with each event that belongs to a job, until it returns false.
+// read calls the function more with each event that belongs to a job, until the
+// function returns false or the trace ends.
 func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
@@ -99,7 +103,7 @@ func read(path string, more func(traces.JobID, traces.Event) bool) error {
 	return nil
 }
 
-// gathered is a job of which events are still to come.
+// gathered is a job of which some events were read and others are still to come.
 type gathered struct {
 	Job
 	tasks    map[traces.Task]*Task

@@ -1,9 +1,9 @@
-// Package exchange imports traces of other tools and exports traces in their
-// formats.
+// Package exchange imports traces of other tools into heddle's format, and
+// exports heddle's traces to the formats of other tools.
 //
-// An import opens the files, detects their format, collects the nodes of the
-// cluster from topologies and from the hosts that jobs name, and makes one trace
-// of all files. Each format is described in its own package.
+// An import opens the input files, detects their format, collects the cluster's
+// nodes from topology files and from the hosts that jobs name, and makes one
+// trace of all files. Each format has a package of its own.
 package exchange
 
 import (
@@ -21,11 +21,12 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Formats has all formats. The first one that detects a file reads it.
+// Formats lists all formats. A file is read by the first format whose Detect
+// accepts it.
 var Formats = []*format.Format{&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format}
 
-// jsonLines is heddle's own trace as JSON Lines. Every command reads it, so that
-// it needs no import.
+// jsonLines is the format of a heddle trace in JSON Lines. It can only be
+// exported: every heddle command reads it directly, so it needs no import.
 var jsonLines = format.Format{
 	Name:  "jsonl",
 	About: "JSON Lines: the header, then each event on a line",
@@ -33,7 +34,7 @@ var jsonLines = format.Format{
 	Write: func(e *format.Export) ([]string, error) { return nil, tracefile.WriteLines(e.Out, e.Header, e.Events) },
 }
 
-// Find returns the format with a name, or nil.
+// Find returns the format with a name such as "rumen", or nil if there is none.
 func Find(name string) *format.Format {
 	if i := slices.IndexFunc(Formats, func(f *format.Format) bool { return f.Name == name }); i >= 0 {
 		return Formats[i]
@@ -41,7 +42,8 @@ func Find(name string) *format.Format {
 	return nil
 }
 
-// About lists formats with what they are, a line each.
+// About returns help text with a line for each format that the function of
+// accepts: the format's name and description.
 func About(of func(*format.Format) bool) string {
 	var b strings.Builder
 	for _, f := range Formats {
@@ -52,13 +54,13 @@ func About(of func(*format.Format) bool) string {
 	return b.String()
 }
 
-// CanRead reports whether heddle reads the format.
+// CanRead reports whether heddle can import the format.
 func CanRead(f *format.Format) bool { return f.NewReader != nil }
 
-// CanWrite reports whether heddle writes the format.
+// CanWrite reports whether heddle can export to the format.
 func CanWrite(f *format.Format) bool { return f.Write != nil }
 
-// Names lists the names of formats.
+// Names lists the names of the formats that the function of accepts.
 func Names(of func(*format.Format) bool) string {
 	var all []string
 	for _, f := range Formats {

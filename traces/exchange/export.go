@@ -13,20 +13,22 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// ExportOptions are the options of Export.
+// ExportOptions are the options of the function Export.
 type ExportOptions struct {
-	Input  string // a trace
+	Input  string // path of the trace to export
 	Format *format.Format
-	Output string // a file, or a folder for formats of several files; must not exist
-	// Topology is the name of a second file for the nodes; empty means none.
+	Output string // path of the new file or, for formats of several files, the new folder; it must not exist
+	// Topology is the path of a second new file, for the nodes of the cluster;
+	// if it is empty, no such file is written.
 	Topology string
 }
 
-// ErrList is the error for a list of jobs in a format that needs tasks.
+// ErrList is the error for exporting a list of jobs, which has no tasks, to a
+// format that needs tasks.
 var ErrList = errors.New("it is a list of jobs")
 
-// Export writes a trace in another format, to out if Output is empty. The notes
-// say what had to be left out.
+// Export writes a trace in another format. If Output is empty, it writes to out.
+// The notes say what had to be left out, because the format cannot express it.
 func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	in, err := tracefile.Open(o.Input)
 	if err != nil {
@@ -60,7 +62,7 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	return notes, nil
 }
 
-// topology writes the file of nodes.
+// topology writes the topology file, which lists the nodes that run tasks.
 func (o ExportOptions) topology(in *tracefile.Reader) error {
 	if o.Format.Topology == nil {
 		return fmt.Errorf("%s has no topology file", o.Format.Name)

@@ -20,28 +20,30 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// ImportOptions are the options of Import.
+// ImportOptions are the options of the function Import.
 type ImportOptions struct {
 	format.Options
-	Inputs []string       // of one format, and topologies
-	Format *format.Format // nil: told by the content
-	Output string         // the trace; a file of that name is replaced
-	Writer string         // the program, for the header
-	// Strict makes the first defect an error.
+	Inputs []string       // paths of the input files, all of one format, and of topology files
+	Format *format.Format // format of the input files; nil means that it is detected from their content
+	Output string         // path of the trace; a file of that name is replaced
+	Writer string         // name and version of the program, for the header of the trace
+	// Strict makes the import fail at the first defect in an input file.
 	Strict bool
-	// Nodes and Racks are the size of the cluster that is made up for a trace that
-	// names no hosts. 0 nodes means that none is made up.
+	// Nodes and Racks are the size of the cluster that is made up if the input
+	// files name no hosts. If Nodes is 0, no cluster is made up.
 	Nodes, Racks int
-	// Progress, if not nil, is called with the numbers of jobs and events so far.
+	// Progress, if it is not nil, is called now and then with the numbers of
+	// jobs and events read so far.
 	Progress func(jobs int, events int64)
 }
 
-// DefaultImport has the default values of the options.
+// DefaultImport has the default values of ImportOptions.
 var DefaultImport = ImportOptions{
 	Racks: 1, Options: format.Options{Replication: traces.DefaultListRules.Replication, Rules: traces.DefaultListRules, Seed: 1},
 }
 
-// Imported is the result of Import.
+// Imported describes the result of an import: how much was read, what was made
+// up, and which defects were found.
 type Imported struct {
 	Format    string         `json:"form"`
 	Output    string         `json:"output"`
@@ -51,16 +53,17 @@ type Imported struct {
 	Seed      uint64         `json:"seed"`
 	Synthetic []string       `json:"synthetic"`
 	Mended    map[string]int `json:"mended"`
-	// RacklessHosts is the number of hosts whose rack is in none of the files,
-	// and RacklessAttempts the number of attempts that ran there.
+	// RacklessHosts is the number of hosts whose rack none of the input files
+	// names. RacklessAttempts is the number of attempts that ran on these hosts.
 	RacklessHosts    int `json:"racklessHosts,omitempty"`
 	RacklessAttempts int `json:"racklessAttempts,omitempty"`
-	// First is the place and subject of the first mend of each kind.
+	// First says, for each kind of defect, where the first one was found: the
+	// file, the place in the file, and the job or value.
 	First map[string]string `json:"first,omitempty"`
 }
 
-// Import makes a trace from files of another format. It leaves no file if it
-// fails or if the files have no jobs.
+// Import makes one trace from files of another format. If it fails, or if the
+// files have no jobs, it writes no trace.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	o.Rules.Replication = o.Replication
 	if err := o.Rules.Validate(); err != nil {
@@ -69,7 +72,8 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	im := newImporter(ctx, o, &racks.Table{})
 	err := im.read()
 	if err == nil && im.Racks.Late() {
-		// The racks of some hosts came after the places that needed them.
+		// Some files name a host without its rack before another place names the
+		// rack. All files are read again, now with the racks known.
 		if err = im.sorter.Close(); err == nil {
 			im = newImporter(ctx, o, im.Racks.Again())
 			err = im.read()
@@ -116,14 +120,16 @@ type importer struct {
 	header traces.Header
 
 	jobs      int
-	submitted traces.Time // the first job's
-	// racklessAttempts is counted while the trace is written.
+	submitted traces.Time // submission time of the earliest job
+	// racklessAttempts is the number of attempts whose host has no known rack.
+	// It is counted while the trace is written.
 	racklessAttempts int
 }
 
 var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there"}
 
-// read reads the topologies first, since they decide which nodes there are.
+// read reads the input files: first the topology files, since they decide which
+// hosts are nodes of the cluster.
 func (im *importer) read() error {
 	var inputs []string
 	for _, path := range im.o.Inputs {
@@ -156,7 +162,8 @@ func (im *importer) read() error {
 	return nil
 }
 
-// readTopology reads a file if it is a topology, and reports whether it is one.
+// readTopology reports whether a file is a topology file. If so, it reads the
+// nodes in it.
 func (im *importer) readTopology(path string) (bool, error) {
 	in, err := openFile(im.ctx, path)
 	if err != nil {
@@ -181,7 +188,8 @@ func (im *importer) readTopology(path string) (bool, error) {
 	return false, nil
 }
 
-// detect returns the format of a file that begins with head, or nil.
+// detect returns the format of a file that begins with the bytes head, or nil if
+// no format accepts it.
 func detect(head []byte) *format.Format {
 	for _, f := range Formats {
 		if f.Detect != nil && f.Detect(head) {
@@ -191,7 +199,8 @@ func detect(head []byte) *format.Format {
 	return nil
 }
 
-// input adds a file that was read to the header.
+// input adds an input file that was read, with its SHA-256, to the header of the
+// trace.
 func (im *importer) input(path string, in *file) error {
 	sum, damage, err := in.sum()
 	if err != nil {
@@ -233,7 +242,8 @@ func (im *importer) readFile(path string) error {
 	return fileError(path, im.input(path, in))
 }
 
-// fileError adds the name of the file to an error, unless it begins with it.
+// fileError adds the path of the file to an error message that does not begin
+// with it.
 func fileError(path string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), path) {
 		return err
@@ -241,7 +251,8 @@ func fileError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// add adds an event and the hosts that it names.
+// add adds an event to the trace, and the hosts that the event names to the
+// nodes.
 func (im *importer) add(e traces.Event) error {
 	if e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed {
 		im.jobs++
@@ -272,8 +283,8 @@ func (im *importer) add(e traces.Event) error {
 	return im.sorter.Add(e)
 }
 
-// noJobs returns the error for files without jobs. It says how much was read and
-// which mends were made.
+// noJobs returns the error for input files without jobs. The message says how
+// many records were read and which defects were found.
 func (im *importer) noJobs() error {
 	if len(im.Log.Counts()) == 0 {
 		return fmt.Errorf("import: there is no job in the files: %d records were read; no trace is written", im.Records)
@@ -285,7 +296,7 @@ func (im *importer) noJobs() error {
 	return fmt.Errorf("import: no job is left of the files: %d records were read whole; no trace is written%s", im.Records, mended.String())
 }
 
-// write completes the header and writes the trace.
+// write completes the header and writes the trace to the output file.
 func (im *importer) write() error {
 	h := &im.header
 	h.Origin, h.Model = im.format.Origin, im.format.Model
@@ -326,12 +337,14 @@ func (im *importer) write() error {
 	})
 }
 
-// datedNs is a time in 1973. Jobs submitted later have dates; earlier times count
-// from some start.
+// datedNs is a time in 1973, in ns since 1970. If the first job is submitted
+// later, the times of the files count from 1970; otherwise they count from some
+// other start.
 const datedNs = 1e17
 
-// shift is a traces.Visitor that moves all times of an event to an earlier time.
-// Apart from T, a time of 0 means "not reported" and stays.
+// shift is a traces.Visitor that moves all times of an event, so that the first
+// job is submitted at Time 0. Except for T, a time of 0 means "not reported" and
+// stays 0.
 type shift struct{ by traces.Time }
 
 func (s *shift) When(t *traces.Time) { *t -= s.by }

@@ -12,23 +12,24 @@ import (
 
 var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
 
-// nodes collects the nodes of the cluster: first those of the topologies, in their
-// order, then the hosts that something ran on, sorted by rack and name. Without a
-// topology, hosts that only have data are nodes too.
+// nodes collects the nodes of the cluster. First come the nodes of topology
+// files, in their order. Then come the hosts on which an attempt or an
+// ApplicationMaster ran, sorted by rack and name. Without a topology file, hosts
+// that only store data are nodes too.
 type nodes struct {
 	rackOf *racks.Table
 	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
-	seen   map[traces.Node]string // hosts seen, with their racks
-	ran    map[traces.Node]bool   // hosts that something ran on
+	seen   map[traces.Node]string // hosts that jobs name, each with its rack
+	ran    map[traces.Node]bool   // hosts on which an attempt or an ApplicationMaster ran
 }
 
 func newNodes(rackOf *racks.Table, log *mend.Log) *nodes {
 	return &nodes{rackOf: rackOf, log: log, known: map[traces.Node]bool{}, seen: map[traces.Node]string{}, ran: map[traces.Node]bool{}}
 }
 
-// list adds the nodes of a topology.
+// list adds the nodes of a topology file.
 func (n *nodes) list(nodes []traces.NodeFacts) {
 	for _, f := range nodes {
 		if f.Node != "" && !n.known[f.Node] {
@@ -40,7 +41,8 @@ func (n *nodes) list(nodes []traces.NodeFacts) {
 	}
 }
 
-// use adds a host that something ran on. The rack may be empty.
+// use adds a host on which an attempt or an ApplicationMaster ran. rack is empty
+// if it is not known.
 func (n *nodes) use(host traces.Node, rack string) error {
 	if host != "" && !n.known[host] {
 		n.ran[host] = true
@@ -48,7 +50,7 @@ func (n *nodes) use(host traces.Node, rack string) error {
 	return n.see(host, rack)
 }
 
-// see adds a host that a job names. The rack may be empty.
+// see adds a host that a job names. rack is empty if it is not known.
 func (n *nodes) see(host traces.Node, rack string) error {
 	if host == "" || n.known[host] {
 		return nil
@@ -65,7 +67,7 @@ func (n *nodes) see(host traces.Node, rack string) error {
 	return nil
 }
 
-// rackless returns the number of hosts whose rack is in none of the files.
+// rackless returns the number of hosts whose rack none of the input files names.
 func (n *nodes) rackless() int {
 	count := 0
 	for host := range n.seen {
@@ -76,7 +78,8 @@ func (n *nodes) rackless() int {
 	return count
 }
 
-// facts returns all nodes.
+// facts returns all nodes of the cluster: those of topology files in their
+// order, then the others sorted by rack and name.
 func (n *nodes) facts() []traces.NodeFacts {
 	all := slices.Clone(n.listed)
 	var seen []traces.NodeFacts

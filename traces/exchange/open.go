@@ -15,25 +15,26 @@ import (
 	"github.com/klauspost/readahead"
 )
 
-// headBytes is the part of a file that is used to detect its format. chunkBytes is
-// read at a time.
+// headBytes is the size of the beginning of a file from which its format is
+// detected. chunkBytes is the number of bytes read from a file at a time.
 const (
 	headBytes  = 1 << 18
 	chunkBytes = 1 << 18
 )
 
-// file is an input file. Another goroutine decompresses it and reads ahead.
+// file is an input file of an import. Another goroutine decompresses the file
+// and reads ahead.
 type file struct {
 	*bufio.Reader
 	ctx    context.Context
 	closer io.Closer
-	raw    *bufio.Reader // as it is on the disk
-	hash   hash.Hash     // of what was read
+	raw    *bufio.Reader // bytes of the file as they are on the disk, perhaps compressed
+	hash   hash.Hash     // SHA-256 of the bytes read from the disk
 	ahead  io.ReadCloser
-	damage error // of the compression; valid at the end
+	damage error // error that ended the decompression early; set when all data was read
 }
 
-// openFile opens a file. Reading fails after ctx has ended.
+// openFile opens an input file. Reads fail after ctx has ended.
 //
 // Pipes and devices are refused, since an import may read its files twice.
 func openFile(ctx context.Context, path string) (*file, error) {
@@ -65,7 +66,7 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	in.Reader = bufio.NewReaderSize(interruptible{in}, headBytes)
 	switch head, _ := in.Peek(3); {
 	case string(head) == "\xef\xbb\xbf":
-		_, _ = in.Discard(3) // they are in the buffer
+		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
 	case len(head) >= 2 && (string(head[:2]) == "\xff\xfe" || string(head[:2]) == "\xfe\xff"):
 		in.Close()
 		return nil, fmt.Errorf("open input: %s is in UTF-16: convert it to UTF-8", path)
@@ -73,8 +74,8 @@ func openFile(ctx context.Context, path string) (*file, error) {
 	return in, nil
 }
 
-// sum reads the rest of the file and returns its SHA-256. damage is the error with
-// which its decompression ended, if any.
+// sum reads the rest of the file and returns the SHA-256 of its bytes on disk.
+// If the compressed data is damaged, damage is the error of the decompression.
 func (f *file) sum() (sum string, damage error, err error) {
 	if _, err := io.Copy(io.Discard, f.Reader); err != nil {
 		return "", nil, err
@@ -85,13 +86,14 @@ func (f *file) sum() (sum string, damage error, err error) {
 	return hex.EncodeToString(f.hash.Sum(nil)), f.damage, nil
 }
 
-// Close ends the reading.
+// Close stops reading ahead and closes the file.
 func (f *file) Close() {
 	f.ahead.Close()
 	f.closer.Close()
 }
 
-// interruptible reads a file and fails after the file's context has ended.
+// interruptible reads from a file until the file's context ends; then reads
+// fail.
 type interruptible struct{ file *file }
 
 func (f interruptible) Read(p []byte) (int, error) {
@@ -101,20 +103,20 @@ func (f interruptible) Read(p []byte) (int, error) {
 	return f.file.ahead.Read(p)
 }
 
-// A compressed file that becomes more than maxUnpacked times as large, and larger
-// than freeUnpacked bytes, is refused: it was probably made to fill the memory.
-// Real traces become 5 to 50 times as large.
+// A compressed file is refused if it becomes more than maxUnpacked times as
+// large and larger than freeUnpacked bytes. Such a file was probably made to
+// fill the memory: real traces become 5 to 50 times as large.
 const (
 	maxUnpacked  = 200
 	freeUnpacked = 1 << 20
 )
 
-// unpacker decompresses a file. It ends at the first damaged place.
+// unpacker decompresses a file up to its end or its first damaged place.
 type unpacker struct {
 	file        *file
 	zip         *gzip.Reader
 	packedBytes int64
-	bytes       int64 // unpacked
+	bytes       int64 // number of decompressed bytes so far
 }
 
 func (u *unpacker) Read(p []byte) (n int, err error) {

@@ -14,80 +14,93 @@ import (
 	"heddle/traces/mend"
 )
 
-// Format is one format. Detect and NewReader are nil if heddle only writes it,
-// Write is nil if heddle only reads it.
+// Format is the trace format of another tool. Detect and NewReader are nil if
+// heddle only writes the format; Write is nil if heddle only reads it.
 type Format struct {
 	Name  string
-	About string // for help: what the files are
-	// Origin and Model go into the headers of imported traces.
+	About string // description of the format's files, for the help text
+	// Origin and Model are written into the headers of traces that are imported
+	// from this format.
 	Origin traces.Origin
 	Model  string
 
-	// Detect reports whether a file that begins with head has this format.
+	// Detect reports whether a file that begins with the bytes head has this
+	// format.
 	Detect    func(head []byte) bool
 	NewReader func(*Import) Reader
-	// Flags returns the command line flags that only this format has.
+	// Flags returns the command line flags that only imports of this format
+	// have.
 	Flags func(*Options) []Flag
 
-	// Write writes a trace. The notes say what it had to leave out.
+	// Write writes a trace in this format. The notes say what had to be left
+	// out, because the format cannot express it.
 	Write func(*Export) (notes []string, err error)
-	// Folder is true if Write writes several files into a folder.
+	// Folder is true if Write writes several files into a folder, not one file.
 	Folder bool
-	// Lists is true if Write can write lists of jobs.
+	// Lists is true if Write also accepts traces that are lists of jobs without
+	// tasks.
 	Lists bool
 
-	// Topology is a second kind of file, with the nodes of the cluster; nil means
-	// that the format has none.
+	// Topology describes the format's second kind of file, which lists the nodes
+	// of the cluster; nil means that the format has no such file.
 	Topology *Topology
 }
 
-// Topology detects, reads and writes files with the nodes of a cluster.
+// Topology detects, reads and writes files that list the nodes of a cluster and
+// their racks.
 type Topology struct {
 	Detect func(head []byte) bool
 	Read   func(io.Reader) ([]traces.NodeFacts, error)
 	Write  func(io.Writer, []traces.NodeFacts) error
 }
 
-// Reader turns the files of one format into events.
+// Reader reads files of one format and turns their contents into events of a
+// trace.
 type Reader interface {
-	// Read reads one file. It is called once for each file.
+	// Read reads one input file. An import calls it once for each file.
 	Read(in io.Reader) error
-	// Finish completes the header, which already has the nodes. change, if it is
-	// not nil, may then change each scheduled map before it is written.
+	// Finish sets the parts of the header that only the reader knows; the header
+	// already has the nodes. If change is not nil, it is called for each
+	// TaskScheduled event of a map before the event is written.
 	Finish(h *traces.Header) (change func(*traces.TaskScheduled), err error)
 }
 
-// Options are the options of an import that readers need.
+// Options are those options of an import that the readers of formats need.
 type Options struct {
-	// Replication is the number of hosts that a split gets, if the format has only
-	// one.
+	// Replication is the number of hosts that a map's split gets if the format
+	// has only one host for each split.
 	Replication int
-	// Rules are kept with lists of jobs.
+	// Rules are written into the header of a list of jobs; they say which tasks
+	// a replay makes.
 	Rules traces.ListRules
-	// Seed is the seed of random numbers.
+	// Seed is the seed of the random numbers for what an import makes up.
 	Seed uint64
 }
 
-// Import is an import as its Reader sees it.
+// Import is what the Reader of a format needs from a running import: options,
+// and functions that take what was read.
 type Import struct {
 	Options
-	// Log takes notes of defects.
+	// Log records the defects that the Reader finds.
 	Log *mend.Log
-	// Racks knows the racks of hosts that a file names without their rack.
+	// Racks finds the rack of a host that a file names without its rack.
 	Racks *racks.Table
-	// Add adds an event to the trace. Its T may count from 1970, as in most
-	// files, or from any other time.
+	// Add adds an event to the trace. The time T of the event may count from
+	// 1970, as in most files, or from any other time.
 	Add func(traces.Event) error
-	// Host adds a host to the cluster. The rack may be empty.
+	// Host adds a host to the nodes of the cluster. rack is empty if it is not
+	// known.
 	Host func(name, rack string) error
-	// Records is the number of objects, lines or histories read so far.
+	// Records is the number of JSON objects, lines or job histories that were
+	// read so far.
 	Records int
 
-	jobs map[string]int // by id
+	jobs map[string]int // how many jobs had each job id so far
 }
 
-// JobID returns an id that no job had before. If a job had the given id, it calls
-// again and appends a suffix. If the given id is empty, it makes one.
+// JobID returns an id that no other job of the import has. If an earlier job had
+// the given id, it calls again and appends a suffix to the id. If the given id
+// is empty, it makes one.
 func (im *Import) JobID(given string, again func() error) (traces.JobID, error) {
 	if im.jobs == nil {
 		im.jobs = map[string]int{}
@@ -109,7 +122,7 @@ func (im *Import) JobID(given string, again func() error) (traces.JobID, error) 
 	return traces.JobID(id), nil
 }
 
-// Flag is a command line flag with a number.
+// Flag is a command line flag whose value is a number.
 type Flag struct {
 	Name, Usage string
 	Unit        Unit
@@ -117,10 +130,10 @@ type Flag struct {
 	Set         func(int64)
 }
 
-// Unit is the unit of a Flag's number.
+// Unit is the unit of the number of a Flag.
 type Unit int
 
-// Units.
+// Units of the numbers of flags; Things is a number without a unit.
 const (
 	Things Unit = iota
 	Bytes
@@ -128,18 +141,20 @@ const (
 	Milliseconds
 )
 
-// Export is a trace that is to be written, and where to.
+// Export is a trace that is to be written in another format, and the file or
+// folder for it.
 type Export struct {
 	Header traces.Header
 	Events iter.Seq[traces.Event]
-	// Jobs has the same events, job by job.
+	// Jobs gives the jobs of the trace, one by one, each with all its events.
 	Jobs iter.Seq2[*byjob.Job, error]
-	// Out is the file to write to; Folder is the folder, if the format needs one.
+	// Out is the file to write to. Formats with several files write into Folder
+	// instead.
 	Out    io.Writer
 	Folder string
 }
 
-// Racks returns the racks of the trace's nodes.
+// Racks returns the rack of each node in the header of the trace.
 func (e *Export) Racks() map[traces.Node]string {
 	racks := map[traces.Node]string{}
 	for _, n := range e.Header.Cluster.Nodes {
@@ -148,9 +163,10 @@ func (e *Export) Racks() map[traces.Node]string {
 	return racks
 }
 
-// SplitLevel returns the locality of a host at to the hosts of a split. If no host
-// is the same, the racks decide; an empty rack is unknown, and makes the level
-// unknown unless another host is in the same rack.
+// SplitLevel returns the locality of a host to the hosts of a split: node if the
+// host is one of them, rack if one of them is in the host's rack, off otherwise.
+// If an unknown (empty) rack leaves open whether it is rack or off, the level is
+// unknown.
 func SplitLevel[Host any](at Host, split []Host, name, rack func(Host) string) traces.Level {
 	for _, h := range split {
 		if name(h) == name(at) {

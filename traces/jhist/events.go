@@ -7,12 +7,13 @@ import (
 	"heddle/traces"
 )
 
-// Events turns a job into events of a trace, in their order. startUnixNs is the
-// wall clock time at Time 0. A history file has no cache levels, blocks, files and
-// container sizes: they stay unknown, empty or 0.
+// Events converts a job into events of a trace, in their order. startUnixNs is
+// the time since 1970 that becomes Time 0. A history file has no cache levels,
+// blocks, files and container sizes; these stay unknown, empty or 0.
 //
-// Attempts that never got a container are left out. So are set-up and clean-up
-// tasks of Hadoop 0.23, and tasks and attempts whose ids are not like Hadoop's.
+// Attempts that never got a container are left out. The same is true for set-up
+// and clean-up tasks of Hadoop 0.23, and for tasks and attempts whose ids do not
+// have Hadoop's form.
 func Events(j *Job, startUnixNs int64) []traces.Event {
 	c := converter{job: j, id: traces.JobID(j.ID), start: startUnixNs, racks: j.Racks()}
 	c.jobStart()
@@ -34,7 +35,8 @@ type converter struct {
 
 func (c *converter) add(e traces.Event) { c.events = append(c.events, e) }
 
-// time converts a time of the file. 0, which means none, stays 0.
+// time converts a time of the history file, in ms since 1970, to a time of the
+// trace. A time of 0 means "no time" and stays 0.
 func (c *converter) time(ms int64) traces.Time {
 	if ms <= 0 {
 		return 0
@@ -75,8 +77,8 @@ func (c *converter) task(t *Task) {
 	if err != nil || id.Index >= maxIndex || t.Type != "MAP" && t.Type != "REDUCE" {
 		return
 	}
-	// The start may be missing, for example in the file of a second
-	// ApplicationMaster.
+	// The start of a task may be missing, for example in the history file of a
+	// second ApplicationMaster.
 	start := t.StartMs
 	for _, a := range t.Attempts {
 		if at := cmp.Or(a.StartMs, a.FinishMs); start == 0 || at != 0 && at < start {
@@ -90,7 +92,7 @@ func (c *converter) task(t *Task) {
 	}
 	c.add(s)
 
-	// Killed attempts may end after their task, and even after the job.
+	// A killed attempt may end after its task, and even after the job.
 	end := cmp.Or(t.FinishMs, c.job.FinishMs, start)
 	for _, a := range t.Attempts {
 		c.attempt(t, a, end)
@@ -103,13 +105,14 @@ func (c *converter) task(t *Task) {
 		f.Winner = w.Number
 	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
 		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
-			f.Winner = w.Number // Hadoop 0.23 does not name it
+			f.Winner = w.Number // files of Hadoop 0.23 do not name the attempt that succeeded
 		}
 	}
 	c.add(f)
 }
 
-// attempt adds the events of an attempt. fallback is its end if the file has none.
+// attempt adds the events of an attempt to the trace. fallback is the end time
+// of an attempt whose end is not in the file.
 func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 	id, err := traces.ParseAttempt(a.ID)
 	if err != nil || max(id.Index, id.Number) >= maxIndex || a.Host == "" {
@@ -126,7 +129,8 @@ func (c *converter) attempt(t *Task, a *Attempt, fallback int64) {
 		return
 	}
 	f := &traces.AttemptFinished{
-		// The start and the end may come from the clocks of two machines.
+		// The start and the end may come from the clocks of two machines, so the
+		// end could lie before the start.
 		T: c.time(max(cmp.Or(a.FinishMs, fallback), a.StartMs)), Attempt: id, Outcome: outcome(a.Status), Unlaunched: a.StartMs == 0,
 		MapDone: c.time(a.MapFinishMs), ShuffleDone: c.time(a.ShuffleFinishMs), SortDone: c.time(a.SortFinishMs),
 		Error: a.Error, Counters: a.Counters,

@@ -1,10 +1,11 @@
 // Package jhist reads the job history files (.jhist) of Hadoop 0.23 to 3.4, in
-// Avro's binary and JSON encodings, and turns a job into events of a trace.
+// Avro's binary and JSON encodings, and converts a job into events of a trace.
 //
-// Line 1 of a file names the encoding. Line 2 is the Avro schema of the events that
-// follow; it differs between versions of Hadoop. The file of a running or crashed
-// job may end anywhere, and is read up to there. Container sizes and settings are
-// in the job's configuration file, which this package does not read.
+// Line 1 of a history file names the encoding. Line 2 is the Avro schema of the
+// events that follow; it differs between versions of Hadoop. The file of a
+// running or crashed job may end at any byte; all complete events are read.
+// Container sizes and settings are in the job's configuration file, which this
+// package does not read.
 package jhist
 
 import (
@@ -15,76 +16,81 @@ import (
 	"heddle/traces/format"
 )
 
-// Job is the job of a history file. Times are milliseconds since 1970; 0 means
-// that the file has no such time.
+// Job is the job that a history file describes. Times are in milliseconds since
+// 1970; 0 means that the file does not have the time.
 type Job struct {
-	ID    string // job_1795236380513_0001
+	ID    string // Hadoop's id, such as job_1795236380513_0001
 	Name  string
 	User  string
 	Queue string
 
 	SubmitMs int64
-	LaunchMs int64 // the ApplicationMaster had read the splits
+	LaunchMs int64 // time at which the ApplicationMaster had read the splits
 	FinishMs int64
 
 	Maps     int32
 	Reduces  int32
-	Uberized bool // all tasks ran inside the ApplicationMaster
+	Uberized bool // true if all tasks ran inside the ApplicationMaster's container
 
-	Outcome     traces.Outcome // Unfinished where the file has no end
-	Status      string         // as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
+	Outcome     traces.Outcome // outcome of the job; Unfinished if the file does not have the job's end
+	Status      string         // status as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
-	// HostRacks are racks that the caller knows. A history has only the racks of
-	// attempts that ended.
+	// HostRacks has racks of hosts that the caller knows from elsewhere. A
+	// history file has only the racks of hosts on which an attempt ended.
 	HostRacks map[traces.Node]string
 
-	// AMHosts are the hosts of the ApplicationMasters. If one fails, another follows.
+	// AMHosts are the hosts of the job's ApplicationMasters, in the order of
+	// their attempts. There is more than one if an ApplicationMaster failed.
 	AMHosts []string
-	Tasks   []*Task // in the order of their start
+	Tasks   []*Task // tasks in the order in which the file first names them
 
-	// Counters has no values for a job that failed, since Hadoop writes none.
+	// Counters are the job's counters. They are all -1 for a job that failed,
+	// since Hadoop writes no counters then.
 	Counters traces.Counters
-	// The ApplicationMaster's counters of maps and reduces; -1 means that there
-	// are no counters.
+	// The ApplicationMaster's counts of map attempts by locality, and of
+	// launched attempts; -1 means that the file has no counters.
 	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
 }
 
-// Task is a map or a reduce. In Hadoop 0.23 it may also be a set-up or clean-up.
+// Task is a map or a reduce of the job. In files of Hadoop 0.23 it may also be a
+// set-up or clean-up task.
 type Task struct {
-	ID         string // task_…
-	Type       string // MAP, REDUCE, JOB_SETUP, JOB_CLEANUP
+	ID         string // Hadoop's id of the task, task_…
+	Type       string // kind of the task: MAP, REDUCE, JOB_SETUP, JOB_CLEANUP
 	SplitHosts []string
-	StartMs    int64 // it waited for a container from then on
+	StartMs    int64 // time from which the task waited for a container
 	FinishMs   int64
-	Status     string     // empty where the task did not end
-	Winner     string     // the attempt that succeeded
-	Attempts   []*Attempt // in the order of their numbers as far as the file is ordered
+	Status     string     // outcome of the task as Hadoop writes it; empty if the task did not end
+	Winner     string     // id of the attempt that succeeded
+	Attempts   []*Attempt // attempts in the order in which the file first names them
 }
 
-// Attempt is an attempt of a task.
+// Attempt is an attempt of a task in a history file.
 type Attempt struct {
-	ID        string // attempt_…
+	ID        string // Hadoop's id of the attempt, attempt_…
 	Container string
-	Host      string // empty where it never got a container
+	Host      string // host of the attempt's container; empty if the attempt never got one
 	Rack      string
-	StartMs   int64 // 0 where it was never launched
+	StartMs   int64 // launch time; 0 if the attempt was never launched
 	FinishMs  int64
-	// MapFinishMs is set for maps, ShuffleFinishMs and SortFinishMs for reduces.
+	// MapFinishMs is set for attempts of maps, ShuffleFinishMs and SortFinishMs
+	// for attempts of reduces.
 	MapFinishMs     int64
 	ShuffleFinishMs int64
 	SortFinishMs    int64
-	Status          string // SUCCEEDED, FAILED, KILLED; empty where it did not end
+	Status          string // outcome of the attempt: SUCCEEDED, FAILED or KILLED; empty if it did not end
 	Error           string
-	// Locality is that of the container to the split's hosts: NODE_LOCAL,
-	// RACK_LOCAL or OFF_SWITCH. Hadoop's counters differ for some attempts; see
-	// Level.
+	// Locality compares the container's host with the hosts of the split:
+	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some
+	// attempts under another locality; Job.Level says which.
 	Locality string
-	Avataar  string // VIRGIN, SPECULATIVE
+	Avataar  string // Hadoop's word: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters
 }
 
-// Racks returns the racks of the hosts that attempts ran on, and of HostRacks.
+// Racks returns the racks of all hosts in HostRacks and of the hosts of attempts
+// that have a rack in the file.
 func (j *Job) Racks() map[string]string {
 	racks := map[string]string{}
 	for host, rack := range j.HostRacks {
@@ -100,15 +106,15 @@ func (j *Job) Racks() map[string]string {
 	return racks
 }
 
-// Level returns the split locality of a map attempt as Hadoop's counters
-// DATA_LOCAL_MAPS (node), RACK_LOCAL_MAPS (rack) and OTHER_LOCAL_MAPS (off) have
-// it. racks is the result of Job.Racks. The level is unknown for reduces, for files
-// without localities, and if a missing rack decides between rack and off.
+// Level returns the split locality under which Hadoop counts a map's attempt:
+// node in DATA_LOCAL_MAPS, rack in RACK_LOCAL_MAPS, off in OTHER_LOCAL_MAPS.
+// racks is the result of Job.Racks. The level is unknown for reduces, for files
+// without localities, and if it depends on a rack that is not known.
 //
-// The ApplicationMaster counts an attempt when it assigns a container. It requests
-// containers for re-runs, after a failed attempt or a lost node, without hosts.
-// They count as off on any node, although the file may say NODE_LOCAL. The same is
-// true for all maps of an uberized job.
+// The ApplicationMaster counts an attempt when it assigns a container to it. For
+// a re-run after a failed attempt or a lost node, it requests a container
+// without naming hosts, and counts the attempt as off on any node, although the
+// file may say NODE_LOCAL. It also counts all maps of an uberized job as off.
 func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	switch {
 	case t.Type != "MAP" || a.Host == "":
@@ -125,9 +131,10 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelOff
 	}
 	if a.StartMs != 0 {
-		return traces.LevelUnknown // Hadoop 0.23
+		return traces.LevelUnknown // job history files of Hadoop 0.23 have no locality
 	}
-	// The file has no locality of an attempt that was never launched.
+	// The file has no locality for an attempt that was never launched, so the
+	// locality is computed from hosts and racks.
 	return format.SplitLevel(a.Host, t.SplitHosts, func(host string) string { return host }, func(host string) string {
 		if host == a.Host {
 			return cmp.Or(a.Rack, racks[host])
@@ -136,19 +143,20 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 	})
 }
 
-// nodeLost is the beginning of the error of attempts whose node was lost.
+// nodeLost is the beginning of the error message of an attempt whose node was
+// lost.
 const nodeLost = "TaskAttempt killed because it ran on unusable node"
 
-// rerun reports whether an earlier attempt had failed, or was lost with its node,
-// when the container for a was requested.
+// rerun reports whether an earlier attempt of the task had failed, or was lost
+// with its node, when the container for the attempt a was requested.
 func (t *Task) rerun(a *Attempt) bool {
 	for _, b := range t.Attempts {
 		if b == a {
 			return false
 		}
 		again := b.Status == "FAILED" || b.Status == "KILLED" && strings.HasPrefix(b.Error, nodeLost)
-		// The container of a speculative attempt may have been requested before b
-		// failed.
+		// If a is a speculative attempt, its container may have been requested
+		// before the earlier attempt b failed.
 		if again && (a.StartMs == 0 || b.FinishMs <= a.StartMs) {
 			return true
 		}

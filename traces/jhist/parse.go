@@ -15,28 +15,30 @@ import (
 	"heddle/traces/mend"
 )
 
-// The encodings of a history, as its first line names them.
+// The encodings of a history file. The first line of the file names its
+// encoding.
 const (
 	avroJSON   = "Avro-Json"
 	avroBinary = "Avro-Binary"
 )
 
-// Limits of what a history may say.
+// Limits that protect the reader from damaged or hostile files.
 const (
-	// maxIndex bounds the numbers of tasks and attempts, which are indexes of
-	// arrays in other packages.
+	// maxIndex limits task indexes and attempt numbers, since other packages use
+	// them as indexes of arrays.
 	maxIndex = 16 << 20
-	// maxMs bounds times. It is in the year 2200.
+	// maxMs is the latest time, in milliseconds since 1970: a time in the year
+	// 2200.
 	maxMs = 7258118400000
-	// maxCount bounds counters.
+	// maxCount is the greatest value of a counter.
 	maxCount = 1 << 60
 )
 
-// CutOffError is the error for a file that ends inside an event, as the files of
-// running and crashed jobs do.
+// CutOffError is the error for a history file that ends inside an event, as
+// files of running and crashed jobs do.
 type CutOffError struct {
-	Events int   // read before the cut
-	Offset int64 // byte at which the incomplete event begins
+	Events int   // number of complete events read
+	Offset int64 // byte offset in the file at which the incomplete event begins
 	Err    error
 }
 
@@ -46,16 +48,17 @@ func (e *CutOffError) Error() string {
 
 func (e *CutOffError) Unwrap() error { return e.Err }
 
-// maxLineBytes bounds the lines of the schema and of events in JSON.
+// maxLineBytes is the greatest length of a line in a history file. A line is the
+// schema or an event in JSON.
 const maxLineBytes = 256 << 20
 
-// Parse reads a history file. It returns the job and the number of events read.
-// With a *CutOffError the job is complete up to the end of the file; with any other
-// error it is nil. Events that do not fit the file's schema are left out.
-// Impossible times and numbers are replaced.
+// Parse reads a history file. It returns the job and the number of events that
+// were read. With a *CutOffError the job has all events up to the end of the
+// file; with any other error the job is nil. Events that do not fit the file's
+// schema are left out. Impossible times and numbers are replaced.
 func Parse(in io.Reader) (job *Job, events int, err error) { return parse(in, &mend.Log{}) }
 
-// parse is Parse, and notes in log what it left out or replaced.
+// parse does the same as Parse, and records in log what it left out or replaced.
 func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
 		in:       bufio.NewReaderSize(in, 1<<18),
@@ -86,21 +89,21 @@ func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 type parser struct {
 	in      *bufio.Reader
 	schema  *avro.Schema
-	offset  int64 // in the file
-	start   int64 // of the event under way
-	events  int   // read, unknown ones included
+	offset  int64 // number of bytes of the file read so far
+	start   int64 // byte offset in the file at which the current event begins
+	events  int   // number of events read, including those of unknown types
 	log     *mend.Log
-	refused error // by the log
+	refused error // error for the first defect, if the import accepts none
 
 	job      *Job
 	tasks    map[string]*Task
 	attempts map[string]*Attempt
-	names    map[string]string // texts that repeat, each kept once
+	names    map[string]string // strings that occur often in the file; equal strings share memory
 	event    event
 }
 
 func (p *parser) parse() error {
-	form, _ := p.line() // an end of file is found below
+	form, _ := p.line() // a read error here is also found by the checks that follow
 	name := string(bytes.TrimSpace(form))
 	if name != avroJSON && name != avroBinary {
 		return fmt.Errorf("read job history: line 1 is %.40q, not Avro-Json or Avro-Binary: not a .jhist file", name)
@@ -119,7 +122,7 @@ func (p *parser) parse() error {
 	return p.parseBinary()
 }
 
-// line reads the next line, with its newline.
+// line reads the next line, including its newline.
 func (p *parser) line() ([]byte, error) {
 	var line []byte
 	for {
@@ -138,9 +141,9 @@ func (p *parser) line() ([]byte, error) {
 	}
 }
 
-// parseJSON reads events, each on a line of its own. An event that does not fit the
-// schema is left out. If it is the last line, without a newline, the file was cut
-// off.
+// parseJSON reads events in JSON, one on each line. An event that does not fit
+// the schema is left out. If it is on a last line without a newline, the error
+// says that the file was cut off.
 func (p *parser) parseJSON() error {
 	for p.refused == nil {
 		p.start = p.offset
@@ -164,8 +167,8 @@ func (p *parser) parseJSON() error {
 	return p.refused
 }
 
-// parseBinary reads events without anything between them. It cannot find the next
-// event after one that is damaged, and stops there.
+// parseBinary reads events in the binary encoding. Nothing separates the events,
+// so it stops at the first damaged event.
 func (p *parser) parseBinary() error {
 	data, err := io.ReadAll(p.in)
 	if err != nil {
@@ -175,7 +178,8 @@ func (p *parser) parseBinary() error {
 		p.start, p.event = p.offset, event{}
 		rest, err := p.schema.Decode(data, &p.event, avro.SkipUnknown())
 		if err != nil {
-			// A field may have another type than in other versions of Hadoop.
+			// A field may have another type than in other versions of Hadoop. The event is
+			// decoded again without types, only to find its end, and is left out.
 			var other any
 			var otherErr error
 			rest, otherErr = p.schema.Decode(data, &other)
@@ -197,16 +201,17 @@ func notEOF(err error) error {
 	return err
 }
 
-// mend notes a defect of the event that is being read.
+// mend records a defect of the event that is being read.
 func (p *parser) mend(kind mend.Kind, about string) {
 	if p.refused == nil {
 		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)
 	}
 }
 
-// take adds p.event to the job, unless it was unreadable. Later events replace
-// earlier ones: a second ApplicationMaster repeats events of the first, and a map
-// that succeeded may be killed later with its node.
+// take adds the current event to the job, unless it could not be decoded. A
+// later event replaces an earlier one: a second ApplicationMaster repeats events
+// of the first, and a map that succeeded may be killed later because its node
+// was lost.
 func (p *parser) take(unreadable error) {
 	p.events++
 	if unreadable != nil {
@@ -261,9 +266,9 @@ func (p *parser) take(unreadable error) {
 	}
 }
 
-// putRight replaces impossible times and numbers of tasks. A time becomes that of
-// the job's submission. A number of tasks becomes -1, which parse replaces by the
-// number of tasks in the file.
+// putRight replaces impossible times and numbers of tasks in an event. An
+// impossible time becomes that of the job's submission. An impossible number of
+// tasks becomes -1; parse replaces it by the number of tasks in the file.
 func (p *parser) putRight(r *record) {
 	for _, ms := range [...]*int64{
 		&r.SubmitTime, &r.LaunchTime, &r.StartTime, &r.FinishTime, &r.MapFinishTime, &r.ShuffleFinishTime, &r.SortFinishTime,
@@ -317,8 +322,8 @@ func (p *parser) attempt(r *record) *Attempt {
 	return a
 }
 
-// host returns "" for the names that Hadoop writes for attempts without a
-// container.
+// host returns the name of a host. For "UNKNOWN" and "N/A", which Hadoop writes
+// for attempts without a container, it returns "".
 func (p *parser) host(name string) string {
 	if name == "UNKNOWN" || name == "N/A" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"heddle/traces/mend"
 )
 
-// Format is the format of job histories.
+// Format describes Hadoop's job history files to package exchange.
 var Format = format.Format{
 	Name:   "jhist",
 	About:  "Hadoop's job history files",
@@ -24,7 +24,8 @@ var Format = format.Format{
 	NewReader: func(im *format.Import) format.Reader { return &reader{Import: im, seen: map[string]bool{}} },
 }
 
-// Mends.
+// Defects that an import finds in job history files, and what it does about
+// each.
 var (
 	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event"}
 	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out"}
@@ -35,16 +36,18 @@ var (
 	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
 )
 
-// reader turns histories into events. A history has one job.
+// reader turns job history files into events. Each file describes one job.
 type reader struct {
 	*format.Import
-	seen map[string]bool // jobs by id
+	seen map[string]bool // ids of the jobs read so far
 }
 
-// Finish implements format.Reader.
+// Finish implements format.Reader. Job histories have nothing to add to the
+// header.
 func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
 
-// Read implements format.Reader.
+// Read implements format.Reader: it reads a history file and adds the events of
+// its job.
 func (r *reader) Read(in io.Reader) error {
 	r.Records++
 	job, _, err := parse(in, r.Log)
@@ -76,8 +79,9 @@ func (r *reader) Read(in io.Reader) error {
 	return nil
 }
 
-// placeHosts gives a job racks that its history may not have: those of the hosts of
-// attempts that were never launched, and of the hosts of their splits.
+// placeHosts gives a job racks that its history file does not have. For attempts
+// that were never launched, it adds the racks of their hosts and of the hosts of
+// their splits.
 func (r *reader) placeHosts(job *Job, own map[string]string) {
 	for host, rack := range own {
 		r.Racks.Tell(host, rack)

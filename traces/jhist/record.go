@@ -2,15 +2,16 @@ package jhist
 
 import "heddle/traces"
 
-// event is an event of a history file. Its record may be of any of about twenty
-// types. One struct has the fields of all, since fields with the same meaning have
-// the same names.
+// event is an event of a history file. Its record has one of about twenty Avro
+// types. One Go struct can decode them all, since fields with the same meaning
+// have the same names.
 type event struct {
 	Type   string `avro:"type"`
 	Record record `avro:"event"`
 }
 
-// record has the fields that a Job is made from. Times are milliseconds since 1970.
+// record has those fields of a history file's events from which a Job is made.
+// Times are in milliseconds since 1970.
 type record struct {
 	JobID        string `avro:"jobid"`
 	JobName      string `avro:"jobName"`
@@ -60,7 +61,8 @@ type recordCounters struct {
 	} `avro:"groups"`
 }
 
-// counterFields has the counters that a trace keeps, by group and name.
+// counterFields maps Hadoop's counter groups and counter names to the counters
+// of a trace. A trace has no other counters.
 var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	"org.apache.hadoop.mapreduce.FileSystemCounter": {
 		"HDFS_BYTES_READ":    func(c *traces.Counters) *int64 { return &c.HDFSReadBytes },
@@ -82,8 +84,8 @@ var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	},
 }
 
-// counters returns the counters that a trace keeps. Records of maps and of reduces
-// are added.
+// counters converts Hadoop's counters to the counters of a trace. The records of
+// maps and of reduces are added up.
 func (p *parser) counters(r *recordCounters) traces.Counters {
 	all := traces.NoCounters
 	for i := range r.Groups {
@@ -103,8 +105,8 @@ func (p *parser) counters(r *recordCounters) traces.Counters {
 	return all
 }
 
-// jobCounters sets the job's counters of maps and reduces. A counter that is
-// missing is 0, since Hadoop does not write zeros.
+// jobCounters sets the job's counts of maps by locality and of launched attempts.
+// A count that the file does not have is 0, since Hadoop does not write zeros.
 func (p *parser) jobCounters(r *recordCounters) {
 	j := p.job
 	fields := map[string]*int64{

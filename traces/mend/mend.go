@@ -1,34 +1,37 @@
-// Package mend records the defects that an import finds in its files, such as an
-// impossible time, an id that comes twice or a damaged record.
+// Package mend records the defects that an import finds in its input files, such
+// as an impossible time, an id that appears twice or a damaged record.
 //
 // A mend is a defect together with what the import did about it: "a negative
-// time: taken as unknown". A Log counts mends by kind and keeps the place of the
-// first of each. A strict Log refuses them.
+// time: taken as unknown". A Log counts the mends by kind, and keeps the place
+// of the first mend of each kind. A strict Log returns an error for each defect.
 package mend
 
 import "fmt"
 
-// Kind is a kind of mend: the defect, and what is done about it.
+// Kind is a kind of mend: a defect of an input file, and what the import does
+// about the defect.
 type Kind struct {
-	Wrong string // "a negative time"
-	Done  string // "taken as unknown"
+	Wrong string // the defect that was found, such as "a negative time"
+	Done  string // what the import did about the defect, such as "taken as unknown"
 }
 
 func (k Kind) String() string { return k.Wrong + ": " + k.Done }
 
-// Log counts mends. The zero Log is ready for use and accepts all.
+// Log counts mends. The zero value of Log is ready for use and accepts all
+// defects.
 type Log struct {
-	// Strict refuses the first defect.
+	// Strict makes Add return an error for each defect.
 	Strict bool
-	// File is the name of the file that is being read.
+	// File is the name of the input file that is being read.
 	File string
 
 	counts map[string]int
 	first  map[string]string
 }
 
-// Add counts a mend. place is where the defect is, "byte 17" or "line 3", and
-// about names the job, value or reason. A strict Log returns an error instead.
+// Add counts a mend. place is the place of the defect in the file, such as "byte
+// 17" or "line 3"; about names the job, the value or the reason. If the Log is
+// strict, Add returns an error instead.
 func (l *Log) Add(k Kind, place, about string) error {
 	if l.Strict {
 		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, k.Wrong, k.Done)
@@ -44,8 +47,9 @@ func (l *Log) Add(k Kind, place, about string) error {
 	return nil
 }
 
-// Counts returns the number of mends by kind, nil if there are none.
+// Counts returns the number of mends of each kind; nil if there are none.
 func (l *Log) Counts() map[string]int { return l.counts }
 
-// First returns the file, place and subject of the first mend of a kind.
+// First returns where the first mend of a kind was made: the file, the place in
+// the file, and the job or value.
 func (l *Log) First(kind string) string { return l.first[kind] }

@@ -1,8 +1,8 @@
-// Package outfile writes files and folders that get their name only when they are
-// complete, so that nobody takes half a file for a finished one.
+// Package outfile writes files and folders that get their final name only when
+// they are complete. So nobody takes an incomplete file for a finished one.
 //
-// Until then they have a hidden name in the same folder. A process that is told
-// to end at once should call RemoveUnfinished.
+// Until then a file or folder has a hidden name, in the folder where it will be.
+// A process that must end at once should call RemoveUnfinished.
 package outfile
 
 import (
@@ -14,7 +14,8 @@ import (
 	"syscall"
 )
 
-// Replace writes a file. It replaces a file of that name.
+// Replace calls the function write to fill a new file, which then gets the name
+// path. An older file of this name is replaced.
 func Replace(path string, write func(*os.File) error) error {
 	f, err := begin(func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), pattern(path)) })
 	if err != nil {
@@ -31,7 +32,8 @@ func Replace(path string, write func(*os.File) error) error {
 	return rename(f.Name(), path)
 }
 
-// Create writes a file. If the name is taken, the error is os.ErrExist.
+// Create calls the function write to fill a new file, which then gets the name
+// path. If this name is taken, the error is os.ErrExist.
 func Create(path string, write func(*os.File) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -39,8 +41,8 @@ func Create(path string, write func(*os.File) error) error {
 	return Replace(path, write)
 }
 
-// CreateFolder makes a folder and has write fill it. If the name is taken, the
-// error is os.ErrExist.
+// CreateFolder calls the function write to fill a new folder, which then gets
+// the name path. If this name is taken, the error is os.ErrExist.
 func CreateFolder(path string, write func(folder string) error) error {
 	if err := absent(path); err != nil {
 		return err
@@ -66,16 +68,18 @@ func CreateFolder(path string, write func(folder string) error) error {
 	return rename(folder.Name(), path)
 }
 
-// unfinished has the files and folders that still have their hidden names.
+// unfinished has the paths of the files and folders that still have their hidden
+// names.
 var unfinished = struct {
 	sync.Mutex
 	paths map[string]bool
 }{paths: map[string]bool{}}
 
-// RemoveUnfinished removes files and folders that are not complete. The process
-// must end afterwards: it can write no more files.
+// RemoveUnfinished removes the files and folders that are not complete. The
+// process must end afterwards: this package blocks all later attempts to write a
+// file.
 func RemoveUnfinished() {
-	unfinished.Lock() // and never unlocked
+	unfinished.Lock() // the lock is never released, so that no new file is begun
 	for path := range unfinished.paths {
 		os.RemoveAll(path)
 	}
@@ -91,7 +95,7 @@ func begin(create func() (*os.File, error)) (*os.File, error) {
 	return f, err
 }
 
-// end removes a file or folder that still has its hidden name.
+// end removes the file or folder if it still has its hidden name.
 func end(path string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -99,7 +103,8 @@ func end(path string) {
 	delete(unfinished.paths, path)
 }
 
-// rename gives a file its name, and returns when the disk has it.
+// rename gives a finished file its final name. It returns when the new name is
+// on the disk.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -1,7 +1,7 @@
-// Package parquet writes a trace as tables for DuckDB, pandas or Spark: a folder
-// with a Parquet file each for jobs, tasks, attempts, node samples and decisions.
-// Times are milliseconds from the run's start. What is not known is null. heddle
-// does not read the tables.
+// Package parquet writes a trace as tables for DuckDB, pandas or Spark. It
+// writes a folder with one Parquet file each for jobs, tasks, attempts, node
+// samples and decisions. Times are in milliseconds from the run's start. Unknown
+// values are null. heddle does not read these files.
 package parquet
 
 import (
@@ -18,7 +18,7 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is the format of tables in a folder.
+// Format describes the folder of Parquet tables to package exchange.
 var Format = format.Format{
 	Name:   "parquet",
 	About:  "a folder of tables",
@@ -117,7 +117,8 @@ type decisionRow struct {
 	BoundTask *int32   `parquet:"bound_task,optional"`
 }
 
-// writer has the tables, and in pending the decisions without an outcome.
+// writer writes the tables of a trace. pending has the scheduler model's
+// decisions whose outcome is not known yet.
 type writer struct {
 	jobs      table[jobRow]
 	tasks     table[taskRow]
@@ -128,7 +129,7 @@ type writer struct {
 	racks     map[traces.Node]string
 }
 
-// write writes the tables of a trace into a folder that exists.
+// write writes the tables of a trace into an existing folder.
 func write(e *format.Export) error {
 	w := writer{pending: map[int64]*decisionRow{}, racks: e.Racks()}
 	err := errors.Join(
@@ -153,14 +154,16 @@ func write(e *format.Export) error {
 	return errors.Join(w.jobs.close(), w.tasks.close(), w.attempts.close(), w.samples.close(), w.decisions.close())
 }
 
-// table is a file with a table. After an error it takes no more rows.
+// table is a Parquet file with one table. After an error it ignores all further
+// rows.
 type table[T any] struct {
 	file *os.File
 	rows *parquet.GenericWriter[T]
 	err  error
 }
 
-// groupRows is the number of rows that are in memory until they are written.
+// groupRows is the greatest number of a table's rows that are kept in memory
+// before they are written.
 const groupRows = 1 << 17
 
 func (t *table[T]) open(folder, name string) (err error) {

@@ -1,9 +1,11 @@
-// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON, which
-// the Perfetto UI and chrome://tracing open. heddle does not read it.
+// Package perfetto writes a trace as a timeline in Chrome's trace-event JSON,
+// which the Perfetto UI and chrome://tracing can show. heddle does not read this
+// format.
 //
-// Each node is a process: a slice is an attempt, attempts that ran at once are in
-// different rows, and the node's metrics are counters. Each job has a row. The
-// model's decisions have a row, with arrows to the attempts that they led to.
+// In the timeline, each node is a process and each attempt a slice of it.
+// Attempts that ran at the same time are in different rows. The node's metrics
+// are counters. Each job has a row. The scheduler model's decisions have one
+// row, with arrows to the attempts that they started.
 package perfetto
 
 import (
@@ -23,21 +25,22 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is the format of the timeline.
+// Format describes the timeline to package exchange.
 var Format = format.Format{
 	Name:  "perfetto",
 	About: "a timeline for the Perfetto UI",
 	Write: func(e *format.Export) ([]string, error) { return nil, write(e.Out, e.Header, e.Events) },
 }
 
-// Numbers of the timeline's processes. Nodes have those from firstNodePID on.
+// Process numbers in the timeline. Nodes have the numbers from firstNodePID on.
 const (
 	jobsPID = 1 + iota
 	decisionsPID
 	firstNodePID
 )
 
-// write writes the timeline. The events must be in order.
+// write writes the timeline of a trace. The events must be in the order of a
+// finished trace.
 func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
 	w := &writer{
 		buf: bufio.NewWriterSize(out, 1<<16), nodes: map[traces.Node]*node{}, running: map[traces.Attempt]*running{},
@@ -68,7 +71,7 @@ func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 
 type writer struct {
 	buf     *bufio.Writer
-	before  string // the comma before the next trace event
+	before  string // text before the next timeline event: a comma, or nothing for the first
 	err     error
 	nodes   map[traces.Node]*node
 	running map[traces.Attempt]*running
@@ -78,7 +81,7 @@ type writer struct {
 
 type node struct {
 	pid  int
-	busy []bool // rows
+	busy []bool // for each row of the node in the timeline: true while an attempt uses the row
 }
 
 type running struct {
@@ -94,7 +97,7 @@ type job struct {
 	open bool
 }
 
-// traceEvent is an event of the trace-event format.
+// traceEvent is an event of the timeline, in Chrome's trace-event format.
 type traceEvent struct {
 	Phase    string  `json:"ph"`
 	PID      int     `json:"pid"`
@@ -111,10 +114,10 @@ type traceEvent struct {
 
 type args map[string]any
 
-// micros is a time. It is written in microseconds with three decimals.
+// micros is a time. It is written as microseconds with three decimals.
 type micros traces.Time
 
-// MarshalJSON writes the time.
+// MarshalJSON writes the time in microseconds.
 func (m micros) MarshalJSON() ([]byte, error) {
 	sign, n := "", uint64(m)
 	if m < 0 {
@@ -182,7 +185,7 @@ func (w *writer) mark(pid int, t traces.Time, text string) {
 	w.put(traceEvent{Phase: "i", PID: pid, At: micros(t), Name: text, Scope: "p"})
 }
 
-// submitted begins a job's row.
+// submitted begins the row of a job in the timeline, when the job is submitted.
 func (w *writer) submitted(e *traces.JobSubmitted) {
 	name := string(e.Job)
 	if e.Name != "" {
@@ -203,7 +206,7 @@ func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome
 	}
 }
 
-// start gives an attempt the first free row of its node.
+// start gives an attempt the first free row in the timeline of its node.
 func (w *writer) start(e *traces.AttemptStarted) {
 	n := w.node(e.Node, e.Rack)
 	row := slices.Index(n.busy, false)
@@ -231,7 +234,8 @@ func (w *writer) end(e *traces.AttemptFinished) {
 	}
 }
 
-// slice writes the slice of an attempt. e is nil if the attempt has no end.
+// slice writes the slice of an attempt in the timeline. e is the event of the
+// attempt's end, or nil if the trace has none.
 func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
 	if r.start.Speculative {
@@ -254,13 +258,14 @@ func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 	w.lasting(r, r.since, end, r.start.Attempt.Kind.String(), r.start.Attempt.String(), a)
 }
 
-// lasting writes a slice into an attempt's row.
+// lasting writes a slice, from one time to another, into the row of an attempt.
 func (w *writer) lasting(r *running, from, to traces.Time, category, name string, a args) {
 	duration := micros(max(to-from, 0))
 	w.put(traceEvent{Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a})
 }
 
-// phase writes a slice inside the attempt's slice, if its times are known.
+// phase writes the slice of a phase inside the slice of an attempt, if the start
+// and the end of the phase are known.
 func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 	if from == 0 && r.since != 0 || to <= from || from < r.since || to > end {
 		return
@@ -271,7 +276,7 @@ func (w *writer) phase(r *running, name string, from, to, end traces.Time) {
 func (w *writer) sample(e *traces.NodeSample) {
 	pid := w.node(e.Node, "").pid
 	counter := func(name, unit string, v float64) {
-		if v >= 0 && !math.IsInf(v, 0) { // JSON has neither NaN nor infinity
+		if v >= 0 && !math.IsInf(v, 0) { // NaN and infinity are left out, since JSON cannot express them
 			w.put(traceEvent{Phase: "C", PID: pid, At: micros(e.T), Name: name, Args: args{unit: v}})
 		}
 	}
@@ -293,7 +298,8 @@ func (w *writer) decision(e *traces.Decision) {
 	})
 }
 
-// actuation draws an arrow from a decision to the attempt that it led to.
+// actuation draws an arrow from a decision to the attempt that the decision
+// started.
 func (w *writer) actuation(e *traces.Actuation) {
 	d, known := w.decided[e.Decision]
 	delete(w.decided, e.Decision)
@@ -308,7 +314,8 @@ func (w *writer) actuation(e *traces.Actuation) {
 	w.put(arrow)
 }
 
-// unfinished writes attempts and jobs without an end. They end with the trace.
+// unfinished writes the attempts and jobs whose end is not in the trace. They
+// end with the last event of the trace.
 func (w *writer) unfinished(last traces.Time) {
 	for _, r := range slices.SortedFunc(maps.Values(w.running), func(a, b *running) int {
 		return cmp.Or(cmp.Compare(a.node.pid, b.node.pid), cmp.Compare(a.row, b.row))

@@ -26,24 +26,26 @@ var (
 	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
 )
 
-// priorities are the names of Hadoop's priorities, which YARN numbers from 1.
+// priorities are the names of Hadoop's job priorities. YARN numbers them from 1
+// (VERY_LOW) to 5 (VERY_HIGH).
 var priorities = []string{"VERY_LOW", "LOW", "NORMAL", "HIGH", "VERY_HIGH"}
 
-// events turns the job into events of a trace. Times stay as they are in the
-// file. The split locality of a map follows from its host and its split's hosts.
+// events returns the events of the current job. Their times are those of the
+// file. A map's split locality is computed from its host and the hosts of its
+// split.
 func (r *reader) events() ([]traces.Event, error) {
 	c := converter{reader: r, id: traces.JobID(r.job.ID)}
 	c.convert()
 	return c.list, c.err
 }
 
-// converter turns one job into events.
+// converter converts one job of Rumen into events.
 type converter struct {
 	*reader
 	id     traces.JobID
 	submit millis
 	list   []traces.Event
-	err    error // of the first mend that was refused
+	err    error // error for the first defect, if the import accepts none
 }
 
 func (c *converter) add(e traces.Event) { c.list = append(c.list, e) }
@@ -86,11 +88,13 @@ func (c *converter) convert() {
 	}
 }
 
-// datedMs is a time in 1973. A job submitted later has dates; earlier times count
-// from some start.
+// datedMs is a time in 1973, in ms since 1970. If a job's submission time is
+// greater, its times count from 1970; otherwise they count from some other
+// start.
 const datedMs = 1e11
 
-// times calls each with all times of the job except its submission.
+// times calls the function each with all times of the job, its tasks and its
+// attempts, except the job's submission time.
 func (j *job) times(each func(*millis)) {
 	each(&j.Launch)
 	each(&j.Finish)
@@ -110,8 +114,8 @@ func (j *job) times(each func(*millis)) {
 	}
 }
 
-// dropUndated removes times before 1973 from a job that has dates. Some files have
-// 0 for times that are not known.
+// dropUndated removes times before 1973 from a job whose times count from 1970.
+// Some files have 0 for an unknown time.
 func (c *converter) dropUndated() {
 	c.job.times(func(ms *millis) {
 		if *ms >= 0 && *ms < datedMs {
@@ -121,8 +125,8 @@ func (c *converter) dropUndated() {
 	})
 }
 
-// earliest returns the first start of the job or of one of its tasks, or else the
-// job's end, or else unknown.
+// earliest returns the first start of the job, its tasks and attempts. If none
+// is known, it returns the job's end, which may be unknown.
 func (c *converter) earliest() millis {
 	first := c.job.Launch
 	take := func(ms millis) {
@@ -239,8 +243,8 @@ func (c *converter) task(t *task, kind traces.TaskKind) {
 	}
 }
 
-// attempt adds the events of an attempt. It ends at fallback if it has an outcome
-// and no end.
+// attempt adds the events of an attempt of the task t. fallback is the end time
+// of an attempt that has an outcome but no end in the file.
 func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis) {
 	id := traces.Attempt{Task: of, Number: a.ID.number}
 	if a.Start < 0 && a.Finish < 0 && a.Outcome == outcome(traces.Unfinished) {
@@ -281,7 +285,8 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 	c.add(f)
 }
 
-// counters returns pairs of a counter of the attempt and the same one of a trace.
+// counters returns pairs of pointers: the first points to a counter of the
+// attempt in Rumen's file, the second to the same counter of a trace.
 func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64 {
 	records, written := &a.MapInputRecords, &a.MapOutputRecords
 	if kind == traces.Reduce {
@@ -304,7 +309,8 @@ func (a *attempt) counters(kind traces.TaskKind, c *traces.Counters) [][2]*int64
 	return pairs
 }
 
-// level returns the split locality of an attempt of a map.
+// level returns the split locality of a map's attempt, and LevelUnknown for a
+// reduce.
 func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Level {
 	if kind != traces.Map || a.Host.Name == "" || len(t.Hosts) == 0 {
 		return traces.LevelUnknown
@@ -312,6 +318,6 @@ func (c *converter) level(t *task, a *attempt, kind traces.TaskKind) traces.Leve
 	return format.SplitLevel(location(a.Host), t.Hosts, func(h location) string { return h.Name }, c.rack)
 }
 
-// rack returns a host's rack. If the host is named without it, another place in
-// the files may have it.
+// rack returns a host's rack. If the location does not name the rack, another
+// place in the input files may have named it.
 func (c *converter) rack(h location) string { return cmp.Or(h.Rack, c.Racks.Of(h.Name)) }

@@ -15,22 +15,26 @@ import (
 	"heddle/traces/mend"
 )
 
-// Limits of what a file may say.
+// Limits that protect the import from damaged or hostile files.
 const (
-	// maxIndex bounds the numbers of tasks and attempts, which are indexes of
-	// arrays in other packages.
+	// maxIndex limits task indexes and attempt numbers, since other packages use
+	// them as indexes of arrays.
 	maxIndex = 16 << 20
-	// maxListed bounds the number of maps and of reduces of a job, and maxTries
-	// that of its attempts. A whole job is in memory.
+	// maxListed is the greatest number of maps, or of reduces, of a job.
+	// maxTries is the greatest number of attempts of a job. An import has one
+	// whole job in memory.
 	maxListed = 1 << 20
 	maxTries  = 1 << 21
-	// maxCount bounds numbers of bytes, records and milliseconds: an exabyte.
+	// maxCount is the greatest number of bytes, records or milliseconds: 2^60,
+	// about 10^18.
 	maxCount = 1 << 60
-	// maxMs bounds times. It is in the year 2200.
+	// maxMs is the latest time, in milliseconds since 1970: a time in the year
+	// 2200.
 	maxMs = 7258118400000
 )
 
-// Mends.
+// Defects that an import finds in Rumen's job traces, and what it does about
+// each.
 var (
 	negative    = mend.Kind{Wrong: "a number below -1", Done: "taken as unknown"}
 	hugeCount   = mend.Kind{Wrong: "a number over 2^60", Done: "taken as unknown"}
@@ -47,24 +51,26 @@ var (
 	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
 )
 
-// reader reads files job by job. The hosts are those of all files.
+// reader reads Rumen's files one job after the other. It remembers the hosts of
+// all files.
 type reader struct {
 	*format.Import
 	in    *jsonstream.Reader
 	job   job
-	tries int             // attempts of the job so far
-	hosts map[string]host // by their paths
-	path  []byte          // a location under way
+	tries int             // number of attempts of the current job read so far
+	hosts map[string]host // hosts of all files, by their paths such as "/rack/host"
+	path  []byte          // path of the host whose location is being read; the memory is reused
 }
 
 func newReader(im *format.Import) *reader {
 	return &reader{Import: im, hosts: map[string]host{}}
 }
 
-// Finish implements format.Reader.
+// Finish implements format.Reader. Rumen has nothing to add to the header.
 func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
 
-// Read implements format.Reader.
+// Read implements format.Reader: it reads a file and adds the events of its
+// jobs.
 func (r *reader) Read(in io.Reader) error {
 	r.open(in)
 	for {
@@ -97,7 +103,8 @@ func (r *reader) open(in io.Reader) {
 	)
 }
 
-// next reads the next job.
+// next reads the next job of the file and replaces wrong ids of its tasks and
+// attempts.
 func (r *reader) next() error {
 	err := r.in.Next(func() any {
 		maps, reduces := r.job.Maps[:0], r.job.Reduces[:0]
@@ -124,7 +131,8 @@ func (r *reader) time(to *millis) error {
 	return err
 }
 
-// limited reads a number. It is unknown if it is not from 0 to most.
+// limited reads a number from 0 to most. Any other number becomes -1, which
+// means unknown.
 func (r *reader) limited(most int64, over mend.Kind) (int64, error) {
 	n, ok, err := r.in.Int()
 	switch {
@@ -169,8 +177,9 @@ func (r *reader) attemptID(to *attemptID) error {
 	return err
 }
 
-// parseID reads the id of a task, "task_TIMESTAMP_JOB_m_INDEX", or of an attempt,
-// "attempt_TIMESTAMP_JOB_m_INDEX_NUMBER".
+// parseID reads the id of a task, "task_TIMESTAMP_JOB_m_INDEX", or of an
+// attempt, "attempt_TIMESTAMP_JOB_m_INDEX_NUMBER". It returns the attempt's
+// number as text.
 func (r *reader) parseID(text []byte, prefix string) (id taskID, number []byte) {
 	rest, ok := bytes.CutPrefix(text, []byte(prefix))
 	i := bytes.IndexByte(rest, '_')
@@ -207,7 +216,8 @@ func (r *reader) host(to *host) error {
 	return err
 }
 
-// hostAt returns the host of the path "/rack/host" or "host".
+// hostAt returns the host with the path "/rack/host" or "host", and adds a new
+// host to the cluster.
 func (r *reader) hostAt(path []byte) (host, error) {
 	h, known := r.hosts[string(path)]
 	if known {
@@ -239,7 +249,7 @@ func (r *reader) location(to *location) error {
 	if err != nil {
 		return err
 	}
-	// A location with one layer has no rack.
+	// A location with only one layer names a host without a rack.
 	path := r.path
 	if bytes.Count(path, []byte("/")) == 1 {
 		path = path[1:]
@@ -295,7 +305,8 @@ func (r *reader) attempts(to *attemptList) error {
 	})
 }
 
-// others reads set-up and clean-up tasks, to learn the racks of their hosts.
+// others reads the set-up and clean-up tasks of a job, only to learn the racks
+// of their hosts.
 func (r *reader) others(*others) error {
 	tries := r.tries
 	r.in.Aside = true
@@ -305,7 +316,7 @@ func (r *reader) others(*others) error {
 	return err
 }
 
-// finish replaces ids of the job, its tasks and attempts that are wrong.
+// finish replaces wrong ids of the job, its tasks and its attempts.
 func (r *reader) finish() error {
 	j := &r.job
 	part, named := strings.CutPrefix(j.ID, "job_")
@@ -328,7 +339,7 @@ func (r *reader) finish() error {
 	return errors.Join(r.finishTasks(j.Maps, traces.Map, part), r.finishTasks(j.Reduces, traces.Reduce, part))
 }
 
-// idPart returns the part of the first task's id that names the job,
+// idPart returns the part of the first valid task id that names the job,
 // "1400000000000_0001".
 func (j *job) idPart() string {
 	for _, tasks := range [...][]task{j.Maps, j.Reduces} {
@@ -341,8 +352,8 @@ func (j *job) idPart() string {
 	return ""
 }
 
-// finishTasks gives tasks and attempts the numbers in their ids. If an id is wrong,
-// the position is the number.
+// finishTasks numbers tasks and attempts as their ids say. A task or attempt
+// with a wrong id gets its position in the list as its number.
 func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) error {
 	for i := range tasks {
 		t := &tasks[i]
@@ -374,8 +385,9 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 	})
 }
 
-// unique replaces numbers that come twice by the next one above all others. It
-// returns at once if the numbers ascend, as they mostly do.
+// unique makes the numbers in a list unique: a number that comes again is
+// replaced by the greatest number plus one. It returns at once if the numbers
+// ascend, as they mostly do.
 func unique[T any](list []T, number func(*T) *int32, again func(int32) error) error {
 	ascending, top := true, int32(-1)
 	for i := range list {

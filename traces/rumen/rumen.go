@@ -1,9 +1,11 @@
-// Package rumen reads and writes traces of Rumen, the tool of Hadoop that collects
-// job histories. A file has a JSON object for each job, one after the other or in a
-// list. A second file, the topology, has the tree of racks and hosts.
+// Package rumen reads and writes job traces of Rumen, the tool of Hadoop that
+// converts job histories. A trace file has a JSON object for each job; the
+// objects stand one after the other or in a list. A second file, the topology,
+// has the tree of racks and hosts.
 //
-// The structs of this package have the members that a trace can hold. Others are
-// skipped, such as the progress of attempts and the distributions of run times.
+// The structs of this package have only the JSON members that a heddle trace can
+// store. Other members are skipped, such as the progress of attempts and the
+// distributions of run times.
 package rumen
 
 import (
@@ -17,7 +19,7 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// Format is the format of Rumen.
+// Format describes Rumen's trace format to package exchange.
 var Format = format.Format{
 	Name:   "rumen",
 	About:  "job traces of Rumen, Hadoop's collector of job histories",
@@ -34,28 +36,31 @@ var Format = format.Format{
 	},
 }
 
-// unknown is what Rumen writes for a number that it does not have.
+// unknown is the number that Rumen writes in place of a number that it does not
+// know.
 const unknown = -1
 
-// number is a number of bytes, records or milliseconds, or unknown.
+// number is a number of bytes, records or milliseconds; -1 means unknown.
 type number int64
 
-// millis is a time in milliseconds, or unknown. Most files count from 1970.
+// millis is a time in milliseconds; -1 means unknown. In most files it counts
+// from 1970.
 type millis int64
 
-// job is a job with the members that it has in the file.
+// job is a job in Rumen's JSON.
 type job struct {
 	ID       string  `json:"jobID"`
 	Name     string  `json:"jobName,omitempty"`
 	User     string  `json:"user,omitempty"`
 	Queue    string  `json:"queue,omitempty"`
-	Priority string  `json:"priority,omitempty"` // VERY_LOW to VERY_HIGH
+	Priority string  `json:"priority,omitempty"` // priority of the job: VERY_LOW, LOW, NORMAL, HIGH or VERY_HIGH
 	Submit   millis  `json:"submitTime"`
 	Launch   millis  `json:"launchTime"`
 	Finish   millis  `json:"finishTime"`
 	Outcome  outcome `json:"outcome,omitempty"`
 	Type     string  `json:"jobtype"`
-	// TotalMaps and TotalReduces are the numbers that the job reported.
+	// TotalMaps and TotalReduces are the numbers of tasks that the job reported.
+	// The lists may have fewer.
 	TotalMaps    number   `json:"totalMaps"`
 	TotalReduces number   `json:"totalReduces"`
 	Maps         taskList `json:"mapTasks"`
@@ -65,29 +70,30 @@ type job struct {
 
 type taskList []task
 
-// others stands for the set-up and clean-up tasks, which are not kept.
+// others is the type of the list of set-up and clean-up tasks, which an import
+// does not keep.
 type others struct{}
 
-// task is a map or a reduce.
+// task is a map or a reduce in Rumen's JSON.
 type task struct {
 	ID      taskID  `json:"taskID"`
 	Type    string  `json:"taskType"`
 	Outcome outcome `json:"taskStatus,omitempty"`
 	Start   millis  `json:"startTime"`
 	Finish  millis  `json:"finishTime"`
-	// A map's input comes from HDFS and its output goes to its disk; a reduce's
-	// input is the shuffle and its output goes to HDFS.
+	// A map's input is read from HDFS and its output is written to the local
+	// disk. A reduce's input is its shuffle and its output is written to HDFS.
 	InputBytes    number       `json:"inputBytes"`
 	InputRecords  number       `json:"inputRecords"`
 	OutputBytes   number       `json:"outputBytes"`
 	OutputRecords number       `json:"outputRecords"`
-	Hosts         locationList `json:"preferredLocations"` // of a map's split
+	Hosts         locationList `json:"preferredLocations"` // hosts that store the split of a map
 	Attempts      attemptList  `json:"attempts"`
 }
 
 type attemptList []attempt
 
-// attempt is an attempt of a task.
+// attempt is an attempt of a task in Rumen's JSON.
 type attempt struct {
 	ID                  attemptID `json:"attemptID"`
 	Outcome             outcome   `json:"result,omitempty"`
@@ -111,7 +117,8 @@ type attempt struct {
 	Usage               *usage    `json:"resourceUsageMetrics,omitempty"`
 }
 
-// usage is the use of resources at the end of an attempt.
+// usage is the CPU time and memory that Hadoop measured at the end of an
+// attempt.
 type usage struct {
 	CPUMs         number `json:"cumulativeCpuUsage"`
 	PhysicalBytes number `json:"physicalMemoryUsage"`
@@ -128,23 +135,25 @@ var (
 	}
 )
 
-// outcome is an outcome, which Rumen writes as SUCCESS, FAILED or KILLED.
+// outcome is the outcome of a job, task or attempt. Rumen writes it as SUCCESS,
+// FAILED or KILLED.
 type outcome traces.Outcome
 
 var outcomes = [...]string{traces.Unfinished: "", traces.Succeeded: "SUCCESS", traces.Failed: "FAILED", traces.Killed: "KILLED"}
 
-// MarshalText writes the word.
+// MarshalText writes Rumen's word for the outcome: SUCCESS, FAILED, KILLED or "".
 func (o outcome) MarshalText() ([]byte, error) { return []byte(outcomes[int(o)%len(outcomes)]), nil }
 
-// taskID has the parts of an id such as "task_1400000000000_0001_m_000003".
+// taskID has the parts of a task's id such as
+// "task_1400000000000_0001_m_000003".
 type taskID struct {
-	job   string // "1400000000000_0001"
+	job   string // the part of the id that names the job, such as "1400000000000_0001"
 	kind  traces.TaskKind
 	index int32
 	valid bool
 }
 
-// attemptID has the parts of an id such as
+// attemptID has the parts of an attempt's id such as
 // "attempt_1400000000000_0001_m_000003_0".
 type attemptID struct {
 	taskID
@@ -155,16 +164,16 @@ func (id taskID) trace() traces.Task {
 	return traces.Task{Job: traces.JobID("job_" + id.job), Kind: id.kind, Index: id.index}
 }
 
-// MarshalText writes the id.
+// MarshalText writes the task's id in Hadoop's form.
 func (id taskID) MarshalText() ([]byte, error) { return []byte(id.trace().String()), nil }
 
-// MarshalText writes the id.
+// MarshalText writes the attempt's id in Hadoop's form.
 func (id attemptID) MarshalText() ([]byte, error) {
 	return []byte(traces.Attempt{Task: id.trace(), Number: id.number}.String()), nil
 }
 
-// host is a host and its rack, such as "/rack1" or "/dc1/rack1". The rack is empty
-// if the file does not have it.
+// host is the name of a host and the path of its rack, such as "/rack1" or
+// "/dc1/rack1". The rack is empty if the file does not name it.
 type host struct{ Rack, Name string }
 
 func splitHost(path string) host {
@@ -172,7 +181,7 @@ func splitHost(path string) host {
 	return host{Rack: path[:max(i, 0)], Name: path[i+1:]}
 }
 
-// MarshalText writes "/rack1/host".
+// MarshalText writes the path of the host, "/rack1/host".
 func (h host) MarshalText() ([]byte, error) {
 	if h.Rack == "" {
 		return []byte(h.Name), nil
@@ -180,12 +189,13 @@ func (h host) MarshalText() ([]byte, error) {
 	return []byte(h.Rack + "/" + h.Name), nil
 }
 
-// location is a host that is written as {"layers":["rack1","host"]}.
+// location is a host with its rack, which Rumen writes as
+// {"layers":["rack1","host"]}.
 type location host
 
 type locationList []location
 
-// MarshalJSONTo writes the object.
+// MarshalJSONTo writes the location as {"layers":["rack1","host"]}.
 func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
 	tokens := []jsontext.Token{jsontext.BeginObject, jsontext.String("layers"), jsontext.BeginArray}
 	for _, layer := range append(rackLayers(l.Rack), l.Name) {
@@ -199,7 +209,7 @@ func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
 	return nil
 }
 
-// rackLayers returns the parts of a rack such as "/dc1/rack1".
+// rackLayers splits the path of a rack: "/dc1/rack1" becomes "dc1" and "rack1".
 func rackLayers(rack string) []string {
 	return slices.DeleteFunc(strings.Split(rack, "/"), func(s string) bool { return s == "" })
 }

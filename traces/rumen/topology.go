@@ -13,14 +13,14 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// tree is a node of the topology's tree. The leaves are hosts, and the nodes above
-// them are racks. The name of the root is not part of a rack's path.
+// tree is a node of the tree in a topology file. The leaves are hosts, and the
+// nodes above them are racks. The name of the root is not part of a rack's path.
 type tree struct {
 	Name     string  `json:"name"`
 	Children []*tree `json:"children"`
 }
 
-// readTopology reads a tree of racks and hosts.
+// readTopology reads the racks and hosts of a topology file.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	for file := jsonstream.New(in, nil); ; {
 		var root tree
@@ -37,7 +37,8 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// hosts appends the hosts of a tree. rack is the path of the nodes above it.
+// hosts appends the hosts in the tree t to a list. rack is the path of the nodes
+// above t.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
 	case t == nil:
@@ -53,7 +54,8 @@ func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	return to
 }
 
-// writeTopology writes the tree that readTopology reads.
+// writeTopology writes the racks and hosts of a cluster in the form that
+// readTopology reads.
 func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	root := &tree{Name: "<root>", Children: []*tree{}}
 	for _, n := range nodes {
@@ -69,8 +71,9 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// child returns the child with a name, and adds it if there is none. It looks at
-// the last children first, since nodes mostly come rack by rack.
+// child returns the child of the tree node t with a name, and adds the child if
+// there is none. It searches from the last child, since hosts mostly come rack
+// by rack.
 func (t *tree) child(name string) *tree {
 	for _, c := range slices.Backward(t.Children) {
 		if c.Name == name && len(c.Children) > 0 {

@@ -12,12 +12,13 @@ import (
 	"heddle/traces/format"
 )
 
-// undatedMs is the start of a trace without a date. Hadoop's own converter refuses
-// times that fit into 32 bits.
+// undatedMs is the time in ms since 1970 that is written for Time 0 of a trace
+// without a date. Hadoop's own converter refuses times that fit into 32 bits.
 const undatedMs = 1e12
 
-// write writes a line with an object for each job. What is not known is -1 or
-// missing. Jobs whose ids are not like Hadoop's get other ids.
+// write writes a line with a JSON object for each job. Unknown values are
+// written as -1 or left out. A job whose id does not have Hadoop's form gets a
+// new id.
 func write(e *format.Export) error {
 	w := writer{start: e.Header.StartUnixNs, racks: e.Racks()}
 	if w.start == 0 {
@@ -36,13 +37,14 @@ func write(e *format.Export) error {
 }
 
 type writer struct {
-	start int64 // ns since 1970 at Time 0
+	start int64 // time of the trace's start, in ns since 1970
 	racks map[traces.Node]string
 	count int
-	id    string // of the job under way, without "job_"
+	id    string // id of the job that is being written, without "job_"
 }
 
-// ms converts a time of the trace to one since 1970.
+// ms converts a time of the trace to milliseconds since 1970. It returns unknown
+// if known is false.
 func (w *writer) ms(t traces.Time, known bool) millis {
 	if !known {
 		return unknown

@@ -15,19 +15,19 @@ import (
 	"heddle/traces/mend"
 )
 
-// Limits of what a file may say.
+// Limits that protect the import from damaged or hostile files.
 const (
-	maxCopies   = 1 << 16       // of a job
-	maxTasks    = 1 << 20       // of a job
-	maxMadeUp   = 20_000_000    // tasks of all jobs, where a line may ask for a million
-	maxMs       = 7258118400000 // of a time: the year 2200
-	maxVCores   = 1 << 20       // of a container or a node
+	maxCopies   = 1 << 16       // greatest number of identical copies of a job
+	maxTasks    = 1 << 20       // greatest number of tasks of a job
+	maxMadeUp   = 20_000_000    // greatest number of tasks of all jobs; one line of a file can ask for a million
+	maxMs       = 7258118400000 // latest time, in ms since 1970: in the year 2200
+	maxVCores   = 1 << 20       // greatest number of cores of a container or a node
 	maxMemoryMB = 1 << 40
-	// maxLengthMs bounds durations to ten years.
+	// maxLengthMs is the longest duration: ten years.
 	maxLengthMs = 10 * 365 * 24 * 3600 * 1000
 )
 
-// Mends.
+// Defects that an import finds in SLS's job traces, and what it does about each.
 var (
 	badNumber  = mend.Kind{Wrong: "a number out of its range", Done: "taken as unknown"}
 	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out"}
@@ -40,22 +40,23 @@ var (
 	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out"}
 )
 
-// reader reads files job by job.
+// reader reads SLS's files one job after the other.
 type reader struct {
 	*format.Import
 	in  *jsonstream.Reader
 	job job
-	// nodes and racks are the numbers that an object without a job has; 0 means
-	// that there was no such object.
+	// nodes and racks are the numbers of nodes and racks in an object without a
+	// job; 0 means that there was no such object.
 	nodes, racks count
-	last         millis // the last job's start
-	madeUp       int64  // tasks of all jobs
-	scheduled    bool   // a container's start had to be made up
+	last         millis // start time of the previous job
+	madeUp       int64  // number of tasks of all jobs so far
+	scheduled    bool   // true if a container had no start time in the file
 }
 
 func newReader(im *format.Import) *reader { return &reader{Import: im} }
 
-// Read implements format.Reader.
+// Read implements format.Reader: it reads a file and adds the events of its
+// jobs.
 func (r *reader) Read(in io.Reader) error {
 	r.in = jsonstream.New(in, r.Log,
 		jsonstream.Member(func(to *string) error { return r.in.String(to) }), jsonstream.Member(r.tasks),
@@ -82,7 +83,8 @@ func (r *reader) Read(in io.Reader) error {
 	}
 }
 
-// limited returns a function that reads numbers from 0 to most.
+// limited returns a function that reads a number from 0 to most. Any other
+// number is recorded as a defect and not used.
 func limited[T ~int64](r *reader, most T) func(*T) error {
 	return func(to *T) error {
 		n, ok, err := r.in.Int()
@@ -101,7 +103,8 @@ func (r *reader) tasks(to *taskList) error {
 	return r.in.List(func() error { return r.in.Into(jsonstream.Another((*[]task)(to))) })
 }
 
-// object adds the job that was just read.
+// object handles the JSON object that was just read: it adds its job, or
+// remembers the numbers of nodes and racks.
 func (r *reader) object() error {
 	j := &r.job
 	isJob := j.StartMs >= 0 || j.EndMs >= 0 || j.Queue != "" || j.ID != "" || j.User != "" || len(j.Tasks) > 0
@@ -136,7 +139,7 @@ func (r *reader) object() error {
 	for range j.Count {
 		id, err := r.JobID(j.ID, func() error {
 			if j.Count > 1 {
-				return nil // SLS itself makes up the ids of copies
+				return nil // SLS itself invents the ids of identical copies of a job
 			}
 			return r.in.Mend(jobAgain, j.ID)
 		})
@@ -150,7 +153,7 @@ func (r *reader) object() error {
 	return nil
 }
 
-// task finds a task's duration and replaces what is wrong.
+// task sets the duration of a task and replaces wrong values.
 func (r *reader) task(t *task, about string) error {
 	if !slices.Contains(kinds[:], t.Type) {
 		if err := r.in.Mend(oddKind, t.Type); err != nil {
@@ -158,7 +161,8 @@ func (r *reader) task(t *task, about string) error {
 		}
 		t.Type = kinds[traces.Map]
 	}
-	// SLS prefers the members in this order.
+	// A task may give its duration in several ways. SLS uses the first of them
+	// in the order below.
 	if t.DurationMs < 0 {
 		t.DurationMs = t.OldMs
 	}
@@ -172,8 +176,8 @@ func (r *reader) task(t *task, about string) error {
 	return nil
 }
 
-// bounded reports whether the job's numbers of copies and tasks are possible. If
-// not, the job is left out.
+// bounded reports whether the job's numbers of copies and tasks are within the
+// limits. A job over the limits is left out.
 func (r *reader) bounded() (bool, error) {
 	j := &r.job
 	j.Count = max(j.Count, 1)
@@ -197,8 +201,9 @@ func (r *reader) bounded() (bool, error) {
 
 func (m millis) time() traces.Time { return traces.Time(m) * 1e6 }
 
-// events adds the events of a copy of the job. A container without a start begins
-// with the job, after its delay.
+// events adds the events of one copy of the current job to the trace. A
+// container without a start time in the file starts at the job's start plus the
+// container's delay.
 func (r *reader) events(id traces.JobID) error {
 	j := &r.job
 	s := &traces.JobSubmitted{T: j.StartMs.time(), Job: id, User: j.User, Queue: j.Queue, MapLabel: j.Label, ReduceLabel: j.Label}
@@ -244,8 +249,8 @@ func (r *reader) events(id traces.JobID) error {
 
 func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kinds[:], t.Type)) }
 
-// taskEvents adds the events of a task and its one attempt. The host of the
-// container is where the attempt ran, and the only host of a map's split.
+// taskEvents adds the events of a task and of its only attempt. The attempt runs
+// on the container's host, which is also the only host of a map's split.
 func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	i := strings.LastIndexByte(t.Host, '/')
 	rack, node := t.Host[:max(i, 0)], traces.Node(t.Host[i+1:])
@@ -270,8 +275,9 @@ func (r *reader) taskEvents(t *task, id traces.Task, start millis) error {
 	return nil
 }
 
-// Finish implements format.Reader. SLS has one host for each split. The split gets
-// more hosts, as if that host had written the block.
+// Finish implements format.Reader. An SLS file names one host for each map's
+// split. Finish adds further hosts, as HDFS would have placed the replicas if
+// the first host had written the block.
 func (r *reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
 	if r.nodes > 0 && r.nodes <= maxTasks && len(h.Cluster.Nodes) == 0 {
 		var err error

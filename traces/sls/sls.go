@@ -1,11 +1,13 @@
-// Package sls reads and writes traces of YARN's Scheduler Load Simulator. A file
-// has a JSON object for each job, one after the other or in a list. A second file,
-// the topology, has an object for each rack.
+// Package sls reads and writes job traces of YARN's Scheduler Load Simulator
+// (SLS). A trace file has a JSON object for each job; the objects stand one
+// after the other or in a list. A second file, the topology, has an object for
+// each rack.
 //
-// The duration of a task is in container.duration.ms, in duration.ms, or between
-// container.start.ms and container.end.ms, depending on the version. All are read.
-// The first object may have the numbers of nodes and racks only. A job or task with
-// a count stands for so many jobs or tasks.
+// Depending on the version of SLS, the duration of a task is in
+// container.duration.ms, in duration.ms, or between container.start.ms and
+// container.end.ms; this package reads all of them. The first object of a file
+// may have the numbers of nodes and racks in place of a job. A job or task with
+// a count stands for that many identical jobs or tasks.
 package sls
 
 import (
@@ -22,7 +24,7 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// Format is the format of SLS.
+// Format describes SLS's trace format to package exchange.
 var Format = format.Format{
 	Name:   "sls",
 	About:  "job traces of YARN's Scheduler Load Simulator",
@@ -39,25 +41,26 @@ var Format = format.Format{
 	},
 }
 
-// The numbers in a file, by their units. They may be in quotes.
+// Types of the numbers in a file, one for each unit. A file may have the numbers
+// in quotes.
 type (
-	millis    int64 // a time
+	millis    int64 // a time in milliseconds
 	lengthMs  int64 // a duration in milliseconds
 	megabytes int64
 	cores     int64
 	count     int64
 )
 
-// unknown is a time or duration that is not in the file.
+// unknown is the value of a time or duration that the file does not have.
 const unknown = -1
 
-// job is an object of a file: a job, or several identical ones, or the numbers of
-// nodes and racks.
+// job is a JSON object of a trace file. It describes a job, several identical
+// jobs, or only the numbers of nodes and racks of the cluster.
 type job struct {
 	Nodes   count    `json:"num.nodes,omitzero"`
 	Racks   count    `json:"num.racks,omitzero"`
-	Type    string   `json:"am.type"`          // of newer versions
-	OldType string   `json:"yarn.sls.am.type"` // of older ones
+	Type    string   `json:"am.type"`          // kind of the job, in files of newer SLS versions
+	OldType string   `json:"yarn.sls.am.type"` // the same as am.type, in files of older SLS versions
 	StartMs millis   `json:"job.start.ms"`
 	EndMs   millis   `json:"job.end.ms,omitzero"`
 	Queue   string   `json:"job.queue.name"`
@@ -70,13 +73,13 @@ type job struct {
 
 type taskList []task
 
-// task is a container, or Count identical ones.
+// task describes a container in a trace file, or Count identical containers.
 type task struct {
-	Host       string    `json:"container.host"` // "/rack/host"
+	Host       string    `json:"container.host"` // path of the container's host, "/rack/host"
 	StartMs    millis    `json:"container.start.ms"`
 	EndMs      millis    `json:"container.end.ms"`
 	DurationMs lengthMs  `json:"container.duration.ms,omitzero"`
-	OldMs      lengthMs  `json:"duration.ms,omitzero"` // the same in older versions
+	OldMs      lengthMs  `json:"duration.ms,omitzero"` // duration of the task, in files of older SLS versions
 	DelayMs    lengthMs  `json:"container.request.delay,omitzero"`
 	Priority   count     `json:"container.priority"`
 	Type       string    `json:"container.type"`
@@ -90,14 +93,14 @@ var (
 	noTask = task{StartMs: unknown, EndMs: unknown, DurationMs: unknown, OldMs: unknown, Type: "map", Count: 1}
 )
 
-// priorities are those that SLS's own converter writes. kinds are the names of the
-// kinds of tasks.
+// priorities are the container priorities of maps and reduces that SLS's own
+// converter writes. kinds are the names of the two task kinds in a file.
 var (
 	priorities = [...]count{traces.Map: 20, traces.Reduce: 10}
 	kinds      = [...]string{traces.Map: "map", traces.Reduce: "reduce"}
 )
 
-// rack is an object of a topology.
+// rack is a JSON object of a topology file.
 type rack struct {
 	Name  string `json:"rack"`
 	Nodes []node `json:"nodes"`
@@ -109,8 +112,8 @@ type node struct {
 	VCores   int64  `json:"vcores,omitzero"`
 }
 
-// readTopology reads a topology. Racks begin with a slash in traces, but not
-// always in topologies.
+// readTopology reads the nodes of a topology file. In traces, the name of a rack
+// begins with a slash; readTopology adds the slash if the file does not have it.
 func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	for file := jsonstream.New(in, nil); ; {
 		var r rack
@@ -137,7 +140,7 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// writeTopology writes a line with an object for each rack.
+// writeTopology writes a topology file: a line with a JSON object for each rack.
 func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	var racks []*rack
 	known := map[string]*rack{}
@@ -160,7 +163,7 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// rackOf returns the rack, or SLS's default rack if it is empty.
+// rackOf returns rack, or YARN's default rack if rack is empty.
 func rackOf(rack string) string {
 	if rack == "" {
 		return "/default-rack"

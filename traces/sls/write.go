@@ -12,10 +12,10 @@ import (
 	"heddle/traces/format"
 )
 
-// write writes a line with an object for each job. The times of a task are those of
-// the attempt that succeeded, or of the last one. The notes say what is left out:
-// SLS runs each task once, and refuses jobs without tasks and tasks without a
-// duration.
+// write writes a line with a JSON object for each job. A task gets the times of
+// its attempt that succeeded, or else of its last attempt. The notes say what is
+// left out: SLS runs each task once, and it refuses jobs without tasks and tasks
+// without a duration.
 func write(e *format.Export) (notes []string, err error) {
 	w := writer{racks: e.Racks()}
 	for _, n := range e.Header.Cluster.Nodes {
@@ -55,7 +55,7 @@ func write(e *format.Export) (notes []string, err error) {
 type writer struct {
 	racks                             map[traces.Node]string
 	nodes                             []traces.Node
-	turn                              int // of nodes for containers without one
+	turn                              int // number of containers without a known node, which get the nodes in turn
 	leftJobs, leftTasks, leftAttempts int
 }
 
@@ -90,8 +90,8 @@ func (w *writer) job(j *byjob.Job) *job {
 	return o
 }
 
-// last returns the attempt that succeeded, or else the last one with a start and
-// an end.
+// last returns the attempt that succeeded. If none did, it returns the last
+// attempt with a start and an end, or nil.
 func last(t *byjob.Task) *byjob.Attempt {
 	var found *byjob.Attempt
 	for _, a := range t.Attempts {
@@ -107,7 +107,7 @@ func last(t *byjob.Task) *byjob.Attempt {
 
 func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) task {
 	start := a.Started.T.Milliseconds()
-	end := max(a.Finished.T.Milliseconds(), start+1) // SLS refuses durations of 0
+	end := max(a.Finished.T.Milliseconds(), start+1) // SLS refuses tasks with a duration of 0
 	o := task{
 		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
 		MemoryMB: megabytes(s.MapMemoryBytes >> 20), VCores: cores(s.MapVCores),
@@ -121,9 +121,9 @@ func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) t
 	return o
 }
 
-// host returns the path "/rack/host" of a task's container, which SLS needs. If the
-// attempt has no node, it is the split's first host, or else the cluster's nodes
-// in turn.
+// host returns the path "/rack/host" of a task's container, since SLS requires
+// one. If the node of the attempt is not known, it takes the first host of the
+// task's split, or else the cluster's nodes in turn.
 func (w *writer) host(t *byjob.Task, a *byjob.Attempt) string {
 	node, rack := a.Started.Node, a.Started.Rack
 	switch {

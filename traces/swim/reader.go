@@ -10,7 +10,7 @@ import (
 	"heddle/traces/mend"
 )
 
-// Mends.
+// Defects that an import finds in SWIM's lists, and what it does about each.
 var (
 	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out"}
 	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out"}
@@ -19,7 +19,8 @@ var (
 	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// flags returns the flags for the rules that make tasks of a list's jobs.
+// flags returns command line flags for the rules by which replays make the tasks
+// of a list's jobs.
 func flags(o *format.Options) []format.Flag {
 	r := &o.Rules
 	return []format.Flag{
@@ -34,10 +35,10 @@ func flags(o *format.Options) []format.Flag {
 	}
 }
 
-// reader turns lists into events.
+// reader turns the lines of SWIM's lists into JobListed events.
 type reader struct{ *format.Import }
 
-// Read implements format.Reader.
+// Read implements format.Reader: it reads a list and adds its jobs.
 func (r reader) Read(in io.Reader) error {
 	last, line := traces.Time(0), 0
 	for job, err := range Read(in) {
@@ -58,7 +59,8 @@ func (r reader) Read(in io.Reader) error {
 	return nil
 }
 
-// add adds a job. last is the submission of the job on the line before.
+// add adds a job of the list. last is the submission time of the job on the line
+// before.
 func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 	mend := func(kind mend.Kind, about string) error { return r.Log.Add(kind, fmt.Sprintf("line %d", line), about) }
 	if job.T < last {
@@ -80,7 +82,8 @@ func (r reader) add(job *traces.JobListed, line int, last traces.Time) error {
 	return r.Add(job)
 }
 
-// Finish implements format.Reader.
+// Finish implements format.Reader: it writes the rules for the tasks into the
+// header.
 func (r reader) Finish(h *traces.Header) (func(*traces.TaskScheduled), error) {
 	h.Synthetic = append(h.Synthetic, "tasks", "durations", "schedule", "replicas")
 	h.List = &r.Rules

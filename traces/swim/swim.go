@@ -1,10 +1,11 @@
-// Package swim reads and writes lists of jobs of SWIM, the Statistical Workload
-// Injector for MapReduce. A line is a job, with tabs between the columns:
+// Package swim reads and writes the job lists of SWIM, the Statistical Workload
+// Injector for MapReduce. Each line describes a job, with tabs between the
+// columns:
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
-// The lists have no tasks, durations or hosts. traces.ListRules say how to make
-// them up.
+// The lists have no tasks, durations or hosts. A replay makes them by the rules
+// in traces.ListRules.
 package swim
 
 import (
@@ -22,7 +23,7 @@ import (
 	"heddle/traces/format"
 )
 
-// Format is the format of SWIM.
+// Format describes the format of SWIM's lists to package exchange.
 var Format = format.Format{
 	Name:      "swim",
 	About:     "lists of jobs of SWIM, kept as lists, of which replays make tasks",
@@ -34,7 +35,7 @@ var Format = format.Format{
 	Lists:     true,
 }
 
-// detect reports whether the first line is a job.
+// detect reports whether the first line of a file describes a job of SWIM.
 func detect(head []byte) bool {
 	for _, err := range Read(bytes.NewReader(head)) {
 		return err == nil
@@ -42,20 +43,20 @@ func detect(head []byte) bool {
 	return false
 }
 
-// LineError is the error for a line that is not a job.
+// LineError is the error for a line that does not describe a job.
 type LineError struct {
-	Line   int // from 1
+	Line   int // number of the line in the file, from 1
 	Reason string
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// maxLineBytes bounds a line.
+// maxLineBytes is the greatest length of a line in a list.
 const maxLineBytes = 1 << 16
 
-// Read returns the jobs of a list. A job's id is its name. A line that is not a job
-// gives a *LineError, and the jobs after it follow. After any other error there
-// are no more jobs.
+// Read returns the jobs of a list. A job's id is its name. A line that does not
+// describe a job gives a *LineError; the jobs after it follow. Any other error
+// ends the sequence.
 func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 	return func(yield func(traces.JobListed, error) bool) {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
@@ -85,11 +86,12 @@ func Read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 
 var columns = [...]string{"id", "submit", "gap", "map input", "shuffle", "output"}
 
-// maxSubmitSec bounds the submission of a job to ten years after the start.
+// maxSubmitSec is the latest submission time of a job: ten years after the
+// start.
 const maxSubmitSec = 10 * 365 * 24 * 3600
 
-// parse reads a line. An empty line gives a job without a name. bad says what is
-// wrong with the line.
+// parse reads a line of a list. For an empty line it returns a job without a
+// name. If the line is wrong, bad says why.
 func parse(line []byte) (job traces.JobListed, bad string) {
 	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
 		line = line[:len(line)-1]
@@ -132,11 +134,11 @@ func parse(line []byte) (job traces.JobListed, bad string) {
 	return job, ""
 }
 
-// maxNumber bounds the numbers in a list: an exabyte.
+// maxNumber is the greatest number in a list: 2^60, about 10^18.
 const maxNumber = 1 << 60
 
-// parseNumber reads a whole number from 0 to maxNumber. Some tools write 1e+09 or
-// 5.0.
+// parseNumber reads a whole number from 0 to maxNumber. It also accepts forms
+// such as 1e+09 and 5.0, which some tools write.
 func parseNumber(field []byte) (n int64, ok bool) {
 	for _, c := range field {
 		d := int64(c) - '0'
@@ -149,7 +151,8 @@ func parseNumber(field []byte) (n int64, ok bool) {
 	return n, len(field) > 0
 }
 
-// Write writes a list. A job with a path has seven columns, others six.
+// Write writes a list of jobs in SWIM's format. A job with an input path gets
+// seven columns, a job without a path six.
 func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	buf := bufio.NewWriter(out)
 	var line []byte
@@ -169,7 +172,8 @@ func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 	return nil
 }
 
-// write writes a list of jobs, or makes one of a trace whose jobs ran.
+// write writes the jobs of a trace as a list. If the trace is not a list
+// already, it computes each entry from the job's events.
 func write(e *format.Export) (notes []string, err error) {
 	var failed error
 	err = Write(e.Out, func(yield func(traces.JobListed) bool) {
@@ -198,8 +202,9 @@ func write(e *format.Export) (notes []string, err error) {
 	return nil, errors.Join(failed, err)
 }
 
-// fromTrace makes an entry of a list from a job that ran. The bytes are those of
-// Hadoop's counters, or else the sums over the attempts that succeeded.
+// fromTrace computes the entry in a SWIM list for a job of a trace. The numbers
+// of bytes are the job's counters as Hadoop reported them, or else sums over the
+// attempts that succeeded.
 func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
 	if j.Submitted != nil {

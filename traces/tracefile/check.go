@@ -8,31 +8,35 @@ import (
 	"heddle/traces"
 )
 
-// Report is the result of Check.
+// Report is the result of checking a trace file with Check.
 type Report struct {
 	Path   string `json:"path"`
 	Events int64  `json:"events"`
 	Blocks int64  `json:"blocks"`
-	// Foreign is the number of events that have a kind or fields of another
-	// version of heddle. If there are any, digests cannot be checked.
+	// Foreign is the number of events whose kind, or some of whose fields, only
+	// other versions of heddle know. If there are any, the digests cannot be
+	// checked.
 	Foreign int64 `json:"foreign"`
-	// Complete and Reason are those of the footer.
+	// Complete and Reason are copied from the footer of the trace.
 	Complete bool   `json:"complete"`
 	Reason   string `json:"reason,omitempty"`
-	// Damage lists the places that are not as the writer wrote them.
+	// Damage lists the places in the file whose bytes are not as a writer of
+	// traces would have written them.
 	Damage []Finding `json:"damage"`
 	// Impossible lists values that no cluster has, such as a negative number of
-	// maps. The program that wrote them has a fault, or somebody changed the file.
+	// maps. DroppedImpossible is the number of those that are not in the list,
+	// which is limited.
 	Impossible        []Finding `json:"impossible"`
 	DroppedImpossible int64     `json:"droppedImpossible,omitempty"`
 	// Warnings lists events that contradict each other. DroppedWarnings is the
-	// number of those that are not in the list.
+	// number of warnings that are not in the list, which is limited.
 	Warnings        []Finding `json:"warnings"`
 	DroppedWarnings int64     `json:"droppedWarnings,omitempty"`
 }
 
-// Finding is a fault and its place: a byte or line, or the number of an event,
-// which counts from 1. A fault of the whole trace has no place.
+// Finding is a fault that a check found, and its place: a byte or line of the
+// file, or the number of an event, counted from 1. All three are 0 for a fault
+// of the whole trace.
 type Finding struct {
 	Offset int64  `json:"offset,omitempty"`
 	Line   int64  `json:"line,omitempty"`
@@ -52,12 +56,13 @@ func (f Finding) String() string {
 	return f.What
 }
 
-// maxFindings bounds the lists of a Report, except Damage.
+// maxFindings is the greatest length of the lists of a Report, except Damage.
 const maxFindings = 100
 
-// Check reads a whole trace. It checks checksums, records, counts, digests, the
-// order, the ranges of fields, and whether events contradict each other. The error
-// is for a file that is not a trace or cannot be read; damage is in the Report.
+// Check reads a whole trace and checks its checksums, records, counts, digests,
+// the order of events and the ranges of their fields. It also finds events that
+// contradict each other. The error is for a file that is not a trace or cannot
+// be read; damage of a trace is in the Report.
 func Check(path string) (Report, error) {
 	r := Report{Path: path, Damage: []Finding{}, Impossible: []Finding{}, Warnings: []Finding{}}
 	in, err := Open(path)
@@ -85,7 +90,7 @@ func Check(path string) (Report, error) {
 			return r, err
 		}
 		r.Damage = append(r.Damage, damage.finding())
-		in.err = nil // the source goes on behind the damage
+		in.err = nil // clears the error, so that the reader goes on behind the damaged place
 	}
 	if src, ok := in.src.(*records); ok {
 		r.Blocks = src.blocks
@@ -109,7 +114,8 @@ func Check(path string) (Report, error) {
 	return r, nil
 }
 
-// compare adds differences between the footer and the events to the report.
+// compare adds the differences between the file's footer and the footer computed
+// from its events to the report.
 func (r *Report) compare(footer, found Footer) {
 	wrong := func(what string, has, want any) {
 		r.Damage = append(r.Damage, Finding{What: fmt.Sprintf("the footer has %s %v, the events have %v", what, has, want)})
@@ -121,7 +127,7 @@ func (r *Report) compare(footer, found Footer) {
 		wrong("kinds", footer.Kinds, found.Kinds)
 	}
 	if r.Foreign > 0 {
-		return // T and digests take fields that this program does not know
+		return // times and digests can be computed only by a program that knows all events and fields
 	}
 	if footer.FirstT != found.FirstT || footer.LastT != found.LastT {
 		wrong("times", []traces.Time{footer.FirstT, footer.LastT}, []traces.Time{found.FirstT, found.LastT})

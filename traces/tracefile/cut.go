@@ -14,18 +14,18 @@ import (
 	"heddle/traces"
 )
 
-// Piece selects jobs of a trace.
+// Piece selects some jobs of a trace, for Cut.
 type Piece struct {
-	// From and To bound the time of submission: From <= T < To. If To is 0, there
-	// is no upper bound.
+	// From and To limit the selection to jobs submitted at a time T with From <=
+	// T < To. If To is 0, there is no upper limit.
 	From, To traces.Time
-	// Jobs are the ids of the jobs to keep; empty means all.
+	// Jobs are the ids of the jobs to select; empty means all jobs.
 	Jobs []traces.JobID
 }
 
-// Cut copies the events of some jobs to a new file, and the events of nodes and
-// blocks up to the end of those jobs. Times do not change. It returns the number
-// of jobs.
+// Cut copies the events of the selected jobs to a new trace file. Events of
+// nodes and blocks are copied up to the last event of those jobs. Times do not
+// change. Cut returns the number of selected jobs.
 func Cut(from, to string, piece Piece) (int, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("cut trace: %s exists: choose another file", to)
@@ -79,7 +79,8 @@ func Cut(from, to string, piece Piece) (int, error) {
 	})
 }
 
-// choose returns the selected jobs and the time of their last event.
+// choose returns the jobs that p selects in the trace file, and the time of
+// their last event.
 func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	in, err := Open(path)
 	if err != nil {

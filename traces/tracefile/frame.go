@@ -9,8 +9,9 @@ import (
 	"heddle/traces"
 )
 
-// The frames of a file. All are zstd frames. Records are in ordinary ones;
-// skippable ones with a tag are heddle's own. FORMAT.md has diagrams.
+// A trace file consists of zstd frames. Records are in ordinary zstd frames.
+// Skippable zstd frames with one of these tags are the file's start, the header
+// of a block, and the footer. FORMAT.md has diagrams.
 const (
 	magicOurs = 0x184D2A5A
 
@@ -18,11 +19,12 @@ const (
 	tagBlock  = "HDLB"
 	tagFooter = "HDLE"
 
-	frameHeadBytes  = 12 // magic, payload length, tag
+	frameHeadBytes  = 12 // magic number, length of the payload and tag, 4 bytes each
 	fileFrameBytes  = 16
 	blockFrameBytes = 40
 
-	// maxBlockBytes bounds the memory that a reader needs for one block.
+	// maxBlockBytes is the greatest size of a block, so that readers need little
+	// memory.
 	maxBlockBytes = 64 << 20
 )
 
@@ -39,13 +41,14 @@ func appendFileFrame(dst []byte, version uint32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, version)
 }
 
-// blockHead describes the zstd frame that follows it.
+// blockHead is the header of a block. The zstd frame with the block's records
+// follows it in the file.
 type blockHead struct {
-	storedBytes uint32 // of the zstd frame
-	bytes       uint32 // of the records, laid out
+	storedBytes uint32 // size in bytes of the zstd frame with the block's records
+	bytes       uint32 // size in bytes of the block's records after decompression
 	events      uint32
-	before      uint64 // events in earlier blocks
-	crc         uint32 // CRC-32C of the zstd frame
+	before      uint64 // number of events in all earlier blocks of the file
+	crc         uint32 // checksum (CRC-32C) of the zstd frame
 }
 
 func (b blockHead) append(dst []byte) []byte {
@@ -59,7 +62,8 @@ func (b blockHead) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], crcTable))
 }
 
-// parseBlockHead reads a block frame from its first byte on.
+// parseBlockHead reads the header of a block. frame begins with the magic number
+// of its skippable zstd frame.
 func parseBlockHead(frame []byte) (blockHead, error) {
 	le := binary.LittleEndian
 	if crc32.Checksum(frame[:36], crcTable) != le.Uint32(frame[36:]) {
@@ -75,19 +79,20 @@ func parseBlockHead(frame []byte) (blockHead, error) {
 	return b, nil
 }
 
-// Footer is the end of a file: what the writer knew of the whole trace.
+// Footer is written at the end of a trace file. It has the counts, times and
+// digests of all events.
 type Footer struct {
-	// Complete is true if the run came to its end and all of it was written.
+	// Complete is true if the run came to its end and all its events were written.
 	Complete bool `json:"complete"`
 	// Reason says why the trace is not complete.
 	Reason string `json:"reason,omitempty"`
 	Events int64  `json:"events"`
-	// Kinds counts events by kind.
+	// Kinds is the number of events of each kind.
 	Kinds  map[string]int64 `json:"kinds"`
 	FirstT traces.Time      `json:"firstT"`
 	LastT  traces.Time      `json:"lastT"`
-	// The digests are empty if a program repaired the trace that did not know
-	// all kinds of its events.
+	// The digests are empty if the trace was repaired by a program that did not
+	// know all kinds or fields of its events.
 	ScheduleDigest string `json:"scheduleDigest,omitempty"`
 	TraceDigest    string `json:"traceDigest,omitempty"`
 }
@@ -102,7 +107,8 @@ func (f Footer) append(dst []byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// parseFooter reads what follows the tag in a footer frame.
+// parseFooter reads the checksum and the JSON text that follow the tag of a
+// footer frame.
 func parseFooter(rest []byte) (Footer, error) {
 	var f Footer
 	if len(rest) < 4 || crc32.Checksum(rest[4:], crcTable) != binary.LittleEndian.Uint32(rest) {
@@ -114,12 +120,12 @@ func parseFooter(rest []byte) (Footer, error) {
 	return f, nil
 }
 
-// tally computes a footer from the events.
+// tally computes the footer of a trace from its events.
 type tally struct {
 	footer   Footer
 	schedule traces.Schedule
 	digest   *traces.TraceDigest
-	foreign  int64 // events that this program does not know, or not wholly
+	foreign  int64 // events whose kind or fields this program does not know completely
 	kinds    [256]int64
 }
 
@@ -139,7 +145,7 @@ func (t *tally) add(e traces.Event) {
 	t.digest.Add(e)
 }
 
-// addForeign adds n events of a kind that this program does not know.
+// addForeign counts n events of a kind that this program does not know.
 func (t *tally) addForeign(kind byte, n int64) {
 	t.footer.Events += n
 	t.kinds[kind] += n

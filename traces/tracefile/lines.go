@@ -12,11 +12,11 @@ import (
 	"heddle/traces"
 )
 
-// maxLineBytes bounds a line of JSON.
+// maxLineBytes is the greatest length of a line in a trace in JSON Lines.
 const maxLineBytes = maxBlockBytes
 
-// WriteLines writes a trace in JSON Lines: the header and then each event on a line
-// of its own. The first member of each is "kind".
+// WriteLines writes a trace in JSON Lines. The first line is the header; each
+// event has a line. The first member of each JSON object is "kind".
 func WriteLines(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error {
 	buf := bufio.NewWriterSize(out, 1<<16)
 	if err := writeLine(buf, "header", h); err != nil {
@@ -47,7 +47,7 @@ func writeLine(buf *bufio.Writer, kind string, v any) error {
 	return buf.WriteByte('\n')
 }
 
-// lines is a source that reads JSON Lines.
+// lines reads the events of a trace in JSON Lines, for a Reader.
 type lines struct {
 	name    string
 	in      *bufio.Scanner
@@ -90,7 +90,8 @@ func (s *lines) next() (traces.Event, error) {
 	}
 }
 
-// event returns the event of a line, or nil if its kind is not known.
+// event decodes the event in a line, or returns nil if this program does not
+// know its kind.
 func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	kind, err := traces.ParseKind(name)
 	if err != nil {
@@ -104,7 +105,8 @@ func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	return e, nil
 }
 
-// read returns the next line that is not empty, and its kind.
+// read returns the next line that is not empty, and the value of its member
+// "kind".
 func (s *lines) read() (text []byte, kind string, err error) {
 	for s.in.Scan() {
 		s.line++

@@ -12,36 +12,39 @@ import (
 	"heddle/traces"
 )
 
-// field is the range of a field of an event: the least and most values of a number,
-// or the least and most bytes of a text. The name is that in JSON Lines.
+// field is the range of a field of an event: the least and greatest value of a
+// number, or the least and greatest length of a text in bytes. name is the
+// field's name in JSON Lines.
 type field struct {
 	name        string
 	least, most int64
 }
 
-// Limits. They are far above what clusters have. Sums and differences of values
-// within them fit into 64 bits.
+// Greatest values of the fields of events. They are far above the values of real
+// clusters. They are small enough that sums and differences of two values fit
+// into 64 bits.
 const (
-	mostBytes = 1 << 60 // also of records, milliseconds and bytes a second
-	mostTasks = 1 << 24 // of a job, and the numbers of tasks and attempts
+	mostBytes = 1 << 60 // limit for bytes, records, milliseconds and bytes per second
+	mostTasks = 1 << 24 // limit for the tasks of a job, task indexes and attempt numbers
 	mostCores = 1 << 20
 	mostText  = maxBlockBytes
-	// Times are from 30 years before to 250 years after Time 0. A job may have
-	// been submitted before the trace began.
+	// Times are from 30 years before to 250 years after Time 0. They may be
+	// negative, since a job may have been submitted before the trace began.
 	leastTime = -1e18
 	mostTime  = 8e18
 )
 
-// classes are the ranges that range tags name. "some" is a text that is not empty,
-// and "id" a number that counts from 1. "signed" is for differences, and for what
-// may be negative because a cluster gave it out twice; its range is that of the
-// type, and the same below 0.
+// classes has the range for each name in the range tag of an event field. "some"
+// is a text that is not empty, "id" a number from 1. "signed" allows the range
+// of the field's type and the same range below 0, for differences and for free
+// resources of a node on which YARN has allocated too much.
 var classes = map[string]field{
 	"some": {least: 1, most: mostText}, "id": {least: 1, most: math.MaxInt64}, "any": {least: math.MinInt64, most: math.MaxInt64},
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
-// types are the ranges of these types, for fields whose tag names no class.
+// types has the range of the event fields that have one of these Go types. It is
+// used if a field's range tag names no range.
 var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
 	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},
@@ -49,13 +52,14 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
 }
 
-// kinds are the ranges of all other types.
+// kinds has the ranges of all other event fields, by the kind of their Go type.
 var kinds = map[reflect.Kind]field{
 	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
 }
 
-// ranges has the fields of each kind of event, in the order of the file.
+// ranges has the ranges of the fields of each kind of event. The fields are in
+// the order in which the file stores them.
 var ranges = func() (all [traces.Kinds][]field) {
 	for k := range all {
 		if e := traces.New(traces.Kind(k)); e != nil {
@@ -65,9 +69,9 @@ var ranges = func() (all [traces.Kinds][]field) {
 	return all
 }()
 
-// fieldsOf reads the range tags of a struct. After the class, ",-1" also allows -1,
-// which means "not known". The tag "maybe" of a struct allows an empty name and
-// numbers of -1 in it: an attempt that may be missing.
+// fieldsOf returns the ranges of a struct's fields, from their range tags. ",-1"
+// in a tag also allows -1, which means "not known". The tag "maybe" is for an
+// attempt that may be missing: it allows an empty job id and numbers of -1.
 func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -102,10 +106,11 @@ func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	return all
 }
 
-// rangeCheck is a traces.Visitor that calls wrong for fields out of their ranges.
+// rangeCheck is a traces.Visitor. It calls the function wrong for each field
+// whose value is out of its range.
 type rangeCheck struct {
 	wrong  func(kind traces.Kind, f field, value string)
-	kind   traces.Kind // of the event under way
+	kind   traces.Kind // kind of the event whose fields are being checked
 	fields []field
 	next   int
 }
@@ -129,7 +134,7 @@ func (c *rangeCheck) Time(t *traces.Time)           { c.int(int64(*t)) }
 func (c *rangeCheck) Int64(n *int64)                { c.int(*n) }
 func (c *rangeCheck) Int32(n *int32)                { c.int(int64(*n)) }
 func (c *rangeCheck) Uint8(n *uint8)                { c.int(int64(*n)) }
-func (c *rangeCheck) Uint64(*uint64)                { c.next++ } // block ids are any numbers
+func (c *rangeCheck) Uint64(*uint64)                { c.next++ } // a block id may be any number, so there is nothing to check
 func (c *rangeCheck) Bool(*bool)                    { c.next++ }
 func (c *rangeCheck) Name(s *string)                { c.text(*s) }
 func (c *rangeCheck) Text(s *string)                { c.text(*s) }
@@ -147,7 +152,7 @@ func (c *rangeCheck) text(s string) {
 func (c *rangeCheck) Float64(v *float64) {
 	f := &c.fields[c.next]
 	c.next++
-	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // so that NaN is wrong
+	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // this form of the comparison also finds NaN out of range
 		c.wrong(c.kind, *f, strconv.FormatFloat(*v, 'g', -1, 64))
 	}
 }
@@ -159,7 +164,8 @@ func (f field) want() string {
 	return fmt.Sprintf("%d to %d", f.least, f.most)
 }
 
-// checkHeader calls wrong for numbers of a header that are out of their ranges.
+// checkHeader calls the function wrong for each number in a header that is out
+// of its range, and for links and disks of nodes that the header does not have.
 func checkHeader(h traces.Header, wrong func(what string)) {
 	number := func(v float64, f field) {
 		if !(v >= float64(f.least) && v <= float64(f.most)) {

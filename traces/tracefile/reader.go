@@ -13,15 +13,16 @@ import (
 	"heddle/traces"
 )
 
-// Reader reads a trace, event by event:
+// Reader reads a trace, one event after the other:
 //
 //	for r.Next() {
 //		switch e := r.Event().(type) { … }
 //	}
 //	err := r.Err()
 //
-// It stops at the first damaged place. Err is then a *DamageError. If CutOff is
-// true in it, the events that were read are the beginning of the trace.
+// It stops at the first damaged place. Err then returns a *DamageError. If its
+// CutOff is true, only the end of the file is missing, and the events that were
+// read are the beginning of the trace.
 type Reader struct {
 	header traces.Header
 	src    source
@@ -31,20 +32,23 @@ type Reader struct {
 	err    error
 }
 
-// source reads a trace file or JSON Lines.
+// source is what a Reader reads events from: a trace file in heddle's binary
+// format, or a trace in JSON Lines.
 type source interface {
-	// header reads the header. It is called once, before next.
+	// header reads the header of the trace. It is called once, before next.
 	header() (traces.Header, error)
-	// next returns the next event, which is valid until the next call. At the end
-	// the error is io.EOF.
+	// next returns the next event. The caller may use the event until it calls
+	// next again. At the end of the trace the error is io.EOF.
 	next() (traces.Event, error)
-	// footer is nil before the end, and if there is no footer.
+	// footer returns the footer. It is nil until the end of the trace was read,
+	// and if the trace has no footer.
 	footer() *Footer
-	// foreign is the number of events with an unknown kind or unknown fields.
+	// foreign is the number of events read so far whose kind or fields this
+	// program does not know.
 	foreign() int64
 }
 
-// Open opens a trace file, or a trace in JSON Lines.
+// Open opens a trace file, or a trace in JSON Lines, for reading.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +63,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a trace from in. The name is for errors.
+// NewReader returns a Reader of the trace that in contains. name is used in
+// error messages.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	buf := bufio.NewReaderSize(in, 1<<18)
 	if _, err := buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {
@@ -90,19 +95,21 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, nil
 }
 
-// isLines reports whether the trace is in JSON Lines. It skips a byte order mark.
+// isLines reports whether the trace is in JSON Lines. It skips a byte order mark
+// at the start.
 func isLines(in *bufio.Reader) bool {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // they are in the buffer
+		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
 	}
 	first, _ := in.Peek(1)
 	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
 }
 
-// Header returns the header of the run.
+// Header returns the header of the trace.
 func (r *Reader) Header() traces.Header { return r.header }
 
-// Next reads the next event. It returns false at the end and at a damaged place.
+// Next reads the next event. It returns false at the end of the trace and at a
+// damaged place.
 func (r *Reader) Next() bool {
 	if r.err != nil {
 		return false
@@ -120,18 +127,20 @@ func (r *Reader) Next() bool {
 	return false
 }
 
-// Event returns the event that Next read. The next call of Next overwrites the
-// event and its lists, but not its texts.
+// Event returns the event that Next has just read. The next call of Next
+// overwrites the event and the lists in it, but not its strings.
 func (r *Reader) Event() traces.Event { return r.event }
 
-// KeepEvents makes Next return new events, which are not overwritten.
+// KeepEvents makes Next return a new event at each call, so that the caller may
+// keep all events.
 func (r *Reader) KeepEvents() {
 	if src, ok := r.src.(*records); ok {
 		src.keep = true
 	}
 }
 
-// All returns the events as a sequence. Call Err after it.
+// All returns all events of the trace as a sequence. Call Err afterwards: an
+// error may have ended the sequence early.
 func (r *Reader) All() iter.Seq[traces.Event] {
 	return func(yield func(traces.Event) bool) {
 		for r.Next() {
@@ -142,7 +151,8 @@ func (r *Reader) All() iter.Seq[traces.Event] {
 	}
 }
 
-// Err returns the error that ended the reading, nil at the end of the trace.
+// Err returns the error at which Next stopped. It is nil at the end of the
+// trace.
 func (r *Reader) Err() error {
 	if errors.Is(r.err, io.EOF) {
 		return nil
@@ -150,15 +160,15 @@ func (r *Reader) Err() error {
 	return r.err
 }
 
-// Footer returns the footer. It is nil before the last call of Next, and for
-// traces without a footer.
+// Footer returns the footer of the trace. It is nil until Next has returned
+// false, and for traces without a footer.
 func (r *Reader) Footer() *Footer { return r.src.footer() }
 
-// Foreign returns the number of events with a kind or with fields that this
-// version of the program does not know. Events of unknown kinds are skipped.
+// Foreign returns the number of events read so far whose kind or fields this
+// program does not know. Next skips events of unknown kinds.
 func (r *Reader) Foreign() int64 { return r.src.foreign() }
 
-// Close closes the file that Open opened.
+// Close closes the file that Open opened. After NewReader it does nothing.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -166,8 +176,8 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// ReadFile reads a whole trace into memory. With a *DamageError it also returns
-// the events before the damaged place.
+// ReadFile reads a whole trace into memory. If the file is damaged, it returns a
+// *DamageError and the events before the damaged place.
 func ReadFile(path string) (traces.Header, []traces.Event, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -182,17 +192,19 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 	return r.header, events, r.Err()
 }
 
-// records is a source that reads a trace file.
+// records reads the events of a trace file in heddle's binary format, for a
+// Reader.
 type records struct {
 	scan    *scanner
 	dec     decoder
-	started bool // into a block
+	started bool // true while the decoder has a block
 	block   block
 	blocks  int64
 	reused  [traces.Kinds]traces.Event
-	keep    bool // every event is a new one
+	keep    bool // true if each event must be a new one, not an overwritten earlier one
 	unknown int64
-	// unknownKinds has the numbers of events of each unknown kind.
+	// unknownKinds has the number of events of each kind that this program does
+	// not know.
 	unknownKinds [256]int64
 }
 
@@ -253,7 +265,8 @@ func (s *records) make(k traces.Kind) traces.Event {
 	return s.reused[k]
 }
 
-// record returns the next record, if necessary from the next block.
+// record returns the next record that is not a name. If the current block has no
+// more records, it reads the next block.
 func (s *records) record() (byte, string, error) {
 	for {
 		if s.started {
@@ -275,8 +288,9 @@ func (s *records) record() (byte, string, error) {
 	}
 }
 
-// damaged leaves the current block and returns the error for it. The block has the
-// right checksum and wrong records: the program that wrote it has a fault.
+// damaged returns the error for a bad record in the current block, and leaves
+// the block. Its checksum was right, so the program that wrote the record has a
+// fault.
 func (s *records) damaged() error {
 	s.started = false
 	return &DamageError{

@@ -7,15 +7,15 @@ import (
 	"heddle/traces"
 )
 
-// The numbers of records that are not events.
+// Record types that are not kinds of events.
 const (
-	recordName   = 0   // the next entry of the block's name table
-	recordHeader = 255 // the run's header as JSON
+	recordName   = 0   // record with a name, which becomes the next entry of the block's table of names
+	recordHeader = 255 // record with the header of the trace as JSON
 )
 
-// encoder writes the records of a block. It is a traces.Visitor: it puts the fields
-// of an event into body. Names that are new in the block become records before the
-// event's record.
+// encoder writes the records of a block. It is a traces.Visitor that appends the
+// fields of an event to body. A name that the block does not have yet gets a
+// record of its own before the event's record.
 type encoder struct {
 	block []byte
 	body  []byte
@@ -99,18 +99,20 @@ func (e *encoder) Blocks(blocks *[]traces.Block) {
 	}
 }
 
-// decoder reads the records of a block. It is a traces.Visitor: it sets the fields
-// of an event from block[at:end]. A field that is not in the record becomes zero.
+// decoder reads the records of a block. It is a traces.Visitor that sets the
+// fields of an event from the bytes block[at:end]. A field that the record does
+// not have becomes zero.
 type decoder struct {
-	block   string // texts of events are parts of it, so no event allocates
+	block   string // records of the block; strings in events share its memory, so nothing is copied
 	at, end int
 	bad     bool
 	names   []string
 	lastT   traces.Time
-	known   map[string]string // names of all blocks, so that each is kept once
+	known   map[string]string // names of all blocks so far, so that equal names share memory
 }
 
-// maxKnownNames is the largest number of names in decoder.known.
+// maxKnownNames is the greatest number of names that a decoder remembers from
+// one block to the next.
 const maxKnownNames = 1 << 20
 
 func (d *decoder) reset(block string) {
@@ -118,8 +120,9 @@ func (d *decoder) reset(block string) {
 	d.names = d.names[:0]
 }
 
-// record returns the number and body of the next record. Records of names are
-// added to the names. ok is false at the end of the block, and if d.bad is true.
+// record returns the type and the body of the block's next record that is not a
+// name. Names before that record go into the table of names. ok is false at the
+// end of the block and at a damaged record; the latter also sets d.bad.
 func (d *decoder) record() (kind byte, body string, ok bool) {
 	for {
 		d.at = d.end
@@ -149,21 +152,21 @@ func (d *decoder) define(name string) {
 		if d.known == nil || len(d.known) == maxKnownNames {
 			d.known = map[string]string{}
 		}
-		kept = string([]byte(name)) // not a part of the block, which would be kept with it
+		kept = string([]byte(name)) // a copy, since a substring would keep the whole block in memory
 		d.known[kept] = kept
 	}
 	d.names = append(d.names, kept)
 }
 
-// event sets ev from the current record. whole is false if the record has fields
-// that this program does not know.
+// event sets the fields of the event ev from the current record. whole is false
+// if the record has more fields than this program knows.
 func (d *decoder) event(ev traces.Event) (whole, ok bool) {
 	ev.Fields(d)
 	return d.at == d.end, !d.bad
 }
 
-// skip skips a record of an unknown kind. It reads T, since the next record has the
-// difference to it.
+// skip skips a record of an unknown kind. It still decodes the record's time,
+// since the time in the next record is stored as the difference to this one.
 func (d *decoder) skip() bool {
 	var t traces.Time
 	d.When(&t)
@@ -252,7 +255,8 @@ func (d *decoder) Blocks(blocks *[]traces.Block) {
 	}
 }
 
-// count reads the length of a list, whose elements take at least a byte each.
+// count reads the length of a list or text. It checks that the record has at
+// least one byte for each element.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(d.end-d.at) {
@@ -267,7 +271,8 @@ func (d *decoder) int() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// uint reads a number. At the end of the record it returns 0.
+// uint reads an unsigned number of variable length. At the end of the record it
+// returns 0.
 func (d *decoder) uint() uint64 {
 	if d.at == d.end {
 		return 0

@@ -12,22 +12,23 @@ import (
 	"heddle/traces"
 )
 
-// Repaired is the result of Repair.
+// Repaired is the result of repairing a trace with Repair.
 type Repaired struct {
 	From string `json:"from"`
-	// To is empty if the trace was not damaged, so that no file was written.
+	// To is the path of the repaired file. It is empty if the trace was not
+	// damaged, since no file is written then.
 	To     string `json:"to"`
-	Events int64  `json:"events"` // kept
-	Blocks int64  `json:"blocks"` // kept; 0 in JSON Lines
-	// LostEvents is the number of events known to be missing. LostTail is true if
-	// the end is missing, so that more events may be lost.
+	Events int64  `json:"events"` // number of events in the repaired file
+	Blocks int64  `json:"blocks"` // number of blocks in the repaired file; 0 for JSON Lines
+	// LostEvents is the number of events that are known to be missing. LostTail
+	// is true if the end of the trace is missing; then more events may be lost.
 	LostEvents int64     `json:"lostEvents"`
 	LostTail   bool      `json:"lostTail"`
-	LostLines  int64     `json:"lostLines,omitempty"` // of JSON Lines
+	LostLines  int64     `json:"lostLines,omitempty"` // number of damaged lines, if the trace is in JSON Lines
 	Damage     []Finding `json:"damage"`
 }
 
-// String says what is lost.
+// String says in words how much of the trace is lost.
 func (r Repaired) String() string {
 	var parts []string
 	if r.LostEvents > 0 {
@@ -45,9 +46,10 @@ func (r Repaired) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Repair copies the undamaged blocks of a trace to a new file, whose footer says
-// that it is not complete. It does not change blocks, so that events of newer
-// versions stay. In JSON Lines it copies the undamaged lines.
+// Repair copies the undamaged blocks of a trace to a new file. The footer of the
+// new file says that the trace is not complete. The blocks are copied unchanged,
+// so that events that only newer versions of heddle know are kept. Of a trace in
+// JSON Lines it copies the undamaged lines.
 func Repair(from, to string) (Repaired, error) {
 	r := Repaired{From: from, Damage: []Finding{}}
 	before, err := Check(from)
@@ -79,7 +81,7 @@ func Repair(from, to string) (Repaired, error) {
 	return r, err
 }
 
-// repairLines copies the undamaged lines.
+// repairLines copies the undamaged lines of a trace in JSON Lines.
 func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	src, buf := newLines(in, r.From), bufio.NewWriter(out)
 	line, kind, err := src.read()
@@ -89,7 +91,7 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	}
 	for err == nil {
 		buf.Write(line)
-		_ = buf.WriteByte('\n') // Flush tells
+		_ = buf.WriteByte('\n') // Flush below returns any write error
 		line, err = src.readWhole(r)
 	}
 	if !errors.Is(err, io.EOF) {
@@ -101,8 +103,8 @@ func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
 	return nil
 }
 
-// readWhole returns the next line with an event, and adds the damaged lines before
-// it to r.
+// readWhole returns the next undamaged line with an event. It reports the
+// damaged lines before that line in r.
 func (s *lines) readWhole(r *Repaired) ([]byte, error) {
 	for {
 		line, kind, err := s.read()
@@ -183,7 +185,8 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 	return write(footer)
 }
 
-// readable adds a block's events to total, if it can read all of them.
+// readable reports whether all records of a block can be read. If so, it adds
+// their events to total.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
 		src := &records{}

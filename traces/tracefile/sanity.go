@@ -8,14 +8,15 @@ import (
 	"heddle/traces"
 )
 
-// sanity adds impossible values, and events that contradict each other, to a
-// report. Its memory grows with the number of tasks and attempts.
+// sanity checks the events of a trace. It adds impossible values, and events
+// that contradict each other, to the report. It needs memory for each task and
+// attempt.
 type sanity struct {
 	report    *Report
 	list      *traces.ListRules
-	n         int64 // number of the event under way
+	n         int64 // number of the event that is being checked
 	last      traces.Time
-	nodes     map[traces.Node]bool // empty: the trace does not name its nodes
+	nodes     map[traces.Node]bool // nodes of the cluster; empty if the trace does not name them
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
 	decisions map[int64]bool
@@ -26,8 +27,9 @@ type jobState struct {
 	submitted bool
 	finished  bool
 	succeeded bool
-	// For maps and reduces: the number that the job reported, the number that was
-	// scheduled, and whether a task had a higher index than reported.
+	// Each pair is for maps and reduces: claimed is the number of tasks that the
+	// job reported, scheduled the number that were scheduled. over is true if a
+	// task had a higher index than the job reported.
 	claimed   [2]int64
 	scheduled [2]int64
 	over      [2]bool
@@ -198,7 +200,7 @@ func (s *sanity) attemptFinished(e *traces.AttemptFinished) {
 	}
 }
 
-// end warns of jobs and attempts without an end in a complete trace.
+// end warns of jobs and attempts that do not end, if the trace is complete.
 func (s *sanity) end(complete bool) {
 	if !complete {
 		return
@@ -251,7 +253,8 @@ func (s *sanity) task(id traces.Task) *taskState {
 	return t
 }
 
-// taskOf warns of a scheduled task whose index is higher than its job reported.
+// taskOf counts a scheduled task. It warns if the task's index is too high for
+// the number of tasks that the job reported.
 func (s *sanity) taskOf(j *jobState, t traces.Task) {
 	if !j.submitted || !t.Kind.Valid() {
 		return
@@ -263,8 +266,8 @@ func (s *sanity) taskOf(j *jobState, t traces.Task) {
 	}
 }
 
-// claims warns of jobs that succeeded although fewer tasks were scheduled than they
-// reported.
+// claims warns of jobs that succeeded although fewer tasks were scheduled than
+// the job had reported.
 func (s *sanity) claims() {
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]

@@ -14,30 +14,33 @@ import (
 	"heddle/traces"
 )
 
-// scanner reads the blocks of a file. After a damaged place it goes on at the next
-// undamaged block, if the caller wants it to.
+// scanner reads the blocks of a trace file. After an error for a damaged place,
+// the next call goes on at the next undamaged block.
 type scanner struct {
 	path   string
 	in     *bufio.Reader
-	offset int64 // of the next frame
+	offset int64 // offset of the next frame in the file
 	zstd   *zstd.Decoder
 	stored []byte
 	laid   []byte
 	footer *Footer
-	lost   bool // looking for the next block
-	// version is the version in the file frame.
+	lost   bool // true after damage: the scanner must search for the next undamaged block
+	// version is the version of the trace format, which stands at the start of
+	// the file.
 	version uint32
 }
 
-// block has the decompressed records of a block, and its bytes in the file.
+// block is a block of the file: its header, its decompressed records, and its
+// bytes as they are in the file.
 type block struct {
 	head    blockHead
 	offset  int64
 	records string
-	stored  []byte // valid until the next block
+	stored  []byte // bytes of the block in the file; valid until the next block is read
 }
 
-// newScanner reads the file frame.
+// newScanner returns a scanner after it has read the frame at the start of the
+// file, which has the format version.
 func newScanner(in *bufio.Reader, path string) (*scanner, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlockBytes))
 	if err != nil {
@@ -61,8 +64,8 @@ func isFrame(head []byte, tag string) bool {
 	return binary.LittleEndian.Uint32(head) == magicOurs && string(head[8:12]) == tag
 }
 
-// next returns the next block. After the footer the error is io.EOF; at a damaged
-// place it is a *DamageError.
+// next returns the next block. After the footer the error is io.EOF. At a
+// damaged place the error is a *DamageError.
 func (s *scanner) next() (block, error) {
 	for {
 		if s.lost && !s.search() {
@@ -88,7 +91,8 @@ func (s *scanner) next() (block, error) {
 				return block{}, err
 			}
 		case binary.LittleEndian.Uint32(head)&^0xf == magicOurs&^0xf && s.footer == nil && !isFrame(head, tagFile):
-			// A skippable frame of a newer version.
+			// Only a newer version of heddle knows what is in this skippable
+			// zstd frame.
 			if err := s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:]))); err != nil {
 				return block{}, err
 			}
@@ -99,7 +103,7 @@ func (s *scanner) next() (block, error) {
 	}
 }
 
-// block reads a block frame and the zstd frame that follows it.
+// block reads the header of a block and the zstd frame with its records.
 func (s *scanner) block() (block, error) {
 	frame, err := s.in.Peek(blockFrameBytes)
 	if err != nil {
@@ -155,8 +159,9 @@ func (s *scanner) readFooter(payload int64) error {
 	return nil
 }
 
-// readFull appends size bytes to buf. A size that is wrong costs no memory, since
-// buf grows with the bytes that are there.
+// readFull reads size bytes and appends them to buf. A damaged file may give a
+// size that is too large; readFull then needs no more memory than the file has
+// bytes.
 func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	b := bytes.NewBuffer(buf)
 	n, err := io.CopyN(b, in, int64(size))
@@ -166,7 +171,8 @@ func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// search goes to the next undamaged block frame or footer frame.
+// search goes to the next undamaged block header or footer. It returns false if
+// the file has none.
 func (s *scanner) search() bool {
 	var mark [4]byte
 	binary.LittleEndian.PutUint32(mark[:], magicOurs)
@@ -214,7 +220,7 @@ func (s *scanner) discard(n int) {
 	s.offset += int64(n)
 }
 
-// incomplete returns the error for a frame that ends too early.
+// incomplete returns the error for a frame that the end of the file cuts off.
 func (s *scanner) incomplete(err error) error {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("read trace %s: %w", s.path, err)

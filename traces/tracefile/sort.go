@@ -10,27 +10,30 @@ import (
 	"heddle/traces"
 )
 
-// maxRunEvents is the number of events that a Sorter has in memory.
+// maxRunEvents is the greatest number of events that a Sorter keeps in memory.
 const maxRunEvents = 1 << 18
 
-// Sorter sorts events into the order of a finished trace. It has a limited number
-// of events in memory: it writes sorted runs to the disk and merges them.
+// Sorter sorts events into the order of a finished trace. It keeps a limited
+// number of events in memory: it writes sorted runs of events to a file, and
+// merges the runs at the end.
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	// file has the runs, one after the other. It has no name, so that it vanishes
-	// with the process.
+	// file contains the sorted runs, one after the other. Its name is removed at
+	// once, so that the file disappears when the process ends.
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
-	err   error // of the first event that could not be taken in
+	err   error // the first error that Add met; later calls return it too
 }
 
-// NewSorter returns a Sorter with a file on the disk of folder. Close removes it.
+// NewSorter returns a Sorter that writes its temporary file into folder. Close
+// removes the file.
 func NewSorter(folder string) *Sorter { return &Sorter{folder: folder} }
 
-// Add adds an event, which the Sorter keeps. After an error it adds no more
-// events, and WriteFile returns the error too.
+// Add adds an event. The Sorter keeps the event, so the caller must not change
+// it. After an error the Sorter takes no more events, and WriteFile returns the
+// same error.
 func (s *Sorter) Add(e traces.Event) error {
 	if s.err != nil {
 		return s.err
@@ -44,8 +47,8 @@ func (s *Sorter) Add(e traces.Event) error {
 	return s.err
 }
 
-// AddFrom adds the events of r for which want is true. It ends with r, or at a
-// damaged place.
+// AddFrom adds those events of a trace for which the function want returns true.
+// It stops at the end of the trace or at a damaged place.
 func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
 	r.KeepEvents()
 	for e := range r.All() {
@@ -59,7 +62,7 @@ func (s *Sorter) AddFrom(r *Reader, want func(traces.Event) bool) error {
 	return r.Err()
 }
 
-// Count returns the number of events that were added.
+// Count returns the number of events that were added to the Sorter.
 func (s *Sorter) Count() int64 { return s.count }
 
 func (s *Sorter) spill() (err error) {
@@ -98,14 +101,16 @@ func (s *Sorter) spill() (err error) {
 	return nil
 }
 
-// WriteFile writes a trace with the events in order. last, if it is not nil, may
-// change each event before it is written, but not the order.
+// WriteFile writes a trace file with all added events in order. If last is not
+// nil, it is called for each event before the event is written; it may change
+// the event, but not its place in the order.
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
 	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
 }
 
-// Encode is WriteFile to out. The name is for errors. If reason is not empty, the
-// trace is marked as not complete.
+// Encode does the same as WriteFile, but writes to out. name is used in error
+// messages. If reason is not empty, the trace is marked as not complete for that
+// reason.
 func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
 	if s.err != nil {
 		return s.err
@@ -152,7 +157,7 @@ func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(t
 	return w.close(reason == "", reason)
 }
 
-// Close removes the file of the runs.
+// Close removes the temporary file in which the Sorter keeps sorted events.
 func (s *Sorter) Close() error {
 	if s.file == nil {
 		return nil
@@ -160,7 +165,7 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// run is a sorted run of events, on disk or in memory.
+// run is a sorted run of events, in the Sorter's file or in memory.
 type run struct {
 	number int
 	in     *Reader
@@ -190,8 +195,8 @@ func (r *run) err() error {
 	return r.in.Err()
 }
 
-// compareRuns orders runs by their next events. If these are equal, the run with
-// the earlier events comes first.
+// compareRuns orders runs by their next events. If Compare finds no order
+// between these events, the run that was filled earlier comes first.
 func compareRuns(a, b *run) int {
 	if c := traces.Compare(a.event, b.event); c != 0 {
 		return c
@@ -199,7 +204,7 @@ func compareRuns(a, b *run) int {
 	return a.number - b.number
 }
 
-// sink restores the order of a heap whose first run has changed.
+// sink restores the order of a heap of runs after its first run has changed.
 func sink(heap []*run) {
 	for i := 0; ; {
 		least := 2*i + 1

@@ -1,23 +1,24 @@
-// Package tracefile reads and writes the files of traces, checks and repairs them,
-// and cuts pieces out of them. It also reads and writes traces in JSON Lines.
+// Package tracefile reads, writes, checks and repairs trace files, and copies
+// parts of them. It also reads and writes traces in JSON Lines.
 //
-// A file has blocks of compressed records, each with a checksum, and a footer with
-// counts and digests. FORMAT.md, one folder up, describes the bytes. A file that
-// was cut off can be read up to its last complete block.
+// A trace file has blocks of compressed records, each with a checksum. The
+// footer has counts and digests. FORMAT.md in the folder traces describes the
+// bytes. A file whose end is missing can be read up to its last complete block.
 package tracefile
 
 import (
 	"fmt"
 )
 
-// DamageError is the error for a place in a file that is not as a writer wrote it.
+// DamageError is the error for a place in a trace file whose bytes are not as a
+// writer of traces would have written them.
 type DamageError struct {
 	Path   string
-	Offset int64 // byte at which reading ended
-	Line   int64 // for JSON Lines, from 1
-	Events int64 // read before it
-	// CutOff is true if only the end of the file is missing, so that the events
-	// that were read are the beginning of the trace.
+	Offset int64 // byte of the file at which reading ended
+	Line   int64 // line, from 1, if the trace is in JSON Lines
+	Events int64 // number of events read before the damage
+	// CutOff is true if only the end of the file is missing. The events that
+	// were read are then the beginning of the trace.
 	CutOff bool
 	Reason string
 }
@@ -35,14 +36,15 @@ func (e *DamageError) Error() string {
 		e.Path, what, where, e.Events, e.Reason)
 }
 
-// WriteError is the error for a trace that could not be written.
+// WriteError is the error for a trace that could not be written completely.
 type WriteError struct {
 	Path string
-	// Live is true for a trace that Create began. It has Saved events in complete
-	// blocks. Other traces are written completely or not at all.
+	// Live is true for a trace that was written during a run, by a Writer from
+	// Create. Its file keeps the Saved events in complete blocks. A file of any
+	// other trace is written completely or not at all.
 	Live  bool
 	Saved int64
-	Lost  int64 // of the block that failed
+	Lost  int64 // number of events in the block that could not be written
 	Err   error
 }
 

@@ -18,16 +18,18 @@ import (
 	"heddle/traces/outfile"
 )
 
-// blockBytes is the size of the records after which a Writer writes a block.
+// blockBytes is the size of the collected records at which a Writer writes a
+// block to the file.
 const blockBytes = 512 << 10
 
-// WriteFile writes a trace with the events in order. It replaces a file of that
-// name, and only when the new file is complete and on disk.
+// WriteFile sorts the events and writes them to a trace file. A file of that
+// name is replaced, but only after the new file is complete and on disk.
 func WriteFile(path string, h traces.Header, events []traces.Event) error {
 	return replaceFile(path, func(f *os.File) error { return Encode(f, path, h, events) })
 }
 
-// Encode writes a trace with the events in order to out. The name is for errors.
+// Encode writes a trace with the events to out, in the order of a finished
+// trace. name is used in error messages.
 func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) error {
 	if !slices.IsSortedFunc(events, traces.Compare) {
 		events = slices.Clone(events)
@@ -45,7 +47,8 @@ func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) 
 	return w.Close()
 }
 
-// replaceFile has write write a file, and gives it its name if that succeeds.
+// replaceFile calls the function write to fill a new file. If the function
+// succeeds, the file gets the name path.
 func replaceFile(path string, write func(*os.File) error) error {
 	var failed error
 	err := outfile.Replace(path, func(f *os.File) error { failed = write(f); return failed })
@@ -55,28 +58,29 @@ func replaceFile(path string, write func(*os.File) error) error {
 	return err
 }
 
-// Writer appends events to a trace while a run goes on. They need not be in order.
-// After a crash of the process, the file has all events up to the last Flush. A
-// Writer is safe for concurrent use.
+// Writer appends events to a trace file while a run goes on. The events need not
+// be in order. If the process crashes, the file has all events up to the last
+// Flush. Several goroutines may use a Writer at once.
 type Writer struct {
 	path string
 	out  io.Writer
-	file *os.File // out, where the Writer opened it
-	live bool     // whole blocks stay when a later one fails
+	file *os.File // the file that Create opened and that Close must close; nil otherwise
+	live bool     // true if the file keeps its complete blocks after a write error
 	zstd *zstd.Encoder
 
 	mu      sync.Mutex
 	block   encoder
 	frame   []byte
-	events  uint32 // in block
-	written int64  // bytes in whole blocks
-	saved   int64  // events in whole blocks
+	events  uint32 // number of events in the block that is being filled
+	written int64  // number of bytes in the complete blocks of the file
+	saved   int64  // number of events in the complete blocks of the file
 	tally   *tally
-	err     error // the first failure; nothing is written after it
+	err     error // the first write error; nothing is written after it
 	closed  bool
 }
 
-// Create begins a trace file, which must not exist.
+// Create creates a trace file and returns its Writer. It fails if the file
+// exists.
 func Create(path string, h traces.Header) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -90,7 +94,8 @@ func Create(path string, h traces.Header) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter writes the header to out, with the format version that it needs.
+// newWriter returns a Writer after it has written the header of the trace to
+// out. The header gets the lowest format version that it can be written in.
 func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	h.Format = traces.FormatVersion
 	if h.List != nil {
@@ -113,8 +118,8 @@ func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 	return w, w.flush()
 }
 
-// Write appends an event. The caller may then overwrite it. After an error, all
-// later calls return the same error.
+// Write appends an event to the trace. The caller may change the event
+// afterwards. After an error, all later calls return the same error.
 func (w *Writer) Write(e traces.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,14 +138,15 @@ func (w *Writer) Write(e traces.Event) error {
 	return nil
 }
 
-// Flush gives all events so far to the operating system.
+// Flush writes all events so far to the file, but does not wait until they are
+// on the disk.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.flush()
 }
 
-// FlushEvery flushes at intervals, until ctx is done or Flush fails.
+// FlushEvery calls Flush at intervals, until ctx ends or Flush fails.
 func (w *Writer) FlushEvery(ctx context.Context, interval time.Duration) error {
 	t := time.NewTicker(interval)
 	defer t.Stop()
@@ -156,11 +162,12 @@ func (w *Writer) FlushEvery(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// Close ends the trace of a run that is complete.
+// Close writes the footer of a complete run and closes the file that Create
+// opened.
 func (w *Writer) Close() error { return w.close(true, "") }
 
-// CloseIncomplete ends the trace of a run that is not complete, and says why in
-// its footer.
+// CloseIncomplete writes the footer of a run that did not come to its end, with
+// the reason, and closes the file that Create opened.
 func (w *Writer) CloseIncomplete(reason string) error { return w.close(false, reason) }
 
 func (w *Writer) close(complete bool, reason string) error {
@@ -176,7 +183,7 @@ func (w *Writer) close(complete bool, reason string) error {
 			w.store()
 		}
 	}
-	_ = w.zstd.Close() // each block was compressed whole; this only ends its goroutines
+	_ = w.zstd.Close() // each block was compressed completely; Close only ends zstd's goroutines
 	if w.file == nil {
 		return w.err
 	}
@@ -186,7 +193,7 @@ func (w *Writer) close(complete bool, reason string) error {
 	return w.err
 }
 
-// flush writes the current block, unless it is empty.
+// flush writes the current block, unless it has no records.
 func (w *Writer) flush() error {
 	if w.err != nil || len(w.block.block) == 0 {
 		return w.err
@@ -195,8 +202,8 @@ func (w *Writer) flush() error {
 		w.err = fmt.Errorf("write trace %s: an event of %d bytes is over the limit of %d", w.path, len(w.block.block), maxBlockBytes)
 		return w.err
 	}
-	// The size is known only after the compression, so that the block's header is
-	// filled in afterwards.
+	// The compressed size is known only after the compression, so the block's
+	// header is filled in last.
 	head := len(w.frame)
 	w.frame = append(w.frame, make([]byte, blockFrameBytes)...)
 	w.frame = w.zstd.EncodeAll(w.block.block, w.frame)
@@ -209,7 +216,8 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// store writes w.frame. If that fails, it cuts the file back to complete blocks.
+// store writes w.frame to the output. If that fails, it shortens the file to its
+// complete blocks.
 func (w *Writer) store() {
 	n, err := w.out.Write(w.frame)
 	if err == nil && n < len(w.frame) {

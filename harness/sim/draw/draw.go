@@ -1,40 +1,43 @@
 // Package draw gives random numbers by name instead of by position in a
 // sequence. The number for (seed, stream, job, task, attempt) does not depend
-// on what else was drawn before. So two schedulers replayed with one seed see
-// the same replicas, durations and failures, in whatever order they run the
-// tasks (common random numbers).
+// on what was drawn before. So two schedulers that are simulated with the same
+// seed see the same replicas, durations and failures, in whatever order they
+// run the tasks (common random numbers).
 //
-// It has no distributions: a draw is 64 bits, a number below n, or a fraction.
+// The package has no distributions. A draw gives 64 bits, a number below n, or
+// a fraction.
 package draw
 
 import "math/bits"
 
-// Key names a random number, and all the numbers named from it with At.
+// Key names a random number. At derives the keys of further random numbers from
+// it.
 type Key uint64
 
-// Stream returns the key of all draws for one purpose, such as "replicas". It
-// hashes the name: keep the key if draws are many.
+// Stream returns the key for all random numbers of one purpose, such as
+// "replicas". It hashes the name each time, so keep the key for many draws.
 func Stream(seed uint64, name string) Key {
-	hash := uint64(14695981039346656037) // FNV-1a
+	hash := uint64(14695981039346656037) // start value of the FNV-1a hash
 	for i := range len(name) {
 		hash = (hash ^ uint64(name[i])) * 1099511628211
 	}
 	return Key(seed).At(hash)
 }
 
-// At returns the key named i under k. It is the number i of the SplitMix64
+// At returns the i-th key derived from k. It is number i of the SplitMix64
 // sequence with seed k (Steele, Lea, Flood, "Fast splittable pseudorandom
-// number generators", OOPSLA 2014, with Stafford's variant 13 as its mix).
+// number generators", OOPSLA 2014, with Stafford's variant 13 as the mixing
+// function).
 func (k Key) At(i uint64) Key { return Key(mix(uint64(k) + (i+1)*golden)) }
 
-// Below returns a number from 0 to n-1, with equal probabilities up to one part
-// in 2^64/n. n must be above 0.
+// Below returns a random number from 0 to n-1. The numbers are equally
+// probable, up to a relative error of n/2^64. n must be above 0.
 func (k Key) Below(n int) int {
 	high, _ := bits.Mul64(uint64(k), uint64(n))
 	return int(high)
 }
 
-// Fraction returns a number in [0, 1), a multiple of 2^-53.
+// Fraction returns a random number in [0, 1), a multiple of 2^-53.
 func (k Key) Fraction() float64 { return float64(k>>11) / (1 << 53) }
 
 const golden = 0x9e3779b97f4a7c15

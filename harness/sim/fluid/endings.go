@@ -2,14 +2,15 @@ package fluid
 
 import "math/bits"
 
-// endings is a timing wheel that wakes resources at future times. Each of its
-// slots is a millisecond. A resource that would wake beyond the last slot wakes
-// there and is put back.
+// endings is a timing wheel that says when to check each resource (disk, link
+// or CPU) for flows (transfers, computations) that have ended. Each of its
+// slots is a millisecond. A resource due beyond the last slot is put there, and
+// is put back when that slot comes.
 type endings struct {
-	next  int64 // the earliest time at which something wakes, or Never
-	base  int64 // nothing wakes before it
+	next  int64 // earliest time at which a resource is due, or Never
+	base  int64 // no resource on the timing wheel is due before this time
 	heads [slots]uint32
-	some  [slots / 64]uint64 // one bit for each slot: set if its list is not empty
+	some  [slots / 64]uint64 // one bit for each slot, set if resources are due in it
 	any   [slots / 4096]uint64
 	nodes []wake
 	spare uint32
@@ -17,7 +18,8 @@ type endings struct {
 
 const slots = 1 << 14
 
-// wake is an element of a slot's linked list. Index 0 ends a list.
+// wake is an element of a timing wheel's linked list of resources that are due
+// at the same time. Index 0 ends a list.
 type wake struct{ resource, next uint32 }
 
 func (w *endings) reset() {
@@ -28,11 +30,11 @@ func (w *endings) reset() {
 	w.nodes, w.spare = append(w.nodes[:0], wake{}), 0
 }
 
-// at sets the present time.
+// at tells the timing wheel the present time.
 func (w *endings) at(now int64) { w.base = min(now, w.next) }
 
-// push makes a resource wake at t, or earlier if t is out of reach. It returns
-// the time.
+// push makes a resource due at time t, or at the wheel's last slot if t is
+// beyond it. It returns the time.
 func (w *endings) push(t int64, resource uint32) int64 {
 	t = min(t, w.base+slots-1)
 	i := w.spare
@@ -51,7 +53,8 @@ func (w *endings) push(t int64, resource uint32) int64 {
 	return t
 }
 
-// take empties the slot of the earliest time and returns its list.
+// take empties the slot of the resources that are due first, and returns the
+// index of the first element of the slot's list.
 func (w *endings) take() uint32 {
 	w.base = w.next
 	slot := w.next & (slots - 1)
@@ -64,15 +67,16 @@ func (w *endings) take() uint32 {
 	return list
 }
 
-// free returns an element's content and makes the element available for reuse.
+// free returns the content of a list element, and makes the element available
+// for reuse.
 func (w *endings) free(i uint32) (resource, next uint32) {
 	n := w.nodes[i]
 	w.nodes[i].next, w.spare = w.spare, i
 	return n.resource, n.next
 }
 
-// after returns the time of the first slot that has a list, starting at slot
-// and going round.
+// after returns the time of the first slot with a due resource. The search
+// begins at the given slot and continues at the first slot after the last one.
 func (w *endings) after(slot int64) int64 {
 	word := slot >> 6
 	if m := w.some[word] >> (slot & 63); m != 0 {
@@ -85,8 +89,9 @@ func (w *endings) after(slot int64) int64 {
 	return w.base + (found-slot)&(slots-1)
 }
 
-// wordAfter returns the index of the next word of some that is not 0, starting
-// after word, going round, and ending with word itself; -1 if all are 0.
+// wordAfter returns the index of the next nonzero word of the bit set some, or
+// -1 if all words are 0. The search begins after the given word, continues at
+// the first word after the last one, and ends with the given word.
 func (w *endings) wordAfter(word int64) int64 {
 	word = (word + 1) % (slots / 64)
 	i := word >> 6

@@ -7,38 +7,39 @@
 // one or more resources at once. For example, a read from another rack passes
 // the source's disk, its link, two uplinks and the reader's link. Rates follow
 // max-min fairness. A resource with room for all its flows limits none of them.
-// A flow gets an equal share of the resource that limits it most; what it
-// leaves of its shares elsewhere goes to the other flows there. The core
-// between the racks never limits.
+// A flow gets an equal share of the resource that limits it most. What the flow
+// does not use of its share of another resource goes to the other flows there.
+// The network core between the racks never limits.
 //
 // # Method
 //
-// Each flow is bound to the one resource that limits it, and is load on its
-// other resources. A resource gives
+// Each flow is bound to one resource, the one that limits its rate. On its
+// other resources, its rate counts as load. A resource gives
 //
 //	share = (rate - load) / weight of the flows bound to it
 //
 // but at least rate / weight of all flows that pass it: max-min fairness never
-// gives less. Its virtual clock counts the work that a bound flow of weight 1
-// has got so far. A flow ends when this clock has advanced by the flow's work,
-// however the share changed meanwhile. So a flow that starts or ends costs one
-// push or pop on one heap, O(log n) of the flows bound there, and the rates of
-// the others follow by themselves.
+// gives less. The resource's virtual clock counts the work that a bound flow of
+// weight 1 has got so far. A flow ends when this clock has advanced by the
+// flow's work, however the share changed meanwhile. So a flow that starts or
+// ends costs one push or pop on one heap, O(log n) of the flows bound there,
+// and the rates of the others follow by themselves.
 //
 // The resource that limits a flow changes while the flow runs. A look at a flow
-// binds it anew if that is due, and renews its load elsewhere. A flow is due
-// for a look when the share of its bound resource has changed by an eighth, or
-// when the share of another one has fallen an eighth below what the flow takes.
+// is a check whether another resource now limits it. The look then binds the
+// flow to that resource and corrects its load on the others. A flow is due for
+// a look when the share of its bound resource has changed by an eighth, or when
+// the share of another resource has fallen an eighth below the flow's rate.
 // When no flow is due, each is bound to a saturated resource on which no other
 // flow is faster, up to those eighths: this is the definition of max-min
 // fairness.
 //
 // # Error
 //
-// A start or an end pays for eight looks, and the flows that are still due wait
-// for the next start or end. This bounds the cost and causes most of the error.
-// The error of durations was measured against max-min rates computed anew for
-// every event, as the mean of absolute errors:
+// When a flow starts or ends, at most eight flows are looked at. The flows that
+// are still due wait for the next start or end. This bounds the cost and causes
+// most of the error. The error of durations was measured against max-min rates
+// computed anew for every event, as the mean of absolute errors:
 //
 //	0.1 %  on four nodes
 //	0.8 %  at most, in racks of forty nodes with all uplinks at their limit
@@ -67,51 +68,54 @@ import (
 	"heddle/harness/state"
 )
 
-// Flow is a running transfer or computation. Its number is reused after it was
-// popped or cancelled.
+// Flow is a running transfer or computation. Its number is used again for a new
+// flow after Pop has returned it or Cancel has ended it.
 type Flow uint32
 
-// Ended stands for a flow that nothing on its path limits. It took no time, and
-// Pop will not report it.
+// Ended stands for a transfer or computation that passes no limited resource.
+// It takes no time, and Pop will not report it.
 const Ended Flow = math.MaxUint32
 
-// Never is a time that does not come.
+// Never is a time later than all others: the event does not happen.
 const Never = math.MaxInt64
 
-// Kind is a kind of resource. The resources of a kind are numbered as their
-// nodes or racks are; there is one Host.
+// Kind is a kind of resource that transfers or computations share. The
+// resources of a kind are numbered like their nodes or racks. There is only one
+// Host.
 type Kind uint8
 
-// Kinds of resource.
+// The kinds of resource that transfers or computations share.
 const (
-	Disk      Kind = iota // of a node, reads and writes together
-	Memory                // of a node, for reads of cached copies
-	LinkOut               // of a node, to its rack's switch
-	LinkIn                // of a node, from its rack's switch
-	Cores                 // CPU cores of a node
-	UplinkOut             // of a rack, to the core
-	UplinkIn              // of a rack, from the core
-	Host                  // the cores of the single machine that carries all nodes of a lab
+	Disk      Kind = iota // the disk of a node, for reads and writes together
+	Memory                // the memory of a node, for reads of cached copies
+	LinkOut               // the network link of a node to its rack's switch
+	LinkIn                // the network link of a node from its rack's switch
+	Cores                 // the CPU cores of a node
+	UplinkOut             // the uplink of a rack to the core network
+	UplinkIn              // the uplink of a rack from the core network
+	Host                  // the CPU cores of the single machine that runs all nodes of a lab
 	kinds
 )
 
-// System is a set of resources and the flows that pass them. A new one has no
-// limits. The times given to its methods must not go back, and must not go
-// beyond Next.
+// System is a set of resources (disks, links, CPUs) and the flows that pass
+// them: the transfers and computations. A new System has no limits. The times
+// given to its methods must not decrease, and must not be later than what Next
+// returns.
 type System struct {
 	rackOf []state.RackID
-	first  [kinds + 1]uint32 // by kind: its first index in all
+	first  [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of that kind
 	all    []resource
 	flows  []flow
-	spare  []uint32 // numbers of flows to be reused
-	seq    uint32   // number of the next flow, in the order of starts
+	spare  []uint32 // numbers of ended flows, to be used again
+	seq    uint32   // number of flows started so far
 	wheel  endings
-	due    queue   // resources whose flows need a look
-	ended  []ended // flows to be popped, in order
-	popped int     // how many of ended have been popped
+	due    queue   // resources whose share has changed, so that the rates of their flows must be computed again
+	ended  []ended // flows that have ended, in the order in which Pop reports them
+	popped int     // number of entries of ended that Pop has reported or skipped
 }
 
-// New returns a system for nodes in the given racks.
+// New returns a System of resources for a cluster. rackOf has the rack of each
+// node.
 func New(rackOf []state.RackID) *System {
 	racks := state.RackID(0)
 	for _, r := range rackOf {
@@ -136,8 +140,8 @@ func New(rackOf []state.RackID) *System {
 	return s
 }
 
-// Reset drops all flows and sets the time to 0. It keeps the rates and the
-// memory.
+// Reset drops all flows (transfers and computations) and sets the time to 0. It
+// keeps the rates of the resources.
 func (s *System) Reset() {
 	for i := range s.all {
 		r := &s.all[i]
@@ -149,10 +153,11 @@ func (s *System) Reset() {
 	s.wheel.reset()
 }
 
-// SetRate sets what a resource does in a second, in bytes or, for cores, in
-// microseconds of one core (two cores: 2e6). perFlow is the most it does for
-// one flow of weight 1 (a core: 1e6). 0 means no limit. Flows that started
-// without a limit stay without.
+// SetRate sets the rate of a resource, in bytes per second or, for cores, in
+// microseconds of one core per second (two cores: 2e6). perFlow is the highest
+// rate for one flow (transfer or computation) of weight 1 (one core: 1e6). 0
+// means no limit. A flow that started while the resource had no limit does not
+// get one there.
 func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.wheel.at(now)
 	id := s.id(k, i)
@@ -163,8 +168,8 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.look(now, looks)
 }
 
-// Read starts a read by node to of a block on node from: the cached copy, or
-// the replica on disk.
+// Read starts the transfer of a block that node to reads from node from. cached
+// says whether it reads the cached copy or the replica on disk.
 func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	source := Disk
@@ -176,7 +181,8 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 	return s.start(now, f, id, bytes)
 }
 
-// Write starts a write by node from to the disk of node to.
+// Write starts the transfer of data that node from writes to the disk of node
+// to.
 func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.link(f, from, to)
@@ -184,9 +190,9 @@ func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32
 	return s.start(now, f, id, bytes)
 }
 
-// Fetch starts a reduce's copying of map outputs from the nodes of one rack. It
-// weighs as much as streams flows. The links and disks of the sources do not
-// limit it.
+// Fetch starts the transfer of a reduce's map outputs from the nodes of one
+// rack. It gets the bandwidth of as many transfers as streams says. The links
+// and disks of the sources do not limit it.
 func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, max(1, streams))
 	if rack := s.rackOf[to]; rack != from {
@@ -197,7 +203,8 @@ func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams in
 	return s.start(now, f, id, bytes)
 }
 
-// Compute starts a computation of coreUs microseconds of one core.
+// Compute starts a computation on node n that takes coreUs microseconds of one
+// core.
 func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
 	s.addToPath(f, Cores, int32(n))
@@ -205,14 +212,15 @@ func (s *System) Compute(now int64, n state.NodeID, coreUs int64, tag uint32) Fl
 	return s.start(now, f, id, coreUs)
 }
 
-// Cancel ends a flow that has not been popped. Pop will not report it.
+// Cancel stops a transfer or computation that Pop has not reported. Pop will
+// not report it later.
 func (s *System) Cancel(now int64, id Flow) {
 	if id == Ended {
 		return
 	}
 	f := &s.flows[id]
 	if f.done {
-		f.cancelled = true // Pop frees the flow later
+		f.cancelled = true // Pop frees the cancelled flow later
 		return
 	}
 	s.wheel.at(now)
@@ -221,7 +229,8 @@ func (s *System) Cancel(now int64, id Flow) {
 	s.look(now, looks)
 }
 
-// Left returns the work that a flow still has to do, rounded down.
+// Left returns how much work a flow still has to do, rounded down: bytes of a
+// transfer, or core microseconds of a computation.
 func (s *System) Left(now int64, id Flow) int64 {
 	if id == Ended || s.flows[id].done {
 		return 0
@@ -232,13 +241,14 @@ func (s *System) Left(now int64, id Flow) int64 {
 	return max(0, r.bound[f.at].key-r.clock) * int64(f.weight) >> point
 }
 
-// Next returns the latest time for the next call of Pop: not after the next
-// flow ends. It is Never if no flow runs.
+// Next returns the time by which Pop must be called again. It is not after the
+// end of the flow (transfer or computation) that ends next, and is Never if no
+// flow runs.
 func (s *System) Next() int64 { return s.wheel.next }
 
-// Pop returns the tag of a flow that has ended by now. Flows come in the order
-// of their ends, and those of one time in the order of their starts. Call it
-// until it returns false.
+// Pop returns the tag of a flow (transfer or computation) that has ended by
+// now, or false if there is none left. Flows come in the order of their ends,
+// and those that end at the same time in the order of their starts.
 func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	for {
 		for s.popped < len(s.ended) {
@@ -257,7 +267,7 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	}
 }
 
-// id returns a resource's index in all.
+// id returns the index in System.all of resource i of kind k.
 func (s *System) id(k Kind, i int32) uint32 { return s.first[k] + uint32(i) }
 
 func (s *System) link(f *flow, from, to state.NodeID) {
@@ -272,7 +282,8 @@ func (s *System) link(f *flow, from, to state.NodeID) {
 	s.addToPath(f, LinkIn, int32(to))
 }
 
-// addToPath adds a resource to a flow's path if the resource limits anything.
+// addToPath adds a resource to the resources that a flow (transfer or
+// computation) passes, if the resource has a limit.
 func (s *System) addToPath(f *flow, k Kind, i int32) {
 	id := s.id(k, i)
 	if r := &s.all[id]; r.limit != unlimited || r.most != unlimited {

@@ -1,12 +1,13 @@
 package fluid
 
-// heap holds the flows bound to a resource, the first to end at its root. It is
-// a 4-ary heap by key, then flow. Keys wrap, so they are compared by
+// heap holds the flows (transfers and computations) whose rate one resource
+// limits, with the first to end at its root. It is a 4-ary heap, sorted by key
+// and then by flow number. Keys may overflow, so they are compared by their
 // difference.
 type heap []entry
 
 type entry struct {
-	key  int64 // the resource's clock when the flow ends
+	key  int64 // value of the resource's virtual clock at which the flow ends
 	flow uint32
 }
 
@@ -25,7 +26,8 @@ func (r *resource) push(flows []flow, id uint32, key int64) {
 	r.bound.up(flows, len(r.bound)-1, entry{key, id})
 }
 
-// remove removes entry i of the resource's heap.
+// remove removes entry i of the heap of flows (transfers, computations) that
+// the resource limits.
 func (r *resource) remove(flows []flow, i int) {
 	h := r.bound
 	last := len(h) - 1
@@ -42,7 +44,7 @@ func (r *resource) remove(flows []flow, i int) {
 	h.down(flows, i, e)
 }
 
-// up puts e at position i or above.
+// up inserts entry e into the heap at position i, or nearer to the root.
 func (h heap) up(flows []flow, i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -57,7 +59,7 @@ func (h heap) up(flows []flow, i int, e entry) {
 	flows[e.flow].at = int32(i)
 }
 
-// down puts e at position i or below.
+// down inserts entry e into the heap at position i, or farther from the root.
 func (h heap) down(flows []flow, i int, e entry) {
 	for {
 		first := 4*i + 1

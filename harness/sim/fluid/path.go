@@ -1,8 +1,10 @@
 package fluid
 
-// This file is about flows that pass more than one resource.
+// This file is about transfers and computations that pass more than one
+// resource.
 
-// enter starts a flow. left is its work divided by its weight.
+// enter starts a transfer or computation, f. left is its work divided by its
+// weight.
 func (s *System) enter(f *flow, id uint32, now, left int64) {
 	f.rate = 0
 	for k := range f.passes {
@@ -22,8 +24,9 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 	}
 }
 
-// leave removes a flow from all resources that it passes. If byOwn, its bound
-// resource has ended it, and the caller renews the share there.
+// leave removes an ended or cancelled flow (transfer or computation) from all
+// resources that it passes. byOwn says that the resource that limits the flow
+// has just ended it. The caller then computes the share of that resource again.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {
@@ -62,8 +65,9 @@ func (s *System) leave(id uint32, now int64, byOwn bool) {
 	}
 }
 
-// tightest returns the resource that limits a flow most, as an index in its
-// path, and the rate by weight that the flow gets there.
+// tightest returns the resource that limits a flow (transfer or computation)
+// most, as an index in the flow's path. It also returns the rate for each unit
+// of weight that the flow gets there.
 func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	free, weight := unlimited, int64(1)
 	w := int64(f.weight)
@@ -87,8 +91,9 @@ func (s *System) tightest(f *flow) (bound uint8, rate int64) {
 	return bound, max(1, free/weight)
 }
 
-// bind binds an unbound flow to the resource with index bound in its path, and
-// adds it with rate to the load of the others.
+// bind makes one resource in the path of a flow (transfer or computation) the
+// one that limits the flow: the resource with index bound. It adds the flow's
+// rate to the load of the others.
 func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	w := int64(f.weight)
 	if f.bound < f.passes {
@@ -123,13 +128,14 @@ func (s *System) bind(f *flow, id uint32, bound uint8, rate, now, left int64) {
 	f.bound, f.rate = bound, rate
 }
 
-// settle computes a resource's share again if its load has changed by much,
-// compared with what the bound flows get.
+// settle computes a resource's share again if its load has changed by much. The
+// load is the rate of the flows (transfers, computations) that other resources
+// limit.
 func (s *System) settle(id uint32, now int64) {
 	r := &s.all[id]
 	if r.weight == 0 {
 		if free := min(r.limit-r.load, r.most); free*int64(r.others) >= r.limit && free+free>>eighth >= r.fastest {
-			r.share, r.settled = max(1, free), r.load // the others take all of it: no flow should be bound here
+			r.share, r.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so it should limit none itself
 			return
 		}
 	}
@@ -141,7 +147,8 @@ func (s *System) settle(id uint32, now int64) {
 	}
 }
 
-// mark queues a resource for a look at its flows.
+// mark queues a resource whose share has changed, so that the rates of its
+// flows (transfers, computations) are computed again.
 func (s *System) mark(id uint32) {
 	r := &s.all[id]
 	r.seenShare = r.share
@@ -153,8 +160,9 @@ func (s *System) mark(id uint32) {
 	}
 }
 
-// look looks again at no more than most flows. Four flows that need no change
-// count as one.
+// look checks whether flows (transfers, computations) on the resources in the
+// queue are now limited by another resource. It checks no more flows than most.
+// Four flows that need no change count as one.
 func (s *System) look(now int64, most int) {
 	for left := 4 * most; left > 0; left-- {
 		if s.due.n == 0 {
@@ -162,7 +170,8 @@ func (s *System) look(now int64, most int) {
 		}
 		id := s.due.first()
 		r := &s.all[id]
-		// Backwards: when a flow leaves, the last one takes its place.
+		// The loop goes backwards over the flows (transfers, computations), because
+		// the last one takes the place of a flow that leaves the resource.
 		r.cursor = min(r.cursor, int32(len(r.flows))) - 1
 		if r.cursor < 0 {
 			r.due = false
@@ -175,19 +184,20 @@ func (s *System) look(now int64, most int) {
 			r.fastest = max(r.fastest, f.rate)
 			continue
 		}
-		left -= 3 // a flow that is bound anew costs as much as four that are not
+		left -= 3 // review takes about as long as checking four flows that need no change
 		s.review(i, now)
 	}
 }
 
-// review binds a flow anew if another resource now limits it more.
+// review changes the resource that limits a flow (transfer or computation), if
+// another resource now limits the flow more.
 func (s *System) review(id uint32, now int64) {
 	f := &s.flows[id]
 	own := &s.all[f.path[f.bound]]
 	own.advance(now)
 	left := own.bound[f.at].key - own.clock
 	if left <= 0 {
-		return // it has no work left and ends now
+		return // the flow has no work left and ends now
 	}
 	bound, rate := s.tightest(f)
 	change := max(rate-f.rate, f.rate-rate)
@@ -206,8 +216,8 @@ func (s *System) review(id uint32, now int64) {
 	s.bind(f, id, bound, rate, now, left)
 }
 
-// reload sets the rate that a flow adds to the load of the resources it is not
-// bound to.
+// reload sets the rate of a flow (transfer or computation), and corrects the
+// load of the resources in its path that do not limit it.
 func (s *System) reload(f *flow, rate, now int64) {
 	change := (rate - f.rate) * int64(f.weight)
 	f.rate = rate
@@ -222,9 +232,9 @@ func (s *System) reload(f *flow, rate, now int64) {
 	}
 }
 
-// queue is a first-in-first-out queue of resources, in a ring.
+// queue is a first-in-first-out queue of resources, stored in a ring.
 type queue struct {
-	ring    []uint32 // its length is a power of two
+	ring    []uint32 // ring buffer; its length is a power of two
 	head, n uint32
 }
 

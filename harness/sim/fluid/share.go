@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	point     = 12             // binary digits after the point of works and rates
-	unlimited = int64(1) << 42 // rate of 1 TB/s, as work a millisecond
-	maxWork   = int64(1) << 46 // of a flow, in bytes
-	looks     = 8              // how many flows due for a look each start or end looks at
-	few       = 8              // a resource's first piece of memory is for this many flows
-	eighth    = 3              // a share must change by 1 >> eighth of itself before its flows are looked at
+	point     = 12             // number of binary digits after the point in works and rates
+	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
+	maxWork   = int64(1) << 46 // the most work of one flow, in bytes
+	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
+	few       = 8              // number of flows for which a resource first gets memory
+	eighth    = 3              // shift by 3: flows are checked when a resource's share has changed by an eighth
 )
 
-// fixed converts a rate per second to work a millisecond.
+// fixed converts a rate per second to work a millisecond, as a fixed-point
+// number.
 func fixed(perSecond int64) int64 {
 	if perSecond <= 0 || perSecond >= unlimited>>point*1000 {
 		return unlimited
@@ -25,50 +26,51 @@ func fixed(perSecond int64) int64 {
 	return max(1, int64(rate))
 }
 
-// resource is a disk, link, memory, uplink or set of cores. Its fields are
-// ordered by who reads them, so that each reader touches few cache lines: flows
-// that pass it, flows that pass others too, flows bound to it.
+// resource is a disk, link, memory, uplink or set of cores that flows
+// (transfers and computations) share. The order of its fields keeps those
+// together that are used together, so that a use touches few cache lines.
 type resource struct {
-	limit   int64 // its rate, as work a millisecond
-	most    int64 // the limit for one flow of weight 1
-	load    int64 // rate of the flows that pass it and are bound elsewhere
-	share   int64 // work a millisecond for a bound flow of weight 1
-	fastest int64 // at least the rate of the fastest flow bound elsewhere
-	settled int64 // the load when the share was last computed
-	weight  int32 // total weight of the flows bound to it
-	others  int32 // total weight of the flows that pass it and are bound elsewhere
-	here    int32 // how many of its flows are bound to it
-	cursor  int32 // index in flows at which the next look begins
+	limit   int64 // the resource's rate, as work a millisecond
+	most    int64 // the highest rate for one flow of weight 1
+	load    int64 // total rate of the flows on this resource that other resources limit
+	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
+	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
+	settled int64 // value of load when share was last computed
+	weight  int32 // total weight of the flows that this resource limits
+	others  int32 // total weight of the flows on this resource that other resources limit
+	here    int32 // number of flows in the field flows that this resource limits
+	cursor  int32 // one more than the index in flows of the next flow to be checked
 
-	flows     []uint32 // the flows on it that pass other resources too
-	seenShare int64    // the share when the flows were last looked at
-	due       bool     // the resource is queued for a look
+	flows     []uint32 // numbers of the flows on this resource that pass other resources too
+	seenShare int64    // value of share when the resource's flows were last queued to be checked
+	due       bool     // the resource is in the queue of resources whose flows must be checked
 	_         [31]byte
 
-	clock int64 // work that a bound flow of weight 1 has got, as of at
+	clock int64 // virtual clock: the work that the resource has given, by the time at, to a flow of weight 1 that it limits
 	at    int64
-	wake  int64 // when the wheel wakes it; never later than its next flow ends
+	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
 	bound heap
 	_     [16]byte
 }
 
 type flow struct {
-	rate      int64 // rate of the flow for each unit of weight, as its other resources count it
+	rate      int64 // rate for each unit of the flow's weight, as the load of its other resources counts it
 	tag       uint32
 	seq       uint32
 	weight    int32
-	at        int32 // index in the heap of the resource that it is bound to
-	passes    uint8 // number of resources on the path
-	bound     uint8 // index in the path of the resource it is bound to
+	at        int32 // index of the flow in the heap of the resource that limits it
+	passes    uint8 // number of resources that the flow passes
+	bound     uint8 // index in path of the resource that limits the flow
 	done      bool
 	cancelled bool
 	path      [maxPath]uint32
-	among     [maxPath]int32 // by index in the path: the flow's position in that resource's flows
+	among     [maxPath]int32 // by index in path: the flow's index in the field flows of that resource
 }
 
 const maxPath = 6
 
-// flow returns a new flow with an empty path.
+// flow returns a new flow (transfer or computation) that passes no resource
+// yet, and its number.
 func (s *System) flow(tag uint32, weight int32) (*flow, uint32) {
 	var id uint32
 	if k := len(s.spare); k > 0 {
@@ -110,7 +112,7 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 	return Flow(id)
 }
 
-// advance moves a resource's clock to now.
+// advance moves the resource's virtual clock to the time now.
 func (r *resource) advance(now int64) {
 	if len(r.bound) > 0 {
 		r.clock += r.share * (now - r.at)
@@ -118,8 +120,9 @@ func (r *resource) advance(now int64) {
 	r.at = now
 }
 
-// renew computes the share of a resource whose clock is at now. It makes the
-// wheel wake the resource when its next flow ends.
+// renew computes a resource's share again: the rate for each flow (transfer or
+// computation) that the resource limits. It also schedules the check at the end
+// of the resource's next flow.
 func (s *System) renew(id uint32, now int64) {
 	r := &s.all[id]
 	free, weight := r.limit-r.load, int64(max(1, r.weight))
@@ -141,7 +144,8 @@ func (s *System) renew(id uint32, now int64) {
 	}
 }
 
-// await makes the wheel wake a resource when its next flow ends.
+// await schedules a check of a resource for the time when its next flow
+// (transfer or computation) ends.
 func (s *System) await(id uint32, now int64) {
 	r := &s.all[id]
 	if len(r.bound) == 0 {
@@ -156,7 +160,8 @@ func (s *System) await(id uint32, now int64) {
 	}
 }
 
-// collect gathers the flows that end at t, the wheel's earliest time.
+// collect gathers the flows (transfers and computations) that end at time t,
+// the time of the earliest resource check.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
 	for n := s.wheel.take(); n != 0; {
@@ -173,11 +178,11 @@ func (s *System) collect(t int64) {
 	}
 }
 
-// ended is a flow that has ended.
+// ended is a transfer or computation that has ended.
 type ended struct{ seq, flow uint32 }
 
-// sortEnded sorts the ended flows in the order of their starts. Usually there
-// are few.
+// sortEnded sorts the flows (transfers, computations) that ended at the same
+// time in the order of their starts. For a few flows it uses insertion sort.
 func (s *System) sortEnded() {
 	if len(s.ended) > 64 {
 		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(int32(a.seq-b.seq), 0) })
@@ -191,7 +196,8 @@ func (s *System) sortEnded() {
 	}
 }
 
-// end ends the flows whose work the resource has completed by now.
+// end ends the flows (transfers, computations) whose work the given resource
+// has completed by now.
 func (s *System) end(id uint32, now int64) {
 	r := &s.all[id]
 	r.advance(now)
@@ -211,6 +217,6 @@ func (s *System) end(id uint32, now int64) {
 	if len(s.ended) > before {
 		s.renew(id, now)
 	} else {
-		s.await(id, now) // the wheel woke it too early, because its share had fallen
+		s.await(id, now) // the check came too early, because the share has fallen since it was scheduled
 	}
 }

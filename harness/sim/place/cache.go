@@ -9,41 +9,45 @@ import (
 	"heddle/harness/state"
 )
 
-// Cache is the memory that DataNodes have for cached copies, filled by cache
-// directives. For a cache that follows reads, see LRU.
+// Cache simulates the HDFS cache: the memory of each DataNode for cached
+// copies, filled by cache directives. LRU simulates a cache that keeps the
+// blocks read last.
 type Cache struct {
-	size []int64 // size of the cache in bytes, by node
+	size []int64 // by node: size of the DataNode's cache in bytes
 	room []int64
 }
 
-// NewCache returns an empty cache with the given bytes on each node.
+// NewCache returns an empty HDFS cache. size has the bytes on each node.
 func NewCache(size []int64) *Cache {
 	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
 
-// Room returns how many bytes a node has left.
+// Room returns how many bytes of a node's cache are free.
 func (c *Cache) Room(n state.NodeID) int64 { return c.room[n] }
 
-// Free gives back the room of one copy.
+// Free says that a cached copy of the given size has left a node's cache.
 func (c *Cache) Free(n state.NodeID, bytes int64) { c.room[n] = min(c.size[n], c.room[n]+bytes) }
 
 // Directive says how much of a file HDFS is told to cache.
 type Directive struct {
-	Blocks int // how many of its blocks
-	Copies int // cached copies of each block
+	Blocks int // number of the file's blocks to cache
+	Copies int // number of cached copies of each block
 }
 
-// File adds to cached the nodes that cache each block of a file, and returns
-// how many blocks are cached. A copy can only be on a node that has a replica
-// and room. Block i of the file is block i of replicas, blockBytes long.
+// File caches blocks of a file as directive d says. It adds to cached the nodes
+// that cache each block, and returns how many blocks are cached. A cached copy
+// can only be on a node that has a replica of the block, and has room. replicas
+// has the nodes of each of the file's blocks, and blockBytes is the length of a
+// block.
 //
-// The cached blocks are spread evenly over the file, from a place that the key
-// draws. If there is room for all, the blocks of a smaller directive are also
-// in a larger one. A block whose replicas are all on full nodes is replaced by
-// the next one. So fewer blocks than told are cached only if no other block has
-// a node with room. Among the replicas, one is drawn in proportion to the free
-// share of the nodes' caches, as in the NameNode (CacheReplicationMonitor of
-// Hadoop 3.4). The NameNode learns these shares later than this model does.
+// The cached blocks are spread evenly over the file, from a start that is drawn
+// with key. If there is room for all, a larger directive caches the blocks of a
+// smaller one and more. If all nodes with replicas of a block are full, another
+// block is cached in its place. So fewer blocks than d says are cached only if
+// no other block has a node with room. Among the nodes with replicas, one is
+// drawn in proportion to the free share of its cache, as in the NameNode
+// (CacheReplicationMonitor of Hadoop 3.4). The NameNode learns these shares
+// later than this simulation does.
 func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, blockBytes int64, d Directive) int {
 	order := make([]int, len(replicas.Ends))
 	for b := range order {
@@ -71,15 +75,16 @@ func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, b
 	return blocks
 }
 
-// spread returns number b of a sequence in [0, 1) that is evenly spread however
-// long it is: the multiples of the golden ratio modulo 1, from a drawn start.
+// spread returns number b of a sequence in [0, 1). The first n numbers are
+// spread evenly for any n: they are multiples of the golden ratio modulo 1,
+// from a start that is drawn with key.
 func spread(key draw.Key, b int) float64 {
-	const ratio = 0x9e3779b97f4a7c15 // golden ratio less 1, times 2^64
+	const ratio = 0x9e3779b97f4a7c15 // golden ratio minus 1, times 2^64
 	return draw.Key(uint64(key) + uint64(b)*ratio).Fraction()
 }
 
-// block appends to to the nodes, chosen among those with replicas, that cache a
-// block.
+// block chooses the nodes that cache a block, among the nodes with a replica of
+// it. It returns the slice to, extended by these nodes.
 func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, bytes int64, copies int) []state.NodeID {
 	begin := len(to)
 	for i := range copies {
@@ -104,8 +109,8 @@ func (c *Cache) block(to []state.NodeID, key draw.Key, replicas []state.NodeID, 
 	return to
 }
 
-// chance returns a number in proportion to the free share of a node's cache, 0
-// if the node caches the block already or has no room.
+// chance returns a number in proportion to the free share of a node's cache. It
+// returns 0 if the node already caches the block or has no room for it.
 func (c *Cache) chance(have []state.NodeID, n state.NodeID, bytes int64) uint64 {
 	room, size := c.room[n], c.size[n]
 	if room < bytes || size <= 0 {

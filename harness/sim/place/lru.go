@@ -5,23 +5,24 @@ import (
 	"heddle/harness/state"
 )
 
-// LRU is a cache on each node that follows reads: a block that a node reads
-// from its disk stays in memory until blocks read later need the room. HDFS has
-// no such cache, but the page cache works like this, and schedulers that
-// predict caches (LARD, CATS) assume one.
+// LRU simulates a cache on each node that keeps the blocks read last. A block
+// that a node reads from its disk stays in memory until blocks read later need
+// the room. HDFS has no such cache. But the page cache works like this, and
+// schedulers that predict caches (LARD, CATS) assume one.
 //
 // The papers do not describe other rules (ACL's block goodness, CAVA's
-// admission by affinity) well enough to implement them. Who has such a rule
-// leaves out the Reads that it would not admit.
+// admission by affinity) well enough to implement them. A caller that has a
+// rule for admitting blocks to the cache calls Read only for blocks that the
+// rule admits.
 type LRU struct {
-	size  []int64 // bytes, by node
+	size  []int64 // by node: size of the cache in bytes
 	room  []int64
-	newer []uint32 // by node: its block read last; index 0 is none
-	older []uint32 // by node: its block read longest ago
+	newer []uint32 // by node: index in LRU.all of the block that the node read last; 0 if its cache is empty
+	older []uint32 // by node: index in LRU.all of the cached block that the node read longest ago
 	all   []copied
 	spare uint32
 	used  int
-	table []uint32 // hash table: copies by node and block
+	table []uint32 // hash table from node and block to an index in LRU.all
 }
 
 type copied struct {
@@ -31,7 +32,7 @@ type copied struct {
 	newer, older uint32
 }
 
-// NewLRU returns an empty cache with the given bytes on each node.
+// NewLRU returns empty caches. size has the bytes on each node.
 func NewLRU(size []int64) *LRU {
 	l := &LRU{
 		size: append([]int64(nil), size...), room: make([]int64, len(size)),
@@ -42,7 +43,7 @@ func NewLRU(size []int64) *LRU {
 	return l
 }
 
-// Reset drops all copies from all nodes.
+// Reset removes all blocks from the caches of all nodes.
 func (l *LRU) Reset() {
 	copy(l.room, l.size)
 	clear(l.newer)
@@ -51,12 +52,13 @@ func (l *LRU) Reset() {
 	l.all, l.spare, l.used = append(l.all[:0], copied{}), 0, 0
 }
 
-// Has reports whether a node has a block in memory.
+// Has reports whether a node has a block in its cache.
 func (l *LRU) Has(n state.NodeID, block uint64) bool { return l.table[l.find(n, block)] != 0 }
 
-// Read says that node n, which has a replica, has read a block. It returns
-// whether the block was in memory, and appends to evicted the blocks that had
-// to leave for it. A block larger than the whole cache is not kept.
+// Read says that node n has read a block of which it has a replica. It returns
+// whether the block was in the node's cache, and appends to evicted the blocks
+// that had to leave the cache for it. A block larger than the whole cache is
+// not kept.
 func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
 	if i := l.table[l.find(n, block)]; i != 0 {
 		l.unlink(i)
@@ -88,7 +90,8 @@ func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) 
 	return false, evicted
 }
 
-// Lose drops all copies of a node and appends their blocks to lost.
+// Lose empties the cache of a lost node n and appends the blocks that were in
+// it to lost.
 func (l *LRU) Lose(n state.NodeID, lost []uint64) []uint64 {
 	for l.older[n] != 0 {
 		lost = append(lost, l.all[l.older[n]].block)
@@ -106,7 +109,7 @@ func (l *LRU) drop(i uint32) {
 	l.used--
 }
 
-// link makes a copy the most recent of its node.
+// link marks cached copy i as the block that its node has read last.
 func (l *LRU) link(i uint32) {
 	x := &l.all[i]
 	x.newer, x.older = 0, l.newer[x.node]
@@ -132,15 +135,15 @@ func (l *LRU) unlink(i uint32) {
 	}
 }
 
-// The table uses open addressing with linear probing. At most half of it is
-// used.
+// The hash table of cached copies uses open addressing with linear probing. At
+// most half of its positions are used.
 
 func (l *LRU) home(n state.NodeID, block uint64) int {
 	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
 }
 
-// find returns where a node's copy of a block is in the table, or where to put
-// it.
+// find returns the position in the hash table of the copy of a block on node n.
+// If there is no such copy, it returns the free position for it.
 func (l *LRU) find(n state.NodeID, block uint64) int {
 	at := l.home(n, block)
 	for l.table[at] != 0 {
@@ -152,8 +155,8 @@ func (l *LRU) find(n state.NodeID, block uint64) int {
 	return at
 }
 
-// remove empties a position and moves up the entries that could no longer be
-// found.
+// remove empties a position of the hash table. It moves up later entries that a
+// search could not reach otherwise.
 func (l *LRU) remove(at int) {
 	mask := len(l.table) - 1
 	for next := (at + 1) & mask; l.table[next] != 0; next = (next + 1) & mask {

@@ -1,9 +1,9 @@
-// Package place chooses nodes for HDFS blocks: replicas by the rules of the
-// NameNode's default policy, and cached copies among the replicas.
+// Package place chooses nodes for HDFS blocks. It places replicas by the rules
+// of the NameNode's default policy, and cached copies on nodes with replicas.
 //
-// It knows no time and no disk space. Of the policy's rules it leaves out full,
-// busy and decommissioning nodes, storage types, and clients that have a rack
-// but no DataNode.
+// It knows no time and no disk space. It leaves out the policy's rules on full,
+// busy and decommissioning nodes, on storage types, and on clients that have a
+// rack but no DataNode.
 package place
 
 import (
@@ -13,21 +13,22 @@ import (
 	"heddle/harness/state"
 )
 
-// Topology says which node is in which rack.
+// Topology says which rack each node is in.
 type Topology struct {
 	nodes []state.NodeID // all nodes, sorted by rack
-	where []where        // rack and index of each node
-	first []int32        // by rack: its first index in nodes; then the number of nodes
+	where []where        // by node: the node's rack and its index in nodes
+	first []int32        // by rack: index in nodes of the rack's first node; the last entry is the number of nodes
 	racks int            // number of racks that have a node
 }
 
-// where is a node's rack and its index in nodes.
+// where has a node's rack, and the node's index in Topology.nodes.
 type where struct {
 	rack state.RackID
 	at   int32
 }
 
-// InRacks returns the topology of nodes whose racks have these names.
+// InRacks returns the topology of nodes when names has the rack name of each
+// node.
 func InRacks(names []string) *Topology {
 	ids := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(names))
@@ -40,7 +41,8 @@ func InRacks(names []string) *Topology {
 	return New(rackOf)
 }
 
-// Shuffled returns the nodes from 0 to n-1 in an order that the key draws.
+// Shuffled returns the nodes from 0 to n-1 in a random order that is drawn with
+// key.
 func Shuffled(key draw.Key, n int) []state.NodeID {
 	order := make([]state.NodeID, n)
 	for i := range order {
@@ -50,7 +52,7 @@ func Shuffled(key draw.Key, n int) []state.NodeID {
 	return order
 }
 
-// New returns the topology of nodes in the given racks.
+// New returns the topology of nodes when rackOf has the rack of each node.
 func New(rackOf []state.RackID) *Topology {
 	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
 	last := state.RackID(-1)
@@ -75,9 +77,10 @@ func New(rackOf []state.RackID) *Topology {
 	return t
 }
 
-// File adds to h the replicas of a file's blocks. The key stands for the file:
-// the place of block i does not depend on other files, nor on the length of
-// this one. The writer is a node, or None for a client outside the cluster.
+// File chooses the replicas of a file's blocks and adds their nodes to h. The
+// key is that of the file. The nodes of block i depend neither on other files
+// nor on the file's length. The writer is a node, or None for a client outside
+// the cluster.
 func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.NodeID, replication int) {
 	h.Nodes = slices.Grow(h.Nodes, blocks*replication)
 	h.Ends = slices.Grow(h.Ends, blocks)
@@ -87,15 +90,15 @@ func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.N
 	}
 }
 
-// Block appends the nodes of one block, in the order in which HDFS chooses
-// them.
+// Block chooses the nodes for one block's replicas, and appends them to the
+// list to, in the order in which HDFS chooses them.
 //
-// The first is the writer, or any node if that is None. The second is in
-// another rack. The third is in the rack of the second. The others are
-// anywhere. No rack gets more than (replication-1)/racks + 2, or one less if
-// that would be all. If a rule finds no node, the next best holds: the rack of
-// the first, then any rack. There are fewer replicas than asked for only if the
-// cluster, or the limit for a rack, has no room for more.
+// The first replica is on the writer's node, or on any node if the writer is
+// None. The second is in another rack. The third is in the rack of the second.
+// Further replicas are anywhere. No rack gets more than (replication-1)/racks +
+// 2 replicas, or one less if that would be all of them. If no node fits the
+// rule for the third replica, the rack of the first is tried, then any rack.
+// There are fewer replicas than asked for only if no further node is allowed.
 //
 // Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
 // getMaxNodesPerRack.
@@ -132,7 +135,8 @@ func (t *Topology) Block(to []state.NodeID, key draw.Key, writer state.NodeID, r
 	return to
 }
 
-// outside returns a random node of another rack, None if there is none.
+// outside returns a random node of another rack than the given one, or None if
+// there is none.
 func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	from, to := t.first[rack], t.first[rack+1]
 	others := len(t.nodes) - int(to-from)
@@ -146,7 +150,8 @@ func (t *Topology) outside(rack state.RackID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// beside returns a random other node of n's rack, None if there is none.
+// beside returns a random node of node n's rack other than n, or None if there
+// is none.
 func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	own := t.where[n]
 	from, to := t.first[own.rack], t.first[own.rack+1]
@@ -160,8 +165,8 @@ func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 	return t.nodes[i]
 }
 
-// anywhere adds random nodes until to has replication nodes from index begin
-// on, within the limit for a rack.
+// anywhere appends random nodes to the list to, until replication nodes follow
+// index begin. It keeps to the largest number of replicas that a rack may have.
 func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replication int) []state.NodeID {
 	bound := t.perRack(replication)
 	for r := len(to) - begin; r < replication; r++ {
@@ -173,7 +178,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 				break
 			}
 		}
-		if n == state.None { // few nodes are left: go through all, from a drawn one on
+		if n == state.None { // few allowed nodes are left: try all nodes, beginning with a random one
 			start := from.Below(len(t.nodes))
 			for i := range t.nodes {
 				if x := t.nodes[(start+i)%len(t.nodes)]; t.allowed(to[begin:], x, bound) {
@@ -192,7 +197,7 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 
 const tries = 16
 
-// perRack returns how many replicas of a block a rack may have.
+// perRack returns how many replicas of a block one rack may have at most.
 func (t *Topology) perRack(replication int) int {
 	if t.racks <= 1 {
 		return replication

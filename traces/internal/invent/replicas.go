@@ -6,16 +6,18 @@ import (
 	"heddle/traces"
 )
 
-// Placer chooses nodes for the replicas of a block by HDFS's rule: the first on
-// the writer's node, the second in another rack, the third in the second's rack,
-// further ones anywhere. No node gets two.
+// Placer chooses nodes for the replicas of a block by HDFS's rule. The first
+// replica is on the writer's node, the second in another rack, the third in the
+// same rack as the second, and further replicas on random nodes. No node gets
+// two replicas.
 type Placer struct {
 	nodes []traces.NodeFacts
 	index map[traces.Node]int
-	racks map[string][]int // positions in nodes
+	racks map[string][]int // for each rack, the indexes of its nodes in the list of nodes
 }
 
-// NewPlacer returns a Placer. The choices depend on the order of the nodes.
+// NewPlacer returns a Placer for a cluster. Its choices depend on the order of
+// the nodes.
 func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	p := &Placer{nodes: nodes, index: map[traces.Node]int{}, racks: map[string][]int{}}
 	for i, n := range nodes {
@@ -25,9 +27,10 @@ func NewPlacer(nodes []traces.NodeFacts) *Placer {
 	return p
 }
 
-// Replicas appends the nodes of the replicas of part i of a file: copies of them,
-// or as many as the cluster has nodes. If writer is not a node of the cluster,
-// the first node is drawn too.
+// Replicas appends the nodes for the replicas of block i of a file to a list.
+// copies is the number of replicas; there are fewer if the cluster has fewer
+// nodes. If writer is not a node of the cluster, the node of the first replica
+// is random too.
 func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed, file, i uint64) []traces.Node {
 	copies = min(copies, len(p.nodes))
 	if copies <= 0 {
@@ -58,7 +61,8 @@ func (p *Placer) Replicas(to []traces.Node, writer traces.Node, copies int, seed
 	return to
 }
 
-// otherRack returns a node in another rack than first, -1 if there is none.
+// otherRack returns a random node that is in another rack than the first
+// replica's node, or -1 if there is none.
 func (p *Placer) otherRack(first int, r uint64) int {
 	rack := p.nodes[first].Rack
 	if len(p.racks[rack]) == len(p.nodes) {
@@ -71,7 +75,8 @@ func (p *Placer) otherRack(first int, r uint64) int {
 	}
 }
 
-// anywhere returns a node that is not taken. There must be one.
+// anywhere returns a random node of the cluster that is not in the list taken.
+// There must be such a node.
 func (p *Placer) anywhere(taken []int, r uint64) int {
 	for ; ; r = traces.Mix(r) {
 		if i := int(r % uint64(len(p.nodes))); !slices.Contains(taken, i) {
@@ -80,7 +85,8 @@ func (p *Placer) anywhere(taken []int, r uint64) int {
 	}
 }
 
-// free returns a node of pool that is not taken, -1 if there is none.
+// free returns a random node that is in the list pool but not in the list taken,
+// or -1 if there is none.
 func free(pool, taken []int, r uint64) int {
 	var left []int
 	for _, i := range pool {

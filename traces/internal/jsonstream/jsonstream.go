@@ -1,9 +1,10 @@
 // Package jsonstream reads files with many JSON objects, one object at a time.
 // The objects may stand one after the other, in lists, or both.
 //
-// It notes defects in a mend.Log and goes on. A value of a wrong type is left
-// out; the rest of its object is read. An object that is not valid JSON is left
-// out; reading goes on at the next line that begins with an opening brace.
+// It records the defects of a file in a mend.Log and goes on. A value of a wrong
+// type is left out, and the rest of its object is read. An object that is not
+// valid JSON is left out; the next object is then the next line that begins with
+// an opening brace.
 package jsonstream
 
 import (
@@ -21,29 +22,31 @@ import (
 	"heddle/traces/mend"
 )
 
-// Mends.
+// Defects that the Reader finds in a file, and what it does about each.
 var (
 	WrongType = mend.Kind{Wrong: "a value of another type", Done: "taken as unknown"}
 	Damaged   = mend.Kind{Wrong: "a record that is not JSON", Done: "left out"}
 	CutOff    = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record"}
 )
 
-// Reader reads the objects of one file.
+// Reader reads the JSON objects of one file.
 type Reader struct {
-	// Aside is true while the reader reads values whose defects do not matter.
+	// Aside is true while the Reader reads values that the caller will not keep.
+	// Defects of such values are not recorded.
 	Aside bool
 
 	log     *mend.Log
 	in      source
 	decode  *jsontext.Decoder
 	options json.Options
-	base    int64             // offset in the file of the decoder's first byte
-	begin   int64             // offset of the object under way
-	text    []byte            // a text without its escapes
-	names   map[string]string // texts that are kept
+	base    int64             // offset in the file at which the JSON decoder began
+	begin   int64             // offset in the file of the object that is being read
+	text    []byte            // a decoded JSON string; the memory is reused
+	names   map[string]string // strings that Keep returned, so that equal strings share memory
 }
 
-// source reads bytes that were given back first, and then the file.
+// source is a reader that first returns the bytes in back, which were read from
+// the file too early, and then the rest of the file.
 type source struct {
 	back []byte
 	in   io.Reader
@@ -60,24 +63,26 @@ func (s *source) Read(p []byte) (int, error) {
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// New returns a Reader. Each member reads the values of one Go type; the JSON
-// package reads all other types. If log is nil, the first defect is an error.
+// New returns a Reader. Each of members reads the values of one Go type; the
+// JSON package reads values of all other types. If log is nil, the first defect
+// is an error.
 func New(in io.Reader, log *mend.Log, members ...*json.Unmarshalers) *Reader {
 	r := &Reader{log: log, in: source{in: in}, options: json.WithUnmarshalers(json.JoinUnmarshalers(members...)), names: map[string]string{}}
 	r.decode = jsontext.NewDecoder(&r.in, lenient)
 	return r
 }
 
-// Member has a function read the values of type T. If it returns ByFields, the
-// JSON package reads them.
+// Member returns an option for New: the function read then reads all values of
+// type T. If that function returns the result of ByFields, the JSON package
+// reads the value.
 func Member[T any](read func(*T) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(_ *jsontext.Decoder, to *T) error { return read(to) })
 }
 
-// Mend notes a defect of the object under way.
+// Mend records a defect of the object that is being read.
 func (r *Reader) Mend(kind mend.Kind, about string) error { return r.mendAt(r.begin, kind, about) }
 
-// MendHere notes a defect of the value that was just read.
+// MendHere records a defect of the value that was just read.
 func (r *Reader) MendHere(kind mend.Kind, about string) error {
 	return r.mendAt(r.offset(), kind, about)
 }
@@ -93,12 +98,13 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 	return r.log.Add(kind, place, about)
 }
 
-// offset is the number of bytes read of the file.
+// offset returns the number of bytes of the file that the decoder has used so
+// far.
 func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 
-// Next reads the next valid object into the struct that fresh returns a pointer
-// to. fresh is called again after an object that is not valid. At the end of the
-// file the error is io.EOF.
+// Next reads the next valid JSON object. The function fresh returns a pointer to
+// the struct to read into; it is called again after an object that is not valid.
+// At the end of the file the error is io.EOF.
 func (r *Reader) Next(fresh func() any) error {
 	for {
 		err := r.value(fresh)
@@ -118,7 +124,8 @@ func (r *Reader) Next(fresh func() any) error {
 	}
 }
 
-// value reads the next object, and before it the brackets of lists.
+// value reads the next JSON object of the file, after any brackets and commas of
+// lists before it.
 func (r *Reader) value(fresh func() any) error {
 	for {
 		kind := r.decode.PeekKind()
@@ -130,7 +137,8 @@ func (r *Reader) value(fresh func() any) error {
 			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
 			return json.UnmarshalDecode(r.decode, fresh(), r.options)
 		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
-			// After damage inside a list, the decoder does not know of the list.
+			// After a damaged object inside a list, the decoder was restarted
+			// and does not know that it is in a list.
 			r.restart(at+1, ahead[1:])
 		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
 			if _, err := r.decode.ReadToken(); err != nil {
@@ -142,26 +150,28 @@ func (r *Reader) value(fresh func() any) error {
 	}
 }
 
-// cause returns the error of a Member, without the JSON package's text around it.
+// cause returns the error of a Member's function, without the text that the JSON
+// package adds.
 func (r *Reader) cause(err error) error {
 	var semantic *json.SemanticError
 	switch {
 	case err == nil || errors.Is(err, io.EOF):
 		return err
 	case r.log != nil && errors.As(err, &semantic) && semantic.Err != nil:
-		return semantic.Err // from a member
+		return semantic.Err // the error that a Member's function returned
 	}
 	return fmt.Errorf("byte %d: %w", r.offset(), err)
 }
 
-// restart begins again at an offset. ahead are bytes that were read from there.
+// restart restarts the JSON decoder at an offset of the file. ahead has the
+// bytes after that offset that were already read.
 func (r *Reader) restart(offset int64, ahead []byte) {
 	r.in.back = slices.Concat(ahead, r.in.back)
 	r.base = offset
 	r.decode.Reset(&r.in, lenient)
 }
 
-// resync goes to the next line that begins with an opening brace.
+// resync goes to the next line of the file that begins with an opening brace.
 func (r *Reader) resync() {
 	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
 	r.in.back = nil
@@ -176,14 +186,14 @@ func (r *Reader) resync() {
 		n, err := r.in.Read(more)
 		ahead = slices.Concat(ahead, more[:n])
 		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
-			r.restart(offset+int64(len(ahead)), nil) // the decoder meets the error again
+			r.restart(offset+int64(len(ahead)), nil) // the error of this read is returned when the decoder reads on
 			return
 		}
 	}
 }
 
-// Is reports whether the next value is of a kind. If it is not, it is skipped,
-// and noted as a defect unless it is null.
+// Is reports whether the next JSON value is of a kind. A value of another kind
+// is skipped; unless it is null, it is recorded as a defect.
 func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	at := r.decode.PeekKind()
 	if at == kind {
@@ -195,13 +205,14 @@ func (r *Reader) Is(kind jsontext.Kind, want string) (bool, error) {
 	return false, r.MendHere(WrongType, "want "+want)
 }
 
-// List reads a list. It calls element for each element, which must read it.
+// List reads a JSON list. For each element it calls a function, which must read
+// the element.
 func (r *Reader) List(element func() error) error {
 	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
 }
 
-// Object reads an object. It calls member for each key, which must read the
-// value. The key is valid until then.
+// Object reads a JSON object. For each key it calls a function, which must read
+// the value of the key. The key is valid until the value is read.
 func (r *Reader) Object(member func(key []byte) error) error {
 	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
 		key, err := r.decode.ReadValue()
@@ -229,8 +240,9 @@ func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) e
 	return err
 }
 
-// ByFields is for the function of a Member: returning its result has the JSON
-// package read an object into the fields of T. A value of another type is skipped.
+// ByFields lets the JSON package read an object into the fields of a struct. The
+// function given to Member calls ByFields and returns its result. A value that
+// is not an object is skipped.
 func (r *Reader) ByFields() error {
 	ok, err := r.Is(jsontext.KindBeginObject, "an object")
 	if ok {
@@ -239,22 +251,23 @@ func (r *Reader) ByFields() error {
 	return err
 }
 
-// Another makes a list longer by one element and returns that. The element may
-// have the content of an earlier object, so that its own lists are used again.
+// Another adds an element to a list and returns a pointer to it. The element may
+// still have the content of an earlier object, so that its lists can be reused.
 func Another[T any](list *[]T) *T {
 	n := len(*list)
 	*list = slices.Grow(*list, 1)[:n+1]
 	return &(*list)[n]
 }
 
-// Into reads the next value into v.
+// Into reads the next JSON value into the variable that v points to.
 func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
 
-// Skip skips the next value.
+// Skip skips the next JSON value.
 func (r *Reader) Skip() error { return r.decode.SkipValue() }
 
-// Text reads a text, which is valid until the next call. A number, true or false
-// is taken as it is written. ok is false for null and for lists and objects.
+// Text reads a JSON string. A number, true or false is returned as it is
+// written. ok is false for null, lists and objects. The text is valid until the
+// next call.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
 	switch kind := r.decode.PeekKind(); kind {
 	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
@@ -268,10 +281,11 @@ func (r *Reader) Text() (text []byte, ok bool, err error) {
 	return r.unquote(value), true, nil
 }
 
-// maxNames is the largest number of texts that Keep remembers.
+// maxNames is the greatest number of strings that Keep remembers.
 const maxNames = 1 << 16
 
-// Keep converts a text to a string. Equal texts share one string.
+// Keep converts a text to a string. Equal texts get the same string, to save
+// memory.
 func (r *Reader) Keep(text []byte) string {
 	kept, ok := r.names[string(text)]
 	if !ok {
@@ -284,7 +298,8 @@ func (r *Reader) Keep(text []byte) string {
 	return kept
 }
 
-// String reads a text. A value that is none leaves *to as it is.
+// String reads a JSON string into *to. A value that is not a string, number,
+// true or false leaves *to unchanged.
 func (r *Reader) String(to *string) error {
 	text, ok, err := r.Text()
 	if ok {
@@ -300,12 +315,13 @@ func (r *Reader) unquote(value []byte) []byte {
 	case bytes.IndexByte(value, '\\') < 0:
 		return value[1 : len(value)-1]
 	}
-	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // half of a surrogate pair becomes U+FFFD
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error can be ignored: an invalid surrogate becomes U+FFFD
 	return r.text
 }
 
-// Int reads a whole number. It may be in quotes, and "5.0" and "1e3" are whole
-// numbers too. ok is false for null and for what is not a whole number.
+// Int reads a whole number. The number may be in quotes, and may be written as
+// "5.0" or "1e3". ok is false for null and for values that are not whole
+// numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
 	kind := r.decode.PeekKind()
 	if kind != jsontext.KindNumber && kind != jsontext.KindString {
@@ -326,8 +342,8 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
 }
 
-// HasKey reports whether an object at the top level of a file has one of the
-// keys. head is the beginning of the file.
+// HasKey reports whether an object at the top level of a file, or of a list in
+// it, has one of the keys. head is the beginning of the file.
 func HasKey(head []byte, keys ...string) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
 	for {
@@ -335,7 +351,7 @@ func HasKey(head []byte, keys ...string) bool {
 		switch {
 		case err != nil:
 			return false
-		case key.Kind() != jsontext.KindString: // a bracket
+		case key.Kind() != jsontext.KindString: // the token is a bracket or brace; go on
 		case slices.Contains(keys, key.String()):
 			return true
 		case d.SkipValue() != nil:

@@ -1,18 +1,20 @@
-// Package racks finds the rack of a host that a file names without one. A
-// topology, or another place in the files, may name the host with its rack.
+// Package racks finds the rack of a host that an input file names without its
+// rack. A topology file, or another place in the input files, may name the host
+// with its rack.
 //
-// That place may come later than the one that needs the rack. Late then reports
-// that the files must be read again, with what the Table knows by then.
+// That place may be read only after the rack was needed. Late then reports that
+// the files must be read again, with the racks known by then.
 package racks
 
-// Table knows the racks of hosts. The zero Table is ready for use.
+// Table maps hosts to racks. The zero value of Table is ready for use.
 type Table struct {
 	racks  map[string]string
-	sought map[string]bool // hosts that Of could not answer for
+	sought map[string]bool // hosts whose rack was asked for when it was not known
 	late   bool
 }
 
-// Tell adds a host's rack, unless it has one or the rack is empty.
+// Tell stores the rack of a host. It does nothing if the rack is empty or if the
+// host has a rack already.
 func (t *Table) Tell(host, rack string) {
 	if host == "" || rack == "" || t.racks[host] != "" {
 		return
@@ -24,7 +26,7 @@ func (t *Table) Tell(host, rack string) {
 	t.late = t.late || t.sought[host]
 }
 
-// Of returns a host's rack, empty if it is not known.
+// Of returns the rack of a host. It is empty if the rack is not known.
 func (t *Table) Of(host string) string {
 	rack := t.racks[host]
 	if rack == "" && host != "" {
@@ -36,8 +38,10 @@ func (t *Table) Of(host string) string {
 	return rack
 }
 
-// Late reports whether Tell came too late for a host, after Of had been called.
+// Late reports whether the rack of some host became known only after Of had been
+// asked for it.
 func (t *Table) Late() bool { return t.late }
 
-// Again returns a Table with the same racks, for another reading of the files.
+// Again returns a Table with the same racks, for reading the input files a
+// second time.
 func (t *Table) Again() *Table { return &Table{racks: t.racks} }
