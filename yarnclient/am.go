@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// AM is a client of the ApplicationMaster of one running MapReduce job, through
-// the ResourceManager's proxy. Calls fail with ErrJobEnded when the job has
-// ended. They fail with ErrNoMaster while the ApplicationMaster is not up:
-// before its start, or between two attempts of it.
+// AM is a client of the ApplicationMaster of one running MapReduce job. It
+// sends its calls through the ResourceManager's proxy. Calls fail with
+// ErrJobEnded after the job has ended. They fail with ErrNoMaster while no
+// ApplicationMaster runs: before its start, or between two attempts of the
+// application.
 type AM struct{ *JobReader }
 
-// AM returns a client for an application, such as "application_1_0002". It
-// connects at the first call.
+// AM returns a client for the ApplicationMaster of an application, such as
+// "application_1_0002". It connects at the first call.
 func (rm *RM) AM(appID string) *AM {
 	job := "job_" + strings.TrimPrefix(appID, "application_")
 	return &AM{&JobReader{
@@ -25,8 +26,8 @@ func (rm *RM) AM(appID string) *AM {
 	}}
 }
 
-// KillAttempt kills a running task attempt. This does not count as a failure;
-// the job runs the task again.
+// KillAttempt kills a running task attempt. The kill does not count as a
+// failure of the task, and the job runs the task again.
 func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 	path, err := attemptPath(attemptID)
 	if err != nil {
@@ -43,15 +44,16 @@ func (am *AM) KillAttempt(ctx context.Context, attemptID string) error {
 	return err
 }
 
-// byProxy reports whether the answer is from the proxy itself: a redirect, or a
-// web page.
+// byProxy reports whether an answer comes from the ResourceManager's proxy and
+// not from the ApplicationMaster: such an answer is a redirect or a web page.
 func (a answer) byProxy() bool { return a.status >= 300 || isHTML(a.body) }
 
-// gone explains an answer from the proxy itself. If the job has ended, the
-// proxy redirects to the history server. If the ApplicationMaster is not up
-// yet, or never was, it redirects to the ResourceManager's page of the
-// application. Between the ApplicationMaster's unregistering and its end, the
-// proxy sends that page instead of a redirect.
+// gone returns an error for a call to an ApplicationMaster that the
+// ResourceManager's proxy has answered itself. If the job has ended, the proxy
+// redirects to the history server. If the ApplicationMaster has not started,
+// the proxy redirects to the ResourceManager's page of the application. After
+// the ApplicationMaster has unregistered and before it ends, the proxy sends
+// that page without a redirect.
 func (rm *RM) gone(ctx context.Context, appID string, r request, a answer) error {
 	ended := strings.Contains(a.location, "/jobhistory/")
 	if a.status < 300 {

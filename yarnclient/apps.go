@@ -11,13 +11,13 @@ import (
 )
 
 // App is an application as the ResourceManager describes it. A user without the
-// right to view it gets only the first few fields.
+// right to view the application gets only its first few fields.
 type App struct {
 	ID            string  `wire:"id" form:"application"`
 	User          string  `wire:"user" form:"user"`
 	Name          string  `wire:"name"`
 	Queue         string  `wire:"queue"`
-	State         string  `wire:"state"`       // application state: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	State         string  `wire:"state"`       // state of the application: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
 	FinalStatus   string  `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
 	Type          string  `wire:"applicationType"`
 	Tags          string  `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
@@ -31,21 +31,23 @@ type App struct {
 	AMLabel       string  `wire:"amNodeLabelExpression"`
 	Label         string  `wire:"appNodeLabelExpression"`
 	AMLogs        string  `wire:"amContainerLogs"`
-	StartedMs     int64   `wire:"startedTime"` // when the application was submitted
-	LaunchedMs    int64   `wire:"launchTime"`  // when the first ApplicationMaster was launched
+	StartedMs     int64   `wire:"startedTime"` // time when the application was submitted, in Unix ms
+	LaunchedMs    int64   `wire:"launchTime"`  // time when the first ApplicationMaster was launched, in Unix ms
 	FinishedMs    int64   `wire:"finishedTime"`
 	ElapsedMs     int64   `wire:"elapsedTime"`
 	ProgressPct   float64 `wire:"progress"`
-	AllocatedMB   int64   `wire:"allocatedMB"` // memory of its containers; -1 after its end
+	AllocatedMB   int64   `wire:"allocatedMB"` // memory of the application's containers; -1 after the application has ended
 	VCores        int     `wire:"allocatedVCores"`
 	Containers    int     `wire:"runningContainers"`
 	MemoryMBSec   int64   `wire:"memorySeconds"`
 	VCoreSec      int64   `wire:"vcoreSeconds"`
 	PreemptedAMs  int     `wire:"numAMContainerPreempted"`
 	PreemptedCont int     `wire:"numNonAMContainerPreempted"`
-	// Requests are the containers that the application waits for now.
+	// Requests are the container requests of the application that the scheduler
+	// has not met yet.
 	Requests []ResourceRequest `wire:"resourceRequests"`
-	// Usage is what the application uses in each partition.
+	// Usage is the resources that the application uses in each partition of the
+	// cluster; a node label makes a partition.
 	Usage []PartitionUsage `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
@@ -54,29 +56,30 @@ func (a *App) Ended() bool {
 	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
 }
 
-// Priorities of requests and containers of a MapReduce job. They tell what a
-// container is for.
+// Priorities of the container requests of a MapReduce job. They tell whether a
+// container is for the ApplicationMaster, a map or a reduce.
 const (
 	PriorityAM        = 0
-	PriorityFailedMap = 5 // a map that runs again after a failure; requested on any host
+	PriorityFailedMap = 5 // priority for a map that runs again after a failed attempt; its container may be on any host
 	PriorityReduce    = 10
 	PriorityMap       = 20
 )
 
-// ResourceRequest is a row of an application's table of requests: a number of
-// containers on a host, in a rack, or anywhere ("*"). The same container may
-// count in several rows; the "*" row of a priority has the total.
+// ResourceRequest is a row of an application's table of resource requests: a
+// number of containers on a host, in a rack, or anywhere ("*"). One container
+// may count in several rows; the "*" row of a priority has the total.
 type ResourceRequest struct {
 	Priority   int      `wire:"priority"`
-	Name       string   `wire:"resourceName"` // where containers are requested: a host, "/rack" or "*"
+	Name       string   `wire:"resourceName"` // where the containers are requested: a host, a rack such as "/rack1", or "*" for anywhere
 	Containers int      `wire:"numContainers"`
 	Capability Resource `wire:"capability"`
 	Relax      bool     `wire:"relaxLocality"`
 	Label      string   `wire:"nodeLabelExpression"`
 }
 
-// PartitionUsage is what is used and requested in one partition; "" is the
-// default partition.
+// PartitionUsage is the resources that an application uses and requests in one
+// partition. A partition is the nodes of one node label; "" is the default
+// partition.
 type PartitionUsage struct {
 	Partition string   `wire:"partitionName"`
 	Used      Resource `wire:"used"`
@@ -86,23 +89,24 @@ type PartitionUsage struct {
 	AMLimit   Resource `wire:"amLimit"`
 }
 
-// AppFilter selects applications. Fields that are zero set no condition.
+// AppFilter selects applications of the ResourceManager's list. A field that is
+// zero sets no condition.
 type AppFilter struct {
-	States      []string // allowed states of the application, such as RUNNING
+	States      []string // states of the applications to list, such as RUNNING
 	FinalStatus string
 	User        string
-	Queue       string // queue, which Hadoop checks for unfinished applications only
+	Queue       string // name of the queue; Hadoop checks it for unfinished applications only
 	Types       []string
-	Tags        []string // tags of which the application needs one
+	Tags        []string // application tags; an application must have at least one of them
 	Name        string
 	Limit       int
-	// Time windows in which the application was started or finished, in Unix
-	// ms, both ends included.
+	// Earliest and latest start, and earliest and latest end, of the
+	// applications to list, in Unix ms, both included. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
-	// Without removes parts from the answer, which makes it much smaller:
-	// "resourceRequests", "timeouts", "appNodeLabelExpression",
-	// "amNodeLabelExpression", "resourceInfo".
+	// Without lists the parts that the ResourceManager leaves out of its answer,
+	// which makes the answer much smaller: "resourceRequests", "timeouts",
+	// "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo".
 	Without []string
 }
 
@@ -139,30 +143,30 @@ func (f *AppFilter) values() url.Values {
 	return v
 }
 
-// Apps lists the applications that f selects.
+// Apps lists the applications that the filter f selects.
 func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
 	var apps []App
 	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/apps", query: f.values()}, &apps, "apps", "app")
 	return apps, err
 }
 
-// App returns an application, with its requests.
+// App returns an application with its container requests.
 func (rm *RM) App(ctx context.Context, id string) (App, error) {
 	var a App
 	err := rm.c.get(ctx, request{path: appPath(id)}, &a, "app")
 	return a, err
 }
 
-// AppState returns the ResourceManager's internal state of an application. It
-// has more values than App.State: FINAL_SAVING, KILLING, FINISHING.
+// AppState returns the ResourceManager's internal state of an application.
+// Unlike App.State it can also be FINAL_SAVING, KILLING or FINISHING.
 func (rm *RM) AppState(ctx context.Context, id string) (string, error) {
 	v, err := rm.attribute(ctx, id, "state", nil)
 	return v.State, err
 }
 
 // KillApp kills an application. It returns when the ResourceManager has
-// accepted the request; the application may run a moment longer. For an ended
-// application it does nothing.
+// accepted the request; the application may run a moment longer. If the
+// application has ended, KillApp does nothing.
 func (rm *RM) KillApp(ctx context.Context, id string) error {
 	_, err := rm.attribute(ctx, id, "state", "KILLED")
 	return err
@@ -175,8 +179,8 @@ func (rm *RM) AppPriority(ctx context.Context, id string) (int, error) {
 	return v.Priority, err
 }
 
-// SetAppPriority changes a priority and returns the new one, which is at most
-// yarn.cluster.max-application-priority (default 0).
+// SetAppPriority changes the priority of an application and returns the new
+// priority. That is at most yarn.cluster.max-application-priority (default 0).
 func (rm *RM) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
 	v, err := rm.attribute(ctx, id, "priority", priority)
 	return v.Priority, err
@@ -195,8 +199,8 @@ func (rm *RM) SetAppQueue(ctx context.Context, id, queue string) error {
 	return err
 }
 
-// attributes has the one attribute that a request reads or changes: an
-// application's state, queue or priority.
+// attributes is the JSON body of a request that reads or changes one attribute
+// of an application: its state, queue or priority.
 type attributes struct {
 	State    string `wire:"state"`
 	Queue    string `wire:"queue"`

@@ -1,18 +1,18 @@
 // Package yarnclient is a client of the REST interfaces of Hadoop's YARN and
 // MapReduce: ResourceManager, NodeManager, MapReduce ApplicationMaster and
 // JobHistory server, versions 3.3 to 3.5. Results are plain Go values with
-// Hadoop's names. Times are Unix milliseconds and end in Ms; 0 means not yet.
-// Memory is in MiB and ends in MB, as in Hadoop. Lists may be nil.
+// Hadoop's names. Fields that end in Ms are milliseconds: durations, or Unix
+// times, where 0 means that the event has not happened yet. Fields that end in
+// MB are memory in MiB, as in Hadoop. Lists may be nil.
 //
-// A call ends with its context or after [Options].Timeout. Reads are repeated
-// after a temporary failure. Writes are never repeated, except at another
-// address if the first certainly did not carry them out. Errors say which call
-// failed, why, and what to do next; see [RequestError].
+// A call ends with its context or after [Options].Timeout. A call that only
+// reads is repeated after a temporary failure. A call that changes something is
+// sent again only to another ResourceManager, and only if the first certainly
+// did not carry it out. Errors say which call failed, why, and what to do next;
+// see [RequestError].
 //
 // The package does not submit applications, stores no state of the cluster and
-// decides nothing. Package yarntest has a ResourceManager for tests.
-//
-// Words: master stands for a job's ApplicationMaster.
+// decides nothing. Package yarntest has a fake ResourceManager for tests.
 package yarnclient
 
 import (
@@ -33,49 +33,53 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// Options say how to reach a daemon. All fields but Addresses may be zero.
+// Options say how to reach a Hadoop daemon. All fields but Addresses may be
+// zero.
 type Options struct {
-	// Addresses are web addresses, "http://host:8088" or "host:8088".
-	// ResourceManagers in high availability have several.
+	// Addresses are the daemon's web addresses, "http://host:8088" or
+	// "host:8088". ResourceManagers in high availability have several.
 	Addresses []string
-	// User is sent as user.name, which simple authentication trusts. Empty
-	// means the cluster's user for anonymous calls.
+	// User is the user name of the calls, which Hadoop's simple authentication
+	// trusts. Empty means the cluster's user for anonymous calls.
 	User string
-	// Timeout limits one HTTP request with its answer; 0 means 10 s.
+	// Timeout limits one HTTP request together with its answer; 0 means 10 s.
 	Timeout time.Duration
-	// Retries is how often a failed read is repeated; 0 means 2, a negative
-	// number means never.
+	// Retries is how many times a failed call that only reads is repeated; 0
+	// means 2, a negative number means never.
 	Retries int
 	// DialContext opens connections, for callers that map node names to
-	// addresses themselves. nil means a plain dialer. It is ignored if
-	// Transport is set.
-	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	// TLS is for https addresses; nil means the system's certificates. It is
+	// addresses themselves. nil means a plain net.Dialer. DialContext is
 	// ignored if Transport is set.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// TLS is the TLS settings for https addresses; nil means the system's
+	// certificates. TLS is ignored if Transport is set.
 	TLS *tls.Config
-	// Transport replaces the HTTP transport, for Kerberos or for tests.
+	// Transport replaces the client's HTTP transport, for Kerberos or for
+	// tests.
 	Transport http.RoundTripper
 }
 
-// maxBodyBytes limits the length of an answer, uncompressed: the list of
-// 100,000 tasks takes some 40 MB. It also limits the memory of the lists
-// decoded from an answer. Lists of real answers take less than the text, but
-// "{}" may become an element of hundreds of bytes.
+// maxBodyBytes limits the length of an uncompressed answer: the list of 100,000
+// tasks takes some 40 MB. It also limits the memory of the lists decoded from
+// an answer, since an element written as "{}" may take hundreds of bytes in
+// memory.
 //
-// smallBytes limits answers about the daemon itself. They are requested first,
-// and an address that is no Hadoop daemon may send bytes without end.
+// smallBytes limits answers in which a daemon describes itself. Such an answer
+// is requested first; an address that is no Hadoop daemon may send bytes
+// without end.
 const (
 	maxBodyBytes = 256 << 20
 	smallBytes   = 1 << 20
 )
 
-// client is the HTTP client of a daemon, or of several in high availability.
+// client is the HTTP client of one daemon, or of several ResourceManagers in
+// high availability.
 type client struct {
-	service   string // the daemon's name in messages, such as "ResourceManager"
+	service   string // name of the daemon in error messages, such as "ResourceManager"
 	addresses []string
-	current   *atomic.Pointer[string] // the daemon's address in use; the pointer holds nil if it is not known yet
+	current   *atomic.Pointer[string] // address of the daemon in use; the pointer holds nil if the address is not known yet
 	rest      *resty.Client
-	user      string // the URL parameter user.name=..., escaped, or empty
+	user      string // URL parameter user.name=..., escaped; empty if no user is set
 	timeout   time.Duration
 	retries   int
 }
@@ -102,8 +106,9 @@ func newClient(service string, o Options) (*client, error) {
 	if transport == nil {
 		transport = newTransport(o, c.timeout)
 	}
-	// resty's own HTTP client would not do: it keeps cookies, and Hadoop's
-	// cookie overrides a later user.name. Redirects are returned, not followed.
+	// resty's default HTTP client cannot be used: it keeps cookies, and
+	// Hadoop's cookie would override the user.name of later requests. Redirects
+	// are returned, not followed.
 	c.rest = resty.NewWithClient(&http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -111,8 +116,9 @@ func newClient(service string, o Options) (*client, error) {
 	return c, nil
 }
 
-// newTransport keeps enough idle connections for parallel polling. It uses no
-// HTTP proxy, which would distort measurements of the cluster.
+// newTransport returns an HTTP transport that keeps enough idle connections for
+// many calls at the same time. It uses no HTTP proxy, which would distort
+// measurements of the cluster.
 func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	dial := o.DialContext
 	if dial == nil {
@@ -120,14 +126,16 @@ func newTransport(o Options, timeout time.Duration) http.RoundTripper {
 	}
 	connectLimit := 5 * time.Second
 	if len(o.Addresses) > 1 {
-		// A caller's own limit, often 3 s, has to leave time for the other address.
-		// TCP repeats a lost first packet after a second.
+		// A caller's time limit is often 3 s, which has to leave time to try another
+		// address. TCP repeats a lost first packet after 1 s, so 1.5 s allow for one
+		// lost packet.
 		connectLimit = 1500 * time.Millisecond
 	}
 	return &http.Transport{
-		// The time limit for connecting is shorter than that for the whole
+		// The time limit for connecting is shorter than the limit for the whole
 		// request, to tell a dead host from a slow answer. Only after a failed
-		// connection may a write go to another address.
+		// connection may a call that changes something be sent to another
+		// address.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, min(connectLimit, timeout/2))
 			defer cancel()
@@ -154,7 +162,7 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			var parse *url.Error // the error's text repeats the address, which may have a password
+			var parse *url.Error // the text of the parse error contains the address, which may have a password
 			if errors.As(err, &parse) {
 				err = parse.Err
 			}
@@ -169,22 +177,22 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 	return out, nil
 }
 
-// Content types of the requests' bodies and of answers.
+// Content types of the bodies of requests and answers.
 const (
 	asJSON = "application/json"
 	asXML  = "application/xml"
 )
 
-// request is an HTTP call, without the address of a daemon.
+// request is an HTTP call to a daemon, without the daemon's address.
 type request struct {
-	method   string // HTTP method; empty means GET
-	path     string // URL path, escaped, with a slash first
+	method   string // HTTP method of the call; empty means GET
+	path     string // escaped URL path of the call, which starts with a slash
 	query    url.Values
-	accept   string // accepted content type; empty means asJSON
+	accept   string // content type that the client accepts; empty means asJSON
 	body     string
-	bodyType string // content type of the body, asJSON or asXML; empty if there is no body
-	limit    int    // the longest answer in bytes; 0 means maxBodyBytes
-	proxied  bool   // whether the call goes through the ResourceManager's proxy, whose redirects are answers
+	bodyType string // content type of the request's body, asJSON or asXML; empty if there is no body
+	limit    int    // longest answer that is accepted, in bytes; 0 means maxBodyBytes
+	proxied  bool   // whether the call goes through the ResourceManager's proxy, whose redirects are not followed
 }
 
 func (r *request) verb() string {
@@ -194,16 +202,16 @@ func (r *request) verb() string {
 	return r.method
 }
 
-// answer is an answer with a status below 400.
+// answer is an HTTP answer with a status below 400.
 type answer struct {
-	base     string // the address of the daemon that answered
+	base     string // address of the daemon that sent the answer
 	status   int
-	location string // the target URL of a redirect
+	location string // target URL if the answer is a redirect
 	body     []byte
 }
 
-// get makes a call and decodes the answer into v. path leads to the value in
-// the answer; see decode.
+// get makes an HTTP call and decodes the answer into v. path is the list of
+// JSON names that lead to the value in the answer; see decode.
 func (c *client) get(ctx context.Context, r request, v any, path ...string) error {
 	a, err := c.do(ctx, r)
 	if err != nil {
@@ -212,7 +220,8 @@ func (c *client) get(ctx context.Context, r request, v any, path ...string) erro
 	return c.understood(r, a, v, path...)
 }
 
-// do makes a call. A read is repeated after a temporary failure.
+// do makes an HTTP call. A call that only reads is repeated after a temporary
+// failure.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
 	for attempt := 0; ; attempt++ {
 		a, err := c.send(ctx, r)
@@ -225,15 +234,16 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-// mayPass reports whether err is temporary, so that a read can be repeated.
+// mayPass reports whether the error err of a call is temporary, so that a call
+// that only reads can be repeated.
 func mayPass(err error) bool {
 	var e *RequestError
 	cutOff := errors.As(err, &e) && e.Status == http.StatusOK && errors.Is(err, io.ErrUnexpectedEOF)
 	return cutOff || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStandby)
 }
 
-// backoff returns a random time below a limit that doubles from 100 ms to 2 s,
-// and above half of it.
+// backoff returns a random time to wait before a call is repeated: between 50 %
+// and 100 % of a limit that doubles from 100 ms up to 2 s.
 func backoff(attempt int) time.Duration {
 	d := min(100*time.Millisecond<<min(attempt, 10), 2*time.Second)
 	return d - rand.N(d/2)
@@ -250,8 +260,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// exchange sends r to base once and returns the answer, which may be a
-// redirect. Any failure is a *RequestError.
+// exchange sends the request r once to the daemon at the address base and
+// returns the answer, which may be a redirect. Any failure is a *RequestError.
 func (c *client) exchange(ctx context.Context, base string, r request) (answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
@@ -273,7 +283,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
 	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), body: resp.Body()}
-	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy's own error page, while it does not know that the ApplicationMaster is gone
+	if r.proxied && a.status >= 500 && isHTML(a.body) { // the proxy sends its own error page until it knows that the ApplicationMaster has ended
 		cause := fmt.Errorf("the ApplicationMaster does not answer: %s", firstWords(a.body))
 		return a, c.errorOf(base, r, a.status, withKind(cause, ErrNoMaster), "try again later: it may be starting again")
 	}
@@ -284,10 +294,11 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
-// failed returns the error for a request without a complete answer.
+// failed returns the error for a request that got no answer or an incomplete
+// one.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
 	e := c.errorOf(base, r, 0, nil, "")
-	var urlErr *url.Error // the error's text repeats the URL with user.name
+	var urlErr *url.Error // the text of the URL error contains the URL with the user's name
 	if errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
@@ -297,7 +308,7 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Status = resp.StatusCode()
 	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx) // why ctx ended: the caller's reason, or our timeout
+		err = context.Cause(ctx) // why the context ctx ended: the reason that the caller gave, or the client's time limit
 	}
 	switch text := err.Error(); {
 	case errors.Is(err, context.Canceled):
@@ -341,7 +352,8 @@ func (c *client) url(base string, r request) string {
 	return base + r.path + "?" + query
 }
 
-// understood decodes an answer into v. Its errors name the call.
+// understood decodes an answer into v. Its errors name the call that was
+// answered.
 func (c *client) understood(r request, a answer, v any, path ...string) error {
 	if isHTML(a.body) {
 		cause := fmt.Errorf("not a REST answer but %q", firstWords(a.body))
@@ -349,7 +361,7 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	}
 	if err := decode(a.body, v, path...); err != nil {
 		text := firstWords(a.body[:min(len(a.body), 200)])
-		if strings.Contains(text, "no active RM") { // a standby ResourceManager may say so with status 200
+		if strings.Contains(text, "no active RM") { // a standby ResourceManager may answer with this text and status 200
 			return c.errorOf(a.base, r, a.status, withKind(errors.New(text), ErrStandby), "try again later")
 		}
 		cause := fmt.Errorf("invalid answer: %w (it starts with %q)", err, text)
@@ -358,10 +370,11 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 	return nil
 }
 
-// close closes idle connections.
+// close closes the idle HTTP connections.
 func (c *client) close() { c.rest.GetClient().CloseIdleConnections() }
 
-// silent drops resty's log lines, which repeat our errors.
+// silent is a logger for resty that drops its log lines, as they repeat the
+// errors that we return.
 type silent struct{}
 
 func (silent) Errorf(string, ...any) {}

@@ -8,45 +8,47 @@ import (
 	"strings"
 )
 
-// AppAttempt is one attempt of an application, with its ApplicationMaster.
+// AppAttempt is one attempt of an application, with the attempt's
+// ApplicationMaster.
 type AppAttempt struct {
 	Number           int    `wire:"id"`
 	ID               string `wire:"appAttemptId" form:"appAttempt"`
-	State            string `wire:"appAttemptState"` // state of the attempt, since Hadoop 3.4
+	State            string `wire:"appAttemptState"` // state of the application attempt, sent by Hadoop 3.4 and newer
 	ContainerID      string `wire:"containerId" form:"container"`
 	NodeID           string `wire:"nodeId" form:"node"`
 	NodeHTTPAddress  string `wire:"nodeHttpAddress"`
 	LogsURL          string `wire:"logsLink"`
-	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts that the application excludes, comma-separated
+	BlacklistedNodes string `wire:"blacklistedNodes"` // hosts on which the application refuses containers, comma-separated
 	StartedMs        int64  `wire:"startTime"`
 	FinishedMs       int64  `wire:"finishedTime"`
 }
 
-// Attempts lists an application's attempts, the latest last.
+// Attempts lists an application's attempts, the latest one last.
 func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) {
 	var list []AppAttempt
 	err := rm.c.get(ctx, request{path: appPath(appID) + "/appattempts"}, &list, "appAttempts", "appAttempt")
 	return list, err
 }
 
-// Container is a running container of an application.
+// Container is a running container of an application, as the ResourceManager
+// describes it.
 type Container struct {
 	ID              string `wire:"containerId" form:"container"`
 	NodeID          string `wire:"assignedNodeId" form:"node"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
-	Priority        int    `wire:"priority"` // the priority of the request for this container; see PriorityMap
+	Priority        int    `wire:"priority"` // priority of the request for this container; see PriorityMap
 	AllocatedMB     int64  `wire:"allocatedMB"`
 	VCores          int    `wire:"allocatedVCores"`
 	State           string `wire:"containerState"` // state of the container: RUNNING, COMPLETE
 	ExitStatus      int    `wire:"containerExitStatus"`
 	Diagnostics     string `wire:"diagnosticsInfo"`
 	LogURL          string `wire:"logUrl"`
-	StartedMs       int64  `wire:"startedTime"` // when the container was allocated
+	StartedMs       int64  `wire:"startedTime"` // time when the container was allocated, in Unix ms
 	FinishedMs      int64  `wire:"finishedTime"`
 }
 
-// Containers lists the running containers of an attempt in no particular order,
-// including the ApplicationMaster's.
+// Containers lists the running containers of an application attempt in no
+// particular order, including the ApplicationMaster's.
 func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, error) {
 	appID, err := appOfAttempt(attemptID)
 	if err != nil {
@@ -58,15 +60,15 @@ func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, er
 	return list, err
 }
 
-// Signals to containers.
+// Signals that SignalContainer sends to a container.
 const (
 	SignalThreadDump = "OUTPUT_THREAD_DUMP"
 	SignalGraceful   = "GRACEFUL_SHUTDOWN"
 	SignalForceful   = "FORCEFUL_SHUTDOWN"
 )
 
-// SignalContainer sends a signal to a container, which gets it with its node's
-// next heartbeat.
+// SignalContainer sends a signal to a container. The container receives it with
+// the next heartbeat of its NodeManager.
 func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, bodyType: asJSON,
@@ -75,7 +77,8 @@ func (rm *RM) SignalContainer(ctx context.Context, containerID, signal string) e
 	return err
 }
 
-// appOfAttempt turns appattempt_1_0002_000003 into application_1_0002.
+// appOfAttempt returns the id of an attempt's application: application_1_0002
+// for appattempt_1_0002_000003.
 func appOfAttempt(attemptID string) (string, error) {
 	parts := strings.Split(attemptID, "_")
 	if len(parts) != 4 || parts[0] != "appattempt" {

@@ -5,22 +5,23 @@ import (
 	"strings"
 )
 
-// Counter is one counter. A job's counter has all three sums, a task's or
-// attempt's only Total.
+// Counter is one MapReduce counter. A counter of a job has three sums: of its
+// maps, of its reduces and of all tasks. A counter of a task or an attempt has
+// only Total.
 type Counter struct {
-	Group  string // the group's full name: "org.apache.hadoop.mapreduce.TaskCounter"
+	Group  string // full name of the counter's group, such as "org.apache.hadoop.mapreduce.TaskCounter"
 	Name   string
 	Total  int64
 	Map    int64
 	Reduce int64
 }
 
-// Counters are a list of counters in Hadoop's order.
+// Counters are a list of MapReduce counters in Hadoop's order.
 type Counters []Counter
 
-// Get returns a counter by the full or simple name of its group and by its own
-// name, such as "FileSystemCounter" and "HDFS_BYTES_READ". Hadoop leaves out
-// counters that were never increased.
+// Get returns a counter. group is the full or simple name of the counter's
+// group and name its own, such as "FileSystemCounter" and "HDFS_BYTES_READ".
+// Hadoop leaves out counters that were never increased.
 func (cs Counters) Get(group, name string) (Counter, bool) {
 	for _, c := range cs {
 		if c.Name == name && (c.Group == group || strings.HasSuffix(c.Group, "."+group) || strings.HasSuffix(c.Group, "$"+group)) {
@@ -30,17 +31,17 @@ func (cs Counters) Get(group, name string) (Counter, bool) {
 	return Counter{}, false
 }
 
-// Counters returns the job's counters.
+// Counters returns the MapReduce counters of the job.
 func (j *JobReader) Counters(ctx context.Context) (Counters, error) {
 	return j.counters(ctx, "/counters", "jobCounters", "counterGroup")
 }
 
-// TaskCounters returns a task's counters.
+// TaskCounters returns the MapReduce counters of a task.
 func (j *JobReader) TaskCounters(ctx context.Context, taskID string) (Counters, error) {
 	return j.counters(ctx, taskPath(taskID)+"/counters", "jobTaskCounters", "taskCounterGroup")
 }
 
-// AttemptCounters returns an attempt's counters.
+// AttemptCounters returns the MapReduce counters of a task attempt.
 func (j *JobReader) AttemptCounters(ctx context.Context, attemptID string) (Counters, error) {
 	path, err := attemptPath(attemptID)
 	if err != nil {
@@ -54,7 +55,7 @@ func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Co
 		Name     string `wire:"counterGroupName"`
 		Counters []struct {
 			Name   string `wire:"name"`
-			Value  int64  `wire:"value"` // the value of a task's or attempt's counter
+			Value  int64  `wire:"value"` // value of a counter of a task or attempt
 			Total  int64  `wire:"totalCounterValue"`
 			Map    int64  `wire:"mapCounterValue"`
 			Reduce int64  `wire:"reduceCounterValue"`

@@ -13,17 +13,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decode fills v, a pointer to a struct or slice of plain Go values, from an
-// answer. Hadoop writes the same data in several ways: with or without the root
-// name, scalars with or without quotes, a list of one element without brackets,
-// an empty list as {}, null, "" or not at all, a JSON key several times, and as
-// XML. decode accepts them all, since the target type says what is meant.
+// decode fills v, a pointer to a struct or slice of plain Go values, from
+// Hadoop's answer in JSON or XML. Hadoop writes the same data in several ways:
+// with or without the root name, scalars with or without quotes, a list of one
+// element without brackets, an empty list as {}, null, "" or not at all, a JSON
+// key several times. decode accepts them all, since the type of v says what is
+// meant.
 //
 // path is the list of names that lead to the value, such as {"nodes", "node"}.
-// The first one, the root, may be missing in the answer. Struct fields have
-// wire tags with their name in the answer; "a>b" means b inside a. A form tag
-// names the form that a text must have; see forms. Unknown names are skipped.
-// An answer whose names are all unknown is an error.
+// The answer may lack the first name, the root. A struct field's wire tag has
+// its name in the answer; "a>b" means b inside a. A field's form tag names the
+// pattern that its text must match; see forms. decode skips unknown names. An
+// answer whose names are all unknown is an error.
 func decode(body []byte, v any, path ...string) error {
 	if isXML(body) {
 		var err error
@@ -69,12 +70,13 @@ func (s scanner) root(v reflect.Value, path []string) error {
 	return err
 }
 
-// walk follows the names of path and decodes the value there into v.
+// walk follows the names of path into the JSON text and decodes the value found
+// there into v.
 func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)
 	}
-	if s.PeekKind() == '[' { // some answers have a list in place of an outer object
+	if s.PeekKind() == '[' { // some of Hadoop's answers have a list of objects where a single object is expected
 		return s.array(func() error { return s.walk(v, path) })
 	}
 	if s.PeekKind() != '{' {
@@ -120,10 +122,10 @@ func (s scanner) structure(v reflect.Value) error {
 	return s.empty("object")
 }
 
-// fields stores the next JSON value, or parts of it, in all struct fields that
-// want them.
+// fields decodes the next JSON value, or parts of it, into all struct fields
+// whose tags name it.
 func (s scanner) fields(v reflect.Value, fields []field) error {
-	var value jsontext.Value // for fields that want parts of the same
+	var value jsontext.Value // the JSON value that is being decoded; kept if several struct fields want parts of it
 	if len(fields) > 1 {
 		read, err := s.ReadValue()
 		if err != nil {
@@ -158,7 +160,8 @@ func (s scanner) list(v reflect.Value) error {
 	})
 }
 
-// element decodes the next value and appends it to v, unless it is empty.
+// element decodes the next JSON value and appends it to the list v, unless the
+// value is empty.
 func (s scanner) element(v reflect.Value) error {
 	if s.nothing() {
 		return s.SkipValue()
@@ -173,8 +176,8 @@ func (s scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing reports whether the next value is empty: null, {} or a string of
-// spaces, which indented XML gives.
+// nothing reports whether the next JSON value is empty: null, {} or a string of
+// spaces. Indented XML gives such strings.
 func (s scanner) nothing() bool {
 	rest := s.rest()
 	switch {
@@ -186,7 +189,7 @@ func (s scanner) nothing() bool {
 	return false
 }
 
-// blank reports whether a quoted string has only spaces.
+// blank reports whether a quoted JSON string has only white space.
 func blank(text []byte) bool {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -218,7 +221,7 @@ func (s scanner) scalar(v reflect.Value) error {
 			return s.SkipValue()
 		}
 		return s.errorf("%s expected, found an object", v.Kind())
-	case '[': // a list of one
+	case '[': // Hadoop may write a single value as a list with one element
 		n := 0
 		return s.array(func() error {
 			if n++; n > 1 {
@@ -244,8 +247,8 @@ func (s scanner) scalar(v reflect.Value) error {
 	return s.set(v, text)
 }
 
-// set parses a scalar into v. NaN and Infinity, which Hadoop writes for what it
-// cannot compute, become 0, and so does an empty text.
+// set parses the text of a JSON scalar into v. An empty text becomes 0. So do
+// NaN and Infinity, which Hadoop writes for values that it cannot compute.
 func (s scanner) set(v reflect.Value, text []byte) error {
 	if v.Kind() == reflect.String {
 		v.SetString(string(text))
@@ -286,16 +289,17 @@ func (s scanner) set(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// field is a struct field, found by a JSON name and further names inside it.
+// field is a field of a Go struct with its place in an answer: a JSON name, and
+// further names inside that object.
 type field struct {
 	index []int
 	rest  []string
-	form  string // key of forms; empty: any
+	form  string // name of the pattern in forms that the text must match; empty means any text
 }
 
 type plan map[string][]field
 
-var plans sync.Map // reflect.Type -> plan
+var plans sync.Map // cache of the decoding plan of each Go type: reflect.Type -> plan
 
 func planOf(t reflect.Type) plan {
 	if p, ok := plans.Load(t); ok {

@@ -8,42 +8,45 @@ import (
 )
 
 // Errors that callers distinguish with errors.Is. Every failed call returns a
-// *RequestError that wraps one or two of them. If Hadoop explained a refusal,
-// it also wraps a *RemoteError, for errors.As.
+// *RequestError that wraps one or two of these errors. If Hadoop explained a
+// refusal, the *RequestError also wraps a *RemoteError, for errors.As.
 var (
-	// ErrUnreachable means that there was no answer. If no connection was made,
-	// the call was not carried out; otherwise a write may have been.
+	// ErrUnreachable means that a call got no answer. If RequestError.Unsent is
+	// true, the call was not carried out; otherwise it may have been.
 	ErrUnreachable = errors.New("not reachable")
-	// ErrUnauthorized means status 401 or 403.
+	// ErrUnauthorized means that the daemon answered with status 401 or 403.
 	ErrUnauthorized = errors.New("not allowed")
-	// ErrNotFound means status 404: the application, job, node or endpoint does
-	// not exist.
+	// ErrNotFound means that the daemon answered with status 404: the
+	// application, job, node or path does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrStandby means that no address has the active ResourceManager.
+	// ErrStandby means that none of the given addresses has the active
+	// ResourceManager.
 	ErrStandby = errors.New("no active ResourceManager")
-	// ErrUnavailable means status 502, 503 or 504 without an explanation. Try
-	// again later.
+	// ErrUnavailable means that the daemon answered with status 502, 503 or 504
+	// without an explanation. The call may succeed later.
 	ErrUnavailable = errors.New("not available now")
-	// ErrNotRest means that another service than this REST interface answered.
+	// ErrNotRest means that a service other than the expected Hadoop daemon
+	// answered.
 	ErrNotRest = errors.New("not Hadoop's REST interface")
-	// ErrBadAnswer means that the answer is invalid, cut off or too long.
+	// ErrBadAnswer means that the daemon's answer is invalid, cut off or too
+	// long.
 	ErrBadAnswer = errors.New("invalid answer")
 	// ErrJobEnded means that the job's ApplicationMaster has ended. The history
-	// server has the job now.
+	// server has the job's data now.
 	ErrJobEnded = errors.New("job has ended")
 	// ErrNoMaster means that the application has no running ApplicationMaster
 	// now.
 	ErrNoMaster = errors.New("no ApplicationMaster running")
 )
 
-// RequestError says which call failed, why, and what to do next.
+// RequestError says which HTTP call failed, why, and what to do next.
 type RequestError struct {
 	Method string
-	URL    string // the URL without user, password and token
-	Status int    // the HTTP status, 0 without an answer
-	Err    error  // the cause of the failure; it wraps the errors above
-	Next   string // advice what to do next; may be empty
-	Unsent bool   // whether no connection was made, so that the call was not carried out
+	URL    string // URL of the call without user, password and token
+	Status int    // HTTP status of the answer; 0 if there was no answer
+	Err    error  // cause of the failure; it wraps an error such as ErrUnreachable
+	Next   string // advice on what to do next; may be empty
+	Unsent bool   // whether no connection was made, so that the daemon certainly has not carried out the call
 }
 
 func (e *RequestError) Error() string {
@@ -60,10 +63,10 @@ func (e *RequestError) Error() string {
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// RemoteError is Hadoop's own explanation of a refusal.
+// RemoteError is Hadoop's own explanation of why it refused a call.
 type RemoteError struct {
 	Status    int
-	Exception string `wire:"exception"` // the exception's simple class name; empty if Hadoop sent plain text
+	Exception string `wire:"exception"` // simple class name of the Java exception; empty if Hadoop sent plain text
 	JavaClass string `wire:"javaClassName"`
 	Message   string `wire:"message"`
 }
@@ -83,7 +86,8 @@ func (e *RemoteError) Error() string {
 	return e.Exception + ": " + message
 }
 
-// kindError adds errors to a cause without repeating them in its text.
+// kindError adds errors such as ErrNotFound to a cause without changing the
+// cause's text.
 type kindError struct {
 	cause error
 	kinds []error
@@ -94,7 +98,8 @@ func (e *kindError) Unwrap() []error { return append([]error{e.cause}, e.kinds..
 
 func withKind(cause error, kinds ...error) error { return &kindError{cause, kinds} }
 
-// refusal derives cause and advice from an answer with an error status.
+// refusal returns the cause of a refused call, and advice, from an answer with
+// an error status.
 func refusal(status int, body []byte, service string) (next string, cause error) {
 	var kinds []error
 	denied := status == http.StatusUnauthorized || status == http.StatusForbidden
@@ -140,7 +145,8 @@ func textError(text, otherwise string) error {
 	return errors.New(text)
 }
 
-// parseRemote decodes a RemoteException. It returns nil if the body is none.
+// parseRemote decodes Hadoop's RemoteException from the body of an answer. It
+// returns nil if the body has none.
 func parseRemote(status int, body []byte) *RemoteError {
 	if isHTML(body) {
 		return nil
@@ -152,7 +158,7 @@ func parseRemote(status int, body []byte) *RemoteError {
 	return e
 }
 
-// isHTML reports whether the body is a web page and not other XML.
+// isHTML reports whether the body of an answer is a web page and not other XML.
 func isHTML(body []byte) bool {
 	if !isXML(body) {
 		return false
@@ -161,7 +167,8 @@ func isHTML(body []byte) bool {
 	return strings.Contains(head, "<html") || strings.Contains(head, "<!doctype html") || strings.Contains(head, "<head")
 }
 
-// firstWords returns the start of a page or text without tags, for a message.
+// firstWords returns the start of a web page or text without its tags, for an
+// error message.
 func firstWords(body []byte) string {
 	s := string(body[:min(len(body), 4096)])
 	var b strings.Builder

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// send makes a call at the active daemon. A standby (status 307), and a daemon
-// that accepts no connection, have certainly not carried it out. Then even a
-// write is sent to another address: the one that the standby names, or else the
-// one that reports to be active.
+// send makes a call at the active ResourceManager. A standby (status 307) has
+// certainly not carried out the call, nor has a daemon that accepts no
+// connection. Then even a call that changes something is sent to another
+// address: the one that the standby names, or else the one that reports to be
+// active.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
 	base, err := c.base(ctx)
 	if err != nil {
@@ -35,7 +36,8 @@ func (c *client) base(ctx context.Context) (string, error) {
 	return c.findActive(ctx)
 }
 
-// elsewhere reports whether the call must be sent to another address.
+// elsewhere reports whether a call must be sent to another address: this daemon
+// is a standby or cannot be reached.
 func elsewhere(a answer, err error) bool {
 	var e *RequestError
 	return a.status == http.StatusTemporaryRedirect || errors.As(err, &e) && e.Unsent
@@ -66,13 +68,13 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // the ResourceManager has just become standby
+		return b, err // this ResourceManager was active a moment ago and has become a standby
 	}
 	return b, berr
 }
 
-// findActive asks all addresses at once for their state. It returns the first
-// one that is active.
+// findActive asks all addresses at once for the state of their ResourceManager.
+// It returns the first address that answers as active.
 func (c *client) findActive(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

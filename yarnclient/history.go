@@ -7,10 +7,11 @@ import (
 	"strconv"
 )
 
-// History is a client of a JobHistory server.
+// History is a client of a MapReduce JobHistory server.
 type History struct{ c *client }
 
-// NewHistory returns a client. It connects at the first call.
+// NewHistory returns a client of a JobHistory server. It connects at the first
+// call.
 func NewHistory(o Options) (*History, error) {
 	c, err := newClient("JobHistory server", o)
 	if err != nil {
@@ -19,16 +20,16 @@ func NewHistory(o Options) (*History, error) {
 	return &History{c}, nil
 }
 
-// Close closes idle connections.
+// Close closes the idle HTTP connections.
 func (h *History) Close() { h.c.close() }
 
-// HistoryInfo describes a history server.
+// HistoryInfo describes a JobHistory server.
 type HistoryInfo struct {
 	StartedMs     int64  `wire:"startedOn"`
 	HadoopVersion string `wire:"hadoopVersion"`
 }
 
-// Info returns the server's description of itself.
+// Info returns the JobHistory server's description of itself.
 func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	var info HistoryInfo
 	r := request{path: "/ws/v1/history/info", limit: smallBytes}
@@ -42,14 +43,15 @@ func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	return info, err
 }
 
-// JobFilter selects jobs. Fields that are zero set no condition.
+// JobFilter selects jobs of the history server's list. A field that is zero
+// sets no condition.
 type JobFilter struct {
 	User  string
 	State string // result of the job: SUCCEEDED, FAILED, KILLED
 	Queue string
 	Limit int
-	// Time windows in which the job was started or finished, in Unix ms, both
-	// ends included.
+	// Earliest and latest start, and earliest and latest end, of the jobs to
+	// list, in Unix ms, both included. Zero sets no limit.
 	StartedFromMs, StartedToMs   int64
 	FinishedFromMs, FinishedToMs int64
 }
@@ -72,23 +74,23 @@ func (f *JobFilter) values() url.Values {
 	return v
 }
 
-// Jobs lists the ended jobs that f selects. A job may appear here only
-// mapreduce.jobhistory.move.interval-ms (3 min) after its end; Job finds it at
-// once.
+// Jobs lists the ended jobs that the filter f selects. The history server may
+// list a job only 3 min after its end (mapreduce.jobhistory.move.interval-ms).
+// Job finds it at once.
 func (h *History) Jobs(ctx context.Context, f JobFilter) ([]Job, error) {
 	var jobs []Job
 	err := h.c.get(ctx, request{path: "/ws/v1/history/mapreduce/jobs", query: f.values()}, &jobs, "jobs", "job")
 	return jobs, err
 }
 
-// Job returns a reader for a job, such as "job_1_0002". It connects at the
-// first call.
+// Job returns a reader for the data of a job, such as "job_1_0002". The reader
+// connects at its first call.
 func (h *History) Job(id string) *JobReader {
 	return &JobReader{c: h.c, path: "/ws/v1/history/mapreduce/jobs/" + url.PathEscape(id)}
 }
 
-// Conf returns the value of one of the daemon's properties, and ErrNotFound if
-// it is not set.
+// Conf returns the value of one of the history server's properties. The error
+// is ErrNotFound if the property is not set.
 func (h *History) Conf(ctx context.Context, name string) (string, error) {
 	return h.c.conf(ctx, name)
 }

@@ -2,10 +2,10 @@ package yarnclient
 
 import "regexp"
 
-// forms are the patterns of Hadoop's ids and names. Callers put them into paths
-// and requests. So an answer is invalid if a field with a form tag has a text
-// of another form. An empty text is allowed, as Hadoop leaves out what it does
-// not know yet.
+// forms are the patterns of Hadoop's ids and names. Callers put ids and names
+// into URL paths and requests. So decoding fails if the text of a field with a
+// form tag does not match its pattern. Empty text is allowed, since Hadoop
+// leaves out what it does not know yet.
 var forms = map[string]*regexp.Regexp{
 	"application": regexp.MustCompile(`^application_[0-9]{1,19}_[0-9]{4,10}$`),
 	"appAttempt":  regexp.MustCompile(`^appattempt_[0-9]{1,19}_[0-9]{4,10}_[0-9]{1,10}$`),
@@ -14,9 +14,9 @@ var forms = map[string]*regexp.Regexp{
 	"task":        regexp.MustCompile(`^task_[0-9]{1,19}_[0-9]{4,10}_[mr]_[0-9]{1,10}$`),
 	"attempt":     regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{4,10}_[mr]_[0-9]{1,10}_[0-9]{1,10}$`),
 	"host":        regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`),
-	// a node is host:port; one not seen since the ResourceManager's start has
-	// no port, or -1
+	// a node id is host:port; a node that has not registered since the
+	// ResourceManager's start has no port, or port -1
 	"node": regexp.MustCompile(`^[A-Za-z0-9_:\[][A-Za-z0-9._:\[\]-]{0,259}$`),
-	// a user's name, which is also the name of a folder in HDFS
+	// the name of a user, which is also the name of the user's folder in HDFS
 	"user": regexp.MustCompile(`^[^./\x00-\x20\x7f-][^/\x00-\x1f\x7f]{0,254}$`),
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner reads JSON text once and stores only what the target needs. A general
-// decoder would first build maps of everything; the node list of a big cluster
-// has megabytes, of which a tenth is needed.
+// scanner reads JSON text once and stores only the values that have a field in
+// the target struct. A general decoder would first store everything: the node
+// list of a big cluster has megabytes, of which a tenth is needed.
 type scanner struct {
 	*jsontext.Decoder
-	// listBytes is the memory taken by the elements of all lists.
+	// listBytes is the memory taken so far by all lists that were decoded.
 	listBytes *int
 }
 
-// maxDepth bounds the nesting of XML; that of JSON is bounded by its package.
+// maxDepth limits how deep XML elements may be nested. For JSON, the decoding
+// package has its own limit.
 const maxDepth = 200
 
 func newScanner(data []byte, listBytes *int) scanner {
@@ -26,8 +27,9 @@ func newScanner(data []byte, listBytes *int) scanner {
 	return scanner{d, listBytes}
 }
 
-// object reads an object and calls each with every name. each must read the
-// value; the name is valid until then.
+// object reads a JSON object and calls the function each with the name of every
+// member. The function must read the member's value. The name is valid only until
+// the value is read.
 func (s scanner) object(each func(name []byte) error) error {
 	return s.members('}', func() error {
 		quoted, err := s.ReadValue()
@@ -57,13 +59,14 @@ func (s scanner) members(end jsontext.Kind, each func() error) error {
 	return err
 }
 
-// rest returns the text from the next value on.
+// rest returns the JSON text that follows, from the next value on.
 func (s scanner) rest() []byte {
-	s.PeekKind() // so that the value is there
+	s.PeekKind() // peeking makes the decoder read the next value into its buffer
 	return bytes.TrimLeft(s.UnreadBuffer(), " \t\r\n:,")
 }
 
-// unquote returns the text of a scalar; ok is false for one without quotes.
+// unquote returns the text of a JSON scalar. ok is false if the scalar has no
+// quotes.
 func unquote(value jsontext.Value) (text []byte, ok bool, err error) {
 	switch {
 	case value[0] != '"':
@@ -85,7 +88,8 @@ func (s scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("at byte %d: %s", s.InputOffset(), fmt.Sprintf(format, args...))
 }
 
-// cutOff says of an answer that ends inside a value that it was cut off.
+// cutOff replaces the error of an answer that ends too early by one that says
+// so.
 func cutOff(err error, bytes int) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("answer cut off after %d bytes: %w", bytes, err)

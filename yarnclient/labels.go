@@ -10,15 +10,16 @@ import (
 	"slices"
 )
 
-// DefaultPartition is the name of the partition of unlabelled nodes in
-// RMNodeLabels.
+// DefaultPartition is the name under which RMNodeLabels lists the nodes without
+// a label.
 const DefaultPartition = "<DEFAULT_PARTITION>"
 
-// NodeLabel is a node label, with the free resources of its nodes.
+// NodeLabel is a node label, with the number and the free resources of the nodes
+// that have it.
 type NodeLabel struct {
 	Name      string   `wire:"name"`
 	Exclusive bool     `wire:"exclusivity"`
-	ActiveNMs int      `wire:"activeNMs"` // number of running nodes, set by RMNodeLabels only
+	ActiveNMs int      `wire:"activeNMs"` // number of running nodes with this label, set by RMNodeLabels only
 	Available Resource `wire:"partitionInfo>resourceAvailable"`
 }
 
@@ -28,26 +29,27 @@ func (rm *RM) NodeLabels(ctx context.Context) ([]NodeLabel, error) {
 }
 
 // RMNodeLabels lists the node labels and the default partition, each with its
-// number of active nodes. Before Hadoop 3.4 it returns ErrNotFound.
+// number of running nodes. With Hadoop before 3.4 it returns ErrNotFound.
 func (rm *RM) RMNodeLabels(ctx context.Context) ([]NodeLabel, error) {
 	return rm.nodeLabels(ctx, "/ws/v1/cluster/get-rm-node-labels")
 }
 
-// LabelsOfNode lists the labels of a node, "host:port".
+// LabelsOfNode lists the labels of a node. id is "host:port".
 func (rm *RM) LabelsOfNode(ctx context.Context, id string) ([]NodeLabel, error) {
 	return rm.nodeLabels(ctx, nodePath(id)+"/get-labels")
 }
 
-// nodeLabels requests XML, since its structure is the same in all versions.
+// nodeLabels requests a list of node labels as XML, which has the same
+// structure in all versions of Hadoop.
 func (rm *RM) nodeLabels(ctx context.Context, path string) ([]NodeLabel, error) {
 	var list []NodeLabel
 	err := rm.c.get(ctx, request{path: path, accept: asXML}, &list, "nodeLabelsInfo", "nodeLabelInfo")
 	return list, err
 }
 
-// NodesToLabels returns the labels of each labelled node, by "host:port". It
-// includes nodes that were labelled but never existed, and "host:0" for labels
-// that were set without a port.
+// NodesToLabels returns the labels of each labelled node; the key is
+// "host:port". It includes nodes that were labelled but never existed. The key
+// is "host:0" for labels that were set without a port.
 func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 	var entries []struct {
 		Node   string `wire:"key"`
@@ -68,7 +70,7 @@ func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
 	return m, nil
 }
 
-// LabelsToNodes returns the nodes, "host:port", of each of the given labels, or
+// LabelsToNodes returns the nodes, as "host:port", of each given node label, or
 // of all labels if none is given. It leaves out labels that no node has.
 func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][]string, error) {
 	var entries []struct {
@@ -89,8 +91,9 @@ func (rm *RM) LabelsToNodes(ctx context.Context, labels ...string) (map[string][
 	return m, nil
 }
 
-// AddLabels adds labels to the cluster. A label that exists stays as it is; if
-// it has the other exclusivity, the call fails.
+// AddLabels adds node labels to the cluster. A label that exists stays as it
+// is. The call fails if an existing label is exclusive and the new one is not,
+// or the reverse.
 func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	type label struct {
 		Name      string `json:"name"`
@@ -103,8 +106,8 @@ func (rm *RM) AddLabels(ctx context.Context, exclusive bool, names ...string) er
 	return rm.postJSON(ctx, "/ws/v1/cluster/add-node-labels", map[string]any{"nodeLabelInfo": list})
 }
 
-// RemoveLabels removes labels from the cluster and from their nodes. It fails
-// if a queue refers to one of them.
+// RemoveLabels removes node labels from the cluster and from its nodes. It
+// fails if a queue refers to one of the labels.
 func (rm *RM) RemoveLabels(ctx context.Context, names ...string) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: "/ws/v1/cluster/remove-node-labels",
@@ -113,10 +116,10 @@ func (rm *RM) RemoveLabels(ctx context.Context, names ...string) error {
 	return err
 }
 
-// ReplaceLabels sets the label of each node, by "host:port" as in Node.ID; ""
-// means the default partition. It changes all nodes at once or none. Hadoop
-// also accepts and stores names of nodes that do not exist, so check the result
-// with Nodes.
+// ReplaceLabels sets the label of each given node; the key is "host:port" as in
+// Node.ID, and the label "" means the default partition. The call changes all
+// the nodes or none. Hadoop also accepts names of nodes that do not exist, so
+// check the result with Nodes.
 func (rm *RM) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	type move struct {
 		Node   string   `json:"nodeId"`

@@ -7,24 +7,27 @@ import (
 	"strings"
 )
 
-// JobReader reads the data of a MapReduce job: from its ApplicationMaster while
-// it runs (RM.AM), or from the history server afterwards (History.Job).
+// JobReader reads the data of a MapReduce job. It asks the job's
+// ApplicationMaster while the job runs (see RM.AM), or the history server
+// afterwards (see History.Job).
 type JobReader struct {
 	c    *client
-	path string // the URL path of the job
-	// gone explains an answer from the ResourceManager's proxy itself. It is
-	// nil for the history server.
+	path string // URL path of the job at the daemon that is asked
+	// gone explains an answer that comes from the ResourceManager's proxy
+	// instead of the ApplicationMaster. It is nil if the history server is
+	// asked.
 	gone func(ctx context.Context, r request, a answer) error
 }
 
-// Job is a MapReduce job.
+// Job is a MapReduce job as its ApplicationMaster or the history server
+// describes it.
 type Job struct {
 	ID                string  `wire:"id" form:"job"`
 	Name              string  `wire:"name"`
 	User              string  `wire:"user" form:"user"`
 	Queue             string  `wire:"queue"`
 	State             string  `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
-	SubmittedMs       int64   `wire:"submitTime"` // when the job was submitted; set by the history server only
+	SubmittedMs       int64   `wire:"submitTime"` // time when the job was submitted, in Unix ms; set by the history server only
 	StartedMs         int64   `wire:"startTime"`
 	FinishedMs        int64   `wire:"finishTime"`
 	Diagnostics       string  `wire:"diagnostics"`
@@ -33,13 +36,14 @@ type Job struct {
 	MapsCompleted     int     `wire:"mapsCompleted"`
 	Reduces           int     `wire:"reducesTotal"`
 	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsPending       int     `wire:"mapsPending"` // number of maps that wait; this field and the next five are set for running jobs only
+	MapsPending       int     `wire:"mapsPending"` // number of maps that have not started; this field and the next five are set for running jobs only
 	MapsRunning       int     `wire:"mapsRunning"`
 	ReducesPending    int     `wire:"reducesPending"`
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of task attempts by state; new ones have not started yet.
+	// Numbers of the job's task attempts by state; an attempt in state NEW has
+	// not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`
 	SuccessfulMapAttempts    int `wire:"successfulMapAttempts"`
@@ -50,14 +54,15 @@ type Job struct {
 	SuccessfulReduceAttempts int `wire:"successfulReduceAttempts"`
 	FailedReduceAttempts     int `wire:"failedReduceAttempts"`
 	KilledReduceAttempts     int `wire:"killedReduceAttempts"`
-	// Mean times over successful attempts, set by the history server only.
+	// Mean times of the job's successful attempts in ms, set by the history
+	// server only.
 	AvgMapMs     int64 `wire:"avgMapTime"`
 	AvgShuffleMs int64 `wire:"avgShuffleTime"`
 	AvgMergeMs   int64 `wire:"avgMergeTime"`
 	AvgReduceMs  int64 `wire:"avgReduceTime"`
 }
 
-// Task is a map or a reduce of a job.
+// Task is a map or a reduce of a MapReduce job.
 type Task struct {
 	ID                string  `wire:"id" form:"task"`
 	Type              string  `wire:"type"`  // type of the task: MAP, REDUCE
@@ -69,13 +74,13 @@ type Task struct {
 	ElapsedMs         int64   `wire:"elapsedTime"`
 }
 
-// TaskAttempt is one attempt of a task. Attempts of maps have no shuffle and
-// merge times.
+// TaskAttempt is one attempt of a task. The shuffle and merge times are set for
+// attempts of reduces only.
 type TaskAttempt struct {
 	ID                string  `wire:"id" form:"attempt"`
-	Type              string  `wire:"type"`                                 // type of the task: MAP, REDUCE
+	Type              string  `wire:"type"`                                 // type of the attempt's task: MAP, REDUCE
 	State             string  `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID       string  `wire:"assignedContainerId" form:"container"` // the attempt's container; empty while it waits for one
+	ContainerID       string  `wire:"assignedContainerId" form:"container"` // id of the attempt's container; empty while the attempt waits for a container
 	NodeHTTPAddress   string  `wire:"nodeHttpAddress"`
 	Rack              string  `wire:"rack"`
 	ProgressPct       float64 `wire:"progress"`
@@ -91,7 +96,7 @@ type TaskAttempt struct {
 	ReduceMs          int64   `wire:"elapsedReduceTime"`
 }
 
-// Master is one attempt of the job's ApplicationMaster.
+// Master is one attempt of a job's ApplicationMaster.
 type Master struct {
 	Number          int    `wire:"id"`
 	NodeID          string `wire:"nodeId" form:"node"`
@@ -101,21 +106,21 @@ type Master struct {
 	StartedMs       int64  `wire:"startTime"`
 }
 
-// Values of the parameter kind of JobReader.Tasks.
+// Kinds of tasks, for the parameter kind of JobReader.Tasks.
 const (
 	AllTasks = ""
 	Maps     = "m"
 	Reduces  = "r"
 )
 
-// Job returns the job's own data: state, progress and numbers of tasks.
+// Job returns the state, progress and numbers of tasks of the job.
 func (j *JobReader) Job(ctx context.Context) (Job, error) {
 	var out Job
 	err := j.get(ctx, "", nil, &out, "job")
 	return out, err
 }
 
-// Tasks lists the job's tasks of a kind: AllTasks, Maps or Reduces.
+// Tasks lists the job's tasks. kind is AllTasks, Maps or Reduces.
 func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
 	var query url.Values
 	if kind != AllTasks {
@@ -126,7 +131,7 @@ func (j *JobReader) Tasks(ctx context.Context, kind string) ([]Task, error) {
 	return out, err
 }
 
-// Task returns one task.
+// Task returns one task of the job.
 func (j *JobReader) Task(ctx context.Context, taskID string) (Task, error) {
 	var out Task
 	err := j.get(ctx, taskPath(taskID), nil, &out, "task")
@@ -140,7 +145,7 @@ func (j *JobReader) Attempts(ctx context.Context, taskID string) ([]TaskAttempt,
 	return out, err
 }
 
-// Attempt returns one attempt.
+// Attempt returns one task attempt of the job.
 func (j *JobReader) Attempt(ctx context.Context, attemptID string) (TaskAttempt, error) {
 	path, err := attemptPath(attemptID)
 	if err != nil {
@@ -181,8 +186,8 @@ func (j *JobReader) get(ctx context.Context, path string, query url.Values, v an
 
 func taskPath(taskID string) string { return "/tasks/" + url.PathEscape(taskID) }
 
-// attemptPath returns the path from the job to an attempt such as
-// attempt_1_0002_m_000003_0.
+// attemptPath returns the URL path of a task attempt such as
+// attempt_1_0002_m_000003_0, below the path of its job.
 func attemptPath(attemptID string) (string, error) {
 	task, ok := strings.CutPrefix(attemptID, "attempt_")
 	end := strings.LastIndexByte(task, '_')

@@ -5,7 +5,7 @@ import "context"
 // NM is a client of a NodeManager.
 type NM struct{ c *client }
 
-// NewNM returns a client. It connects at the first call.
+// NewNM returns a client of a NodeManager. It connects at the first call.
 func NewNM(o Options) (*NM, error) {
 	c, err := newClient("NodeManager", o)
 	if err != nil {
@@ -14,10 +14,10 @@ func NewNM(o Options) (*NM, error) {
 	return &NM{c}, nil
 }
 
-// Close closes idle connections.
+// Close closes the idle HTTP connections.
 func (nm *NM) Close() { nm.c.close() }
 
-// JMX returns the JMX beans that match query; see RM.JMX.
+// JMX returns the NodeManager's JMX beans that match query; see RM.JMX.
 func (nm *NM) JMX(ctx context.Context, query string) ([]map[string]any, error) {
 	return nm.c.jmx(ctx, query)
 }

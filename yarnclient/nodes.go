@@ -10,7 +10,7 @@ import (
 
 // Node is a NodeManager as the ResourceManager describes it.
 type Node struct {
-	ID           string   `wire:"id" form:"node"` // the node as "host:port", its name in calls for labels and resources
+	ID           string   `wire:"id" form:"node"` // id of the node, "host:port", by which calls for labels and resources name the node
 	Host         string   `wire:"nodeHostName" form:"host"`
 	Rack         string   `wire:"rack"`
 	State        string   `wire:"state"` // state of the node: RUNNING, LOST, UNHEALTHY, DECOMMISSIONED, ...
@@ -20,13 +20,13 @@ type Node struct {
 	LastHealthMs int64    `wire:"lastHealthUpdate"`
 	Containers   int      `wire:"numContainers"`
 	UsedMB       int64    `wire:"usedMemoryMB"`
-	AvailMB      int64    `wire:"availMemoryMB"` // free memory; negative if more is allocated than the node offers
+	AvailMB      int64    `wire:"availMemoryMB"` // free memory of the node in MiB; negative if more is allocated than the node offers
 	UsedVCores   int      `wire:"usedVirtualCores"`
 	AvailVCores  int      `wire:"availableVirtualCores"`
-	Total        Resource `wire:"totalResource"` // resources that the node offers; zero before Hadoop 3.3
-	Labels       []string `wire:"nodeLabels"`    // the node's labels, at most one
-	// Memory and CPU that the host uses, and that its containers use. CPU is in
-	// cores.
+	Total        Resource `wire:"totalResource"` // resources that the node offers; zero in Hadoop before 3.3
+	Labels       []string `wire:"nodeLabels"`    // node labels of the node; Hadoop allows at most one
+	// Memory and CPU that the host uses, and that the node's containers use.
+	// CPU is in cores.
 	HostMB        int64   `wire:"resourceUtilization>nodePhysicalMemoryMB"`
 	HostCPU       float64 `wire:"resourceUtilization>nodeCPUUsage"`
 	ContainersMB  int64   `wire:"resourceUtilization>aggregatedContainersPhysicalMemoryMB"`
@@ -41,8 +41,8 @@ func (n *Node) Label() string {
 	return n.Labels[0]
 }
 
-// Nodes lists the nodes in the given states, such as "RUNNING", or in any state
-// if none is given.
+// Nodes lists the cluster's nodes in the given states, such as "RUNNING".
+// Without states it lists all nodes.
 func (rm *RM) Nodes(ctx context.Context, states ...string) ([]Node, error) {
 	r := request{path: "/ws/v1/cluster/nodes"}
 	if len(states) > 0 {
@@ -60,14 +60,14 @@ func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 	return n, err
 }
 
-// SetNodeResource changes the resources that a node offers, until it or the
-// ResourceManager restarts. Running containers stay, and the node gets no new
-// ones while it uses total or more. Both memory and cores are set: with the
-// dominant resource calculator, too few cores limit the containers too. The
-// change takes effect a little later; check it with Node.
+// SetNodeResource changes the resources that a node offers, until the node or
+// the ResourceManager restarts. Running containers stay. The node gets no new
+// ones while its containers use total or more. Both memory and cores are set:
+// with the dominant resource calculator, too few cores limit the containers
+// too. The change takes effect a little later; check it with Node.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
-	// Any overCommitTimeout but -1 would kill containers above the total at
-	// once.
+	// An overCommitTimeout other than -1 would make the ResourceManager kill
+	// containers that exceed the node's new total.
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPost, path: nodePath(id) + "/resource", bodyType: asJSON,
 		body: fmt.Sprintf(`{"resource":{"memory":%d,"vCores":%d},"overCommitTimeout":-1}`, total.MemoryMB, total.VCores),

@@ -11,7 +11,7 @@ import (
 // RM is a client of a ResourceManager, or of several in high availability.
 type RM struct{ c *client }
 
-// NewRM returns a client. It connects at the first call.
+// NewRM returns a client of a ResourceManager. It connects at the first call.
 func NewRM(o Options) (*RM, error) {
 	c, err := newClient("ResourceManager", o)
 	if err != nil {
@@ -20,18 +20,19 @@ func NewRM(o Options) (*RM, error) {
 	return &RM{c}, nil
 }
 
-// Once returns a client of the same ResourceManager with the same connections,
-// which does not repeat failed reads.
+// Once returns a client of the same ResourceManager that does not repeat failed
+// calls. Both clients share their connections.
 func (rm *RM) Once() *RM {
 	once := *rm.c
 	once.retries = 0
 	return &RM{&once}
 }
 
-// Close closes idle connections.
+// Close closes the idle HTTP connections.
 func (rm *RM) Close() { rm.c.close() }
 
-// Address returns the web address in use, "" if no active one was found yet.
+// Address returns the web address of the ResourceManager in use, "" if no
+// active one was found yet.
 func (rm *RM) Address() string {
 	if p := rm.c.current.Load(); p != nil {
 		return *p
@@ -39,18 +40,18 @@ func (rm *RM) Address() string {
 	return ""
 }
 
-// Values of ClusterInfo.HAState.
+// States of a ResourceManager, for ClusterInfo.HAState.
 const (
 	HAActive       = "ACTIVE"
 	HAStandby      = "STANDBY"
 	HAInitializing = "INITIALIZING"
 )
 
-// ClusterInfo describes a ResourceManager.
+// ClusterInfo describes a ResourceManager and its state.
 type ClusterInfo struct {
-	// ID changes whenever a ResourceManager starts or becomes active. All its
-	// answers belong to this ID. While HAState is INITIALIZING, ID has another
-	// value.
+	// ID is a number that changes whenever a ResourceManager starts or becomes
+	// active. While HAState is INITIALIZING, ID does not have its final value
+	// yet.
 	ID            int64  `wire:"id"`
 	StartedMs     int64  `wire:"startedOn"`
 	State         string `wire:"state"`
@@ -60,14 +61,15 @@ type ClusterInfo struct {
 	StateStore    string `wire:"rmStateStoreName"`
 }
 
-// Info returns the active ResourceManager's description of itself. A single
-// address answers in any state, so check HAState.
+// Info returns the active ResourceManager's description of itself. With a
+// single address, the ResourceManager there answers in any state, so check
+// HAState.
 func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	info, err := rm.info(ctx)
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // ask the other addresses, as a standby answers this call itself
+	if _, err := rm.c.findActive(ctx); err != nil { // a standby ResourceManager answers this call itself instead of redirecting it, so the other addresses are asked
 		return info, err
 	}
 	return rm.info(ctx)
@@ -77,8 +79,9 @@ func (rm *RM) info(ctx context.Context) (ClusterInfo, error) {
 	return rm.c.infoOf(ctx, rm.c.do)
 }
 
-// infoOf asks for ClusterInfo through do. An answer without a state is not from
-// a ResourceManager.
+// infoOf asks a ResourceManager for its description, which the function do
+// requests. An answer without a state is an error, since it comes from another
+// service.
 func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (answer, error)) (ClusterInfo, error) {
 	var info ClusterInfo
 	r := request{path: "/ws/v1/cluster/info", limit: smallBytes}
@@ -93,7 +96,7 @@ func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (
 }
 
 // Active is like Info, but fails unless the ResourceManager is active. In other
-// states its answers have status 200 and wrong content.
+// states a ResourceManager answers with status 200 and wrong content.
 func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 	info, err := rm.Info(ctx)
 	if err == nil && info.HAState != HAActive {
@@ -107,7 +110,7 @@ func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 	return info, err
 }
 
-// WaitActive waits until a ResourceManager is ACTIVE and has at least the given
+// WaitActive waits until a ResourceManager is active and has at least the given
 // number of NodeManagers. For about a second after a restart, answers have
 // status 200 and wrong content; only the state shows this. WaitActive fails
 // early if waiting does not help: access is denied, or the address is not a
@@ -142,9 +145,9 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 	}
 }
 
-// Metrics are sums over the cluster. On a cluster with node labels, the plain
-// fields count only the default partition, and those with Total count all
-// partitions.
+// Metrics are the ResourceManager's sums over the cluster. On a cluster with
+// node labels, the fields whose name starts with Total count all partitions;
+// the other fields count only the default partition.
 type Metrics struct {
 	AppsSubmitted       int   `wire:"appsSubmitted"`
 	AppsCompleted       int   `wire:"appsCompleted"`
@@ -165,12 +168,14 @@ type Metrics struct {
 	LostNodes           int   `wire:"lostNodes"`
 	UnhealthyNodes      int   `wire:"unhealthyNodes"`
 	DecommissionedNodes int   `wire:"decommissionedNodes"`
-	// TotalCapacity, TotalUsed and TotalContainers count all partitions.
+	// TotalCapacity, TotalUsed and TotalContainers count all partitions of the
+	// cluster.
 	TotalCapacity   Resource `wire:"totalClusterResourcesAcrossPartition"`
 	TotalUsed       Resource `wire:"totalUsedResourcesAcrossPartition"`
 	TotalContainers int      `wire:"totalAllocatedContainersAcrossPartition"`
 	// RMEventQueue and SchedulerEventQueue are the numbers of events that wait
-	// in the ResourceManager, since Hadoop 3.4.
+	// in the ResourceManager and in its scheduler. Hadoop before 3.4 does not
+	// send them.
 	RMEventQueue        int `wire:"rmEventQueueSize"`
 	SchedulerEventQueue int `wire:"schedulerEventQueueSize"`
 }
@@ -181,26 +186,26 @@ type Resource struct {
 	VCores   int   `wire:"vCores"`
 }
 
-// Metrics returns sums over the cluster.
+// Metrics returns sums over the nodes and applications of the cluster.
 func (rm *RM) Metrics(ctx context.Context) (Metrics, error) {
 	var m Metrics
 	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics"}, &m, "clusterMetrics")
 	return m, err
 }
 
-// Conf returns the value of one of the daemon's properties, and ErrNotFound if
-// it is not set.
+// Conf returns the value of one of the ResourceManager's properties. The error
+// is ErrNotFound if the property is not set.
 func (rm *RM) Conf(ctx context.Context, name string) (string, error) {
 	return rm.c.conf(ctx, name)
 }
 
-// JMX returns the attributes of the JMX beans that match query, such as
-// "Hadoop:service=ResourceManager,name=ClusterMetrics".
+// JMX returns the attributes of the ResourceManager's JMX beans that match
+// query, such as "Hadoop:service=ResourceManager,name=ClusterMetrics".
 func (rm *RM) JMX(ctx context.Context, query string) ([]map[string]any, error) {
 	return rm.c.jmx(ctx, query)
 }
 
-// property is a setting in Hadoop's XML form.
+// property is one setting in the XML form of Hadoop's configuration files.
 type property struct {
 	Name  string `wire:"name"`
 	Value string `wire:"value"`
@@ -215,8 +220,8 @@ func propertyMap(list []property) map[string]string {
 }
 
 func (c *client) conf(ctx context.Context, name string) (string, error) {
-	// The request is for JSON, since the XML answer does not replace references
-	// such as ${…}.
+	// The answer is requested as JSON, since the XML answer does not replace
+	// references such as ${…} in the value.
 	r := request{path: "/conf", query: url.Values{"name": {name}}, limit: smallBytes}
 	var p struct {
 		Name  string `wire:"key"`
@@ -240,7 +245,7 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json, since decode would need to know the beans' attributes
+	if err := json.Unmarshal(a.body, &out); err != nil { // encoding/json is used, as decode needs to know the attributes and those of JMX beans vary
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// SchedulerConf returns the Capacity scheduler's current settings by full name.
-// It needs a yarn.scheduler.configuration.store.class other than "file".
+// SchedulerConf returns the Capacity scheduler's current settings; the key is
+// the full property name. The cluster must set
+// yarn.scheduler.configuration.store.class to another value than "file".
 func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 	var list []property
 	r := request{path: "/ws/v1/cluster/scheduler-conf", accept: asXML}
@@ -21,26 +22,28 @@ func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
 }
 
 // SchedulerChange is a change of the Capacity scheduler's settings. Hadoop
-// carries it out completely or not at all, in the order of the fields.
+// carries out all parts of it or none, in the order of the fields.
 type SchedulerChange struct {
-	Remove []string // paths of queues to remove, which must be stopped and empty
+	Remove []string // paths of the queues to remove; they must be stopped and empty
 	Add    []QueueSettings
 	Update []QueueSettings
-	// Global has settings by full name. They cannot be unset: Hadoop 3.4 stores
-	// an empty value as a value.
+	// Global has settings of the whole scheduler, by full property name.
+	// They cannot be unset: Hadoop 3.4 stores an empty value as a value.
 	Global map[string]string
 }
 
-// QueueSettings are settings of one queue.
+// QueueSettings are settings of one queue of the Capacity scheduler.
 type QueueSettings struct {
-	Queue string // the path of the queue, such as root.a
-	// Settings are by the part of the name after
-	// yarn.scheduler.capacity.<queue>. An empty value unsets.
+	Queue string // path of the queue, such as root.a
+	// Settings are the queue's settings. The key is the part of the property
+	// name after yarn.scheduler.capacity.<queue>. An empty value removes a
+	// setting.
 	Settings map[string]string
 }
 
-// SetSchedulerConf changes settings of the running scheduler. With the memory
-// store, a restart of the ResourceManager undoes the change.
+// SetSchedulerConf changes settings of the running Capacity scheduler. If the
+// cluster keeps them in memory (store class "memory"), a restart of the
+// ResourceManager undoes the change.
 func (rm *RM) SetSchedulerConf(ctx context.Context, change SchedulerChange) error {
 	_, err := rm.c.do(ctx, request{
 		method: http.MethodPut, path: "/ws/v1/cluster/scheduler-conf",
@@ -89,6 +92,6 @@ func entries(b *bytes.Buffer, m map[string]string) {
 
 func element(b *bytes.Buffer, name, text string) {
 	b.WriteString("<" + name + ">")
-	_ = xml.EscapeText(b, []byte(text)) // a buffer's writes cannot fail
+	_ = xml.EscapeText(b, []byte(text)) // writing to a bytes.Buffer cannot fail
 	b.WriteString("</" + name + ">")
 }

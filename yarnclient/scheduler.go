@@ -5,51 +5,52 @@ import (
 	"strings"
 )
 
-// Scheduler is the type of the scheduler, with its queues.
+// Scheduler is the ResourceManager's scheduler: its type and its queues.
 type Scheduler struct {
 	Type string // type of the scheduler: "capacityScheduler", "fairScheduler", "fifoScheduler"
-	// Queues are all queues: the root first, parents before their children.
+	// Queues are all queues of the scheduler: the root first, parents before
+	// their children.
 	Queues []Queue
 }
 
 // Queue is a queue of the Capacity or Fair scheduler. Capacities are in
-// percent. The Capacity scheduler's plain fields are about the default
-// partition.
+// percent. Fields of the Capacity scheduler are about the default partition,
+// except those that name a partition.
 type Queue struct {
 	Path   string `wire:"queuePath"` // path of the queue, such as "root.a"
 	Name   string `wire:"queueName"`
-	Parent string // path of the parent queue, empty for the root
+	Parent string // path of the parent queue; empty for the root queue
 	Leaf   bool
 	State  string `wire:"state"` // state of the queue, RUNNING or STOPPED, set by the Capacity scheduler only
 
-	// Fields that only the Capacity scheduler sets, not the Fair scheduler.
+	// Fields of a queue that only the Capacity scheduler sets.
 	CapacityPct     float64          `wire:"capacity"`
 	MaxCapacityPct  float64          `wire:"maxCapacity"`
 	UsedCapacityPct float64          `wire:"usedCapacity"`
-	Labels          []string         `wire:"nodeLabels"` // node labels that the queue may use, or "*"
+	Labels          []string         `wire:"nodeLabels"` // node labels that applications in the queue may request; "*" means all
 	Partitions      []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
 	Usage           []PartitionUsage `wire:"resources>resourceUsagesByPartition"`
 	UserLimitPct    float64          `wire:"userLimit"`
 	UserLimitFactor float64          `wire:"userLimitFactor"`
-	Ordering        string           `wire:"orderingPolicyInfo"` // order of applications in the queue: fifo, fair
+	Ordering        string           `wire:"orderingPolicyInfo"` // order of the applications in the queue: fifo, fair
 	Allocated       int              `wire:"allocatedContainers"`
 
-	// Fields that only the Fair scheduler sets, not the Capacity scheduler.
-	Policy string   `wire:"schedulingPolicy"` // policy of the queue: DRF, fair, fifo
+	// Fields of a queue that only the Fair scheduler sets.
+	Policy string   `wire:"schedulingPolicy"` // scheduling policy of the queue: DRF, fair, fifo
 	Used   Resource `wire:"usedResources"`
 	Min    Resource `wire:"minResources"`
 	Max    Resource `wire:"maxResources"`
 	Fair   Resource `wire:"fairResources"`
 	Steady Resource `wire:"steadyFairResources"`
 
-	// Fields that both the Capacity and the Fair scheduler set.
-	ActiveApps        int `wire:"numActiveApplications"` // number of running applications, for leaf queues
+	// Fields of a queue that both the Capacity and the Fair scheduler set.
+	ActiveApps        int `wire:"numActiveApplications"` // number of running applications in the queue, for leaf queues
 	PendingApps       int `wire:"numPendingApplications"`
 	PendingContainers int `wire:"pendingContainers"`
 }
 
-// QueuePartition is a queue's share of one partition; "" is the default
-// partition.
+// QueuePartition is a queue's share of one partition of the cluster. A
+// partition is the nodes of one node label; "" is the default partition.
 type QueuePartition struct {
 	Partition      string  `wire:"partitionName"`
 	CapacityPct    float64 `wire:"capacity"`
@@ -59,8 +60,8 @@ type QueuePartition struct {
 	MaxAMPct       float64 `wire:"maxAMLimitPercentage"`
 }
 
-// wireQueue is a queue with its children, for which the two schedulers have
-// different names.
+// wireQueue is a queue in the ResourceManager's answer, with its child queues.
+// The Capacity and the Fair scheduler name the list of children differently.
 type wireQueue struct {
 	Queue
 	Capacity []wireQueue `wire:"queues>queue"`
@@ -80,7 +81,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 	}
 	s := Scheduler{Type: w.Type}
 	roots := w.FairRoot
-	if w.Name != "" { // the Capacity scheduler's answer is its root queue
+	if w.Name != "" { // for the Capacity scheduler, the top of the answer is the root queue
 		roots = []wireQueue{w.wireQueue}
 	}
 	for _, root := range roots {
@@ -92,7 +93,7 @@ func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
 func (s *Scheduler) add(w wireQueue, parent string) {
 	q, children := w.Queue, append(w.Capacity, w.Fair...)
 	q.Parent, q.Leaf = parent, len(children) == 0
-	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler's names are paths
+	if q.Path == "" { // in Hadoop 3.3 the Fair scheduler sends paths as names of queues
 		q.Path = q.Name
 		if parent != "" && !strings.HasPrefix(q.Name, parent+".") {
 			q.Path = parent + "." + q.Name
@@ -105,7 +106,7 @@ func (s *Scheduler) add(w wireQueue, parent string) {
 	}
 }
 
-// Queue returns the queue of a path, or nil if there is none.
+// Queue returns the queue with the given path, or nil if there is none.
 func (s *Scheduler) Queue(path string) *Queue {
 	for i := range s.Queues {
 		if s.Queues[i].Path == path {

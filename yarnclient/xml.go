@@ -13,9 +13,10 @@ func isXML(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n\ufeff"), []byte("<"))
 }
 
-// xmlToJSON rewrites XML as JSON. The element's name becomes the root and its
-// children become members; a child that occurs several times gives several
-// members of one name. Text becomes a string. Attributes are dropped.
+// xmlToJSON rewrites an XML answer as JSON. The root element's name becomes the
+// root name, and its child elements become members. A child that occurs several
+// times gives several members with the same name. Text becomes a string.
+// Attributes are dropped.
 func xmlToJSON(body []byte) ([]byte, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.CharsetReader = func(charset string, r io.Reader) (io.Reader, error) {
@@ -83,8 +84,8 @@ func xmlError(err error) error {
 	return fmt.Errorf("XML: %w", err)
 }
 
-// quote returns s as a JSON string. XML has no control characters but tab and
-// line ends, and encoding/xml has checked that the text is UTF-8.
+// quote returns the text s as a JSON string. XML has no control characters
+// except tab and line ends, and encoding/xml has checked that s is UTF-8.
 func quote(s string) string {
 	if strings.ContainsAny(s, "\"\\\t\n\r") {
 		s = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(s)

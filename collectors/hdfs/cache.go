@@ -12,61 +12,65 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// NoLimit is the CachePool.Limit of a pool without a limit.
+// NoLimit is the value of CachePool.Limit for a pool that may cache any number
+// of bytes.
 const NoLimit = math.MaxInt64
 
-// neverMs is the relative expiry time that means never in Hadoop, and its
-// maximum.
+// neverMs is the relative expiry time of a cache directive that never expires,
+// in Hadoop's protocol. It is also the largest that Hadoop accepts.
 const neverMs = math.MaxInt64 / 4
 
-// CachePool groups cache directives under one owner and one limit.
+// CachePool groups HDFS cache directives under one owner and one limit.
 type CachePool struct {
 	Name string
-	// Owner, Group and Mode say who may use the pool. When a pool is added, the
-	// NameNode sets empty ones (user, group, 0755). When it is modified, empty
-	// ones stay as they are.
+	// Owner, Group and Mode say who may use the pool. If they are empty, a new
+	// pool gets the NameNode's defaults (user, group, 0755), and a modified
+	// pool keeps its own.
 	Owner, Group string
 	Mode         fs.FileMode
-	// Limit is the most bytes to cache, each replica counted; [NoLimit] means
-	// none. Zero means the NameNode's default when the pool is added, and no
-	// change when it is modified. A limit of zero bytes cannot be set.
+	// Limit is the maximum number of bytes that the pool may cache, each
+	// replica counted; [NoLimit] means no limit. Zero means the NameNode's
+	// default for a new pool, and no change for a modified one. A limit of zero
+	// bytes cannot be set.
 	Limit int64
-	// Stats come from the NameNode. They are ignored when a pool is added or
-	// modified.
+	// Stats are filled in from the NameNode's answer. They are ignored when a
+	// pool is added or modified.
 	Stats CacheStats
 }
 
-// CacheStats say how much of what was requested is cached. Those of a directive
-// are a few seconds old, those of a pool less.
+// CacheStats say how many of the requested bytes and files are cached. The
+// numbers of a directive are a few seconds old, those of a pool are newer.
 type CacheStats struct {
 	BytesNeeded, BytesCached int64
-	// BytesOverLimit is set for pools only.
+	// BytesOverLimit is the number of bytes requested above the pool's limit.
+	// It is set for pools only.
 	BytesOverLimit           int64
 	FilesNeeded, FilesCached int64
 }
 
-// CacheDirective requests that a file be cached, or all files directly in a
+// CacheDirective requests that HDFS cache a file, or all files directly in a
 // folder.
 type CacheDirective struct {
-	// ID is given by the NameNode. It is zero when a directive is added.
+	// ID is the number that the NameNode gives a new directive. It is zero in a
+	// request to add one.
 	ID   int64
 	Path string
 	Pool string
-	// Replicas is how many DataNodes must cache each block; the NameNode
-	// chooses which. Zero means one when a directive is added, and no change
-	// when it is modified.
+	// Replicas is the number of DataNodes that must cache each block; the
+	// NameNode chooses which. Zero means one DataNode for a new directive, and
+	// no change for a modified one.
 	Replicas int
-	// Expires is when the directive ends, in milliseconds. Zero means never
-	// when a directive is added, and no change when it is modified.
+	// Expires is the time at which the directive ends, in milliseconds. Zero
+	// means never for a new directive, and no change for a modified one.
 	Expires time.Time
-	// Expired and Stats come from the NameNode. They are ignored when a
-	// directive is added.
+	// Expired and Stats are filled in from the NameNode's answer. They are
+	// ignored when a directive is added.
 	Expired bool
 	Stats   CacheStats
 }
 
-// CachePools lists the cache pools sorted by name. A pool that the user may not
-// read has only its name.
+// CachePools lists the HDFS cache pools, sorted by name. A pool that the user
+// may not read has only its name.
 func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 	var pools []CachePool
 	for prev := ""; ; {
@@ -85,13 +89,13 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 	}
 }
 
-// AddCachePool makes a pool. Only superusers may do so.
+// AddCachePool makes an HDFS cache pool. Only superusers may do so.
 func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "add", p)
 }
 
-// ModifyCachePool changes the pool of p's name; fields of p that are zero stay
-// as they are. Only superusers may do so.
+// ModifyCachePool changes the cache pool with p's name. Fields of p that are
+// zero stay unchanged in the pool. Only superusers may do so.
 func (c *Client) ModifyCachePool(ctx context.Context, p CachePool) error {
 	return c.putPool(ctx, "modify", p)
 }
@@ -117,7 +121,8 @@ func (c *Client) putPool(ctx context.Context, verb string, p CachePool) error {
 	return nil
 }
 
-// RemoveCachePool removes a pool and its directives. Only superusers may do so.
+// RemoveCachePool removes an HDFS cache pool and its directives. Only
+// superusers may do so.
 func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
 	err := c.call(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: proto.String(name)}, &hdfspb.Empty{})
 	if err != nil {
@@ -126,8 +131,8 @@ func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
 	return nil
 }
 
-// CacheDirectives lists the directives of a pool, or of all pools if pool is
-// empty, sorted by id. It leaves out those that the user may not read.
+// CacheDirectives lists the directives of a cache pool, or of all pools if pool
+// is empty, sorted by id. It leaves out directives that the user may not read.
 func (c *Client) CacheDirectives(ctx context.Context, pool string) ([]CacheDirective, error) {
 	filter := &hdfspb.CacheDirectiveInfo{}
 	if pool != "" {
@@ -152,8 +157,9 @@ func (c *Client) CacheDirectives(ctx context.Context, pool string) ([]CacheDirec
 	}
 }
 
-// AddCacheDirective adds d and returns its id. It returns fs.ErrInvalid if the
-// pool does not exist or has too little of its limit left.
+// AddCacheDirective adds the cache directive d and returns its id. It returns
+// fs.ErrInvalid if the pool does not exist, or if the directive's files exceed
+// what is left of the pool's limit.
 func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id int64, err error) {
 	info := directiveInfo(d)
 	if info.Replication == nil {
@@ -166,8 +172,8 @@ func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id in
 	return resp.Id, nil
 }
 
-// ModifyCacheDirective changes the directive of d's id; fields of d that are
-// zero stay as they are.
+// ModifyCacheDirective changes the cache directive with d's id. Fields of d
+// that are zero stay unchanged in the directive.
 func (c *Client) ModifyCacheDirective(ctx context.Context, d CacheDirective) error {
 	info := directiveInfo(d)
 	info.Id = proto.Int64(d.ID)
@@ -178,8 +184,8 @@ func (c *Client) ModifyCacheDirective(ctx context.Context, d CacheDirective) err
 	return nil
 }
 
-// RemoveCacheDirective removes a directive. It returns fs.ErrInvalid if there
-// is none of that id.
+// RemoveCacheDirective removes a cache directive. It returns fs.ErrInvalid if
+// no directive has that id.
 func (c *Client) RemoveCacheDirective(ctx context.Context, id int64) error {
 	err := c.call(ctx, "removeCacheDirective", &hdfspb.RemoveCacheDirectiveRequest{Id: proto.Int64(id)}, &hdfspb.Empty{})
 	if err != nil {
@@ -220,8 +226,8 @@ func directiveOf(e *hdfspb.CacheDirectiveEntry) CacheDirective {
 			FilesNeeded: stats.GetFilesNeeded(), FilesCached: stats.GetFilesCached(),
 		},
 	}
-	// The NameNode reports a directive that never expires with an expiry time
-	// neverMs after it was added.
+	// For a directive that never expires, the NameNode answers with an expiry
+	// time about neverMs after the time when the directive was added.
 	if x := info.GetExpiration(); x != nil && x.GetMillis() < neverMs {
 		d.Expires = time.UnixMilli(x.GetMillis())
 	}

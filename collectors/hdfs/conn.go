@@ -22,49 +22,50 @@ import (
 
 const (
 	clientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-	// maxFrameBytes is the default of Hadoop's ipc.maximum.response.length.
+	// maxFrameBytes is the maximum length of an answer of the NameNode. It is
+	// the default of Hadoop's ipc.maximum.response.length.
 	maxFrameBytes = 128 << 20
-	// trustedBytes is the length up to which memory for a frame is allocated
-	// before its bytes have arrived.
+	// trustedBytes limits the memory that is allocated for an answer before its
+	// bytes have arrived.
 	trustedBytes = 64 << 10
-	// maxMessages limits the protobuf messages in one answer: two bytes of an
-	// answer can become a message that takes some 200 bytes of memory. A real
-	// message has 50 bytes or more, so that 128 MiB contain at most 2.5
-	// million.
+	// maxMessages limits the number of protobuf messages in one answer, since
+	// two bytes of a bad answer can become a message that takes some 200 bytes
+	// of memory. Real messages have 50 bytes or more, so the longest answer, of
+	// 128 MiB, has at most 2.5 million.
 	maxMessages = 4 << 20
 
 	contextCallID = -3
 	noRetryCount  = -1
 )
 
-// conn is one connection to one NameNode. Many calls share it, and their
-// replies may come in any order.
+// conn is one connection to one NameNode. Many calls share the connection, and
+// the answers to them may come in any order.
 type conn struct {
 	address string
 	c       net.Conn
-	writing chan struct{} // a lock: it holds one value while a frame is written
+	writing chan struct{} // lock for writing to the connection: the channel holds one value while a call is written
 
 	mu      sync.Mutex
 	pending map[int32]chan reply
-	err     error         // why the connection was closed
-	done    chan struct{} // closed when the connection is closed
+	err     error         // cause for which the connection was closed; nil while it is open
+	done    chan struct{} // channel that is closed together with the connection
 }
 
-// reply is the answer to a call: a header and, if the call succeeded, a
-// message.
+// reply is the answer to a call: a header and, if the call succeeded, the
+// message with the result.
 type reply struct {
 	header *hdfspb.ResponseHeader
 	body   []byte
 }
 
-// lostError means that a connection broke during a call. The NameNode may or
+// lostError means that the connection broke during a call. The NameNode may or
 // may not have carried out the call.
 type lostError struct{ err error }
 
 func (e *lostError) Error() string { return "connection lost: " + e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
 
-// protocolError means that the other side does not speak Hadoop IPC.
+// protocolError means that the server at the address does not speak Hadoop IPC.
 type protocolError struct{ what string }
 
 func (e *protocolError) Error() string {
@@ -72,7 +73,7 @@ func (e *protocolError) Error() string {
 }
 
 // open connects to a NameNode and sends the name of the user. It does not wait
-// for an answer, since a NameNode answers only calls.
+// for an answer to this, since a NameNode answers only calls.
 func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	nc, err := c.options.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 		pending: make(map[int32]chan reply),
 		done:    make(chan struct{}),
 	}
-	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // the greeting: magic text, version, service class, no SASL
+	hello := []byte{'h', 'r', 'p', 'c', 9, 0, 0} // greeting of Hadoop IPC: magic text, version 9, service class 0, no SASL
 	hello, err = appendFrame(hello,
 		requestHeader(contextCallID, noRetryCount, c.clientID[:]),
 		&hdfspb.ConnectionContext{
@@ -103,8 +104,8 @@ func (c *Client) open(ctx context.Context, address string) (*conn, error) {
 	return cn, nil
 }
 
-// call sends one request and waits for its reply, or until ctx or the
-// connection ends.
+// call sends one request and waits for the answer. It stops waiting when the
+// context ctx or the connection ends.
 func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, method string, req proto.Message) (reply, error) {
 	frame, err := appendFrame(nil,
 		requestHeader(id, retry, clientID),
@@ -136,7 +137,7 @@ func (cn *conn) call(ctx context.Context, clientID []byte, id, retry int32, meth
 		return reply{}, ctx.Err()
 	case <-cn.done:
 		select {
-		case r := <-answer: // the answer came just before the connection ended
+		case r := <-answer: // the answer to the call came just before the connection ended
 			return r, nil
 		default:
 			return reply{}, cn.err
@@ -150,7 +151,7 @@ func (cn *conn) forget(id int32) {
 	cn.mu.Unlock()
 }
 
-// write sends a whole frame, or closes the connection.
+// write sends all bytes of a frame. If it cannot, it closes the connection.
 func (cn *conn) write(ctx context.Context, frame []byte) error {
 	select {
 	case cn.writing <- struct{}{}:
@@ -163,16 +164,17 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	stop := context.AfterFunc(ctx, func() { _ = cn.c.SetWriteDeadline(time.Unix(1, 0)) })
 	n, err := cn.c.Write(frame)
 	if !stop() {
-		// The connection cannot be used again: the frame was cut off, or the
-		// deadline would hit the next one.
+		// The connection cannot be used again: the frame was sent in part only,
+		// or the expired deadline would make the next write fail.
 		cn.close(&lostError{fmt.Errorf("write: %w", ctx.Err())})
 		return ctx.Err()
 	}
 	if err == nil {
 		return nil
 	}
-	// An answer that the NameNode sent before it closed the connection says
-	// more than this error.
+	// The NameNode may have sent an answer before it closed the connection.
+	// That answer explains more than the error of the write, so read for
+	// another second.
 	_ = cn.c.SetReadDeadline(time.Now().Add(time.Second))
 	<-cn.done
 	if errors.Is(cn.err, os.ErrDeadlineExceeded) {
@@ -181,8 +183,8 @@ func (cn *conn) write(ctx context.Context, frame []byte) error {
 	return cn.err
 }
 
-// read hands replies to the calls that wait for them, until the connection
-// ends.
+// read reads answers and hands each to the call that waits for it, until the
+// connection ends.
 func (cn *conn) read() {
 	r := bufio.NewReaderSize(cn.c, 64<<10)
 	for answered := false; ; answered = true {
@@ -215,15 +217,16 @@ func (cn *conn) deliver(r reply) {
 		answer <- r
 		return
 	}
-	// A refusal of the connection answers no call, but ends all. A reply to a
-	// call that has given up is dropped.
+	// With a negative call id, the NameNode refuses the whole connection, which
+	// ends all calls. An answer is dropped if its call does not wait any
+	// longer.
 	if id < 0 && r.header.GetStatus() == hdfspb.ResponseHeader_FATAL {
 		cn.close(remoteError("connect", cn.address, r.header))
 	}
 }
 
-// close closes the connection. Waiting calls get err. Only the first call of
-// close counts.
+// close closes the connection. Calls that wait for an answer return err.
+// Closing the connection again does nothing.
 func (cn *conn) close(err error) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -245,7 +248,7 @@ func requestHeader(id, retry int32, clientID []byte) *hdfspb.RequestHeader {
 	}
 }
 
-// appendFrame appends a frame to b: the length of all messages, then each
+// appendFrame appends a frame of Hadoop IPC to b: the total length, then each
 // message after its own length.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	start := len(b)
@@ -262,8 +265,8 @@ func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// readFrame reads one frame and returns it without its length. io.EOF means
-// that the stream ended between two frames.
+// readFrame reads one frame of Hadoop IPC and returns it without its length. It
+// returns io.EOF if the stream ended between two frames.
 func readFrame(r *bufio.Reader) ([]byte, error) {
 	head, err := r.Peek(4)
 	if err != nil {
@@ -272,11 +275,11 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, err
 	}
-	size := int32(binary.BigEndian.Uint32(head)) // the frame's length is signed, as in Java
+	size := int32(binary.BigEndian.Uint32(head)) // frame lengths of Hadoop IPC are signed numbers, as in Java
 	if size <= 0 || size > maxFrameBytes {
 		return nil, badLength(r, head, size)
 	}
-	_, _ = r.Discard(4) // skip the frame's length, which Peek has read
+	_, _ = r.Discard(4) // skip the length of the frame, which is known already
 	if size <= trustedBytes {
 		frame := make([]byte, size)
 		_, err = io.ReadFull(r, frame)
@@ -287,8 +290,8 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return frame.Bytes(), unexpected(err)
 }
 
-// badLength explains a wrong frame length. If its bytes are text, the other
-// side speaks another protocol.
+// badLength returns the error for a wrong frame length. If the bytes of the
+// length are text, the server speaks another protocol than Hadoop IPC.
 func badLength(r *bufio.Reader, head []byte, size int32) error {
 	isText := func(c byte) bool { return c >= ' ' && c <= '~' || c == '\r' || c == '\n' }
 	switch {
@@ -311,10 +314,10 @@ func unexpected(err error) error {
 	return err
 }
 
-// unmarshal decodes an answer into resp. It refuses one with more than
-// maxMessages messages.
+// unmarshal decodes the bytes of an answer into resp. It refuses an answer with
+// more than maxMessages protobuf messages.
 func unmarshal(body []byte, resp proto.Message) error {
-	if len(body) > 2*maxMessages { // counting is needed only for long answers, as a message takes at least two bytes
+	if len(body) > 2*maxMessages { // a protobuf message takes at least two bytes, so only a long answer can have too many
 		left := maxMessages
 		if err := countMessages(body, resp.ProtoReflect().Descriptor(), &left); err != nil {
 			return err
@@ -323,8 +326,8 @@ func unmarshal(body []byte, resp proto.Message) error {
 	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, resp)
 }
 
-// countMessages subtracts the number of messages in b from left. The NameNode's
-// message types do not contain themselves, so the recursion is limited.
+// countMessages subtracts the number of protobuf messages in b from left. No
+// message type of the NameNode contains itself, so the recursion ends.
 func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error {
 	if *left--; *left < 0 {
 		return fmt.Errorf("more than %d messages in it", maxMessages)
@@ -350,8 +353,8 @@ func countMessages(b []byte, d protoreflect.MessageDescriptor, left *int) error 
 	return nil
 }
 
-// parseReply splits a frame into the header and, if the call succeeded, the
-// message.
+// parseReply splits the frame of an answer into its header and, if the call
+// succeeded, the message with the result.
 func parseReply(frame []byte) (*hdfspb.ResponseHeader, []byte, error) {
 	head, n := protowire.ConsumeBytes(frame)
 	if n < 0 {

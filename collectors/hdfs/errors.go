@@ -20,17 +20,18 @@ var (
 	ErrSecure = errors.New("the NameNode requires Kerberos (SASL), which heddle does not support; set hadoop.security.authentication=simple")
 )
 
-// RemoteError is an exception in the NameNode's answer. errors.Is matches it
-// with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
-// ErrUnavailable and ErrSecure.
+// RemoteError is an exception that the NameNode sent in its answer. errors.Is
+// matches it with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
+// ErrUnavailable or ErrSecure.
 type RemoteError struct {
-	// Method is the method called, and NameNode the address that answered.
+	// Method is the name of the RPC method called, and NameNode the address of
+	// the NameNode that answered.
 	Method, NameNode string
-	// Class is the Java class of the exception. Message is its text without the
-	// stack trace.
+	// Class is the Java class of the exception. Message is the exception's text
+	// without the stack trace.
 	Class, Message string
 
-	fatal  bool // whether the NameNode closes the connection after this error
+	fatal  bool // whether the NameNode closes the connection after sending this exception
 	detail hdfspb.ResponseHeader_Detail
 }
 
@@ -44,10 +45,11 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("NameNode %s: %s (%s)", e.NameNode, e.Message, e.Class[strings.LastIndexByte(e.Class, '.')+1:])
 }
 
-// Is makes errors.Is match the errors that the comment of RemoteError lists.
+// Is makes errors.Is match a RemoteError with the errors that the comment of
+// RemoteError lists.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // ErrSecure: its Java class is the same as for a missing permission
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // an exception matches ErrSecure by this detail, since its Java class is the same as for a missing permission
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()
@@ -68,27 +70,30 @@ var asFS = map[string]error{
 	"java.lang.IllegalArgumentException":                      fs.ErrInvalid,
 }
 
-// standby reports whether another NameNode must be asked.
+// standby reports whether the exception means that another NameNode must be
+// asked.
 func (e *RemoteError) standby() bool {
 	return e.Class == "org.apache.hadoop.ipc.StandbyException" ||
 		e.Class == "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 }
 
-// later reports whether the same NameNode can be asked again a little later.
+// later reports whether the exception is temporary, so that the same NameNode
+// can be asked again a little later.
 func (e *RemoteError) later() bool {
 	return e.Class == "org.apache.hadoop.ipc.RetriableException" ||
 		e.Class == "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
 }
 
-// noHA reports whether a NameNode does not know of an active state. It is the
-// only one ("HA for namenode is not enabled"), or it is an old version, which
-// would refuse the first call if it were standby.
+// noHA reports whether the exception means that the NameNode has no
+// high-availability state. Either high availability is not enabled, or the
+// Hadoop version is too old to tell; a standby of such a version refuses the
+// first call anyway.
 func (e *RemoteError) noHA() bool {
 	return e.Class == "org.apache.hadoop.ha.ServiceFailedException" ||
 		e.detail == hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD
 }
 
-// shortened returns at most 2000 bytes of a text.
+// shortened returns the text, cut off after at most 2000 bytes.
 func shortened(text string) string {
 	const most = 2000
 	if len(text) <= most {

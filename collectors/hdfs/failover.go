@@ -14,10 +14,10 @@ import (
 )
 
 // call makes one call on the active NameNode and decodes the answer into resp.
-// It repeats the call for [Options].RetryFor. All tries have the same call id
-// and a growing retry count, by which a NameNode recognises a call that it has
-// carried out already and sends the same answer again. So each call here may be
-// sent twice.
+// It repeats a failed call for [Options].RetryFor. All tries have the same call
+// id and a growing retry count. By these a NameNode recognises a call that it
+// has carried out already, and sends the same answer again. So a call may be
+// sent twice even if it changes something.
 func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
 	id := c.nextCallID()
 	giveUp := time.Now().Add(c.options.RetryFor)
@@ -55,7 +55,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	switch {
 	case err == nil:
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
-	case ctx.Err() != nil: // the caller ended the call; the connection is still good
+	case ctx.Err() != nil: // the caller has ended the call, but the connection is still good
 	default:
 		c.leave(cn, err)
 	}
@@ -65,7 +65,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 var errSlow = errors.New("no answer")
 
 // gaveUp returns the error of a call whose context has ended. last is the error
-// of its last try.
+// of the last try.
 func (c *Client) gaveUp(ctx context.Context, last error) error {
 	cause := context.Cause(ctx)
 	if last == nil || errors.Is(last, cause) || errors.Is(last, ctx.Err()) {
@@ -74,8 +74,8 @@ func (c *Client) gaveUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w (%w)", last, cause)
 }
 
-// unreached turns the error of a broken or garbled connection into an
-// ErrUnreachable.
+// unreached wraps the error of a connection that broke, or sent bytes that are
+// not Hadoop IPC, in ErrUnreachable.
 func unreached(err error) error {
 	if errors.As(err, new(*RemoteError)) || errors.Is(err, ErrUnreachable) || errors.Is(err, net.ErrClosed) {
 		return err
@@ -83,7 +83,8 @@ func unreached(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// roundTrip makes one call on one connection.
+// roundTrip makes one call on one connection to a NameNode and decodes the
+// answer.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
 	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
 	if err != nil {
@@ -105,7 +106,8 @@ func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, metho
 	return nil
 }
 
-// worthRetry reports whether the same call may succeed a little later.
+// worthRetry reports whether a call that failed with err may succeed if it is
+// repeated a little later.
 func (c *Client) worthRetry(err error) bool {
 	if errors.Is(err, net.ErrClosed) && c.isClosed() {
 		return false
@@ -118,8 +120,8 @@ func (c *Client) worthRetry(err error) bool {
 	return waiting && c.answered.Load()
 }
 
-// connect returns the connection to the active NameNode. If there is none, it
-// tries each NameNode once.
+// connect returns the connection to the active NameNode. If there is no
+// connection yet, it tries to connect to each NameNode once.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	select {
 	case c.link <- struct{}{}:
@@ -133,7 +135,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	if c.nameNode != nil {
 		select {
 		case <-c.nameNode.done:
-			c.nameNode = nil // the NameNode closed the connection while it was unused
+			c.nameNode = nil // the NameNode has closed the connection while no call used it
 		default:
 			return c.nameNode, nil
 		}
@@ -155,9 +157,9 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(failures...))
 }
 
-// openActive connects to a NameNode and checks that it is active. An observer
-// would answer reads with old data. The check also detects a port of another
-// service.
+// openActive connects to a NameNode and checks that it is active. A NameNode in
+// observer state would answer reads with old data. The check also detects an
+// address of another service.
 func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
 	cn, err := c.open(ctx, address)
 	if err != nil {
@@ -183,8 +185,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 	return cn, nil
 }
 
-// leave closes the connection cn to a NameNode. The next call tries the next
-// NameNode first.
+// leave closes the connection cn to a NameNode, for the reason why. The next
+// call tries the next NameNode first.
 func (c *Client) leave(cn *conn, why error) {
 	cn.close(&lostError{why})
 	c.link <- struct{}{}
@@ -201,15 +203,14 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// nextCallID returns the id of the next call. Ids are positive and count from
-// 1.
+// nextCallID returns the id of the next call to a NameNode: 1, 2, 3 and so on.
 func (c *Client) nextCallID() int32 {
 	return int32(c.lastCall.Add(1) & 0x7fffffff)
 }
 
-// backoff returns how long to wait before the next try: nothing before the
-// second, since another NameNode may be active already, then 100 ms, doubling
-// up to 3.2 s.
+// backoff returns how long to wait before a call is tried again. The second try
+// follows at once, since another NameNode may be active already. Later waits
+// are 100 ms, 200 ms and so on up to 3.2 s.
 func backoff(attempt int32) time.Duration {
 	if attempt == 0 {
 		return 0

@@ -16,59 +16,66 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// File is a file or folder as the NameNode describes it.
+// File is a file or folder in HDFS, as the NameNode describes it.
 type File struct {
 	// Path is the absolute path of the file or folder.
 	Path string
 	// Dir is true for a folder, which has no blocks.
 	Dir bool
-	// ID is the number of the inode, which a rename does not change.
+	// ID is the number of the file's inode. Renaming the file does not change
+	// it.
 	ID uint64
-	// Length and BlockSize are in bytes. Length leaves out a block that is
+	// Length and BlockSize are in bytes. Length does not count a block that is
 	// being written.
 	Length, BlockSize int64
-	// Replication is the number of replicas that each block should have.
+	// Replication is the number of replicas that each block of the file should
+	// have.
 	Replication int
-	// Modified and Accessed are times in milliseconds.
+	// Modified and Accessed are the times of the file's last change and last
+	// access, exact to 1 ms.
 	Modified, Accessed time.Time
-	// Owner, Group and Mode (the permission bits) say who may use it.
+	// Owner, Group and Mode (the permission bits) say who may use the file.
 	Owner, Group string
 	Mode         fs.FileMode
-	// UnderConstruction is true while the file is being written. Blocks lacks
-	// the block that is being written.
+	// UnderConstruction is true while the file is being written. The block that
+	// is being written is not in Blocks.
 	UnderConstruction bool
-	// Blocks are sorted by offset. [Client.Stat] leaves them out.
+	// Blocks are the file's blocks, sorted by offset. [Client.Stat] leaves them
+	// out.
 	Blocks []Block
 }
 
-// Block is one block of a file, with the places of its replicas.
+// Block is one block of an HDFS file, with the DataNodes that have its
+// replicas.
 type Block struct {
-	// Pool, ID and GenerationStamp identify the block.
+	// Pool, ID and GenerationStamp together identify the block.
 	Pool            string
 	ID              uint64
 	GenerationStamp uint64
-	// Offset is where the block starts in its file, Length its size; both in bytes.
+	// Offset is where the block starts in its file and Length is its size, both
+	// in bytes.
 	Offset, Length int64
-	// Corrupt means that no replica is good. Replicas are the bad ones then.
+	// Corrupt means that the block has no good replica. Then Replicas are the
+	// corrupt ones.
 	Corrupt bool
-	// Replicas are sorted by host.
+	// Replicas are the block's replicas, sorted by host.
 	Replicas []Replica
 }
 
-// Replica is the copy of a block on one DataNode.
+// Replica is one DataNode's copy of a block.
 type Replica struct {
 	// Host is the DataNode's name as Hadoop prints it, IP its address, and Rack
-	// its rack, such as "/rack1".
+	// its network location, such as "/rack1".
 	Host, IP, Rack string
-	// Storage is DISK, SSD, ARCHIVE, RAM_DISK, PROVIDED or NVDIMM. It is empty
-	// if the NameNode reports none of these.
+	// Storage is the replica's storage type: DISK, SSD, ARCHIVE, RAM_DISK,
+	// PROVIDED or NVDIMM. It is empty if the NameNode reports another type.
 	Storage string
-	// Cached is true if the DataNode also has the block in its HDFS cache.
+	// Cached is true if the DataNode has the block in its HDFS cache, too.
 	Cached bool
 }
 
 // Stat returns a file or folder without its blocks. It returns fs.ErrNotExist
-// if there is none.
+// if there is no file or folder at the path.
 func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	resp := &hdfspb.GetFileInfoResponse{}
 	err := c.call(ctx, "getFileInfo", &hdfspb.GetFileInfoRequest{Src: proto.String(path)}, resp)
@@ -84,8 +91,8 @@ func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	return fileOf(path, resp.Fs), nil
 }
 
-// SetReplication sets how many replicas a file should have. It does not wait
-// until replicas are made or removed.
+// SetReplication sets the number of replicas that a file should have. It
+// returns before HDFS has made or removed replicas.
 func (c *Client) SetReplication(ctx context.Context, path string, replicas int) error {
 	if replicas < 1 || replicas > math.MaxInt16 {
 		return fmt.Errorf("set replication of hdfs %s: %d replicas: want 1 to 32767", path, replicas)
@@ -103,8 +110,8 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 	return nil
 }
 
-// SetTimes sets modification and access time, in milliseconds. A zero time
-// leaves the time as it is.
+// SetTimes sets the modification and access times of a file, exact to 1 ms. If a
+// time is zero, the file keeps the time that it has.
 func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed time.Time) error {
 	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
 		Src: proto.String(path), Mtime: millis(modified), Atime: millis(accessed),
@@ -115,8 +122,8 @@ func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed t
 	return nil
 }
 
-// Rename renames a file or folder. It returns fs.ErrExist if to exists, and
-// fs.ErrNotExist if from does not.
+// Rename renames a file or folder. It returns fs.ErrExist if the path to
+// exists, and fs.ErrNotExist if the path from does not exist.
 func (c *Client) Rename(ctx context.Context, from, to string) error {
 	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
 		Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false),
@@ -127,7 +134,7 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Names returns the sorted names in a folder.
+// Names returns the sorted names of the files and folders in a folder.
 func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
 	var names []string
 	for entries, err := range c.pages(ctx, folder, false) {
@@ -141,8 +148,9 @@ func (c *Client) Names(ctx context.Context, folder string) ([]string, error) {
 	return names, nil
 }
 
-// millis returns t as setTimes needs it, where the largest number means no
-// change.
+// millis returns the time t for the NameNode's call setTimes, in Unix ms. A
+// zero t becomes the largest number, by which setTimes leaves the time
+// unchanged.
 func millis(t time.Time) *uint64 {
 	if t.IsZero() {
 		return proto.Uint64(math.MaxUint64)
@@ -194,16 +202,17 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 			Host: shared(n.GetId().GetHostName()),
 			IP:   shared(n.GetId().GetIpAddr()),
 			Rack: shared(n.GetLocation()),
-			// The lists IsCached and StorageTypes may be shorter than the list
-			// of locations.
+			// A NameNode's answer may have fewer values in IsCached and
+			// StorageTypes than it has replicas.
 			Cached: i < len(l.IsCached) && l.IsCached[i],
 		}
 		if i < len(l.StorageTypes) {
 			replicas[i].Storage = storageName(l.StorageTypes[i])
 		}
 	}
-	// Sort by host: the NameNode sorts replicas by distance to us, and equal
-	// ones at random.
+	// The NameNode sorts replicas by their distance to this client, and those
+	// at the same distance at random. Sort them by host, to get the same order
+	// always.
 	slices.SortFunc(replicas, func(a, b Replica) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.IP, b.IP))
 	})
@@ -217,6 +226,6 @@ func storageName(t hdfspb.StorageType) string {
 	return ""
 }
 
-// shared returns the same string for equal strings, which saves memory: a
-// cluster has few hosts and many replicas.
+// shared returns the same copy of a string for all equal strings. This saves
+// memory, since few host names stand in many replicas.
 func shared(s string) string { return unique.Make(s).Value() }

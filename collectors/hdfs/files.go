@@ -13,12 +13,12 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// Files returns a client to read, write, list, rename and remove files. It uses
-// the same NameNodes, user and dial function. All callers share it, and it is
-// closed with c.
+// Files returns a client that reads, writes, lists, renames and removes files
+// in HDFS. It uses the same NameNodes, user and dial function as c. All callers
+// get the same client, and closing c closes it.
 //
-// Its times are whole seconds; [Client.Stat] and [Client.SetTimes] have
-// milliseconds. Close its writers with [CloseWriter].
+// Times in its answers are whole seconds; [Client.Stat] and [Client.SetTimes]
+// have milliseconds. Close a writer of this client with [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()
@@ -34,8 +34,8 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hdfs files: %w: %w", ErrUnreachable, err)
 	}
-	// The library caches the server's defaults without a lock. After this first
-	// request they are only read.
+	// The library colinmarc/hdfs caches the NameNode's defaults without a lock.
+	// This first request fills the cache, so that later ones only read it.
 	if _, err := files.ServerDefaults(); err != nil {
 		return nil, fmt.Errorf("hdfs files: NameNode %s: %w", strings.Join(c.options.NameNodes, ", "), errors.Join(err, files.Close()))
 	}
@@ -43,17 +43,17 @@ func (c *Client) Files() (*colinmarc.Client, error) {
 	return files, nil
 }
 
-// WriteOptions are properties of a file that WriteFile makes. Zero values mean
-// the cluster's defaults.
+// WriteOptions are properties of a file that Client.WriteFile makes. Zero
+// values mean the HDFS cluster's defaults.
 type WriteOptions struct {
 	Replication int
-	BlockSize   int64       // block size in bytes
-	Mode        fs.FileMode // permission bits; zero means 0644
+	BlockSize   int64       // block size of the file in bytes
+	Mode        fs.FileMode // permission bits of the file; zero means 0644
 }
 
-// WriteFile writes all of r to the file name and makes missing folders above
-// it. Readers see the whole new file or what was there before, which it
-// replaces.
+// WriteFile copies all data of the reader r to the HDFS file name. It makes
+// missing folders above the file and replaces a file that exists. Readers see
+// either the whole new file or what was there before.
 func (c *Client) WriteFile(ctx context.Context, name string, r io.Reader, o WriteOptions) error {
 	if err := c.writeFile(ctx, name, r, o); err != nil {
 		return fmt.Errorf("write hdfs %s: %w", name, err)
@@ -82,7 +82,8 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err := files.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	// The temporary name starts with a dot, so that jobs ignore the file.
+	// The data is first written under a temporary name. It starts with a dot,
+	// so that MapReduce jobs ignore the file.
 	part := fmt.Sprintf("%s/.%s.%x-%d", path.Dir(name), path.Base(name), c.clientID[:6], c.nextCallID())
 	w, err := files.CreateFile(part, o.Replication, o.BlockSize, o.Mode)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	if err == nil {
 		err = files.Rename(part, name)
 	} else {
-		_ = w.Close() // closing frees the connections; err already says what failed
+		_ = w.Close() // closing frees the connections; the error of the failed write is returned already
 	}
 	if err != nil {
 		return errors.Join(err, files.Remove(part))
@@ -100,7 +101,8 @@ func (c *Client) writeFile(ctx context.Context, name string, r io.Reader, o Writ
 	return nil
 }
 
-// fill writes r to w and closes w. Each piece may take CallTimeout.
+// fill copies the data of r to the HDFS file of w and closes the file. Writing
+// 256 KiB may take at most CallTimeout.
 func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader) error {
 	piece := make([]byte, 256<<10)
 	for {
@@ -125,8 +127,9 @@ func (c *Client) fill(ctx context.Context, w *colinmarc.FileWriter, r io.Reader)
 	}
 }
 
-// CloseWriter closes a writer of [Client.Files]. It waits until the DataNodes
-// have reported all blocks to the NameNode, or until ctx ends.
+// CloseWriter closes a writer of the client that [Client.Files] returns. It
+// waits until the DataNodes have reported all blocks to the NameNode, or until
+// the context ctx ends.
 func CloseWriter(ctx context.Context, w *colinmarc.FileWriter) error {
 	for attempt := int32(0); ; attempt++ {
 		err := w.Close()

@@ -12,12 +12,14 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// maxAlternatives limits how many paths the braces of one pattern may make.
+// maxAlternatives limits the number of paths that a glob pattern with braces
+// may expand to.
 const maxAlternatives = 10_000
 
-// expand returns the paths that match pattern, sorted and without duplicates. A
-// pattern without special characters returns itself, whether it exists or not.
-// Other patterns return fs.ErrNotExist if nothing matches.
+// expand returns the HDFS paths that match a glob pattern, sorted and without
+// duplicates. A pattern without special characters is returned as the only
+// path, whether it exists or not. For other patterns it returns fs.ErrNotExist
+// if nothing matches.
 func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	pattern = barePath(pattern)
 	if !strings.HasPrefix(pattern, "/") {
@@ -45,9 +47,9 @@ func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// match finds the paths that match a pattern without braces. It takes one path
-// element at a time, and lists a folder only if the element has special
-// characters.
+// match finds the HDFS paths that match a glob pattern without braces. It
+// matches one path element after the other. It lists a folder only where the
+// element has special characters.
 func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	here := []string{"/"}
 	for element := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
@@ -68,8 +70,9 @@ func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	if special(pattern[strings.LastIndexByte(pattern, '/')+1:]) {
 		return here, nil
 	}
-	// Plain last elements were not looked up yet, so drop paths that do not
-	// exist.
+	// If the last path element of the pattern has no special characters, nobody
+	// has asked the NameNode yet whether the paths exist. So drop those that do
+	// not.
 	return slices.DeleteFunc(here, func(p string) bool {
 		if ctx.Err() != nil {
 			return false
@@ -83,13 +86,13 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	var matches []string
 	for page, err := range c.pages(ctx, dir, false) {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // the folder of a plain element need not exist, which is no match
+		case errors.Is(err, fs.ErrNotExist): // the pattern may lead to a folder that does not exist; then nothing in it matches
 			return nil, nil
 		case err != nil:
 			return nil, err
 		}
 		for _, s := range page {
-			if len(s.Path) == 0 { // an empty name means that dir is a file
+			if len(s.Path) == 0 { // the listing of a file has one entry with an empty name, so dir is a file and nothing in it matches
 				continue
 			}
 			ok, err := path.Match(element, string(s.Path))
@@ -104,8 +107,8 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	return matches, nil
 }
 
-// braces expands every {a,b} of a pattern. The parts may contain slashes and
-// further braces.
+// braces expands every {a,b} of a glob pattern into one pattern for each part.
+// The parts may contain slashes and further braces.
 func braces(pattern string) ([]string, error) {
 	open, parts, end := -1, []int(nil), -1
 	depth, quoted := 0, false
@@ -148,7 +151,8 @@ func braces(pattern string) ([]string, error) {
 	return all, nil
 }
 
-// special reports whether a path without braces has special characters.
+// special reports whether a path without braces has special characters of glob
+// patterns.
 func special(p string) bool {
 	for i := 0; i < len(p); i++ {
 		switch p[i] {

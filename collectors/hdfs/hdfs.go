@@ -1,7 +1,8 @@
 // Package hdfs asks a NameNode where blocks and their cached copies are, what
-// DataNodes store, and what is to be cached. It also sets cache directives,
-// replication and times. It speaks the NameNode's own RPC over one connection,
-// which many calls share. With several NameNodes it uses the active one.
+// DataNodes store, and which cache directives exist. It also changes cache
+// directives, replication and times of files. It speaks the NameNode's own RPC
+// over one connection, which many calls share. With several NameNodes it uses
+// the active one.
 //
 // For reading and writing files, [Client.Files] returns a colinmarc/hdfs client
 // for the same cluster, and [Client.WriteFile] writes a whole file with it.
@@ -23,45 +24,47 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// Options say which cluster to ask and how long to wait.
+// Options say which HDFS cluster to ask and how long to wait.
 type Options struct {
-	// NameNodes are RPC addresses, "host:8020"; for HA more than one.
+	// NameNodes are the RPC addresses of the NameNodes, such as "host:8020". A
+	// cluster with high availability has several.
 	NameNodes []string
-	// User is the Hadoop user that calls are made as. Empty means this
-	// process's user.
+	// User is the Hadoop user in whose name calls are made. Empty means the
+	// user of this process.
 	User string
-	// DialContext connects to NameNodes and, for [Client.Files], to DataNodes.
-	// nil means a plain net.Dialer.
+	// DialContext opens connections to NameNodes and, for [Client.Files], to
+	// DataNodes. nil means a plain net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// CallTimeout limits one try of one call. Zero means 30 s.
+	// CallTimeout limits each try of a call to a NameNode. Zero means 30 s.
 	CallTimeout time.Duration
-	// RetryFor is how long a call is repeated while no NameNode is active, one
-	// is in safe mode, or connections break. Until a NameNode has answered for
-	// the first time, calls are not repeated, so that a wrong address fails at
-	// once. Zero means 30 s.
+	// RetryFor is how long a call is repeated while no NameNode is active, the
+	// active one is in safe mode, or connections break. Calls are not repeated
+	// before a NameNode has answered for the first time, so that a wrong
+	// address fails at once. Zero means 30 s.
 	RetryFor time.Duration
 }
 
-// Client is a client of one HDFS cluster. It may be used by many goroutines. It
-// connects at the first call.
+// Client is a client of one HDFS cluster. Many goroutines may use it at the
+// same time. It connects at the first call.
 type Client struct {
 	options  Options
 	clientID [16]byte
 	lastCall atomic.Uint32
-	answered atomic.Bool // whether a NameNode has answered once
+	answered atomic.Bool // whether a NameNode has answered at least once
 
-	// link guards the three fields below. It is a channel with one value, so
-	// that a call can stop waiting for it when its context ends.
+	// link is a lock for the three fields below. It is a channel with one
+	// value, so that a call can stop waiting for the lock when its context
+	// ends.
 	link     chan struct{}
 	nameNode *conn // connection to the active NameNode; nil if there is none
-	next     int   // index of the NameNode to try first
+	next     int   // index of the NameNode that is tried first for the next connection
 	closed   bool
 
 	filesMu sync.Mutex
 	files   *colinmarc.Client
 }
 
-// New checks the options and returns a client.
+// New checks the options and returns a client of an HDFS cluster.
 func New(o Options) (*Client, error) {
 	if len(o.NameNodes) == 0 {
 		return nil, errors.New(`hdfs: no NameNode given; name its RPC address, such as "namenode:8020"`)
@@ -92,7 +95,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the connections. Calls under way fail.
+// Close closes the connections to NameNodes and DataNodes. Calls that wait for
+// an answer fail.
 func (c *Client) Close() error {
 	c.link <- struct{}{}
 	c.closed = true

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The library colinmarc/hdfs trusts the lengths that servers announce: it
-// allocates up to 4 GiB for a NameNode and 32 GiB for a DataNode, and panics on
-// negative lengths. The connections in this file check each length before the
-// library sees it.
+// The library colinmarc/hdfs trusts the lengths that servers announce. It
+// allocates up to 4 GiB for an answer of a NameNode and 32 GiB for one of a
+// DataNode, and panics on negative lengths. The connections in this file check
+// each length before the library sees it.
 
-// dialFiles connects to a NameNode for colinmarc/hdfs. The connection has a
-// time limit, which the library lacks.
+// dialFiles connects to a NameNode for the library colinmarc/hdfs. The
+// connection limits the time of each call, which the library does not do.
 func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
@@ -32,23 +32,24 @@ func (c *Client) dialFiles(ctx context.Context, network, address string) (net.Co
 	return &nameNodeConn{Conn: nc, address: address, limit: c.options.CallTimeout, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
 
-// nameNodeConn is a connection with one request at a time. It passes on an
-// answer only when all its bytes have arrived, so that memory is allocated only
-// for bytes that exist. The whole answer must arrive within limit. A limit on
-// each read would not do: a peer could send one byte now and then for ever.
+// nameNodeConn is a connection to a NameNode on which one call follows the
+// other. It passes on an answer only when all its bytes have arrived, so that
+// memory is allocated only for bytes that exist. The whole answer must arrive
+// within the time limit. With a time limit for each read instead, a server
+// could send a byte now and then without end.
 type nameNodeConn struct {
 	net.Conn
 	address string
 	limit   time.Duration
 	r       *bufio.Reader
-	ready   []byte // the rest of the current answer, with its length
+	ready   []byte // the part of the NameNode's answer, with its length, that the library colinmarc/hdfs has not read yet
 }
 
 func (n *nameNodeConn) Read(b []byte) (int, error) {
 	if len(n.ready) == 0 {
 		frame, err := readFrame(n.r)
 		if err != nil {
-			n.Close() // after a bad frame the next bytes cannot be understood
+			n.Close() // after a frame with a wrong length, the bytes that follow cannot be understood
 			return 0, n.explain(err)
 		}
 		n.ready = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(frame)), uint32(len(frame))), frame...)
@@ -66,7 +67,7 @@ func (n *nameNodeConn) Write(b []byte) (int, error) {
 	return k, n.explain(err)
 }
 
-// explain adds to an error the NameNode that it is about.
+// explain adds the NameNode's address to an error.
 func (n *nameNodeConn) explain(err error) error {
 	switch {
 	case err == nil:
@@ -78,21 +79,25 @@ func (n *nameNodeConn) explain(err error) error {
 }
 
 const (
-	// maxPacketBytes is Hadoop's own limit for a packet of data.
+	// maxPacketBytes is Hadoop's own limit for the length of a data packet of a
+	// DataNode.
 	maxPacketBytes = 16 << 20
-	// maxMessageBytes is far more than any message of a DataNode other than
-	// data.
+	// maxMessageBytes limits the length of a DataNode's messages other than
+	// data packets. Real messages are far shorter.
 	maxMessageBytes = 1 << 20
-	// dataNodeSilence is the default of Hadoop's dfs.client.socket-timeout.
+	// dataNodeSilence limits how long a DataNode may send nothing. It is the
+	// default of Hadoop's dfs.client.socket-timeout.
 	dataNodeSilence = time.Minute
 
-	// A request to a DataNode starts with a version and an operation.
+	// A request to a DataNode starts with transferVersion, the version of the
+	// data transfer protocol. The code of an operation follows; readBlock is
+	// the code for reading a block.
 	transferVersion = 28
 	readBlock       = 0x51
 )
 
-// dialDataNode connects to a DataNode for colinmarc/hdfs, with its lengths
-// checked.
+// dialDataNode connects to a DataNode for the library colinmarc/hdfs. The
+// connection checks the lengths that the DataNode announces.
 func (c *Client) dialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	nc, err := c.options.DialContext(ctx, network, address)
 	if err != nil {
@@ -101,23 +106,24 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 	return &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}, nil
 }
 
-// dataNodeConn checks the lengths of a DataNode's messages and packets before
-// it passes them on. A request to read a block is answered by one message and
-// then packets, any other request by messages only.
+// dataNodeConn is a connection to a DataNode that checks the lengths of
+// messages and data packets before it passes them on. A DataNode answers a
+// request to read a block by one message and then data packets, and any other
+// request by messages only.
 type dataNodeConn struct {
 	net.Conn
 	address  string
-	deadline atomic.Bool // whether the library has set a deadline
+	deadline atomic.Bool // whether the library colinmarc/hdfs has set a deadline of its own
 
-	op    byte // code of the requested operation; 0 before the request
+	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
-	ready []byte // checked bytes that have not been passed on yet
-	data  int    // number of bytes of the packet that follow the bytes in ready
+	ready []byte // checked bytes from the DataNode that the library colinmarc/hdfs has not read yet
+	data  int    // number of bytes of the current data packet that still follow the bytes in ready
 
-	answered             bool // whether the first message of the answer has arrived
+	answered             bool // whether the first message of the DataNode's answer has arrived
 	chunkBytes, sumBytes int
-	// at is the offset in the block of the next packet. end is the offset after
-	// the last byte that was requested.
+	// at is the offset of the next data packet in the block. end is the offset
+	// after the last byte that was requested.
 	at, end int64
 }
 
@@ -139,8 +145,8 @@ func (d *dataNodeConn) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// asked reads which bytes of a block were requested. request is an
-// OpReadBlockProto after its length.
+// asked notes which bytes of a block the library requests. request is the
+// message OpReadBlockProto after its length.
 func (d *dataNodeConn) asked(request []byte) error {
 	const offset, length = 2, 3
 	if d.op != readBlock {
@@ -170,7 +176,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	}
 	if len(d.ready) == 0 && d.data == 0 {
 		if err := d.next(); err != nil {
-			d.Close() // after a bad length the next bytes cannot be understood
+			d.Close() // after a wrong length from the DataNode, the bytes that follow cannot be understood
 			return 0, fmt.Errorf("DataNode %s: %w", d.address, err)
 		}
 	}
@@ -184,7 +190,8 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	return k, unexpected(err)
 }
 
-// next reads a message, or the part of a packet before its checksums and data.
+// next reads the next message from the DataNode, or the start of a data packet
+// up to its checksums.
 func (d *dataNodeConn) next() error {
 	if d.op == readBlock && d.answered {
 		return d.packet()
@@ -209,8 +216,9 @@ func (d *dataNodeConn) next() error {
 	return d.checksums(message)
 }
 
-// checksums reads how packets are divided into chunks with checksums. response
-// is a BlockOpResponseProto, the answer to a request to read a block.
+// checksums reads how many bytes each checksum of a data packet covers and how
+// long a checksum is. response is the DataNode's BlockOpResponseProto, the
+// answer to a request to read a block.
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
 	about, _, err := field(response, info, protowire.BytesType)
@@ -243,8 +251,9 @@ func (d *dataNodeConn) checksums(response []byte) error {
 	return nil
 }
 
-// packet checks the header of a packet: the length of what follows, the
-// header's own length, and the length of the data, in a PacketHeaderProto.
+// packet reads and checks the header of a data packet: the length of the
+// packet, the length of the header, and the length of the data in a
+// PacketHeaderProto.
 func (d *dataNodeConn) packet() error {
 	const dataLen = 4
 	head, err := d.r.Peek(6)
@@ -267,7 +276,7 @@ func (d *dataNodeConn) packet() error {
 	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // the empty last packet of a block, which the library may read early
+		return nil // no error: the last packet of a block is empty, and the library colinmarc/hdfs may read it early
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}
@@ -280,9 +289,9 @@ func (d *dataNodeConn) packet() error {
 	return nil
 }
 
-// field returns a field of a protobuf message, as bytes or as a number. It
-// refuses a field that occurs twice or has another type, since the library
-// might decode it differently.
+// field returns a field of an encoded protobuf message, as bytes or as a
+// number. It refuses a field that occurs twice or has another type, since the
+// library might decode such a field differently.
 func field(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64, err error) {
 	found := false
 	for len(message) > 0 {

@@ -18,16 +18,16 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 )
 
-// callsAtOnce is how many calls one task makes at the same time. By default a
-// NameNode handles ten.
+// callsAtOnce is how many calls to the NameNode SplitLocations makes at the same
+// time. A NameNode handles ten calls at the same time by default.
 const callsAtOnce = 8
 
 // Locations yields the files that match pattern, each with all its blocks. The
-// pattern is a file, a folder, which means all files in and below it, or a glob
-// of these with Hadoop's * ? [] {} and backslash. Folders are visited in the
-// order of their names and listed page by page, so memory does not grow with
-// the number of files. A folder that is removed meanwhile is skipped. The first
-// error ends the sequence.
+// pattern is a file, a folder, or a glob pattern of these with Hadoop's * ? []
+// {} and backslash; a folder stands for all files in it and below. Folders are
+// visited in the order of their names and listed page by page, so memory does
+// not grow with the number of files. A folder that is removed meanwhile is
+// skipped. The first error ends the sequence.
 func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		roots, err := c.expand(ctx, pattern)
@@ -50,8 +50,8 @@ func (c *Client) Locations(ctx context.Context, pattern string) iter.Seq2[File, 
 
 var errStop = errors.New("stopped by the caller")
 
-// walk calls visit with the file root, or with the files in and below the
-// folder root.
+// walk calls the function visit with the file root, or with each file in and
+// below the folder root.
 func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) error {
 	for page, err := range c.pages(ctx, root, true) {
 		if err != nil {
@@ -74,9 +74,9 @@ func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) e
 	return nil
 }
 
-// pages lists a folder (or one file) in pages. It requests the next page while
-// the caller uses the last one. The NameNode ends a page after 1000 entries or
-// about as many replicas (dfs.ls.limit).
+// pages lists a folder (or one file) page by page. It requests the next page
+// while the caller uses the last one. The NameNode ends a page after 1000
+// entries or about 1000 replicas (dfs.ls.limit).
 func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq2[[]*hdfspb.FileStatus, error] {
 	type answer struct {
 		list *hdfspb.DirectoryListing
@@ -125,8 +125,8 @@ func (c *Client) list(ctx context.Context, dir string, after []byte, locations b
 	return resp.DirList, checkNames(resp.DirList.PartialListing)
 }
 
-// joinName returns the path of an entry of dir. A file that is listed by itself
-// has no name.
+// joinName returns the path of an entry in the listing of dir. If dir is a
+// file, its listing has one entry without a name.
 func joinName(dir string, name []byte) string {
 	if len(name) == 0 {
 		return dir
@@ -134,12 +134,12 @@ func joinName(dir string, name []byte) string {
 	return path.Join(dir, string(name))
 }
 
-// SplitLocations returns the blocks that each split overlaps, in order of
-// offset. These are the blocks that the split's map reads from a cache, its
-// node or its rack. Each file is requested once. In paths such as
-// "hdfs://host:port/path" the part before "/path" is ignored.
+// SplitLocations returns for each input split the blocks that it overlaps,
+// sorted by offset. The split's map reads these blocks. It requests the blocks
+// of each file once. In paths such as "hdfs://host:port/path" it ignores the
+// part before "/path".
 func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]Block, error) {
-	files := make(map[string][]int) // indexes of the splits of each file, by file path
+	files := make(map[string][]int) // indexes of the input splits of each file, by file path
 	for i, s := range splits {
 		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
 			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, and their sum in 64 bits", s.Path, s.Offset, s.Length)
@@ -172,7 +172,8 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 	return located, nil
 }
 
-// blocks returns the blocks of a file that overlap length bytes from offset.
+// blocks asks the NameNode for the blocks of a file that overlap length bytes
+// from offset.
 func (c *Client) blocks(ctx context.Context, path string, offset, length int64) ([]Block, error) {
 	resp := &hdfspb.GetBlockLocationsResponse{}
 	err := c.call(ctx, "getBlockLocations", &hdfspb.GetBlockLocationsRequest{
@@ -190,8 +191,8 @@ func (c *Client) blocks(ctx context.Context, path string, offset, length int64) 
 	return blocksOf(resp.Locations), nil
 }
 
-// overlapping returns the blocks that overlap length bytes from offset. blocks
-// must be sorted by offset.
+// overlapping returns those of the given blocks that overlap length bytes from
+// offset. The blocks must be sorted by offset.
 func overlapping(blocks []Block, offset, length int64) []Block {
 	if length == 0 {
 		return nil
@@ -209,8 +210,8 @@ func overlapping(blocks []Block, offset, length int64) []Block {
 	return slices.Clip(blocks[first:last])
 }
 
-// barePath removes scheme and authority from a path. It does not parse a URL,
-// as Hadoop writes paths without percent encoding.
+// barePath removes the scheme and the host from an HDFS path. It does not parse
+// the path as a URL, since Hadoop writes paths without percent encoding.
 func barePath(p string) string {
 	_, rest, ok := strings.Cut(p, "://")
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// hostName matches names and addresses of DataNodes. The NameNode passes on
-// what a DataNode says, and callers put it into files and commands.
+// hostName matches names and addresses of DataNodes. A DataNode chooses its
+// name freely and the NameNode passes it on. Callers put names into files and
+// commands, so any other form is refused.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,254}$`)
 
 func checkHosts(nodes []*hdfspb.DatanodeInfo) error {
@@ -30,8 +31,9 @@ func checkBlocks(located *hdfspb.LocatedBlocks) error {
 	return nil
 }
 
-// checkNames checks the names of a listing, which callers join to paths. A file
-// that is listed by itself has no name.
+// checkNames checks the names in the NameNode's listing of a folder, since
+// callers join them to paths. If the listed path is a file, its entry has no
+// name.
 func checkNames(entries []*hdfspb.FileStatus) error {
 	for _, e := range entries {
 		if name := e.Path; bytes.ContainsAny(name, "/\x00") || string(name) == "." || string(name) == ".." {

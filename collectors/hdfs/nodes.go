@@ -12,33 +12,36 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// DataNode is a DataNode as the NameNode describes it.
+// DataNode is an HDFS DataNode as the NameNode describes it.
 type DataNode struct {
-	// UUID identifies it permanently. Host, IP, Rack and Port (for data
-	// transfer) say where it is.
+	// UUID identifies the DataNode for ever. Host, IP, Rack and Port say where
+	// it is; Port is for data transfer.
 	UUID, Host, IP, Rack string
 	Port                 int
-	// Live is false when its heartbeats have been missing for too long.
+	// Live is false if the NameNode has missed the DataNode's heartbeats for
+	// too long.
 	Live bool
-	// State is NORMAL, DECOMMISSION_INPROGRESS, DECOMMISSIONED,
-	// ENTERING_MAINTENANCE or IN_MAINTENANCE.
+	// State is the DataNode's administrative state: NORMAL,
+	// DECOMMISSION_INPROGRESS, DECOMMISSIONED, ENTERING_MAINTENANCE or
+	// IN_MAINTENANCE.
 	State string
-	// Capacity, Used and Remaining are bytes on its disks.
+	// Capacity, Used and Remaining are bytes on the DataNode's disks.
 	Capacity, Used, Remaining int64
-	// CacheCapacity and CacheUsed are bytes of its HDFS cache.
+	// CacheCapacity and CacheUsed are bytes of the DataNode's HDFS cache.
 	CacheCapacity, CacheUsed int64
-	// Blocks is the number of replicas that it stores.
+	// Blocks is the number of replicas that the DataNode stores.
 	Blocks int
-	// Updated is the time of its last heartbeat.
+	// Updated is the time of the DataNode's last heartbeat.
 	Updated time.Time
 }
 
-// DataNodes returns all DataNodes, sorted by host. For users who are no
-// superusers it returns fs.ErrPermission.
+// DataNodes returns all DataNodes of the cluster, sorted by host. It returns
+// fs.ErrPermission to users who are not superusers.
 func (c *Client) DataNodes(ctx context.Context) ([]DataNode, error) {
 	var all []DataNode
-	// A DataNode that dies between the two calls is in both lists; its live
-	// entry counts.
+	// The NameNode lists live and dead DataNodes in two calls. A DataNode that
+	// dies between them is in both lists; its entry in the list of live ones is
+	// used.
 	for _, kind := range []hdfspb.GetDatanodeReportRequest_Type{hdfspb.GetDatanodeReportRequest_LIVE, hdfspb.GetDatanodeReportRequest_DEAD} {
 		resp := &hdfspb.GetDatanodeReportResponse{}
 		err := c.call(ctx, "getDatanodeReport", &hdfspb.GetDatanodeReportRequest{Type: &kind}, resp)

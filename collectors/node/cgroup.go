@@ -12,31 +12,35 @@ import (
 	"strings"
 )
 
-// cgroup reads the counters of one control group and those below it.
+// cgroup reads the counters of one Linux control group, including the control
+// groups below it.
 type cgroup struct {
 	host    *host
 	path    string
-	version int // version of control groups, 1 or 2
-	// dirs has the group's folder under each controller that has one. Version 2
-	// has a single folder, under "".
+	version int // version of Linux control groups that the machine uses: 1 or 2
+	// dirs has the path of the control group's folder under each controller,
+	// such as "cpu". Version 2 of control groups has a single folder, under "".
 	dirs map[string]string
 
-	limitCores  float64 // the CPU limit in cores, from the last readQuota; 0 means no limit
+	limitCores  float64 // CPU limit of the control group in cores, from the last readQuota; 0 means no limit
 	memoryTotal uint64  // memory of the whole machine in bytes
 
-	// Sums over earlier readings: idle and busy CPU time, and the load. The
-	// times are -1 before the first reading.
+	// The kernel does not count a control group's idle time and load. idleNs
+	// and load are computed from reading to reading; busyNs is the CPU time at
+	// the last reading. idleMono and loadMono are the times of the last
+	// reading, -1 before the first one.
 	idleNs   uint64
 	busyNs   uint64
 	idleMono int64
 	load     Load
 	loadMono int64
-	stat     []byte // buffer for a thread's stat file, reused between readings
+	stat     []byte // buffer for a thread's stat file in /proc, reused between readings
 }
 
 var v1Controllers = []string{"cpu", "cpuacct", "memory", "blkio", "pids"}
 
-// findCgroup finds the control group path below the mounts under root.
+// findCgroup finds the folders of the control group path below the folder root,
+// such as /sys/fs/cgroup.
 func findCgroup(root, path string, h *host) (*cgroup, error) {
 	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
@@ -65,8 +69,8 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 	return c, nil
 }
 
-// groups lists the metric groups to read. The quota is first, since readCPU
-// needs the limit.
+// groups lists the kinds of counters to read, such as CPU and memory. The CPU
+// quota is first, since readCPU needs the CPU limit.
 func (c *cgroup) groups() []metricGroup {
 	if c.version == 2 {
 		return []metricGroup{
@@ -86,7 +90,8 @@ func (c *cgroup) groups() []metricGroup {
 	}
 }
 
-// dir returns the group's folder under a version 1 controller.
+// dir returns the control group's folder under a controller of version 1, such
+// as "cpu".
 func (c *cgroup) dir(controller string) (string, error) {
 	dir, ok := c.dirs[controller]
 	if !ok {
@@ -95,8 +100,9 @@ func (c *cgroup) dir(controller string) (string, error) {
 	return dir, nil
 }
 
-// idle returns the idle time so far: for each interval, the CPU time that the
-// limit, or else the machine, allowed and the group did not use.
+// idle returns the control group's idle CPU time over all readings: the CPU
+// time that its limit, or else the machine, allowed and that the group did not
+// use.
 func (c *cgroup) idle(r *Reading) *uint64 {
 	busyNs := r.CPU.UserNs + r.CPU.SystemNs
 	if c.idleMono >= 0 {
@@ -112,9 +118,9 @@ func (c *cgroup) idle(r *Reading) *uint64 {
 	return &idle
 }
 
-// readLoad averages the number of active tasks as the kernel does for the whole
-// machine: load := load·e + tasks·(1-e) with e = exp(-interval/window),
-// starting at 0.
+// readLoad computes the load averages of a control group as the kernel does for
+// the whole machine: load := load·e + tasks·(1-e), with e =
+// exp(-interval/window). The load starts at 0.
 func (c *cgroup) readLoad(r *Reading) error {
 	tasks, err := c.activeTasks()
 	if err != nil {
@@ -137,8 +143,9 @@ func (c *cgroup) readLoad(r *Reading) error {
 	return nil
 }
 
-// activeTasks counts the threads that run, wait for a CPU or wait for a disk.
-// It leaves out this process, which always runs while it counts.
+// activeTasks counts the control group's threads that run, wait for a CPU or
+// wait for a disk. It does not count threads of this process, which always runs
+// while it counts.
 func (c *cgroup) activeTasks() (int, error) {
 	file, top := "cgroup.threads", c.dirs[""]
 	if c.version == 1 {
@@ -160,7 +167,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != top && errors.Is(err, fs.ErrNotExist) {
-				return nil // no error: a control group below was removed meanwhile
+				return nil // no error, since a control group below the measured one may be removed meanwhile
 			}
 			return err
 		}
@@ -187,7 +194,7 @@ func (c *cgroup) activeTasks() (int, error) {
 	return active, nil
 }
 
-// keyed reads a file with lines "key value", with numbers as values.
+// keyed reads a file of lines "key value", where values are whole numbers.
 func keyed(path string) (map[string]uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -200,7 +207,8 @@ func keyed(path string) (map[string]uint64, error) {
 	return values, nil
 }
 
-// parseKeyed parses lines "key value" and skips values that are no numbers.
+// parseKeyed parses lines "key value". It skips lines whose value is not a
+// whole number.
 func parseKeyed(text string) map[string]uint64 {
 	values := map[string]uint64{}
 	for line := range strings.Lines(text) {
@@ -212,7 +220,8 @@ func parseKeyed(text string) map[string]uint64 {
 	return values
 }
 
-// need returns values[key], or an error that names the file.
+// need returns the number values[key]. If it is missing, the error names the
+// file path that should have it.
 func need(values map[string]uint64, key, path string) (uint64, error) {
 	v, ok := values[key]
 	if !ok {
@@ -221,7 +230,8 @@ func need(values map[string]uint64, key, path string) (uint64, error) {
 	return v, nil
 }
 
-// number reads a file with one number. "max" gives the largest uint64.
+// number reads a file that contains one number. The text "max" stands for the
+// largest uint64.
 func number(path string) (uint64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// tickNs is 1/USER_HZ in ns, the same on every Linux platform that runs Hadoop.
+// tickNs is the unit of the kernel's CPU times (1/USER_HZ) in ns. It is the
+// same on every Linux platform that runs Hadoop.
 const tickNs = 10_000_000
 
 func (c *cgroup) readQuotaV1(r *Reading) error {
@@ -28,8 +29,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 		ThrottledPeriods: stat["nr_throttled"],
 		ThrottledNs:      stat["throttled_time"],
 	}
-	// Without a limit the quota is -1, which number refuses; there is no limit
-	// to set then.
+	// Without a CPU limit, cpu.cfs_quota_us contains -1, which the function
+	// number refuses. Then limitCores stays 0, which means no limit.
 	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
 	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
 	if err1 == nil && err2 == nil && periodUs > 0 {
@@ -67,7 +68,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	cores := filepath.Join(dir, "cpuacct.usage_all")
 	data, err := os.ReadFile(cores)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8 lacks this file, so there are no times of single cores
+		return nil // Linux before 4.8 lacks the file cpuacct.usage_all, so the times of single cores are absent
 	}
 	if err == nil {
 		r.Cores, err = parseUsageAll(string(data))
@@ -78,7 +79,8 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	return nil
 }
 
-// parseUsageAll parses lines "core userNs systemNs" below a heading.
+// parseUsageAll parses the control group file cpuacct.usage_all: below a
+// heading, lines "core userNs systemNs".
 func parseUsageAll(text string) ([]CPUTimes, error) {
 	var cores []CPUTimes
 	for line := range strings.Lines(text) {
@@ -120,10 +122,10 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 	return nil
 }
 
-// cgroupFiles are the bytes of file pages that count for a group.
+// cgroupFiles are the numbers of bytes of a control group's file pages.
 type cgroupFiles struct {
 	cached, shmem, dirty uint64
-	listed               uint64 // file pages on the kernel's lists of droppable pages
+	listed               uint64 // bytes of file pages on the kernel's LRU lists, which the kernel can drop
 }
 
 func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
@@ -139,14 +141,16 @@ func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
 	}
 }
 
-// errNotCounted is returned for a group without any device. Nothing shows
-// whether the group did no input or output, or the kernel did not count it.
+// errNotCounted means that the kernel lists no disk for a control group. Then
+// it is not known whether the group did no input or output, or the kernel did
+// not count it.
 var errNotCounted = errors.New("no device counted: the group did no input or output yet," +
 	" or no group ever had a blkio.throttle limit on the device, before which the kernel does not count")
 
-// readDisksV1 reads the counters of the throttling layer. They contain the
-// group's reads, direct writes and synchronous writes, but not pages that the
-// kernel writes out later.
+// readDisksV1 reads a control group's disk counters. They come from the blkio
+// throttling layer, which counts the group's reads, direct writes and
+// synchronous writes. It does not count pages that the kernel writes to disk
+// later.
 func (c *cgroup) readDisksV1(r *Reading) error {
 	dir, err := c.dir("blkio")
 	if err != nil {
@@ -179,12 +183,13 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 	return nil
 }
 
-// blkioDisks are the counters by device, such as "254:0", in the order of the
-// files.
+// blkioDisks are a control group's counters of each disk, such as "254:0", in
+// the order of the kernel's files.
 type blkioDisks []DiskCounters
 
-// parse parses lines "254:0 Read 4096" and sets the counters that read and
-// write return. It skips other operations and the last line, "Total 4096".
+// parse parses lines "254:0 Read 4096". It stores the numbers in the counters
+// to which the functions read and write point. It skips other operations and
+// the last line, "Total 4096".
 func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64) error {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)

@@ -15,8 +15,8 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	// cpu.stat has the throttling counters only while the cpu controller is
-	// enabled
+	// The file cpu.stat has the throttling counters only while the cpu
+	// controller is enabled.
 	periods, err := need(stat, "nr_periods", path)
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	return nil
 }
 
-// readCPUV2 reads the time of all cores together: version 2 does not count
-// single cores.
+// readCPUV2 reads the CPU time of a control group, summed over all cores.
+// Version 2 of control groups does not count single cores.
 func (c *cgroup) readCPUV2(r *Reading) error {
 	path := filepath.Join(c.dirs[""], "cpu.stat")
 	stat, err := keyed(path)
@@ -96,12 +96,13 @@ func (c *cgroup) readDisksV2(r *Reading) error {
 	return nil
 }
 
-// parseIOStat parses lines "254:0 rbytes=1 wbytes=2 rios=3 wios=4 …".
+// parseIOStat parses the control group file io.stat, with lines "254:0 rbytes=1
+// wbytes=2 rios=3 wios=4 …".
 func parseIOStat(text string) ([]DiskCounters, error) {
 	disks := []DiskCounters{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) < 2 { // skip the line of a device that had no input or output
+		if len(f) < 2 { // skip the line of a disk that had no input or output
 			continue
 		}
 		d := DiskCounters{Device: f[0]}

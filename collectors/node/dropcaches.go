@@ -9,28 +9,31 @@ import (
 	"syscall"
 )
 
-// Dropped is the result of DropCaches.
+// Dropped says what DropCaches did: which page cache it emptied, and that
+// cache's sizes before and after.
 type Dropped struct {
-	// Scope says whose cache was dropped: "cgroup" or "host". How is the kernel
-	// file that did it.
+	// Scope says whose page cache was dropped: "cgroup" or "host". How is the
+	// path of the kernel file that was written to drop it.
 	Scope string `json:"scope"`
 	How   string `json:"how"`
-	// BeforeBytes and AfterBytes are the sizes of the page cache of that scope.
+	// BeforeBytes and AfterBytes are the sizes of the page cache before and
+	// after it was dropped.
 	BeforeBytes uint64 `json:"beforeBytes"`
 	AfterBytes  uint64 `json:"afterBytes"`
 }
 
-// DropCaches writes dirty pages to disk and empties the page cache. For a
-// control group it empties only the group's own cache, never the machine's,
-// which others use too. Pages that another group read first count for that
-// group and stay. With version 1 and swap, the kernel may also swap out
-// processes of the group. DropCaches may run at the same time as Read.
+// DropCaches writes changed file pages to disk and empties the page cache. For
+// a control group it empties only that group's page cache, never the machine's,
+// which other groups use too. A page belongs to the group that read it first,
+// so pages that other groups read first stay. With version 1 of control groups
+// and swap, the kernel may also swap out processes of the group. DropCaches may
+// run at the same time as Read.
 func (s *Sampler) DropCaches() (Dropped, error) {
 	drop := s.host.dropCaches
 	if s.cgroup != nil {
 		drop = s.cgroup.dropCaches
 	}
-	syncDisks() // write dirty pages to disk first, as they cannot be dropped
+	syncDisks() // write changed pages to disk first, as the kernel drops only unchanged pages
 	return drop()
 }
 
@@ -48,15 +51,15 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 			if cached == 0 {
 				return nil
 			}
-			// Linux before 6.7 lacks the option swappiness, which spares
-			// processes
+			// Linux before 6.7 lacks the option swappiness, which keeps
+			// processes from being swapped out.
 			amount := strconv.FormatUint(cached, 10)
 			err := writeExisting(path, amount+" swappiness=0\n")
 			if errors.Is(err, syscall.EINVAL) {
 				err = writeExisting(path, amount+"\n")
 			}
 			if errors.Is(err, syscall.EAGAIN) {
-				return nil // some pages are in use and stay, which AfterBytes shows
+				return nil // no error: pages that are in use stay in the page cache, and AfterBytes includes them
 			}
 			return err
 		})
@@ -70,8 +73,8 @@ func (c *cgroup) dropCaches() (Dropped, error) {
 	})
 }
 
-// dropping calls drop with the size of the page cache, and reads that size
-// before and after.
+// dropping calls the function drop with the size of the page cache, and reads
+// that size before and after.
 func dropping(scope, how string, read func(*Reading) error, drop func(cachedBytes uint64) error) (Dropped, error) {
 	d := Dropped{Scope: scope, How: how}
 	var before, after Reading
@@ -90,7 +93,8 @@ func dropping(scope, how string, read func(*Reading) error, drop func(cachedByte
 	return d, nil
 }
 
-// writeExisting writes to a kernel file. It does not create one.
+// writeExisting writes a text to a kernel file. It does not create a file that
+// is missing.
 func writeExisting(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/shirou/gopsutil/v3/net"
 )
 
-// host reads the counters of the whole machine, except the network's, which are
-// those of this process's network namespace.
+// host reads the kernel's counters of the whole machine. The network counters
+// are those of this process's network namespace.
 type host struct {
 	procRoot string
 	sysRoot  string
-	ctx      context.Context // context that passes procRoot and sysRoot to gopsutil
-	isPart   map[string]bool // whether a device is a partition, by device name
+	ctx      context.Context // context that tells gopsutil the paths procRoot and sysRoot
+	isPart   map[string]bool // whether a block device is a partition, by device name
 }
 
 func newHost(procRoot, sysRoot string) *host {
@@ -41,7 +41,7 @@ func newHost(procRoot, sysRoot string) *host {
 }
 
 func (h *host) readCPU(r *Reading) error {
-	// on an error, gopsutil may return an empty list and no error
+	// if gopsutil fails, it may return an empty list and no error
 	all, err := cpu.TimesWithContext(h.ctx, false)
 	if err == nil && len(all) == 0 {
 		err = errEmpty
@@ -61,8 +61,8 @@ func (h *host) readCPU(r *Reading) error {
 	return nil
 }
 
-// hostTimes leaves out guest time, as the kernel counts it in user and nice
-// time too.
+// hostTimes converts gopsutil's CPU times. It leaves out guest time, since the
+// kernel counts guest time in user and nice time too.
 func hostTimes(t cpu.TimesStat) CPUTimes {
 	idle, iowait, steal := toNs(t.Idle), toNs(t.Iowait), toNs(t.Steal)
 	return CPUTimes{
@@ -74,8 +74,8 @@ func hostTimes(t cpu.TimesStat) CPUTimes {
 	}
 }
 
-// toNs rounds to microseconds, which removes the float error from the kernel's
-// steps of 10 ms.
+// toNs converts seconds to nanoseconds. It rounds to microseconds: the kernel
+// counts in steps of 10 ms, and rounding removes the error of the float.
 func toNs(sec float64) uint64 { return uint64(math.Round(sec*1e6)) * 1000 }
 
 func (h *host) readLoad(r *Reading) error {
@@ -95,8 +95,8 @@ func (h *host) readMemory(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/meminfo: %w", h.procRoot, err)
 	}
-	// gopsutil adds reclaimable slabs to Cached. Other tools show the kernel's
-	// own field, without them.
+	// gopsutil's Cached includes reclaimable slab memory. Other tools show the
+	// kernel's own Cached, without that memory.
 	cached := grown(m.Cached, m.Sreclaimable)
 	r.Memory = &Memory{
 		TotalBytes:     m.Total,
@@ -167,8 +167,8 @@ func (h *host) readNetworks(r *Reading) error {
 	return nil
 }
 
-// deviceName turns "254:0" into "vda". If sysfs does not know the device, it
-// returns its argument.
+// deviceName returns the name of a block device, such as "vda" for "254:0". If
+// sysfs does not know the device, it returns the number unchanged.
 func (h *host) deviceName(majorMinor string) string {
 	target, err := os.Readlink(filepath.Join(h.sysRoot, "dev/block", majorMinor))
 	if err != nil {
@@ -177,12 +177,12 @@ func (h *host) deviceName(majorMinor string) string {
 	return filepath.Base(target)
 }
 
-// taskState returns the state letter of a thread in /proc, such as R, S or D.
+// taskState returns the state letter of a thread from /proc, such as R, S or D.
 // It returns 0 if the thread has ended.
 func (h *host) taskState(tid string, buf []byte) byte {
-	// The path contains task/, as the process's own stat file is a sum over its
-	// threads. Plain system calls are used since they are most of the cost of a
-	// sample.
+	// The path contains task/, since the stat file of the process is a sum over
+	// its threads. Plain system calls are used for speed, since reading these
+	// files takes most of the time of a sample.
 	fd, err := syscall.Open(h.procRoot+"/"+tid+"/task/"+tid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
@@ -194,7 +194,8 @@ func (h *host) taskState(tid string, buf []byte) byte {
 	return parseTaskState(string(buf[:n]))
 }
 
-// parseTaskState parses "123 (name, with any characters) R …".
+// parseTaskState returns the state letter, here R, from a line "123 (name, with
+// any characters) R …".
 func parseTaskState(stat string) byte {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 || end+2 >= len(stat) {

@@ -9,10 +9,10 @@ import (
 
 func syncDisks() { unix.Sync() }
 
-// ReadClock asks the kernel for the state of the clock. ok is false if it does
-// not report it.
+// ReadClock asks the kernel for the state of the machine's clock. ok is false
+// if the kernel does not report it.
 func ReadClock() (clock Clock, ok bool) {
-	var t unix.Timex // without a mode set, Adjtimex only reads the clock's state
+	var t unix.Timex // the zero value makes Adjtimex only read the clock's state
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		return Clock{}, false
@@ -23,8 +23,8 @@ func ReadClock() (clock Clock, ok bool) {
 	}, true
 }
 
-// lockFile keeps a file in memory as long as this process lives, and returns
-// its length.
+// lockFile keeps a file in memory as long as this process lives. It returns the
+// file's length in bytes.
 func lockFile(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

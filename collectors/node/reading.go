@@ -5,20 +5,21 @@ package node
 type Reading struct {
 	WallNs int64
 	MonoNs int64
-	// TookNs is how long it took to read the counters.
+	// TookNs is how long it took to read the counters, in ns.
 	TookNs int64
 
 	CPU      *CPUTimes
 	Cores    []CPUTimes
-	Quota    *Quota // use of the CPU limit, counted since the control group was made
+	Quota    *Quota // counters of the CPU limit, which start when the control group is made
 	Load     *Load
 	Memory   *Memory
-	Disks    []DiskCounters // counters of devices used since boot; nil if absent
+	Disks    []DiskCounters // counters of the disks used since boot; nil if they cannot be read
 	Networks []NetworkCounters
 	Absent   map[string]string
 }
 
-// CPUTimes count from boot, or from when the control group was made.
+// CPUTimes are CPU times since boot or, for a control group, since the group
+// was made.
 type CPUTimes struct {
 	UserNs   uint64
 	SystemNs uint64
@@ -27,7 +28,8 @@ type CPUTimes struct {
 	StealNs  *uint64
 }
 
-// DiskCounters count from boot, or from when the control group was made.
+// DiskCounters are counters of one disk since boot or, for a control group,
+// since the group was made.
 type DiskCounters struct {
 	Device     string
 	ReadBytes  uint64
@@ -35,11 +37,12 @@ type DiskCounters struct {
 	Reads      uint64
 	Writes     uint64
 	InFlight   *uint64
-	QueueMs    *uint64 // time that requests were in flight, summed over all requests
-	BusyMs     *uint64 // time with at least one request in flight
+	QueueMs    *uint64 // time for which disk requests were in flight, summed over all requests
+	BusyMs     *uint64 // time with at least one disk request in flight
 }
 
-// NetworkCounters count from when the interface was made.
+// NetworkCounters are counters of one network interface since the interface was
+// made.
 type NetworkCounters struct {
 	Interface       string
 	ReceiveBytes    uint64
@@ -52,8 +55,9 @@ type NetworkCounters struct {
 	TransmitDrops   uint64
 }
 
-// Since returns the sample between prev, an earlier reading of the same
-// Sampler, and r. It leaves out interfaces that only one of them has.
+// Since returns the sample of the interval from the reading prev to the later
+// reading r. Both must be from the same Sampler. It leaves out network
+// interfaces that only one of the readings has.
 func (r *Reading) Since(prev *Reading) Sample {
 	s := Sample{
 		WallNs:     r.WallNs,
@@ -79,7 +83,7 @@ func (r *Reading) Since(prev *Reading) Sample {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
-	if len(r.Cores) == len(prev.Cores) { // the number of cores changes if a core goes on or off line
+	if len(r.Cores) == len(prev.Cores) { // the number of cores changes if a core goes online or offline
 		for i := range r.Cores {
 			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}
@@ -99,8 +103,9 @@ func (r *Reading) Since(prev *Reading) Sample {
 	return s
 }
 
-// disk returns the counters of a device. A device that is not in the list has
-// not been used, so its counters are zero, unless there is no list.
+// disk returns the counters of a disk. A disk that is not in the list of
+// counters has not been used, so its counters are zero. ok is false if there is
+// no list.
 func (r *Reading) disk(device string) (counters DiskCounters, ok bool) {
 	for _, d := range r.Disks {
 		if d.Device == device {
@@ -148,8 +153,9 @@ func (n *NetworkCounters) since(p *NetworkCounters, sec float64) Network {
 	}
 }
 
-// grown returns now-before, or 0 if the counter was reset. The kernel's iowait
-// can also decrease.
+// grown returns by how much a counter grew from before to now. It returns 0 if
+// the counter is lower now, since it was reset. The kernel's iowait can also
+// decrease.
 func grown(now, before uint64) uint64 {
 	if now < before {
 		return 0

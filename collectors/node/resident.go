@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 )
 
-// Resident keeps files in memory as long as this process lives, even when page
-// caches are dropped. It takes all files at and below paths, and returns their
-// length. It stops at the first file that cannot be kept.
+// Resident keeps files in memory as long as this process lives, even when the
+// page cache is dropped. It takes the files at the given paths, and all files
+// below those that are folders. It returns the sum of their lengths. It stops
+// at the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // resolve links first, as WalkDir does not follow one
+		path, err := filepath.EvalSymlinks(path) // resolve symbolic links first, as WalkDir does not follow a path that is itself a link
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}

@@ -9,24 +9,26 @@ import (
 	"time"
 )
 
-// MinInterval is the shortest time between two samples. The kernel counts CPU
-// time in steps of 10 ms.
+// MinInterval is the shortest interval between two samples. A shorter one would
+// be inexact, since the kernel counts CPU time in steps of 10 ms.
 const MinInterval = 100 * time.Millisecond
 
-// Options say what to measure.
+// Options say what a Sampler measures.
 type Options struct {
-	// Cgroup is the path of a control group below the mount, such as
-	// "lab/worker1". Empty means the whole host.
+	// Cgroup is the path of the control group to measure below /sys/fs/cgroup,
+	// such as "lab/worker1". Empty means the whole host.
 	Cgroup string
-	// ProcRoot and SysRoot replace /proc and /sys. If empty, the environment's
-	// HOST_PROC and HOST_SYS do, and else the real folders are used.
+	// ProcRoot and SysRoot are read instead of /proc and /sys. If they are
+	// empty, the environment variables HOST_PROC and HOST_SYS name the folders
+	// to read, if they are set.
 	ProcRoot string
 	SysRoot  string
-	// CgroupRoot replaces /sys/fs/cgroup, unless empty.
+	// CgroupRoot is read instead of /sys/fs/cgroup, unless it is empty.
 	CgroupRoot string
 }
 
-// Sampler reads one node's counters. Only one goroutine may use it at a time.
+// Sampler reads the kernel's counters of one node. Only one goroutine may use
+// it at a time.
 type Sampler struct {
 	groups []metricGroup
 	cgroup *cgroup
@@ -35,14 +37,16 @@ type Sampler struct {
 	seq    uint64
 }
 
-// metricGroup reads one kind of numbers into a Reading.
+// metricGroup reads one kind of the kernel's counters, such as CPU or disk,
+// into a Reading.
 type metricGroup struct {
 	name string
 	read func(*Reading) error
 }
 
-// NewSampler returns a Sampler. It fails if no controller has the control
-// group. If only some controllers lack it, their numbers are absent.
+// NewSampler returns a Sampler for the host or a control group. It fails if the
+// control group does not exist under any controller. If it is missing under
+// some controllers only, their numbers are absent in samples.
 func NewSampler(o Options) (*Sampler, error) {
 	h := newHost(
 		cmp.Or(o.ProcRoot, os.Getenv("HOST_PROC"), "/proc"),
@@ -68,9 +72,9 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Run takes a reading at once and then one per interval until ctx ends. It
-// calls emit with each reading except the first, and with the sample that ends
-// there.
+// Run reads the kernel's counters at once and then at each interval, until ctx
+// ends. It calls emit with each reading but the first, and with the sample of
+// the interval that ends with that reading.
 func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Reading, Sample)) {
 	ticks := time.NewTicker(max(interval, MinInterval))
 	defer ticks.Stop()
@@ -90,8 +94,8 @@ func (s *Sampler) Run(ctx context.Context, interval time.Duration, emit func(*Re
 	}
 }
 
-// Read takes one reading. A metric group that cannot be read is missing, and
-// Absent has the reason.
+// Read reads the kernel's counters once. If one kind of counters cannot be
+// read, the Reading's Absent has the reason.
 func (s *Sampler) Read() *Reading {
 	now := time.Now()
 	r := &Reading{WallNs: now.UnixNano(), MonoNs: now.Sub(s.start).Nanoseconds()}
@@ -107,8 +111,8 @@ func (s *Sampler) Read() *Reading {
 	return r
 }
 
-// guard turns a panic into an error, since gopsutil panics on lines that are
-// shorter than it expects.
+// guard calls read and turns a panic into an error. gopsutil panics on lines in
+// the kernel's files that are shorter than it expects.
 func guard(read func(*Reading) error, r *Reading) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -10,11 +10,13 @@ import (
 	"strings"
 )
 
-// Conf is the Hadoop configuration of a job: the final value of every property.
+// Conf is the Hadoop configuration of a job: the value of each property by its
+// name.
 type Conf map[string]string
 
-// ParseConf parses a configuration file (job.xml, *_conf.xml, core-site.xml).
-// If a property occurs twice, the last value counts, as in Hadoop.
+// ParseConf parses a Hadoop configuration file (job.xml, *_conf.xml,
+// core-site.xml). If a property occurs twice, the last value counts, as in
+// Hadoop.
 func ParseConf(r io.Reader) (Conf, error) {
 	conf := Conf{}
 	var property struct {
@@ -47,8 +49,8 @@ func ParseConf(r io.Reader) (Conf, error) {
 	}
 }
 
-// Int returns a whole number, or otherwise if the property is missing or no
-// number.
+// Int returns the value of a property as a whole number. If the property is
+// missing or no whole number, it returns the value otherwise.
 func (c Conf) Int(name string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(c[name]), 10, 64); err == nil {
 		return n
@@ -56,7 +58,8 @@ func (c Conf) Int(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// Float returns a number, or otherwise if the property is missing or no number.
+// Float returns the value of a property as a number. If the property is missing
+// or no number, it returns the value otherwise.
 func (c Conf) Float(name string, otherwise float64) float64 {
 	if x, err := strconv.ParseFloat(strings.TrimSpace(c[name]), 64); err == nil && !math.IsNaN(x) {
 		return x
@@ -64,14 +67,14 @@ func (c Conf) Float(name string, otherwise float64) float64 {
 	return otherwise
 }
 
-// SlowStart returns the share of a job's maps that must be done before its
-// reduces are requested, 0 to 1.
+// SlowStart returns the fraction of a job's maps that must be done before the
+// ApplicationMaster requests containers for reduces, from 0 to 1.
 func (c Conf) SlowStart() float64 {
 	return min(max(c.Float("mapreduce.job.reduce.slowstart.completedmaps", 0.05), 0), 1)
 }
 
-// Bool returns true or false, or otherwise if the property is missing or
-// neither.
+// Bool returns the value of a property as true or false. If the property is
+// missing or has another value, it returns the value otherwise.
 func (c Conf) Bool(name string, otherwise bool) bool {
 	switch strings.ToLower(strings.TrimSpace(c[name])) {
 	case "true":

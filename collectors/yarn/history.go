@@ -12,41 +12,44 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 )
 
-// History is the history of an ended job, as its ApplicationMaster wrote it.
+// History is the history of an ended MapReduce job, as the job's
+// ApplicationMaster wrote it to HDFS.
 type History struct {
-	Name    string // name of the event file, JOBID-….jhist
-	Folder  string // HDFS folder of the history file
-	Events  []byte // content of the .jhist file
-	ConfXML []byte // content of JOBID_conf.xml, nil if that is gone
+	Name    string // name of the history file, JOBID-….jhist
+	Folder  string // HDFS folder that contains the history file
+	Events  []byte // content of the .jhist file, which has the job's events
+	ConfXML []byte // content of JOBID_conf.xml; nil if the file is gone
 }
 
-// jobID matches ids of jobs. They become parts of paths, so any other form is
-// refused.
+// jobID matches the ids of MapReduce jobs. Ids become parts of file paths, so
+// any other form is refused.
 var jobID = regexp.MustCompile(`^job_[0-9]{1,19}_[0-9]{4,10}$`)
 
-// historyName matches the rest of a history file's name after the job's id:
+// historyName matches the part of a history file's name after the job's id:
 // times, user, job name, status and queue, percent-encoded by Hadoop.
 var historyName = regexp.MustCompile(`^-[A-Za-z0-9._*%+-]{1,220}\.jhist$`)
 
-// isHistory reports whether a file name is that of the job's history. The name
-// is reused in other places, so any other form is refused.
+// isHistory reports whether a file name is the name of the given job's history
+// file. The name becomes part of other paths, so any other form is refused.
 func isHistory(name, job string) bool {
 	rest, ok := strings.CutPrefix(name, job)
 	return ok && historyName.MatchString(rest)
 }
 
-// ErrNoHistory means that there is no history of the job, or not yet.
+// ErrNoHistory means that there is no history file of the job, or not yet.
 var ErrNoHistory = errors.New("no history of the job")
 
-// HistoryFolders are the HDFS folders of history files. They come from
-// mapreduce.jobhistory.intermediate-done-dir and mapreduce.jobhistory.done-dir.
+// HistoryFolders are the HDFS folders that contain history files of ended jobs.
+// They are set by mapreduce.jobhistory.intermediate-done-dir and
+// mapreduce.jobhistory.done-dir.
 type HistoryFolders struct {
-	Intermediate string // folder of just ended jobs, by user, from where the history server moves files
-	Done         string // folder of history files that the server has moved, by date and job number
+	Intermediate string // folder of jobs that have just ended, ordered by user; the history server moves their files from here to Done
+	Done         string // folder of history files that the history server has moved here, ordered by date and job number
 }
 
-// FoldersFrom returns the history folders from the history server's settings.
-// root is yarn.app.mapreduce.am.staging-dir, which contains them by default.
+// FoldersFrom returns the HDFS folders of history files from the history
+// server's settings, which the function get returns. root is
+// yarn.app.mapreduce.am.staging-dir; both folders are below it by default.
 func FoldersFrom(get func(name string) string, root string) HistoryFolders {
 	f := HistoryFolders{Intermediate: get("mapreduce.jobhistory.intermediate-done-dir"), Done: get("mapreduce.jobhistory.done-dir")}
 	if f.Intermediate == "" {
@@ -71,8 +74,9 @@ func WithoutScheme(uri string) string {
 	return "/"
 }
 
-// ReadHistory reads the history of an ended job. job is an id such as
-// job_1_0002. The error wraps ErrNoHistory if there is none, or not yet.
+// ReadHistory reads the history files of an ended job from HDFS. job is an id
+// such as job_1_0002. The error wraps ErrNoHistory if there is no history file,
+// or not yet.
 func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFolders, user, job string) (History, error) {
 	if !jobID.MatchString(job) {
 		return History{}, fmt.Errorf("read history: %q: want a job id, job_TIMESTAMP_NUMBER", job)
@@ -81,9 +85,9 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 	if !errors.Is(err, fs.ErrNotExist) {
 		return h, err
 	}
-	// The server stores files by date and by the upper digits of the job's
-	// serial number. The date is unknown, but there are few, so all are
-	// searched.
+	// The history server orders files by date and by the upper digits of the
+	// job's serial number. The date of the job is not known. There are few
+	// folders of dates, so all are searched.
 	serial := serialFolder(job)
 	days, err := dayFolders(ctx, files, folders.Done)
 	if err != nil {
@@ -98,8 +102,8 @@ func ReadHistory(ctx context.Context, files *colinmarc.Client, folders HistoryFo
 	return History{}, fmt.Errorf("read history of %s: %w in %s or %s", job, ErrNoHistory, folders.Intermediate, folders.Done)
 }
 
-// readHistoryIn reads a job's history from one folder. It returns
-// fs.ErrNotExist if the folder has none.
+// readHistoryIn reads a job's history files from one HDFS folder. It returns
+// fs.ErrNotExist if the folder has no history file of the job.
 func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error) {
 	infos, err := files.ReadDir(folder)
 	if err != nil {
@@ -112,7 +116,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 		case isHistory(name, job):
 			h.Name = name
 		case name == job+"_conf.xml":
-			// a missing configuration file is no error: the events matter
+			// A missing file JOBID_conf.xml is no error, since the job's events
+			// are in the .jhist file.
 			h.ConfXML, _ = files.ReadFile(path.Join(folder, name))
 		}
 	}
@@ -125,8 +130,9 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 	return h, nil
 }
 
-// serialFolder returns the last folder name in the done folder for a job: its
-// serial number with at least nine digits, without the last three.
+// serialFolder returns the name of the folder that has a job's files below the
+// folder of their date. It is the job's serial number with at least nine
+// digits, without the last three digits.
 func serialFolder(job string) string {
 	serial := job[strings.LastIndexByte(job, '_')+1:]
 	if n := 9 - len(serial); n > 0 {
@@ -135,7 +141,8 @@ func serialFolder(job string) string {
 	return serial[:len(serial)-3]
 }
 
-// dayFolders lists the folders done/yyyy/mm/dd, oldest first.
+// dayFolders lists the folders of single days below the history server's folder
+// done: done/yyyy/mm/dd, oldest first.
 func dayFolders(ctx context.Context, files *colinmarc.Client, done string) ([]string, error) {
 	level := []string{done}
 	for range 3 {

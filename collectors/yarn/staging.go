@@ -1,7 +1,7 @@
-// Package yarn collects the files of a job that YARN and MapReduce keep in
-// HDFS: those in the staging folder, which the client writes and the
-// ApplicationMaster removes, and the history files, which stay. It does not
-// evaluate them. Package yarnclient has the REST clients.
+// Package yarn reads the files that a MapReduce job keeps in HDFS. The files in
+// the job's staging folder are written by the client and removed by the
+// ApplicationMaster. The history files stay. The package does not evaluate the
+// files. Package yarnclient has the REST clients.
 package yarn
 
 import (
@@ -21,22 +21,24 @@ import (
 
 const splitMetaInfo = "job.splitmetainfo"
 
-// Staged is the files that a job's client passes to its ApplicationMaster. They
-// exist from before the application's start until its end.
+// Staged is the content of the files that a job's client passes to the job's
+// ApplicationMaster. The files exist from before the application's start until
+// its end.
 type Staged struct {
-	JobXML        []byte // content of job.xml
-	JobSplit      []byte // content of job.split
-	SplitMetaInfo []byte // content of job.splitmetainfo
+	JobXML        []byte // content of the file job.xml, the job's configuration
+	JobSplit      []byte // content of the file job.split, which says what each map reads
+	SplitMetaInfo []byte // content of the file job.splitmetainfo, which lists the hosts of each map's input
 }
 
-// StagingFolder returns the folder in which a job's client puts its files. root
-// is yarn.app.mapreduce.am.staging-dir.
+// StagingFolder returns the HDFS folder in which a job's client puts the files
+// for the ApplicationMaster. root is yarn.app.mapreduce.am.staging-dir.
 func StagingFolder(root, user, job string) string {
 	return path.Join(root, user, ".staging", job)
 }
 
-// ReadStaged reads a job's staged files. The error wraps fs.ErrNotExist if the
-// job has ended or has not written them yet.
+// ReadStaged reads the files in a job's staging folder. The error wraps
+// fs.ErrNotExist if the job has ended or its client has not written the files
+// yet.
 func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (Staged, error) {
 	var s Staged
 	for _, f := range []struct {
@@ -59,8 +61,9 @@ func ReadStaged(ctx context.Context, files *colinmarc.Client, folder string) (St
 	return s, nil
 }
 
-// Splits returns the job's input splits in the order of its maps. If the class
-// of a split is not supported, it returns meta and an error.
+// Splits returns the job's input splits in the order of its maps. meta has the
+// hosts of each split. If the class of a split is not supported, Splits returns
+// meta and an error.
 func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err error) {
 	meta, err = jobsplit.ParseMeta(bytes.NewReader(s.SplitMetaInfo))
 	if err != nil {
@@ -70,11 +73,12 @@ func (s Staged) Splits() (meta []jobsplit.Meta, splits []jobsplit.Split, err err
 	return meta, splits, err
 }
 
-// Conf returns the job's configuration.
+// Conf returns the job's configuration from job.xml.
 func (s Staged) Conf() (Conf, error) { return ParseConf(bytes.NewReader(s.JobXML)) }
 
-// Save writes the files into folder. Only the owner may read them, as in HDFS:
-// a job's configuration may contain passwords.
+// Save writes copies of the job's staged files into a local folder. Only the
+// owner may read them, as in HDFS, since a job's configuration may contain
+// passwords.
 func (s Staged) Save(folder *os.Root) error {
 	for name, data := range map[string][]byte{"job.xml": s.JobXML, "job.split": s.JobSplit, splitMetaInfo: s.SplitMetaInfo} {
 		if err := folder.WriteFile(name, data, 0o600); err != nil {
@@ -84,11 +88,12 @@ func (s Staged) Save(folder *os.Root) error {
 	return nil
 }
 
-// RewriteSplits replaces the content of a job's job.splitmetainfo, which must
-// be was, by now. It must do so before the job's ApplicationMaster starts, the
-// only reader. The file keeps its modification time, as NodeManagers refuse a
-// file with another one. Readers see the old or the new file as a whole.
-// RewriteSplits reads the new file back and compares it.
+// RewriteSplits replaces the content of a job's file job.splitmetainfo by now.
+// The old content must be was. Call it before the job's ApplicationMaster
+// starts, since only the ApplicationMaster reads the file, and only at its
+// start. The file keeps its modification time, since NodeManagers refuse a file
+// whose time has changed. A reader sees either the whole old file or the whole
+// new one. RewriteSplits reads the new file back and compares it with now.
 func RewriteSplits(ctx context.Context, c *hdfs.Client, folder string, was, now []byte) error {
 	if err := rewriteSplits(ctx, c, path.Join(folder, splitMetaInfo), was, now); err != nil {
 		return fmt.Errorf("rewrite %s: %w", splitMetaInfo, err)

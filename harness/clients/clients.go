@@ -1,7 +1,7 @@
-// Package clients makes the clients for a cluster file: of the ResourceManager,
-// the history server, the NameNode and the agents. They connect at their first
-// question. [Clients.Answers] checks that the daemons answer; package doctor
-// finds what a cluster lacks.
+// Package clients makes the clients for the cluster that a cluster file
+// describes: of the ResourceManager, the history server, the NameNode and the
+// agents. They connect at their first request. [Clients.Answers] checks that
+// the daemons answer. Package doctor finds out what a cluster lacks.
 package clients
 
 import (
@@ -18,24 +18,27 @@ import (
 	"heddle/yarnclient"
 )
 
-// Clients are the clients of one cluster. Each may be used by many goroutines.
+// Clients are the clients for the daemons and agents of one cluster. Each
+// client may be used by many goroutines.
 type Clients struct {
 	Config  *config.Cluster
 	RM      *yarnclient.RM
 	History *yarnclient.History
 	HDFS    *hdfs.Client
-	// Agents has the agents in the order of the cluster file.
+	// Agents are the clients of the nodes' agents, in the order of the cluster
+	// file.
 	Agents []Agent
 }
 
-// Agent is the client of one node's agent.
+// Agent is the client of the heddle agent on one node.
 type Agent struct {
 	Node string
 	*agent.Client
 }
 
-// To makes the clients for a cluster file. It fails if the file names something
-// unusable, such as a token file that cannot be read.
+// To makes the clients for the cluster that a cluster file describes. It fails
+// if the file names something that cannot be used, such as a token file that
+// cannot be read.
 func To(c *config.Cluster) (*Clients, error) {
 	dial := c.DialContext()
 	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User, DialContext: dial})
@@ -61,13 +64,14 @@ func To(c *config.Cluster) (*Clients, error) {
 	return cluster, nil
 }
 
-// firstContact is how long all daemons together may take for their first
-// answer.
+// firstContact is how long all daemons of a cluster together may take for
+// their first answer.
 const firstContact = 8 * time.Second
 
-// Answers asks all daemons for their version at once, and returns Hadoop's. The
-// error, an ErrUnable, names each daemon that does not answer, is not active,
-// or is not the daemon expected.
+// Answers asks all daemons of the cluster for their version at once, and
+// returns the Hadoop version. The error, an ErrUnable, names each daemon that
+// does not answer, is not active, or is not the daemon expected at its
+// address.
 func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstContact, fmt.Errorf("no whole answer within %v", firstContact))
 	defer cancel()
@@ -97,7 +101,8 @@ func (c *Clients) Answers(ctx context.Context) (hadoop string, err error) {
 	return hadoop, err
 }
 
-// AwaitAnswers repeats Answers until all daemons answer, for at most limit.
+// AwaitAnswers asks all daemons again and again until all of them answer, for
+// at most limit.
 func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	for start := time.Now(); ; {
 		_, err := c.Answers(ctx)
@@ -111,14 +116,14 @@ func (c *Clients) AwaitAnswers(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// ErrUnable means that a daemon cannot be used: it is not reachable, not able
-// to work, or not the daemon expected.
+// ErrUnable means that a daemon of the cluster cannot be used: it does not
+// answer, is not able to work, or is not the daemon expected at its address.
 var ErrUnable = errors.New("the cluster cannot be used")
 
-// Unable reports whether err means that the cluster is not reachable or not
-// able to work. Other errors are due to the question.
+// Unable reports whether err means that the cluster does not answer or is not
+// able to work. Other errors are due to the request itself.
 func Unable(err error) bool {
-	if errors.Is(err, context.Canceled) { // not due to the cluster: the user cancelled the call
+	if errors.Is(err, context.Canceled) { // not the cluster's fault: the user cancelled the call
 		return false
 	}
 	for _, kind := range []error{
@@ -134,7 +139,7 @@ func Unable(err error) bool {
 	return errors.As(err, &refused) && refused.Status >= 500
 }
 
-// Close closes all connections.
+// Close closes the connections of all clients.
 func (c *Clients) Close() error {
 	c.RM.Close()
 	c.History.Close()
@@ -142,8 +147,8 @@ func (c *Clients) Close() error {
 }
 
 // DropCaches empties the page cache of every node that has an agent, so that
-// the next reads come from disk. It asks all agents, and fails if any of them
-// fails or does not allow it.
+// the next reads come from disk. It asks all agents. It fails if any agent
+// fails or does not allow this.
 func (c *Clients) DropCaches(ctx context.Context) error {
 	if len(c.Agents) == 0 {
 		return errors.New("drop page caches: the cluster file names no agent; cold reads need one a node, started with --allow-drop-caches")

@@ -15,7 +15,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// capture checks what is needed for any trace.
+// capture checks what the cluster needs so that any trace of its jobs can be
+// made.
 func (e *examiner) capture(ctx context.Context) []Check {
 	return []Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
@@ -124,8 +125,8 @@ func (e *examiner) historyServer() Check {
 	return c.ok("%s answers", e.cluster.HistoryServer)
 }
 
-// versions compares the versions of the daemons. Capture reads Hadoop 3.3 to
-// 3.5.
+// versions compares the Hadoop versions of the daemons. heddle can make traces
+// of Hadoop 3.3 to 3.5.
 func (e *examiner) versions(ctx context.Context) Check {
 	c := check("versions", false, "reading the daemons' answers; heddle is tested with 3.4.2 and reads 3.3 to 3.5")
 	by := map[string][]string{}
@@ -180,13 +181,14 @@ func (e *examiner) javaVersion(ctx context.Context) string {
 }
 
 // nameNodeInfo returns the NameNode's JMX bean NameNodeInfo, which every user
-// may read. It returns nil if the NameNode's web address does not answer.
+// may read. It returns nil if the NameNode's web server does not answer.
 func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	address := e.nameNodeWeb(ctx)
 	if address == "" {
 		return nil
 	}
-	// An NM client will do, since all Hadoop daemons serve /jmx alike.
+	// A NodeManager client serves for the NameNode too, since all Hadoop
+	// daemons answer /jmx alike.
 	nn, err := yarnclient.NewNM(yarnclient.Options{
 		Addresses: []string{address}, User: e.cluster.User, Timeout: callTimeout, Retries: -1, DialContext: e.cluster.DialContext(),
 	})
@@ -201,8 +203,8 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 	return beans[0]
 }
 
-// nameNodeWeb returns the web address of the first NameNode. It derives it, as
-// the cluster file has only RPC addresses.
+// nameNodeWeb returns the web address of the first NameNode. It has to derive
+// the web address, as the cluster file has only RPC addresses.
 func (e *examiner) nameNodeWeb(ctx context.Context) string {
 	host, _, err := net.SplitHostPort(e.cluster.NameNodes[0])
 	if err != nil {
@@ -245,15 +247,16 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 			if err != nil {
 				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")
 			}
-			break // one readable file in the folder is enough
+			break // one readable file shows that the user can read the folder
 		}
 		folders = append(folders, folder)
 	}
 	return c.ok("%s and %s can be read", folders[0], folders[1])
 }
 
-// staging checks the folder of job.xml and splits of running jobs. A user can
-// read the files of own jobs; only a superuser can read all.
+// staging checks the staging folder, which has job.xml and the splits of
+// running jobs. A user can read only the files of own jobs; a superuser can
+// read all.
 func (e *examiner) staging(ctx context.Context) Check {
 	c, rows := about("staging")
 	if e.root.err != nil {
@@ -280,7 +283,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 		if errors.Is(err, fs.ErrPermission) {
 			return c.warn("user %s cannot read %s", e.cluster.User, own).next("hdfs dfs -chown -R " + e.cluster.User + " " + path.Dir(own))
 		}
-		break // the user's folder may be empty or not exist yet
+		break // no fault: the user's staging folder may be empty or not exist yet
 	}
 	if e.disks.err != nil {
 		return c.ok("%s, of jobs of user %s only", folder, e.cluster.User)
@@ -288,7 +291,7 @@ func (e *examiner) staging(ctx context.Context) Check {
 	return c.ok("%s, of jobs of all users", folder)
 }
 
-// hdfsPath returns the path of a folder without scheme and host.
+// hdfsPath returns the path of an HDFS folder without scheme and host.
 func hdfsPath(name string) string {
 	if u, err := url.Parse(name); err == nil && u.Scheme != "" {
 		name = u.Path

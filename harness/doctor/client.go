@@ -14,7 +14,8 @@ import (
 	"heddle/hibench"
 )
 
-// run checks what is needed to submit jobs: a Hadoop client on this machine.
+// run checks what is needed to submit jobs: a Hadoop client installation on
+// this machine.
 func (e *examiner) run(ctx context.Context) []Check {
 	return []Check{e.client(), e.clientVersion(ctx), e.hibench()}
 }
@@ -32,8 +33,8 @@ func (e *examiner) client() Check {
 	return c.ok("%s with configuration %s", h.Home, h.Conf)
 }
 
-// workload lets package hibench look for everything that its workloads need,
-// with or without a HiBench checkout.
+// workload lets package hibench check that this machine has everything its
+// workloads need, with or without a HiBench checkout.
 func (e *examiner) workload(checkout string) error {
 	_, err := hibench.New(hibench.Env{
 		HadoopHome: e.cluster.Hadoop.Home, ConfDir: e.cluster.Hadoop.Conf, User: e.cluster.User,
@@ -42,7 +43,8 @@ func (e *examiner) workload(checkout string) error {
 	return err
 }
 
-// clientTimeout is long enough for a JVM to start on a busy machine.
+// clientTimeout is how long a Hadoop command may take. It is long enough for a
+// JVM to start on a busy machine.
 const clientTimeout = time.Minute
 
 func (e *examiner) clientVersion(ctx context.Context) Check {

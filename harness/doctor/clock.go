@@ -13,18 +13,18 @@ import (
 	"heddle/yarnclient"
 )
 
-// offset is how far another clock is ahead of ours. The true offset differs
-// from by by at most bound.
+// offset is how far another machine's clock is ahead of ours. The field by is
+// the estimate; the true offset differs from it by at most bound.
 type offset struct {
 	by, bound time.Duration
 }
 
 // clock compares the daemons' clocks with ours by the Date header of their
-// answers, which is in whole seconds. nodeClocks compares nodes with agents
-// more exactly.
+// HTTP answers, which is in whole seconds. nodeClocks compares the clocks of
+// nodes with agents more exactly.
 func (e *examiner) clock(ctx context.Context) Check {
 	c := check("clock", false, "putting events of different hosts in order")
-	// A daemon that did not answer before is not asked again.
+	// A daemon that did not answer an earlier check is not asked again.
 	addresses := map[string]string{}
 	if !errors.Is(e.info.err, yarnclient.ErrUnreachable) {
 		addresses["ResourceManager"] = cmp.Or(e.rm.Address(), e.cluster.ResourceManagers[0])
@@ -48,7 +48,7 @@ func (e *examiner) clock(ctx context.Context) Check {
 		}
 		o, err := dateOffset(ctx, client, addresses[who])
 		if err != nil {
-			continue // skip the daemon: another check reports that it does not answer
+			continue // skip this daemon: another check reports that the daemon does not answer
 		}
 		parts = append(parts, fmt.Sprintf("%s within %v of this machine", who, o.atMost().Round(100*time.Millisecond)))
 		apart = apart || o.atLeast() > 0
@@ -63,13 +63,13 @@ func (e *examiner) clock(ctx context.Context) Check {
 }
 
 // atMost and atLeast return the largest and the smallest possible difference
-// between the clocks.
+// between the two clocks, without sign.
 func (o offset) atMost() time.Duration  { return o.by.Abs() + o.bound }
 func (o offset) atLeast() time.Duration { return max(0, o.by.Abs()-o.bound) }
 
-// dateOffset derives an offset from a Date header. The header's time is up to 2
-// s old: it is cut to whole seconds, and a daemon uses the same text for up to
-// another second.
+// dateOffset derives how far a daemon's clock is ahead from the Date header of
+// its answer. The header's time is up to 2 s old: it is cut to whole seconds,
+// and a daemon uses the same text for up to another second.
 func dateOffset(ctx context.Context, client *http.Client, address string) (offset, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/conf?name=fs.defaultFS", nil)
 	if err != nil {

@@ -22,52 +22,59 @@ import (
 	"heddle/yarnclient"
 )
 
-// Report is the result of an examination. Its JSON keys are stable.
+// Report is the result of examining a cluster. Its JSON keys are stable.
 type Report struct {
 	Cluster  string    `json:"cluster"`
 	Features []Feature `json:"features"`
 }
 
-// Feature is one use of a cluster by heddle, with the checks for it.
+// Feature is one use that heddle makes of a cluster, such as capturing traces,
+// with the checks for it.
 type Feature struct {
-	// Name is the feature's name: Captured, Run, Steered, Cached or Measured.
+	// Name is the name of the feature: Captured, Run, Steered, Cached or
+	// Measured.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Why gives the reasons for a verdict other than Yes.
+	// Why gives the reasons for the feature's verdict, unless the verdict is
+	// Yes.
 	Why    []string `json:"why,omitempty"`
 	Checks []Check  `json:"checks"`
 }
 
-// Names of the features that doctor reports on.
+// Names of the features of a cluster that doctor reports on.
 const (
 	Captured = require.Captured
 	Run      = "run" // the feature of running workloads with heddle run
 	Steered  = require.Steered
 	Cached   = require.Cached
-	Measured = "measured" // the feature of node metrics and reads from a cold page cache
+	Measured = "measured" // the feature of measuring nodes and of reading from a cold page cache
 )
 
-// Verdict says whether a feature works on the cluster.
+// Verdict says whether a feature works on the examined cluster.
 type Verdict string
 
-// Verdicts. Unclear means that something required could not be checked.
+// The verdicts on a feature. Unclear means that something the feature requires
+// could not be checked.
 const (
 	Yes     Verdict = "yes"
 	No      Verdict = "no"
 	Unclear Verdict = "unknown"
 )
 
-// Check is one thing that was checked, and the result.
+// Check is one thing that doctor checked on the cluster, and the result.
 type Check struct {
-	// ID is the stable name of the check, such as "labelPool".
+	// ID is the check's name, such as "labelPool". It stays the same from
+	// version to version.
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Required is true if the feature does not work without it.
+	// Required is true if the feature does not work unless this check is OK.
 	Required bool `json:"required"`
-	// Found says what the cluster has, and NeededFor what it is needed for.
+	// Found says what the cluster has. NeededFor says what heddle needs it
+	// for.
 	Found     string `json:"found"`
 	NeededFor string `json:"neededFor"`
-	// Set lists the properties to set. Next says what else to do.
+	// Set lists the Hadoop properties that the user should set. Next says what
+	// else to do.
 	Set  []Property `json:"set,omitempty"`
 	Next string     `json:"next,omitempty"`
 }
@@ -75,8 +82,8 @@ type Check struct {
 // Status is the result of a check.
 type Status string
 
-// Statuses. Only a check that is Required can be Missing. Warn means that the
-// feature works, but less well.
+// The statuses of a check. Only a check that is Required can be Missing. Warn
+// means that the feature works, but less well.
 const (
 	OK      Status = "ok"
 	Warn    Status = "warn"
@@ -84,14 +91,16 @@ const (
 	Unknown Status = "unknown"
 )
 
-// Property is a Hadoop property to set, and the file that it belongs in.
+// Property is a Hadoop property that the user should set, with the file that
+// it belongs in.
 type Property struct {
-	File  string `json:"file"` // the file's name, such as "yarn-site.xml"
+	File  string `json:"file"` // the configuration file's name, such as "yarn-site.xml"
 	Name  string `json:"property"`
 	Value string `json:"value"`
 }
 
-// Feature returns the feature of a name, or nil if there is none.
+// Feature returns the report on the feature with this name, or nil if there is
+// none.
 func (r *Report) Feature(name string) *Feature {
 	for i := range r.Features {
 		if r.Features[i].Name == name {
@@ -101,8 +110,9 @@ func (r *Report) Feature(name string) *Feature {
 	return nil
 }
 
-// Examine checks all features, even if daemons are down. A daemon that does not
-// answer takes a few seconds; all questions to daemons end within reportLimit.
+// Examine checks all features of a cluster, even if some daemons are down. A
+// daemon that does not answer takes a few seconds. All requests to daemons
+// together end within reportLimit.
 func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	if err := c.Supported(); err != nil {
 		return nil, err
@@ -115,13 +125,15 @@ func Examine(ctx context.Context, c *config.Cluster) (*Report, error) {
 	return e.report(ctx), ctx.Err()
 }
 
-// callTimeout limits one question to one daemon, and reportLimit all questions.
+// callTimeout limits the time of one request to one daemon, and reportLimit
+// the time of all requests together.
 const (
 	callTimeout = 5 * time.Second
 	reportLimit = 20 * time.Second
 )
 
-// examiner has the clients, and the answers that several checks use.
+// examiner has the clients of a cluster, and the daemons' answers that several
+// checks use.
 type examiner struct {
 	cluster *config.Cluster
 	rm      *yarnclient.RM
@@ -136,8 +148,7 @@ type examiner struct {
 	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if it could not be read
 }
 
-// nameNode is the part of *hdfs.Client that doctor uses; tests have another
-// one.
+// nameNode is the part of *hdfs.Client that doctor uses. Tests use a fake.
 type nameNode interface {
 	Stat(ctx context.Context, path string) (hdfs.File, error)
 	Locations(ctx context.Context, pattern string) iter.Seq2[hdfs.File, error]
@@ -208,7 +219,7 @@ func (e *examiner) report(whole context.Context) *Report {
 	return r
 }
 
-// judge derives a feature's verdict from its checks.
+// judge derives the verdict on a feature from the feature's checks.
 func judge(name string, checks []Check) Feature {
 	f := Feature{Name: name, Verdict: Yes, Checks: checks}
 	for _, c := range checks {
@@ -226,20 +237,21 @@ func judge(name string, checks []Check) Feature {
 	return f
 }
 
-// check returns a new check, whose status is OK until it is changed.
+// check returns a new check with status OK. The caller changes the status if
+// the check fails.
 func check(id string, required bool, neededFor string) Check {
 	return Check{ID: id, Status: OK, Required: required, NeededFor: neededFor}
 }
 
 // about returns a new check for the settings that package require lists under
-// an id, and these settings.
+// a check id. It also returns these settings.
 func about(id string) (Check, []require.Setting) {
 	rows := require.Of(id)
 	return check(id, rows[0].Required, rows[0].Why), rows
 }
 
-// tells checks a single setting. found and lacks are the texts for a good and a
-// bad value.
+// tells checks one Hadoop setting. found and lacks are the texts of the check
+// for a good and for a bad value.
 func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
 	c, rows := about(id)
 	value, err := e.value(ctx, rows[0])
@@ -256,7 +268,8 @@ func (c Check) ok(format string, args ...any) Check      { return c.found(OK, fo
 func (c Check) warn(format string, args ...any) Check    { return c.found(Warn, format, args...) }
 func (c Check) unknown(format string, args ...any) Check { return c.found(Unknown, format, args...) }
 
-// bad sets the status to Missing, or to Warn if the feature works without it.
+// bad sets the check's status to Missing, or to Warn if the feature works
+// without it.
 func (c Check) bad(format string, args ...any) Check {
 	if c.Required {
 		return c.found(Missing, format, args...)
@@ -266,7 +279,7 @@ func (c Check) bad(format string, args ...any) Check {
 
 func (c Check) found(s Status, format string, args ...any) Check {
 	const most = 2000
-	// put the text on one line, as messages from Hadoop may have several
+	// put the text on one line, as messages from Hadoop may have several lines
 	c.Status, c.Found = s, strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if len(c.Found) > most {
 		c.Found = strings.ToValidUTF8(c.Found[:most], "") + "…"
@@ -274,8 +287,8 @@ func (c Check) found(s Status, format string, args ...any) Check {
 	return c
 }
 
-// failed sets the status to Missing or Warn, and takes the text from an error.
-// If the error says what to do next, Next gets that.
+// failed sets the check's status to Missing or Warn, and takes the text from
+// an error. If the error says what to do next, that becomes the check's Next.
 func (c Check) failed(err error) Check {
 	var r *yarnclient.RequestError
 	if errors.As(err, &r) {
@@ -293,7 +306,8 @@ func (c Check) set(s require.Setting, value string) Check {
 	return c
 }
 
-// setIn adds a queue's setting to the properties that the user should set.
+// setIn adds a queue's setting to the properties that the check tells the user
+// to set.
 func (c Check) setIn(s require.Setting, queue, label string) Check {
 	s.Property = s.In(queue, label)
 	return c.set(s, s.Value)
@@ -304,8 +318,8 @@ func (c Check) next(text string) Check {
 	return c
 }
 
-// value returns a setting's value from the daemon that uses it, "" if it is not
-// set.
+// value asks the daemon that uses a setting for the setting's value. It
+// returns "" if the setting is not set.
 func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
 	if s.File == "mapred-site.xml" {
 		return e.historyProperty(ctx, s.Property)
@@ -313,8 +327,8 @@ func (e *examiner) value(ctx context.Context, s require.Setting) (string, error)
 	return e.property(ctx, s.Property)
 }
 
-// property returns a setting's value from the ResourceManager, "" if it is not
-// set.
+// property asks the ResourceManager for the value of a setting. It returns ""
+// if the setting is not set.
 func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	if e.info.err != nil {
 		return "", errNoRM
@@ -322,8 +336,8 @@ func (e *examiner) property(ctx context.Context, name string) (string, error) {
 	return unset(e.rm.Conf(ctx, name))
 }
 
-// historyProperty returns a setting's value from the history server, which
-// reads mapred-site.xml.
+// historyProperty asks the history server, which reads mapred-site.xml, for
+// the value of a setting.
 func (e *examiner) historyProperty(ctx context.Context, name string) (string, error) {
 	if e.jhs.err != nil {
 		return "", errors.New("the history server cannot be asked")

@@ -14,7 +14,8 @@ import (
 	"heddle/harness/config"
 )
 
-// agentAnswer is what one agent answered, or why it did not.
+// agentAnswer is what the agent of one node answered, or why it did not
+// answer.
 type agentAnswer struct {
 	config.Agent
 	info   agent.Info
@@ -22,7 +23,8 @@ type agentAnswer struct {
 	err    error
 }
 
-// measure checks what is needed to measure nodes: the agents.
+// measure checks the agents, which measure CPU, memory, disk and network of
+// the nodes.
 func (e *examiner) measure(ctx context.Context) []Check {
 	agents := e.askAgents(ctx)
 	return []Check{e.agents(agents), coldReads(agents), nodeClocks(agents)}
@@ -38,7 +40,7 @@ func (e *examiner) askAgents(ctx context.Context) []agentAnswer {
 			return nil
 		})
 	}
-	_ = g.Wait() // Wait cannot fail: no function of the group returns an error
+	_ = g.Wait() // Wait returns no error, as no function of the group returns one
 	return answers
 }
 
@@ -119,8 +121,9 @@ func coldReads(agents []agentAnswer) Check {
 	return c.ok("%s allow it", count(len(allow), "agent"))
 }
 
-// maxApart is the largest accepted difference between nodes' clocks. Any task
-// takes longer, and a clock that a time daemon adjusts is off by less.
+// maxApart is the largest accepted difference between the clocks of two nodes.
+// Any task takes longer than this, and clocks that a time daemon adjusts
+// differ by less.
 const maxApart = 50 * time.Millisecond
 
 func nodeClocks(agents []agentAnswer) Check {
@@ -158,7 +161,7 @@ func nodeClocks(agents []agentAnswer) Check {
 	return c.ok("%s", found)
 }
 
-// some lists at most three names.
+// some lists at most three of the names, for a short message.
 func some(names []string) string {
 	if len(names) > 3 {
 		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)

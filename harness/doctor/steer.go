@@ -13,7 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// steer checks what is needed to move nodes between labels.
+// steer checks what the cluster needs so that nodes can be moved between node
+// labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	scheduler := ask(ctx, e.scheduler)
 	settings := ask(ctx, e.schedulerSettings)
@@ -37,9 +38,9 @@ func (e *examiner) scheduler(ctx context.Context) (yarnclient.Scheduler, error) 
 	return e.rm.Scheduler(ctx)
 }
 
-// schedulerSettings returns the Capacity scheduler's settings by full name.
-// With the default store, which reads the file only, the ResourceManager does
-// not report them, and the error says so.
+// schedulerSettings returns the Capacity scheduler's settings by full property
+// name. If the scheduler takes its settings from its file only (the default),
+// the ResourceManager does not report them. Then the error says so.
 func (e *examiner) schedulerSettings(ctx context.Context) (map[string]string, error) {
 	if e.info.err != nil {
 		return nil, errNoRM
@@ -59,8 +60,8 @@ func (e *examiner) labels(ctx context.Context) ([]yarnclient.NodeLabel, error) {
 }
 
 const (
-	// capacityScheduler is the scheduler type as the ResourceManager reports
-	// it.
+	// capacityScheduler is the text by which the ResourceManager reports that
+	// its scheduler is the Capacity scheduler.
 	capacityScheduler = "capacityScheduler"
 	prepare           = "heddle labels prepare"
 )
@@ -90,15 +91,16 @@ func (e *examiner) labelsEnabled(ctx context.Context) Check {
 	return c.ok("on, centralized")
 }
 
-// labelWrites checks the list of admins, and writes no label.
+// labelWrites checks by the list of admins whether the user may change node
+// labels. It changes no label.
 func (e *examiner) labelWrites(ctx context.Context) Check {
 	c, rows := about("labelWrites")
 	acl, err := e.value(ctx, rows[0])
 	if err != nil {
 		return c.unknown("%v", err)
 	}
-	// An ACL has the form "user1,user2 group1,group2"; with a space first it
-	// has only groups.
+	// An ACL has the form "user1,user2 group1,group2". If it starts with a
+	// space, it lists only groups.
 	user := e.cluster.User
 	users, groups, _ := strings.Cut(acl, " ")
 	with := strings.TrimPrefix(users+","+user, ",")
@@ -129,7 +131,8 @@ func labelPool(labels answer[[]yarnclient.NodeLabel]) Check {
 	return c.ok("%s, and idle to park nodes in", count(n, "triple"))
 }
 
-// queueLabels checks that some queue may use the whole capacity of each label.
+// queueLabels checks that some queue may use the whole capacity of each node
+// label.
 func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.NodeLabel]) Check {
 	c, rows := about("queueLabels")
 	if err := cmp.Or(s.err, labels.err); err != nil {
@@ -141,7 +144,7 @@ func queueLabels(s answer[yarnclient.Scheduler], labels answer[[]yarnclient.Node
 	capacity, access, masters := rows[0], rows[1], rows[2]
 	numbers := require.Whole(require.Exclusive(labels.value))
 	best, bestTriples := yarnclient.Queue{}, 0
-	big := yarnclient.Queue{Path: "root.default"} // the largest leaf queue, for which the advice is given
+	big := yarnclient.Queue{Path: "root.default"} // the leaf queue with the largest capacity, which the advice to the user names
 	for _, q := range s.value.Queues {
 		if !q.Leaf {
 			continue
@@ -209,8 +212,9 @@ func (e *examiner) amLabel(ctx context.Context, s answer[yarnclient.Scheduler], 
 	return c.ok("%s, %s", label, count(nodes, "node"))
 }
 
-// async checks asynchronous scheduling. Without it a node gets a container only
-// with its next heartbeat, so every decision takes longer.
+// async checks that the Capacity scheduler schedules asynchronously. Otherwise
+// a node gets a container only at its next heartbeat, and every placement
+// decision takes longer.
 func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check {
 	c, rows := about("asyncScheduling")
 	on, interval := rows[0], rows[1]
@@ -230,15 +234,16 @@ func (e *examiner) async(ctx context.Context, s answer[map[string]string]) Check
 	return c.ok("on")
 }
 
-// localityDelay checks that node-locality-delay has a value. Steering sets it
-// to off and needs a value to put back.
+// localityDelay checks that the Capacity scheduler's property
+// node-locality-delay has a value. Steering turns the delay off, and needs a
+// value to put back afterwards.
 func localityDelay(s answer[map[string]string]) Check {
 	c, rows := about("localityDelay")
 	value := s.value[rows[0].Property]
 	switch {
 	case s.err != nil:
 		return c.unknown("%v", s.err)
-	case !rows[0].Met(value): // a value is needed, since Hadoop cannot unset what steering would set
+	case !rows[0].Met(value): // the property needs a value, since Hadoop cannot unset it after steering has set it
 		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
 	}
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {
@@ -247,7 +252,8 @@ func localityDelay(s answer[map[string]string]) Check {
 	return c.ok("%s", value)
 }
 
-// unlabelledJobs says what steering means for jobs of other users.
+// unlabelledJobs says what steering by node labels means for jobs of other
+// users.
 func (e *examiner) unlabelledJobs(labels answer[[]yarnclient.NodeLabel]) Check {
 	c := check("otherJobs", false, "jobs of others to go on while a model steers: without its labels they wait until the trial ends")
 	workers := 0

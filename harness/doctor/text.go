@@ -8,8 +8,8 @@ import (
 )
 
 // WriteText prints the report for people: each feature with its checks, then
-// all verdicts in one line. A check that is OK takes one line. Others also say
-// what they are needed for and what to set.
+// all verdicts in one line. A check that is OK takes one line. Other checks
+// also say what they are needed for and what to set.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cluster %s\n", r.Cluster)
@@ -39,7 +39,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Summary returns the verdicts in one line, each with its first reason.
+// Summary returns the verdicts on all features in one line, each with its
+// first reason.
 func (r *Report) Summary() string {
 	var parts []string
 	for _, f := range r.Features {

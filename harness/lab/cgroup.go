@@ -17,15 +17,15 @@ import (
 )
 
 // cgroups gives access to this machine's control groups, version 1 or 2. A
-// group is named by its path below the mount: in version 2 there is one mount,
-// in version 1 one for each controller.
+// group is named by its path below the mount point. Version 2 has one mount
+// point, version 1 has one for each controller.
 type cgroups struct {
-	unified string            // mount of control groups version 2; empty means that version 1 is used
-	mounts  map[string]string // mount of each controller, for control groups version 1
+	unified string            // mount point of control groups version 2; empty means that version 1 is used
+	mounts  map[string]string // mount point by controller name, for control groups version 1
 }
 
-// findCgroups finds where the controllers are mounted. root is "/" except in
-// tests.
+// findCgroups finds where the cgroup controllers are mounted. root is "/"
+// except in tests.
 func findCgroups(root string) (cgroups, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
@@ -72,8 +72,8 @@ func (g cgroups) version() int {
 	return 1
 }
 
-// dirs returns the folders of a group. A process is in the group when each
-// folder's cgroup.procs lists it.
+// dirs returns the folders of a control group. A process is in the group if
+// cgroup.procs in each of these folders lists the process.
 func (g cgroups) dirs(group string) []string {
 	if g.unified != "" {
 		return []string{filepath.Join(g.unified, group)}
@@ -83,11 +83,11 @@ func (g cgroups) dirs(group string) []string {
 		dirs = append(dirs, filepath.Join(mount, group))
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs) // remove duplicates: cpu and cpuacct often share a folder
+	return slices.Compact(dirs) // remove duplicates: the controllers cpu and cpuacct often share a folder
 }
 
-// create makes a group. In version 2 it also enables the controllers in each of
-// the group's parents, as the group would lack them otherwise.
+// create makes a control group. In version 2 it also enables the controllers
+// in each parent of the group, as the group would otherwise lack them.
 func (g cgroups) create(group string) error {
 	for _, dir := range g.dirs(group) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -97,8 +97,8 @@ func (g cgroups) create(group string) error {
 	if g.unified == "" {
 		return nil
 	}
-	// Enable controllers from the top down: a group can pass on only those that
-	// its parent passed to it.
+	// Enable the cgroup controllers from the top down: a group can pass on
+	// only the controllers that its parent passed to it.
 	path := "."
 	for _, part := range append([]string{"."}, strings.Split(filepath.Dir(group), "/")...) {
 		path = filepath.Join(path, part)
@@ -110,8 +110,8 @@ func (g cgroups) create(group string) error {
 	return nil
 }
 
-// limitCPU limits a group to a number of cores. In this and the following
-// functions, 0 removes the limit.
+// limitCPU limits a control group to a number of CPU cores. 0 removes the
+// limit.
 func (g cgroups) limitCPU(group string, cores float64) error {
 	const periodUs = 100_000
 	quota := strconv.Itoa(int(cores * periodUs))
@@ -127,8 +127,8 @@ func (g cgroups) limitCPU(group string, cores float64) error {
 	return g.write("cpu", group, "cpu.cfs_quota_us", quota)
 }
 
-// weighCPU sets a group's share when cores are short, as a multiple of the
-// default weight.
+// weighCPU sets a control group's share of the CPU for times when cores are
+// short, as a multiple of the default weight.
 func (g cgroups) weighCPU(group string, times int) error {
 	if g.unified != "" {
 		return g.write("", group, "cpu.weight", strconv.Itoa(100*times))
@@ -150,8 +150,8 @@ func (g cgroups) limitMemory(group string, size units.Size) error {
 	return g.write("memory", group, "memory.limit_in_bytes", text)
 }
 
-// limitReads limits how fast a group reads from one block device, which is
-// given as major and minor number: "8:0".
+// limitReads limits the rate at which a control group reads from one block
+// device. The device is given as major and minor number: "8:0".
 func (g cgroups) limitReads(group, device string, rate units.Rate) error {
 	if g.unified != "" {
 		text := "max"
@@ -174,8 +174,8 @@ func (g cgroups) write(controller, group, file, text string) error {
 	return nil
 }
 
-// processes returns the ids of all processes in a group and in the groups below
-// it.
+// processes returns the ids of all processes in a control group and in the
+// groups below it.
 func (g cgroups) processes(group string) []int {
 	var pids []int
 	for _, dir := range g.tree(group) {
@@ -190,7 +190,8 @@ func (g cgroups) processes(group string) []int {
 	return slices.Compact(pids)
 }
 
-// remove deletes a group and all groups below it. None may have processes.
+// remove deletes a control group and all groups below it. No process may be in
+// any of them.
 func (g cgroups) remove(group string) error {
 	var errs []error
 	for _, dir := range slices.Backward(g.tree(group)) {
@@ -201,8 +202,8 @@ func (g cgroups) remove(group string) error {
 	return errors.Join(errs...)
 }
 
-// tree returns the folders of a group and of the groups below it, parents
-// first. Folders that vanish meanwhile are left out.
+// tree returns the folders of a control group and of the groups below it,
+// parents first. It leaves out folders that vanish while it looks.
 func (g cgroups) tree(group string) []string {
 	var found []string
 	for _, dir := range g.dirs(group) {
@@ -216,10 +217,11 @@ func (g cgroups) tree(group string) []string {
 	return found
 }
 
-// removeEmptyParent deletes the parent group of all labs if no lab is left.
+// removeEmptyParent deletes the control group above all labs if no lab is left
+// in it.
 func (g cgroups) removeEmptyParent() {
 	for _, dir := range g.dirs("heddle") {
-		_ = unix.Rmdir(dir) // removing fails if the folder is not empty: another lab is up
+		_ = unix.Rmdir(dir) // removing fails if the group is not empty, because another lab is up
 	}
 }
 

@@ -9,19 +9,19 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Change says what to change on a running lab. A nil field is left as it is; 0
+// Change says what to change on a running lab. A nil field changes nothing; 0
 // removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string // names of the workers to change; empty means all of Rack
+	Nodes  []string // names of the workers to change; empty means all workers of Rack
 	Rack   int      // number of the rack to change; 0 means all racks
 	CPUs   *float64
-	Speed  *float64 // the part of its cores that a worker may use, from above 0 to 1
+	Speed  *float64 // the part of a worker's cores that its processes may use, above 0 and at most 1
 	Disk   *units.Rate
 	Link   *units.Rate
 	Uplink *units.Rate
 }
 
-// Set changes links, disks and CPU shares of a running lab, at once.
+// Set changes the links, disks and CPU shares of a running lab at once.
 func (l *Lab) Set(c Change) error {
 	if c.CPUs == nil && c.Speed == nil && c.Disk == nil && c.Link == nil && c.Uplink == nil {
 		return errors.New("change lab: nothing to change; give cpus, speed, disk, link or uplink")
@@ -35,7 +35,7 @@ func (l *Lab) Set(c Change) error {
 	if c.Rack < 0 || c.Rack > l.Cfg.Racks {
 		return fmt.Errorf("change lab: rack %d: the lab has racks 1 to %d", c.Rack, l.Cfg.Racks)
 	}
-	check := l.Cfg // the new values must be valid for the start of a lab too
+	check := l.Cfg // the new values must also be valid for bringing a lab up
 	check.Name = l.Name
 	if c.CPUs != nil {
 		check.CPUs = CPUs{*c.CPUs}
@@ -58,8 +58,8 @@ func (l *Lab) Set(c Change) error {
 	return l.noteRates(c)
 }
 
-// noteRates writes the changed rates to the cluster file. A rate that now
-// differs between nodes is left out of the file.
+// noteRates writes the changed disk and link rates to the cluster file. A rate
+// that now differs between nodes is left out of the file.
 func (l *Lab) noteRates(c Change) error {
 	cluster, err := config.LoadCluster(l.ClusterFile())
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *Lab) noteRates(c Change) error {
 	return l.writeCluster(*cluster)
 }
 
-// changed returns the workers that a change applies to.
+// changed returns the workers that a Change applies to.
 func (l *Lab) changed(c Change) ([]node, error) {
 	var nodes []node
 	for _, name := range c.Nodes {

@@ -15,26 +15,26 @@ import (
 	"time"
 )
 
-// Class-data sharing saves most of a JVM's first second. A JVM spends that
-// second on finding, parsing and verifying some thousand Hadoop classes. Here
-// one JVM does it once and writes an archive file, which every later JVM maps
-// into memory: daemons, clients, ApplicationMasters and tasks.
+// Java's class-data sharing saves most of a JVM's first second. In that second
+// a JVM finds, parses and verifies some thousand Hadoop classes. Here one JVM
+// does this once and writes an archive file. Every later JVM of the lab maps
+// the archive into memory: daemons, clients, ApplicationMasters and tasks.
 //
-// TestRecordClasses recorded the list of these classes, hadoop/classes.gz, from
-// a working cluster. Classes that another version of Java or Hadoop lacks are
-// left out of the archive.
+// TestRecordClasses recorded the list of these classes, hadoop/classes.gz,
+// from a working cluster. Classes that another version of Java or Hadoop lacks
+// are left out of the archive.
 //
-// An archive is valid for one Java and one list of jars, which must come first
-// on the class path. A JVM whose Java or jars differ ignores the archive
+// An archive is valid for one Java and one list of jars. These jars must come
+// first on the class path. A JVM whose Java or jars differ ignores the archive
 // without a message.
 
-// recordClasses is a folder in which daemons list the classes that they load;
-// only TestRecordClasses sets it.
+// recordClasses is the folder in which daemons list the classes that they
+// load. Only TestRecordClasses sets it.
 var recordClasses string
 
-// classArchive returns the path of the archive for this Hadoop and this Java,
-// and builds it if it is missing. When that fails it warns through say and
-// returns "".
+// classArchive returns the path of the class-data archive for this Hadoop and
+// this Java. It builds the archive if it is missing. If that fails, it reports
+// a warning through say and returns "".
 func classArchive(ctx context.Context, d distribution, java string, say func(Event)) string {
 	key, err := archiveKey(d, java)
 	if err != nil {
@@ -55,8 +55,8 @@ func classArchive(ctx context.Context, d distribution, java string, say func(Eve
 	return path
 }
 
-// buildArchive writes the archive under a temporary name and then renames it,
-// so that a half-written archive never has the final name.
+// buildArchive writes the class-data archive under a temporary name and then
+// renames it, so that a half-written archive never has the final name.
 func buildArchive(ctx context.Context, d distribution, java, path string) error {
 	if err := os.MkdirAll(d.cache, 0o755); err != nil {
 		return err
@@ -97,8 +97,9 @@ func classList() ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// archiveKey returns a hash of all that an archive depends on: Java, the JVM
-// flags, the class list, and path, size and time of each jar.
+// archiveKey returns a hash of all that a class-data archive depends on: the
+// Java, the JVM flags, the class list, and the path, size and time of each
+// jar.
 func archiveKey(d distribution, java string) (string, error) {
 	list, err := classList()
 	if err != nil {
@@ -123,7 +124,8 @@ func archiveKey(d distribution, java string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// archiveFlags returns the JVM flags that make a JVM use the archive.
+// archiveFlags returns the JVM flags that make a JVM use the class-data
+// archive.
 func (l *Lab) archiveFlags() []string {
 	if l.Archive == "" {
 		return nil
@@ -131,9 +133,10 @@ func (l *Lab) archiveFlags() []string {
 	return []string{"-XX:SharedArchiveFile=" + l.Archive, "-Xshare:auto"}
 }
 
-// containerJava returns the JAVA_HOME of containers. MapReduce writes their
-// command lines, so no flag can be added there. When there is an archive, this
-// JAVA_HOME is a copy of the real one whose bin/java adds the flags.
+// containerJava returns the JAVA_HOME of YARN containers. MapReduce writes the
+// command lines of containers, so no JVM flag can be added there. If there is
+// a class-data archive, this JAVA_HOME is a copy of the real one whose
+// bin/java adds the flags.
 func (l *Lab) containerJava() string {
 	if l.Archive == "" {
 		return l.Java

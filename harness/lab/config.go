@@ -15,64 +15,72 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Config describes a lab. The zero value is not valid; start from Default.
+// Config describes a lab (a Hadoop cluster on this machine). The zero value is
+// not valid; start from Default.
 type Config struct {
-	// Name tells labs on one machine apart: lower-case letters, digits and
-	// dashes, at most 32.
+	// Name is the lab's name, which tells labs on one machine apart:
+	// lower-case letters, digits and dashes, at most 32 characters.
 	Name string `json:"-"`
-	// Nodes is the number of workers in all. They are spread over Racks racks;
-	// when Racks does not divide Nodes, the first racks get one more.
+	// Nodes is the number of workers in all racks together. They are spread
+	// over Racks racks. If Racks does not divide Nodes, the first racks get
+	// one worker more.
 	Nodes int `json:"nodes"`
 	Racks int `json:"racks"`
 	// Slots is the number of containers that a worker runs at once. Container
-	// is the memory of each.
+	// is the memory of each container.
 	Slots     int        `json:"slots"`
 	Container units.Size `json:"container"`
-	// CPUs lists the cores that workers may use, such as 0.4 or 2, in the order
-	// of the workers' names. A list shorter than the number of workers starts
-	// again from its beginning. Empty or 0 means no limit.
+	// CPUs lists the number of cores that each worker may use, such as 0.4 or
+	// 2, in the order of the workers' names. If there are more workers than
+	// numbers, the list starts again. An empty list or a 0 means no limit.
 	CPUs CPUs `json:"cpus,omitempty"`
-	// Memory is the memory of a worker, page cache included. 0 means no limit;
-	// AutoMemory means what its slots, daemons and cache need.
+	// Memory is the memory limit of a worker, page cache included. 0 means no
+	// limit. AutoMemory means what the worker's slots, daemons and HDFS cache
+	// need.
 	Memory Memory `json:"memory"`
-	// Disk is the rate at which a worker reads from its disk; 0 means no limit.
+	// Disk is the rate at which a worker can read from its disk; 0 means no
+	// limit.
 	Disk units.Rate `json:"disk"`
-	// Link is the rate of a worker's network link and Uplink that of a rack's,
-	// in each direction. 0 means no limit.
+	// Link is the rate of a worker's network link and Uplink the rate of a
+	// rack's link to the core, in each direction. 0 means no limit.
 	Link   units.Rate `json:"link"`
 	Uplink units.Rate `json:"uplink"`
-	// Cache is the size of each DataNode's HDFS cache; 0 means none.
+	// Cache is the size of each DataNode's HDFS cache; 0 means no cache.
 	Cache units.Size `json:"cache"`
-	// BlockSize and Replication are the HDFS defaults for new files.
+	// BlockSize and Replication are the HDFS defaults for new files of the
+	// lab.
 	BlockSize   units.Size `json:"blockSize"`
 	Replication int        `json:"replication"`
 	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
 	// and ApplicationMasters.
 	NMHeartbeat units.Duration `json:"nmHeartbeat"`
 	AMHeartbeat units.Duration `json:"amHeartbeat"`
-	// Scheduler is "capacity", which has node labels, or "fair", which has
-	// none.
+	// Scheduler is "capacity" (YARN's Capacity scheduler, which supports node
+	// labels) or "fair" (the Fair scheduler, which does not).
 	Scheduler string `json:"scheduler"`
-	// Async makes the capacity scheduler allocate without waiting for node
-	// heartbeats.
+	// Async makes the Capacity scheduler allocate containers without waiting
+	// for node heartbeats.
 	Async bool `json:"async"`
-	// CDS makes JVMs start from a class-data archive if one can be built.
+	// CDS makes the JVMs of the lab start from a class-data archive, if one
+	// can be built.
 	CDS bool `json:"cds"`
 	// HadoopHome is the folder of an unpacked Hadoop distribution. Empty means
 	// Hadoop 3.4.2 from Maven Central.
 	HadoopHome string `json:"hadoopHome,omitempty"`
-	// Executable is the path of the heddle binary that nodes run as their
-	// agent. Empty means no agents.
+	// Executable is the path of the heddle binary that each node runs as its
+	// agent. Empty means that nodes run no agent.
 	Executable string `json:"-"`
 }
 
-// Memory is a number of bytes or AutoMemory, whose text form is "auto".
+// Memory is a worker's memory: a number of bytes, or AutoMemory, whose text
+// form is "auto".
 type Memory units.Size
 
-// AutoMemory means as much memory as slots, daemons and cache need.
+// AutoMemory means as much memory as a worker's slots, daemons and HDFS cache
+// need.
 const AutoMemory Memory = -1
 
-// CPUs is a list of cores, one for each worker; see Config.CPUs.
+// CPUs is a list of numbers of cores, one for each worker; see Config.CPUs.
 type CPUs []float64
 
 // Values of Config.Scheduler: YARN's Capacity and Fair schedulers.
@@ -81,9 +89,10 @@ const (
 	Fair     = "fair"
 )
 
-// Default returns a lab of four workers in two racks. On it, reads from the
-// HDFS cache, the node's disk, the rack and another rack each take more than
-// twice as long as the one before.
+// Default returns the configuration of a lab with four workers in two racks. A
+// read takes longest from another rack, less from the same rack, still less
+// from the node's disk, and least from the HDFS cache. Each step more than
+// halves the time.
 func Default() Config {
 	return Config{
 		Name: "lab", Nodes: 4, Racks: 2, Slots: 2, Container: 512 * units.MiB,
@@ -94,13 +103,13 @@ func Default() Config {
 	}
 }
 
-// Rates returns the rates of the lab's disks, links and uplinks, and this
-// machine's number of cores.
+// Rates returns the configured rates of the lab's disks, links and uplinks,
+// and the number of cores of this machine.
 func (c Config) Rates() config.Rates {
 	return config.Rates{Disk: c.Disk, Link: c.Link, Uplink: c.Uplink, HostCores: float64(runtime.NumCPU())}
 }
 
-// Machines returns the lab in the form in which simulations describe a cluster.
+// Machines describes the lab's nodes in the form that simulations read.
 func (c Config) Machines() *config.Machines {
 	return &config.Machines{
 		Nodes: c.Nodes, Racks: c.Racks, Slots: c.Slots, Container: c.Container, CPUs: c.CPUs, Cache: c.Cache,
@@ -110,12 +119,13 @@ func (c Config) Machines() *config.Machines {
 }
 
 // nodeExpiry is how long the ResourceManager waits for a silent NodeManager
-// before it counts it as lost. yarn-site.props sets the same value.
+// before it declares the node lost. yarn-site.props sets the same time.
 const nodeExpiry = units.Duration(15 * time.Second)
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// Validate returns an error that lists every wrong setting by its flag.
+// Validate returns an error that lists every wrong setting by the name of its
+// flag.
 func (c Config) Validate() error {
 	var errs []error
 	wrong := func(bad bool, format string, args ...any) {
@@ -147,15 +157,16 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// minMemory returns the memory that a worker needs so that nothing on it is
-// killed for lack of memory. It is the sum of its containers, two daemons and
-// an agent, some page cache, and the HDFS cache, which counts as the DataNode's
-// memory.
+// minMemory returns the memory that a worker needs so that no process on it is
+// killed for lack of memory. It is the sum of its containers, two daemons, an
+// agent, some page cache, and the HDFS cache, which counts as memory of the
+// DataNode.
 func (c Config) minMemory() units.Size {
 	return units.Size(c.Slots)*c.Container + 512*units.MiB + c.Cache
 }
 
-// memory returns the memory of a worker in bytes, also for AutoMemory.
+// memory returns the memory limit of a worker in bytes, also if AutoMemory is
+// set.
 func (c Config) memory() units.Size {
 	if c.Memory == AutoMemory {
 		return c.minMemory()
@@ -163,7 +174,7 @@ func (c Config) memory() units.Size {
 	return units.Size(c.Memory)
 }
 
-// String returns the size as text, or "auto".
+// String returns the memory size as text, or "auto".
 func (m Memory) String() string {
 	if m == AutoMemory {
 		return "auto"
@@ -171,7 +182,7 @@ func (m Memory) String() string {
 	return units.Size(m).String()
 }
 
-// Set parses a size or "auto".
+// Set parses a memory size or "auto".
 func (m *Memory) Set(text string) error {
 	if text == "auto" {
 		*m = AutoMemory
@@ -180,13 +191,14 @@ func (m *Memory) Set(text string) error {
 	return (*units.Size)(m).Set(text)
 }
 
-// MarshalText returns the memory as text, as String does.
+// MarshalText returns the memory size as text, as String does.
 func (m Memory) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText parses a text, as Set does.
+// UnmarshalText parses a memory size, as Set does.
 func (m *Memory) UnmarshalText(text []byte) error { return m.Set(string(text)) }
 
-// String returns the list of cores in the form of the flag: "1,0.4".
+// String returns the list of numbers of cores in the form of the flag:
+// "1,0.4".
 func (c CPUs) String() string {
 	var parts []string
 	for _, n := range c {
@@ -195,7 +207,7 @@ func (c CPUs) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Set parses a list of cores such as "1,0.4".
+// Set parses a list of numbers of cores such as "1,0.4".
 func (c *CPUs) Set(text string) error {
 	var list CPUs
 	for part := range strings.SplitSeq(text, ",") {
@@ -212,7 +224,7 @@ func (c *CPUs) Set(text string) error {
 // ErrBadName means that a text is not allowed as the name of a lab.
 var ErrBadName = errors.New("want lower-case letters, digits and dashes, at most 32")
 
-// stateFolder returns the folder of a lab's configuration and its HDFS data.
+// stateFolder returns the folder with a lab's configuration and HDFS data.
 func stateFolder(name string) (string, error) {
 	if !labName.MatchString(name) {
 		return "", fmt.Errorf("lab %q: %w", name, ErrBadName)
@@ -221,15 +233,15 @@ func stateFolder(name string) (string, error) {
 	return filepath.Join(base, "heddle", "labs", name), err
 }
 
-// cacheFolder returns the folder of files that all labs of this user share.
-// They can all be made again.
+// cacheFolder returns the folder of files that all labs of this user share,
+// such as Hadoop's jars. If they are deleted, the next start makes them again.
 func cacheFolder() (string, error) {
 	base, err := userFolder("XDG_CACHE_HOME", ".cache")
 	return filepath.Join(base, "heddle"), err
 }
 
-// safePath matches paths without characters that have a meaning to a shell, a
-// Java class path, a Hadoop list or a URI.
+// safePath matches paths whose characters have no special meaning in a shell,
+// a Java class path, a Hadoop list or a URI.
 var safePath = regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`)
 
 func userFolder(variable, below string) (string, error) {

@@ -21,7 +21,8 @@ import (
 // daemon is a kind of process that a lab keeps running on a node.
 type daemon string
 
-// The daemons of a lab, with the names that commands accept and print.
+// The daemons of a lab, with the names that heddle's commands accept and
+// print.
 const (
 	nameNode        daemon = "namenode"
 	dataNode        daemon = "datanode"
@@ -31,7 +32,7 @@ const (
 	agent           daemon = "agent"
 )
 
-// jvms gives main class and heap size of each Hadoop daemon.
+// jvms gives the main class and the heap size of each Hadoop daemon.
 var jvms = map[daemon]struct {
 	main   string
 	heapMB int
@@ -43,18 +44,19 @@ var jvms = map[daemon]struct {
 	historyServer:   {"org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer", 192},
 }
 
-// Resources of the master's NodeManager: enough for eight ApplicationMasters.
+// Resources of the NodeManager on the lab's master: enough for eight
+// ApplicationMasters.
 const (
 	amNodeMB     = 4096
 	amNodeVCores = 16
 )
 
-// jvmFlags make JVMs small and quick to start, since a dozen of them may share
-// two cores.
+// jvmFlags make JVMs small and quick to start, since a lab runs a dozen of
+// them on perhaps two cores.
 var jvmFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"}
 
-// javaOpens are the flags that let Hadoop use private parts of the Java
-// library, which Java 17 forbids otherwise.
+// javaOpens are the JVM flags that let Hadoop use private parts of the Java
+// library. Java 17 forbids this otherwise.
 var javaOpens = func() []string {
 	var flags []string
 	for p := range strings.FieldsSeq("java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util java.util.concurrent " +
@@ -64,9 +66,10 @@ var javaOpens = func() []string {
 	return flags
 }()
 
-// enterScript returns a shell script that runs a command on a node: with the
-// node's control groups, network, hosts file and host name. Each step of the
-// script replaces its process by the next, so the process id stays the same.
+// enterScript returns a shell script that runs a command on a lab node: with
+// the node's control groups, network, hosts file and host name. Each step of
+// the script replaces its process by the next, so the process id stays the
+// same.
 func (l *Lab) enterScript(n node) []byte {
 	var join strings.Builder
 	for _, dir := range l.cgroups.dirs(l.cgroup(n.name)) {
@@ -82,9 +85,9 @@ exec nsenter --net=%[4]s/%[5]s unshare --mount --uts --propagation slave sh -c '
 `, n.name, l.Name, join.String(), namespaceFolder, l.namespace(n.name), l.root)
 }
 
-// Command returns a command that runs on a node as if after a login there: with
-// the node's network, host name, hosts file and limits, and with Hadoop's
-// commands on the PATH.
+// Command returns a command that runs on a lab node as if after a login there.
+// It has the node's network, host name, hosts file and limits, and finds
+// Hadoop's commands on the PATH.
 func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.nodePath(node, "enter"), argv...)
 	cmd.Env = append(os.Environ(), l.Env()...)
@@ -94,8 +97,8 @@ func (l *Lab) Command(ctx context.Context, node string, argv ...string) *exec.Cm
 	return cmd
 }
 
-// Env returns the variables, "NAME=value", with which a shell's Hadoop commands
-// use this lab.
+// Env returns environment variables, as "NAME=value". A shell that sets them
+// runs its Hadoop commands on this lab.
 func (l *Lab) Env() []string {
 	return []string{
 		"HADOOP_HOME=" + l.path("home"),
@@ -106,8 +109,8 @@ func (l *Lab) Env() []string {
 	}
 }
 
-// argv returns the command line of a daemon. One of its arguments marks the
-// daemon as the lab's; see mark.
+// argv returns the command line of a daemon. One of the arguments marks the
+// daemon as belonging to this lab; see mark.
 func (l *Lab) argv(n node, d daemon) []string {
 	if d == agent {
 		argv := []string{
@@ -149,7 +152,7 @@ func (l *Lab) mark(n node, d daemon) string {
 	return fmt.Sprintf("-Dheddle.daemon=%s/%s/%s", l.Name, n.name, d)
 }
 
-// startDaemon starts a daemon and does not wait for it to be ready.
+// startDaemon starts a daemon and does not wait until the daemon is ready.
 func (l *Lab) startDaemon(n node, d daemon) error {
 	log, err := os.OpenFile(l.logFile(n, d), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -171,7 +174,8 @@ func (l *Lab) startDaemon(n node, d daemon) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s on %s: %w", d, n.name, err)
 	}
-	// A daemon that dies while this process still runs must not stay a zombie.
+	// Wait for the daemon's end in the background. Otherwise a daemon that
+	// dies while this process runs would stay a zombie.
 	go func() { _ = cmd.Wait() }()
 	return writeFile(l.pidFile(n, d), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
 }
@@ -197,7 +201,7 @@ func (l *Lab) pid(n node, d daemon) int {
 	if len(cmdline) == 0 {
 		// The command line is empty for zombies and kernel threads, which have
 		// no executable either. It is also empty for an instant while a
-		// starting process replaces itself.
+		// process that is just starting calls exec.
 		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
 			return 0
 		}
@@ -209,8 +213,8 @@ func (l *Lab) pid(n node, d daemon) int {
 	return pid
 }
 
-// Start starts a daemon unless it runs already. It does not wait for it to be
-// ready.
+// Start starts a daemon unless it runs already. It does not wait until the
+// daemon is ready.
 func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -222,8 +226,8 @@ func (l *Lab) Start(ctx context.Context, nodeName, daemonName string) error {
 	return l.startDaemon(n, d)
 }
 
-// Kill sends a signal to a running daemon. After SIGKILL and SIGTERM it waits
-// until the process has ended.
+// Kill sends a signal to a running daemon. After SIGKILL or SIGTERM it waits
+// until the daemon's process has ended.
 func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix.Signal) error {
 	n, d, err := l.find(nodeName, daemonName)
 	if err != nil {
@@ -246,8 +250,8 @@ func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix
 	return nil
 }
 
-// StartNode starts the daemons of a worker that do not run. It does not wait
-// for them to be ready.
+// StartNode starts those daemons of a worker that do not run. It does not wait
+// until they are ready.
 func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
 	n, err := l.worker(nodeName)
 	if err != nil {
@@ -262,7 +266,7 @@ func (l *Lab) StartNode(ctx context.Context, nodeName string) error {
 }
 
 // KillNode kills every process on a worker, containers too, as a power failure
-// would. It returns when none is left.
+// would. It returns when no process is left.
 func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	n, err := l.worker(nodeName)
 	if err != nil {
@@ -271,7 +275,7 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	err = poll(ctx, func() (bool, error) {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL) // the kill fails if the process has ended meanwhile
+			_ = unix.Kill(pid, unix.SIGKILL) // the kill fails if the process has ended since it was listed
 		}
 		return len(left) == 0, nil
 	})
@@ -281,7 +285,8 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	return nil
 }
 
-// worker returns the worker of a name, and an error for the master.
+// worker returns the worker with this name. It returns an error for the name
+// of the master.
 func (l *Lab) worker(name string) (node, error) {
 	n, err := l.node(name)
 	if err == nil && n.rack == 0 {
@@ -305,7 +310,7 @@ func (l *Lab) find(nodeName, daemonName string) (node, daemon, error) {
 	return node{}, "", fmt.Errorf("node %s has no daemon %q; it has %s", n.name, daemonName, strings.Join(names, ", "))
 }
 
-// daemonsOf returns the daemons that run on a node, its agent included.
+// daemonsOf returns the daemons that run on a node, its heddle agent included.
 func (l *Lab) daemonsOf(n node) []daemon {
 	if l.hasAgents() {
 		return append([]daemon{agent}, n.daemons...)
@@ -313,15 +318,15 @@ func (l *Lab) daemonsOf(n node) []daemon {
 	return n.daemons
 }
 
-// hasAgents reports whether the lab's nodes run agents. They do if Up was given
-// a heddle binary with the agent command.
+// hasAgents reports whether the lab's nodes run heddle agents. They do if Up
+// was given a heddle binary with the agent command.
 func (l *Lab) hasAgents() bool {
 	_, err := os.Stat(l.path("agent.token"))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// poll calls done every 50 ms until it returns true or an error, or until ctx
-// ends.
+// poll calls done every 50 ms until done returns true or an error, or until
+// ctx ends.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -16,20 +16,20 @@ import (
 	"strings"
 )
 
-// hadoopVersion is the version fetched from Maven Central. Later 3.4 releases
-// lack artifacts there.
+// hadoopVersion is the Hadoop version that is fetched from Maven Central.
+// Later 3.4 releases lack artifacts there.
 const hadoopVersion = "3.4.2"
 
-// distribution is an installed Hadoop.
+// distribution is a Hadoop installed on this machine.
 type distribution struct {
-	classpath string // Java class path with jars only: "DIR/*:DIR/*"
+	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar
-	cache     string // folder for Hadoop's jars and class-data archives
+	cache     string // folder where heddle keeps Hadoop's jars and class-data archives
 }
 
-// findDistribution returns the Hadoop that Config.HadoopHome names, or else the
-// one in the user's cache. If the cache has none, it fetches one from Maven
-// Central.
+// findDistribution returns the Hadoop in the folder Config.HadoopHome. If that
+// is empty, it returns the Hadoop in the user's cache folder, and first
+// fetches it from Maven Central if it is not there.
 func findDistribution(ctx context.Context, c Config, say func(Event)) (distribution, error) {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -63,7 +63,7 @@ func checkJars(folder string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{} // the SHA-256 that each file must have, by file name
+	want := map[string]string{} // expected SHA-256 of each file, by file name
 	for line := range strings.Lines(string(text)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		want[name] = sum
@@ -107,7 +107,8 @@ func fileSHA256(path string) (string, error) {
 }
 
 // fetchJars lets Maven fetch the artifacts of hadoop/pom.xml and then checks
-// them. It fetches into a temporary folder and renames it at the end.
+// their hashes. It fetches into a temporary folder and renames that folder at
+// the end.
 func fetchJars(ctx context.Context, jars string) error {
 	if err := os.MkdirAll(filepath.Dir(jars), 0o755); err != nil {
 		return err
@@ -127,7 +128,7 @@ func fetchJars(ctx context.Context, jars string) error {
 	out := filepath.Join(tmp, "jars")
 	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+out)
-	// Maven's JVM would otherwise leave a folder in /tmp.
+	// Without this flag, Maven's JVM would leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -142,14 +143,15 @@ func fetchJars(ctx context.Context, jars string) error {
 	}
 	if err := os.Rename(out, jars); err != nil {
 		if _, statErr := os.Stat(jars); statErr == nil {
-			return nil // not an error: another 'lab up' was faster
+			return nil // not an error: another 'lab up' has fetched the jars meanwhile
 		}
 		return err
 	}
 	return nil
 }
 
-// unpacked returns the Hadoop in a folder made from Apache's tar file.
+// unpacked returns the Hadoop in a folder that was unpacked from Apache's tar
+// file.
 func unpacked(home, cache string) (distribution, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -179,8 +181,9 @@ func unpacked(home, cache string) (distribution, error) {
 	}, nil
 }
 
-// javaHome finds the Java to run Hadoop with, and checks its version. Hadoop
-// 3.4 fails with misleading errors on a Java that is too old or too new.
+// javaHome finds the Java that Hadoop is to run with, and checks its version.
+// Hadoop 3.4 fails with misleading errors on a Java that is too old or too
+// new.
 func javaHome() (string, error) {
 	home := os.Getenv("JAVA_HOME")
 	if home == "" {

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// grace is how long daemons may take to end after SIGTERM. A NodeManager that
-// has run many jobs would need 17 s.
+// grace is how long daemons may take to end after SIGTERM. The limit is short
+// because a NodeManager that has run many jobs would need 17 s.
 const grace = 1500 * time.Millisecond
 
 // Down ends the lab's processes and removes its network, mounts and control
-// groups. HDFS data stays, unless purge says to remove the state folder too.
-// Down also cleans up after a killed Up and after a reboot.
+// groups. HDFS data stays, unless purge is true: then the state folder is
+// removed too. Down also cleans up what a killed Up or a reboot has left.
 func Down(ctx context.Context, name string, purge bool) error {
 	unlock, err := lock(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	// A cancelled ctx does not stop Down midway, since half a lab is of no use.
-	// Only the deadline of ctx counts.
+	// If ctx is cancelled, Down still continues to its end, since half a lab
+	// is of no use. Only the deadline of ctx limits it.
 	to, limited := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
 	if limited {
@@ -41,7 +41,8 @@ func Down(ctx context.Context, name string, purge bool) error {
 	if err != nil {
 		return err
 	}
-	// The name is enough to find everything; lab.json may be missing or broken.
+	// The lab's name is enough to find all of its processes, mounts and
+	// devices; lab.json may be missing or broken.
 	l, err := open(root, savedPlan{Cfg: Config{Name: name, Racks: 1}})
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func Down(ctx context.Context, name string, purge bool) error {
 	return nil
 }
 
-// Down takes this lab down, as the function Down does.
+// Down takes this lab down, as the package's function Down does.
 func (l *Lab) Down(ctx context.Context, purge bool) error { return Down(ctx, l.Name, purge) }
 
 func (l *Lab) down(ctx context.Context, purge bool) error {
@@ -65,8 +66,9 @@ func (l *Lab) down(ctx context.Context, purge bool) error {
 }
 
 // endProcesses ends every process of the lab: those in its control groups
-// (daemons, containers, commands) and daemons that are still on their way into
-// one. It sends SIGTERM first and SIGKILL after the grace period.
+// (daemons, containers, commands), and daemons that just started and have not
+// entered a group yet. It sends SIGTERM first, and SIGKILL after the grace
+// period.
 func (l *Lab) endProcesses(ctx context.Context) error {
 	signal := func(s unix.Signal) (left int) {
 		for _, pid := range append(l.cgroups.processes(cgroupOf(l.Name)), l.marked()...) {
@@ -76,9 +78,10 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 		}
 		return left
 	}
-	// none sends a signal and reports whether there was no process to get it.
-	// It looks for a while: a daemon that was just started may be in no control
-	// group yet, and has an empty command line while it replaces itself.
+	// none sends a signal to the lab's processes and reports whether no
+	// process was left. It repeats the search for a while: a daemon that was
+	// just started may be in no control group yet, and has an empty command
+	// line while it calls exec.
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()
@@ -92,8 +95,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	if poll(gentle, func() (bool, error) { return none(0), nil }) == nil {
 		return nil
 	}
-	// A process may start another one between the listing and the kill, so
-	// repeat until none is left.
+	// A process may start another process between the listing and the kill, so
+	// repeat until no process is left.
 	err := poll(ctx, func() (bool, error) { return none(unix.SIGKILL), nil })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
@@ -101,8 +104,8 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	return nil
 }
 
-// marked returns the ids of processes whose command line marks them as daemons
-// of this lab.
+// marked returns the ids of the lab's daemons that still run. It finds them by
+// an argument of their command line that contains the lab's name.
 func (l *Lab) marked() []int {
 	marks := [][]byte{[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/")}
 	var pids []int
@@ -119,7 +122,7 @@ func (l *Lab) marked() []int {
 	return pids
 }
 
-// unmount removes every mount below the state folder.
+// unmount removes every mount below the lab's state folder.
 func (l *Lab) unmount() error {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -138,8 +141,8 @@ func (l *Lab) unmount() error {
 	return errors.Join(errs...)
 }
 
-// removeCgroups deletes the lab's control groups. It retries for 2 s, since the
-// kernel needs a moment to remove ended processes from them.
+// removeCgroups deletes the lab's control groups. It retries for 2 s, since
+// the kernel needs a moment to remove ended processes from the groups.
 func (l *Lab) removeCgroups(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -15,21 +15,23 @@ import (
 	"heddle/harness/require"
 )
 
-// One configuration folder serves all nodes. Values that differ between nodes
-// are system properties of each daemon, such as ${lab.node}.
+// One Hadoop configuration folder serves all nodes. Values that differ between
+// nodes are system properties of each daemon, such as ${lab.node}.
 
 //go:embed hadoop
 var hadoopFiles embed.FS
 
-// jobQueue is the queue whose jobs may use node labels.
+// jobQueue is the path of the queue whose jobs may use node labels.
 const jobQueue = "root.replay"
 
-// queueLabels returns the node labels that jobs may ask for.
+// queueLabels returns the node labels that jobs in the lab's queue may ask
+// for.
 func queueLabels() []string {
 	return append([]string{require.Masters}, require.Pool(require.Triples)...)
 }
 
-// hadoopConf returns the content of each file of the configuration folder.
+// hadoopConf returns the content of each file in the Hadoop configuration
+// folder.
 func (p *plan) hadoopConf() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	names := []string{"core-site", "hdfs-site", "yarn-site", "mapred-site"}
@@ -63,8 +65,8 @@ func (p *plan) hadoopConf() (map[string][]byte, error) {
 	return files, nil
 }
 
-// addRequired adds the properties that package require lists for a file. It
-// skips those that the file sets already.
+// addRequired adds to a configuration file the properties that package require
+// lists for it. It skips those that the file sets already.
 func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	own := "\n" + props.String()
 	has := func(name string) bool { return name != "" && strings.Contains(own, "\n"+name+"=") }
@@ -82,7 +84,7 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	}
 }
 
-// settings returns the values that the templates in hadoop/ refer to.
+// settings returns the values that are filled into the templates in hadoop/.
 func (p *plan) settings() any {
 	c := p.Cfg
 	containerMB := int(c.Container / units.MiB)
@@ -102,14 +104,14 @@ func (p *plan) settings() any {
 		PortNN:        portNN, PortNNHTTP: portNNHTTP, PortHistory: portHistory, PortNM: portNM,
 		BlockSize:     int64(c.BlockSize),
 		NMHeartbeatMs: time.Duration(c.NMHeartbeat).Milliseconds(), AMHeartbeatMs: time.Duration(c.AMHeartbeat).Milliseconds(),
-		// a JVM takes about as much memory again as its heap
+		// the memory of a container is about twice the heap of its JVM
 		ContainerMB: containerMB, TaskHeapMB: heapMB, SortMB: heapMB / 4,
 		MaxContainerMB: max(amNodeMB, containerMB*c.Slots), MaxContainerVCores: max(amNodeVCores, c.Slots),
 	}
 }
 
-// propertiesXML turns key=value lines into a Hadoop configuration file. Lines
-// that start with # are comments.
+// propertiesXML turns key=value lines into a Hadoop configuration file in XML.
+// Lines that start with # are comments.
 func propertiesXML(props string) []byte {
 	var out bytes.Buffer
 	out.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
@@ -127,11 +129,11 @@ func propertiesXML(props string) []byte {
 
 func escapeXML(text string) string {
 	var out strings.Builder
-	_ = xml.EscapeText(&out, []byte(text)) // a Builder's writes cannot fail
+	_ = xml.EscapeText(&out, []byte(text)) // writing to a strings.Builder cannot fail
 	return out.String()
 }
 
-// writeHadoopConf replaces the configuration folder.
+// writeHadoopConf writes the Hadoop configuration folder anew.
 func (l *Lab) writeHadoopConf() error {
 	files, err := l.hadoopConf()
 	if err != nil {
@@ -141,7 +143,7 @@ func (l *Lab) writeHadoopConf() error {
 		return err
 	}
 	// NameNode and DataNode do not start without these folders of web pages.
-	// Maven's hadoop-hdfs.jar lacks them; empty ones are enough.
+	// Maven's hadoop-hdfs.jar lacks these folders; empty folders are enough.
 	for _, app := range []string{"hdfs", "datanode", "static"} {
 		if err := os.MkdirAll(l.path("conf", "webapps", app), 0o755); err != nil {
 			return err
@@ -155,8 +157,8 @@ func (l *Lab) writeHadoopConf() error {
 	return nil
 }
 
-// writeFile writes a temporary file and renames it, so that neither a reader
-// nor a crash sees half a file.
+// writeFile writes a temporary file and then renames it, so that a reader
+// never sees half a file, even after a crash.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

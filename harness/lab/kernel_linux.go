@@ -11,7 +11,7 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// mountMemory mounts a tmpfs of a given size.
+// mountMemory mounts a tmpfs of the given size on a folder.
 func mountMemory(folder string, size units.Size) error {
 	return unix.Mount("heddle", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=755", size))
 }
@@ -22,8 +22,8 @@ func detach(path string) error { return unix.Unmount(path, unix.MNT_DETACH) }
 // forgetPages removes a file's pages from the page cache.
 func forgetPages(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
-// deviceOf returns the device that stores a folder, as major and minor number:
-// "254:1".
+// deviceOf returns the block device that stores a folder, as major and minor
+// number: "254:1".
 func deviceOf(folder string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(folder, &st); err != nil {
@@ -32,7 +32,8 @@ func deviceOf(folder string) (string, error) {
 	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), nil
 }
 
-// waitGone waits until a process has ended. It need not be a child of this one.
+// waitGone waits until a process has ended. The process need not be a child of
+// this one.
 func waitGone(ctx context.Context, pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
@@ -45,8 +46,8 @@ func waitGone(ctx context.Context, pid int) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	for {
-		// The descriptor is readable once the process has ended. The wait is
-		// cut into 500 ms so that a cancelled ctx is seen.
+		// The pidfd is readable once the process has ended. The wait is cut
+		// into steps of 500 ms, so that a cancelled ctx is seen.
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)
 		if n > 0 || ctx.Err() != nil {
 			return ctx.Err()

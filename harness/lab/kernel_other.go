@@ -9,8 +9,8 @@ import (
 	"heddle/harness/internal/units"
 )
 
-// Without Linux a lab can be described, for simulations of it, but not run.
-// NeedLinux says so before anything is tried.
+// On systems other than Linux a lab can be described, for simulations, but not
+// run. NeedLinux returns an error that says so before anything is started.
 
 func mountMemory(string, units.Size) error       { return NeedLinux() }
 func detach(string) error                        { return NeedLinux() }

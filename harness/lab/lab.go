@@ -47,10 +47,10 @@ type Lab struct {
 	history *yarnclient.History
 }
 
-// ErrNotFound means that no lab has the name: it has no state folder.
+// ErrNotFound means that no lab with this name has a state folder.
 var ErrNotFound = errors.New("no such lab")
 
-// Open returns a lab that Up has made before, running or not.
+// Open returns a lab that was brought up before, running or not.
 func Open(name string) (*Lab, error) {
 	root, err := stateFolder(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	at := func(port int) yarnclient.Options {
 		return yarnclient.Options{
 			Addresses: []string{fmt.Sprintf("http://%s:%d", l.master().ip, port)},
-			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // no retries, since the callers repeat their questions themselves
+			User:      hadoopUser, Timeout: answerLimit, Retries: -1, // no retries, since the callers repeat their requests themselves
 		}
 	}
 	if l.rm, err = yarnclient.NewRM(at(portRM)); err != nil {
@@ -92,12 +92,13 @@ func open(root string, saved savedPlan) (*Lab, error) {
 	return l, nil
 }
 
-// savedPlan is the content of the file lab.json, from which a plan is computed.
+// savedPlan is the content of the file lab.json. The lab's nodes, addresses
+// and paths are computed from it.
 type savedPlan struct {
 	Cfg     Config `json:"config"`
 	Network int    `json:"network"` // the number N of the lab's network 10.N.0.0/16
-	// Classpath and Archive belong to the Hadoop that the lab last started; see
-	// distribution and classArchive.
+	// Classpath and Archive belong to the Hadoop with which the lab was last
+	// started: its Java class path and its class-data archive.
 	Classpath string `json:"classpath,omitempty"`
 	Archive   string `json:"archive,omitempty"`
 	Java      string `json:"java,omitempty"` // JAVA_HOME of the lab's daemons
@@ -115,13 +116,13 @@ func (l *Lab) save() error {
 func (l *Lab) Config() Config { return l.Cfg }
 
 // ClassDataSharing reports whether the lab's JVMs start from a class-data
-// archive.
+// archive, which saves most of their start time.
 func (l *Lab) ClassDataSharing() bool { return l.Archive != "" }
 
-// ClusterFile returns the path of the cluster file, which Up writes.
+// ClusterFile returns the path of the lab's cluster file, which Up writes.
 func (l *Lab) ClusterFile() string { return l.path("cluster.yaml") }
 
-// Cluster returns the lab's addresses and settings, as its cluster file has
+// Cluster returns the lab's addresses and settings, as its cluster file gives
 // them.
 func (l *Lab) Cluster() config.Cluster {
 	master := l.nodes[0].ip
@@ -136,7 +137,7 @@ func (l *Lab) Cluster() config.Cluster {
 		Rates:            l.Cfg.Rates(),
 		Machines:         l.Cfg.Machines(),
 	}
-	if l.hasAgents() { // the fault commands run the heddle binary that agents run
+	if l.hasAgents() { // the commands that cause faults run the same heddle binary as the agents
 		run := func(command ...string) []string {
 			return append([]string{l.path("bin", "heddle"), "lab", command[0], "--name", l.Name}, command[1:]...)
 		}
@@ -167,9 +168,9 @@ func (l *Lab) writeCluster(c config.Cluster) error {
 	return writeFile(l.ClusterFile(), data, 0o644)
 }
 
-// lock waits until no other process brings this lab up or down, and then keeps
-// others out until unlock. The lock file is beside the state folder, so that a
-// purge does not remove it.
+// lock waits until no other process brings this lab up or down. Then it keeps
+// other processes out until unlock is called. The lock file is beside the
+// state folder, so that a purge does not remove it.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	root, err := stateFolder(name)
 	if err != nil {

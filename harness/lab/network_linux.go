@@ -21,14 +21,14 @@ import (
 )
 
 // The lab's network is one Ethernet segment, 10.N.0.0/16. One bridge is the
-// core, which connects the master and this machine; one bridge per rack is its
-// switch. A pair of devices joins each rack's bridge to the core: the uplink.
-// Another pair joins each node's namespace to its bridge: the node's link.
-// Rates are set at both ends of a pair, since a device limits only what it
-// sends.
+// core, which connects the master and this machine. Each rack has a bridge
+// too, as its switch. A pair of virtual devices joins each rack's bridge to
+// the core: the uplink. Another pair joins each node's namespace to its
+// bridge: the node's link. Rates are set at both ends of a pair, since a
+// device limits only what it sends.
 
-// buildNetwork makes the bridges, namespaces and links. None of them may exist
-// yet.
+// buildNetwork makes the lab's bridges, network namespaces and links. None of
+// them may exist yet.
 func (l *Lab) buildNetwork() error {
 	core, err := l.addBridge("core")
 	if err != nil {
@@ -73,8 +73,8 @@ func (l *Lab) addBridge(what string) (*netlink.Bridge, error) {
 	return b, errors.Join(netlink.LinkSetAlias(b, alias(l.Name)), netlink.LinkSetUp(b))
 }
 
-// addPair makes a pair of devices that joins two bridges. If farBridge is nil,
-// the far end is eth0 in the namespace peerNS instead.
+// addPair makes a pair of virtual network devices that joins two bridges. If
+// farBridge is nil, the far end becomes eth0 in the namespace peerNS instead.
 func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBridge *netlink.Bridge) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far}
 	if peerNS >= 0 {
@@ -96,7 +96,7 @@ func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBr
 	return errors.Join(netlink.LinkSetAlias(peer, alias(l.Name)), netlink.LinkSetMaster(peer, farBridge), netlink.LinkSetUp(peer))
 }
 
-// addNode makes a node's namespace and links it to a bridge.
+// addNode makes a node's network namespace and links it to a bridge.
 func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	ns, err := newNamespace(l.namespace(n.name))
 	if err != nil {
@@ -128,8 +128,8 @@ func (l *Lab) addNode(n node, bridge *netlink.Bridge) error {
 	return nil
 }
 
-// newNamespace makes a named network namespace. Making one moves the thread
-// into it, so a thread of its own does that and ends.
+// newNamespace makes a named network namespace. To make one moves the thread
+// into it, so this runs in a new thread, which ends afterwards.
 func newNamespace(name string) (ns netns.NsHandle, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -144,7 +144,7 @@ func newNamespace(name string) (ns netns.NsHandle, err error) {
 	return ns, nil
 }
 
-// shapeLink sets the rate of a node's link in both directions.
+// shapeLink sets the rate of a node's network link in both directions.
 func (l *Lab) shapeLink(n node, rate units.Rate) error {
 	near, err := netlink.LinkByName(l.device(n.name))
 	if err != nil {
@@ -170,7 +170,7 @@ func (l *Lab) shapeLink(n node, rate units.Rate) error {
 	return shape(inside, far, rate)
 }
 
-// shapeUplink sets the rate of a rack's uplink in both directions.
+// shapeUplink sets the rate of a rack's link to the core in both directions.
 func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
 	for _, end := range []string{"up", "dn"} {
 		dev, err := netlink.LinkByName(l.device(fmt.Sprintf("%s%d", end, rack)))
@@ -184,9 +184,9 @@ func (l *Lab) shapeUplink(rack int, rate units.Rate) error {
 	return nil
 }
 
-// shape limits what a device sends with a token bucket; rate 0 removes the
-// limit. Fair queueing inside the bucket keeps heartbeats from waiting behind
-// bulk data.
+// shape limits the rate at which a network device sends, with a token bucket.
+// Rate 0 removes the limit. Fair queueing inside the bucket keeps heartbeats
+// from waiting behind bulk data.
 func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 	root := netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
 	if rate == 0 {
@@ -196,26 +196,27 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		}
 		return nil
 	}
-	const burst = 128 << 10 // burst is larger than the largest segment that a veth sends
+	const burst = 128 << 10 // burst is larger than the largest segment that a virtual Ethernet device sends
 	bucket := &netlink.Tbf{
 		QdiscAttrs: root,
 		Rate:       uint64(rate),
-		Limit:      uint32(int64(rate)/25 + burst), // the queue holds 40 ms of data at this rate
+		Limit:      uint32(int64(rate)/25 + burst), // the queue holds as many bytes as are sent in 40 ms, and one burst
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
 	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}
-	// The lab works without fair queueing, which some kernels lack.
+	// The kernel may lack fair queueing. The lab works without it too.
 	if err := h.QdiscReplace(inner); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("set the queue of %s: %w", dev.Attrs().Name, err)
 	}
 	return nil
 }
 
-// removeNetwork deletes all devices and namespaces of a lab. It finds devices
-// by alias and namespaces by name, so it needs no plan.
+// removeNetwork deletes all network devices and namespaces of a lab. It finds
+// the devices by alias and the namespaces by name, so the lab's configuration
+// is not needed.
 func removeNetwork(lab string) error {
 	links, err := netlink.LinkList()
 	if err != nil {
@@ -226,15 +227,15 @@ func removeNetwork(lab string) error {
 		if dev.Attrs().Alias != alias(lab) {
 			continue
 		}
-		// Deleting one end of a pair deletes the other, so it may be gone
-		// already.
+		// If one end of a device pair is deleted, the other end is deleted
+		// too, so this device may be gone already.
 		if err := netlink.LinkDel(dev); err != nil && !errors.Is(err, unix.ENODEV) {
 			errs = append(errs, fmt.Errorf("delete %s: %w", dev.Attrs().Name, err))
 		}
 	}
 	for _, name := range namespaces(lab) {
-		// Also remove a plain file that is no namespace, which a killed Up may
-		// have left.
+		// Remove the file even if it is only a plain file and no namespace: a
+		// killed Up may have left it.
 		path := filepath.Join(namespaceFolder, name)
 		for detach(path) == nil {
 		}
@@ -257,9 +258,9 @@ func namespaces(lab string) []string {
 	return names
 }
 
-// freeNetwork picks an N for 10.N.0.0/16. It takes one that no other lab has
-// and that no route of this machine covers. It tries had first, unless had is
-// 0.
+// freeNetwork picks an N for the network 10.N.0.0/16: one that no other lab
+// has and that no route of this machine covers. It tries the number had first,
+// unless had is 0.
 func freeNetwork(had int, taken []int) (int, error) {
 	routes, err := netlink.RouteList(nil, unix.AF_INET)
 	if err != nil {
@@ -294,8 +295,9 @@ func address(ip netip.Addr) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: ip.AsSlice(), Mask: net.CIDRMask(16, 32)}}
 }
 
-// Dial returns a dial function whose connections start from a node, like those
-// of a process there. The function accepts the lab's node names and addresses.
+// Dial returns a dial function whose connections start from a lab node, as if
+// a process there had opened them. The function accepts the lab's node names
+// and addresses.
 func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
 		from, err := l.node(node)
@@ -315,9 +317,9 @@ func (l *Lab) Dial(node string) func(ctx context.Context, network, addr string) 
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			// The goroutine ends with its thread locked, so Go discards the
-			// thread. It stays in the node's namespace and must not run other
-			// goroutines.
+			// The goroutine ends while it is locked to its thread, so Go
+			// discards the thread. The thread stays in the node's namespace
+			// and must not run other goroutines.
 			runtime.LockOSThread()
 			ns, nsErr := netns.GetFromName(l.namespace(from.name))
 			if nsErr != nil {

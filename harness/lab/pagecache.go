@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// programs returns the paths of Java's and Hadoop's files. The master's agent
-// keeps these files in memory. A worker that drops its page cache for cold
-// reads would otherwise read program code again from its disk, whose limit is
-// meant for data.
+// programs returns the paths of Java's and Hadoop's files. The agent on the
+// master keeps these files in memory. Otherwise a worker that drops its page
+// cache would have to read program code again from its disk, whose rate limit
+// is meant for data.
 func (l *Lab) programs() []string {
 	paths := []string{l.Java}
 	for jars := range strings.SplitSeq(l.Classpath, ":") {
@@ -22,21 +22,21 @@ func (l *Lab) programs() []string {
 	return paths
 }
 
-// forgetBlocks removes the workers' HDFS blocks from the page cache. Pages from
-// an earlier start belong to deleted control groups: no node counts or drops
-// them, yet reads would hit them.
+// forgetBlocks removes the workers' HDFS blocks from the page cache. Cached
+// pages from an earlier start of the lab belong to deleted control groups: no
+// node counts or drops them, yet reads would be served from them.
 func (l *Lab) forgetBlocks() {
 	for _, n := range l.workers() {
 		_ = filepath.WalkDir(l.nodePath(n.name, "data"), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // no error: the worker has no blocks yet
+				return nil // no error: the worker's DataNode has no blocks yet
 			}
 			f, err := os.Open(path)
 			if err != nil {
 				return nil
 			}
 			defer f.Close()
-			_ = f.Sync() // sync first, as only clean pages can be removed
+			_ = f.Sync() // sync first, as only pages already written to disk can be removed from the page cache
 			forgetPages(f)
 			return nil
 		})

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// plan is all that follows from a lab's configuration: nodes, names, addresses
-// and paths. It is computed and never stored.
+// plan is everything that is computed from a lab's configuration: nodes,
+// names, addresses and paths. It is never stored.
 type plan struct {
 	savedPlan
 	Name  string
@@ -16,16 +16,17 @@ type plan struct {
 	nodes []node // all nodes: the master, then the workers by rack
 }
 
-// node is one machine of the cluster.
+// node is one node of the lab: the master or a worker.
 type node struct {
 	name    string // the node's host name and name in Hadoop: "master", "r1n2"
-	rack    int    // number of the rack; 0 is the core, where the master is
+	rack    int    // number of the rack; 0 is the core of the network, where the master is
 	ip      netip.Addr
 	cores   float64 // CPU limit in cores; 0 means no limit
 	daemons []daemon
 }
 
-// Hadoop's default ports. Nodes can share them, as each has its own address.
+// Hadoop's default ports. All nodes use the same ports, as each node has its
+// own address.
 const (
 	portNN      = 8020
 	portNNHTTP  = 9870
@@ -38,12 +39,13 @@ const (
 )
 
 const (
-	// hadoopUser runs the daemons and owns the lab's files in HDFS.
+	// hadoopUser is the user that runs the daemons and owns the lab's files in
+	// HDFS.
 	hadoopUser = "root"
-	// the last bytes of this machine's address and of the master's
+	// the last bytes of the addresses of this machine and of the master
 	hostPlace   = 254
 	masterPlace = 1
-	firstNet    = 100 // the lab's network is 10.N.0.0/16 with N in this range
+	firstNet    = 100 // the lab's network is 10.N.0.0/16, with N from 100 to 199
 	lastNet     = 199
 )
 
@@ -55,8 +57,8 @@ func newPlan(root string, saved savedPlan) plan {
 	}
 	master := node{name: "master", ip: addr(0, masterPlace), daemons: []daemon{nameNode, resourceManager, historyServer}}
 	if c.Scheduler == Capacity {
-		// ApplicationMasters run on the master, so that steering can move
-		// workers between labels at any time.
+		// ApplicationMasters run on the master, so that workers can be moved
+		// between node labels at any time.
 		master.daemons = append(master.daemons, nodeManager)
 	}
 	p.nodes = append(p.nodes, master)
@@ -76,8 +78,9 @@ func newPlan(root string, saved savedPlan) plan {
 	return p
 }
 
-// rackOf returns the rack of worker i. Workers fill the racks in order, and the
-// first racks get one more if the division has a remainder.
+// rackOf returns the rack of worker i. Workers fill the racks in order. If the
+// number of racks does not divide the number of workers, the first racks get
+// one worker more.
 func rackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {
@@ -97,10 +100,10 @@ func (p *plan) nodePath(node string, parts ...string) string {
 func (p *plan) master() node    { return p.nodes[0] }
 func (p *plan) workers() []node { return p.nodes[1:] }
 
-// labels reports whether the scheduler has node labels.
+// labels reports whether the lab's YARN scheduler supports node labels.
 func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity }
 
-// node returns the node of a name.
+// node returns the lab node with this name.
 func (p *plan) node(name string) (node, error) {
 	var names []string
 	for _, n := range p.nodes {
@@ -112,23 +115,24 @@ func (p *plan) node(name string) (node, error) {
 	return node{}, fmt.Errorf("lab %s has no node %q; it has %s", p.Name, name, strings.Join(names, ", "))
 }
 
-// namespace returns the name of a node's network namespace. Lab names contain
-// no dot, so one lab's prefix never starts another lab's names.
+// namespace returns the name of a node's network namespace: a prefix, the
+// lab's name, a dot and the node's name. Lab names contain no dot, so names of
+// two labs cannot be confused.
 func (p *plan) namespace(node string) string { return namespacePrefix(p.Name) + node }
 
 const namespaceFolder = "/run/netns"
 
 func namespacePrefix(lab string) string { return "heddle." + lab + "." }
 
-// device returns the name of a network device on this machine. With the longest
-// node name it has 12 characters; Linux allows 15.
+// device returns the name of a network device of the lab on this machine. With
+// the longest node name it has 12 characters; Linux allows 15.
 func (p *plan) device(what string) string { return fmt.Sprintf("h%d-%s", p.Network, what) }
 
-// alias returns the text that marks all devices of a lab, so that they can be
-// found without a plan.
+// alias returns the text that marks all network devices of a lab, so that they
+// can be found by the lab's name alone.
 func alias(lab string) string { return "heddle lab " + lab }
 
-// cgroup returns a node's control group, as a path below the mount.
+// cgroup returns the path of a node's control group below the mount point.
 func (p *plan) cgroup(node string) string { return filepath.Join(cgroupOf(p.Name), node) }
 
 func cgroupOf(lab string) string { return filepath.Join("heddle", lab) }

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// MissingError lists what this machine lacks to run a lab.
+// MissingError lists what this machine lacks for running a lab.
 type MissingError struct {
 	What []Missing
 }
 
-// Missing is one thing that this machine lacks.
+// Missing is one thing that this machine lacks for running a lab.
 type Missing struct {
 	Name string // what is missing, such as "java" or "root"
-	Why  string // why it is needed, and what was found instead
-	// Package is the Debian package that has what is missing. Empty means that
-	// no package has it.
+	Why  string // why the lab needs it, and what was found instead
+	// Package is the Debian package that contains what is missing. Empty means
+	// that no package contains it.
 	Package string
 }
 
@@ -36,7 +36,8 @@ func (e *MissingError) Error() string {
 	return text.String()
 }
 
-// Packages returns the Debian packages that contain what is missing.
+// Packages returns the names of the Debian packages that contain what is
+// missing.
 func (e *MissingError) Packages() []string {
 	var packages []string
 	for _, m := range e.What {
@@ -47,7 +48,8 @@ func (e *MissingError) Packages() []string {
 	return packages
 }
 
-// NeedLinux returns an error where the operating system is not Linux.
+// NeedLinux returns an error if the operating system is not Linux, as labs run
+// only on Linux.
 func NeedLinux() error {
 	if runtime.GOOS == "linux" {
 		return nil
@@ -55,8 +57,8 @@ func NeedLinux() error {
 	return fmt.Errorf("a lab needs Linux, since its nodes are network namespaces and control groups, and this is %s", runtime.GOOS)
 }
 
-// NeedRoot checks that this process has the rights to change a lab. Its error
-// is a *MissingError.
+// NeedRoot checks that this process has the rights to start or change a lab.
+// The error is a *MissingError.
 func NeedRoot() error {
 	if os.Geteuid() != 0 {
 		return &MissingError{[]Missing{{Name: "root", Why: "network namespaces, links and control groups are made as root; run it with sudo"}}}
@@ -64,8 +66,8 @@ func NeedRoot() error {
 	return nil
 }
 
-// Preflight checks that this machine can run a lab like c. It changes nothing.
-// Its error is a *MissingError.
+// Preflight checks that this machine can run a lab with configuration c. It
+// changes nothing. The error is a *MissingError.
 func Preflight(c Config) error {
 	var missing []Missing
 	need := func(name, why, pkg string) { missing = append(missing, Missing{name, why, pkg}) }

@@ -17,35 +17,36 @@ import (
 	"heddle/yarnclient"
 )
 
-// DaemonError says that a daemon ended right after its start.
+// DaemonError says that a daemon of the lab ended right after its start.
 type DaemonError struct {
 	Node, Daemon string
 	Log          string // the path of the daemon's log
-	Last         string // the last lines of the log, and the last errors before them
+	Last         string // the last lines of the daemon's log, and the last errors before these lines
 }
 
 func (e *DaemonError) Error() string {
 	return fmt.Sprintf("%s on %s died; the end of %s:\n%s", e.Daemon, e.Node, e.Log, e.Last)
 }
 
-// startOrder puts first the daemons that take long to start and that others
-// wait for.
+// startOrder is the order in which daemons are started. First come the daemons
+// that take long to start and that other daemons wait for.
 var startOrder = []daemon{resourceManager, nameNode, agent, dataNode, nodeManager, historyServer}
 
 // startMissing starts the daemons that do not run and waits until the cluster
-// can take jobs. It starts all at once except the history server, which needs
-// HDFS: without it, it would retry only every 10 s.
+// can take jobs. It starts all daemons at once, except the history server,
+// which waits until HDFS is writable. If started earlier, the history server
+// would try HDFS again only every 10 s.
 func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
-	// pending has the daemons that are not ready yet. The value is true if this
-	// call started the daemon.
+	// pending has the daemons that are not ready yet. The value is true if
+	// this call of startMissing started the daemon.
 	type key struct {
 		node string
 		d    daemon
 	}
 	pending := map[key]bool{}
-	needHDFS := map[key]bool{} // daemons that wait until HDFS is writable: the history server
+	needHDFS := map[key]bool{} // daemons to be started once HDFS is writable: only the history server
 	for _, d := range startOrder {
 		for _, n := range l.nodes {
 			if !slices.Contains(l.daemonsOf(n), d) {
@@ -120,8 +121,8 @@ func (l *Lab) died(n node, d daemon) error {
 }
 
 // endOfLog returns the last lines of a daemon's log, and before them its last
-// errors. Why a daemon died often stands further up, above a stack trace and
-// the messages of a clean shutdown.
+// errors. The reason for a daemon's end often stands further up in the log,
+// above a stack trace and the messages of the shutdown.
 func endOfLog(log []byte) string {
 	const last, reasons = 8, 3
 	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
@@ -136,18 +137,18 @@ func endOfLog(log []byte) string {
 	return strings.Join(append(why, lines[split:]...), "\n")
 }
 
-// observed is what the Hadoop masters report at one moment.
+// observed is what NameNode and ResourceManager report at one moment.
 type observed struct {
-	hdfsWritable bool            // whether the NameNode is up and out of safe mode
-	dataNodes    map[string]bool // names of nodes with a live DataNode
+	hdfsWritable bool            // the NameNode is up and out of safe mode
+	dataNodes    map[string]bool // names of the nodes with a live DataNode, by the NameNode's report
 	rmActive     bool
-	nodeManagers map[string]bool // names of nodes with a running NodeManager
+	nodeManagers map[string]bool // names of the nodes with a running NodeManager, by the ResourceManager's report
 	history      bool
 }
 
-// ready reports whether a running daemon serves requests. For a worker's daemon
-// it asks the worker too, since masters still count a dead worker for about 15
-// s.
+// ready reports whether a running daemon serves requests. For a daemon of a
+// worker it asks the worker too, since NameNode and ResourceManager still
+// count a dead worker for about 15 s.
 func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	switch d {
 	case nameNode:
@@ -157,7 +158,8 @@ func (l *Lab) ready(ctx context.Context, o observed, n node, d daemon) bool {
 	case resourceManager:
 		return o.rmActive
 	case nodeManager:
-		// A NodeManager serves its web pages last, just before it registers.
+		// A NodeManager opens its web port last, just before it registers with
+		// the ResourceManager.
 		return o.nodeManagers[n.name] && listens(ctx, n.ip.String(), portNMHTTP)
 	case historyServer:
 		return o.history
@@ -179,7 +181,8 @@ func registered(ctx context.Context, n node) bool {
 	return err == nil && len(actors) > 0 && actors[0].ActorState == "RUNNING"
 }
 
-// observe asks the masters. A master that does not answer counts as down.
+// observe asks the NameNode and the ResourceManager. A daemon that does not
+// answer counts as down.
 func (l *Lab) observe(ctx context.Context) observed {
 	o := observed{dataNodes: map[string]bool{}, nodeManagers: map[string]bool{}}
 	master := l.master().ip.String()
@@ -198,8 +201,8 @@ func (l *Lab) observe(ctx context.Context) observed {
 			o.dataNodes[host] = true
 		}
 	}
-	// A ResourceManager that has just started answers with status 200 but wrong
-	// content until its state is ACTIVE.
+	// A ResourceManager that has just started answers with status 200 but
+	// wrong content until it is ACTIVE.
 	info, err := l.rm.Info(ctx)
 	o.rmActive = err == nil && info.HAState == yarnclient.HAActive
 	if o.rmActive {
@@ -215,11 +218,11 @@ func (l *Lab) observe(ctx context.Context) observed {
 
 var client = &http.Client{Timeout: answerLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// answerLimit is how long a daemon, which may just be starting, may take for
-// one answer.
+// answerLimit is how long a daemon may take for one answer, even while it is
+// starting.
 const answerLimit = 2 * time.Second
 
-// get decodes the JSON that NameNode and DataNode serve at /jmx. It reports
+// get reads the JSON that NameNode and DataNode serve at /jmx. It reports
 // whether that worked.
 func get(ctx context.Context, host string, port int, path string, into any) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, port, path), nil)
@@ -244,10 +247,10 @@ func listens(ctx context.Context, host string, port int) bool {
 	return true
 }
 
-// makeLabels adds the label pool and gives the master's NodeManager its label,
-// since ApplicationMasters run there. If the ResourceManager was just started
-// (fresh), it also removes labels that an earlier steering left on workers.
-// Nodes need not be registered yet.
+// makeLabels adds the node labels for steered jobs, and gives the master's
+// NodeManager the label of ApplicationMasters. If the ResourceManager was just
+// started (fresh), it also removes labels that earlier steering left on
+// workers. The nodes need not be registered yet.
 func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	if !l.labels() {
 		return nil
@@ -268,7 +271,7 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// format makes an empty HDFS unless the lab has one.
+// format formats HDFS, unless the lab has HDFS data already.
 func (l *Lab) format(ctx context.Context) error {
 	if l.hasData() {
 		return nil

@@ -7,33 +7,37 @@ import (
 	"strings"
 )
 
-// Status lists the lab's daemons, which of them run and which are ready.
+// Status lists the lab's daemons and says which of them run and which are
+// ready.
 type Status struct {
 	Name string `json:"name"`
-	// State is "up", "down", or "partial" when only part of the lab runs.
+	// State is the state of the lab: "up", "down", or "partial" when only some
+	// of its daemons run.
 	State       string `json:"state"`
 	Network     string `json:"network"`
 	Folder      string `json:"folder"`
 	ClusterFile string `json:"clusterFile"`
-	// PSSBytes is the memory of all daemons. Memory that several share, such as
-	// the class-data archive, counts once.
+	// PSSBytes is the memory that all daemons use together. Memory that
+	// several daemons share, such as the class-data archive, counts once.
 	PSSBytes int64          `json:"pssBytes"`
 	Daemons  []DaemonStatus `json:"daemons"`
 }
 
-// DaemonStatus is the status of one daemon.
+// DaemonStatus is the status of one daemon of the lab.
 type DaemonStatus struct {
 	Node    string `json:"node"`
 	Address string `json:"address"`
 	Daemon  string `json:"daemon"`
-	PID     int    `json:"pid,omitempty"` // process id; 0 if the daemon does not run
-	// Ready reports whether the daemon serves. A DataNode or NodeManager must
-	// also be registered with its master.
+	PID     int    `json:"pid,omitempty"` // process id of the daemon; 0 if the daemon does not run
+	// Ready is true if the daemon serves requests. A DataNode must also be
+	// registered with the NameNode, and a NodeManager with the
+	// ResourceManager.
 	Ready    bool  `json:"ready"`
 	RSSBytes int64 `json:"rssBytes,omitempty"`
 }
 
-// Status looks at the daemons' processes and asks the Hadoop masters.
+// Status looks at the daemons' processes and asks NameNode and
+// ResourceManager.
 func (l *Lab) Status(ctx context.Context) Status {
 	s := Status{Name: l.Name, Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile()}
 	running, ready := 0, 0
@@ -67,7 +71,7 @@ func (l *Lab) Status(ctx context.Context) Status {
 	return s
 }
 
-// String returns the status as a table.
+// String returns the status of the lab as a table.
 func (s Status) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "lab %s: %s, network %s, state in %s\n", s.Name, s.State, s.Network, s.Folder)
@@ -91,12 +95,12 @@ func (s Status) String() string {
 	return out.String()
 }
 
-// memory returns one sum from a process's smaps_rollup, such as "Pss", in
-// bytes.
+// memory reads one sum of a process's memory, such as "Pss", from its
+// smaps_rollup file in /proc, and returns it in bytes.
 func memory(pid int, kind string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	_, after, _ := strings.Cut(string(text), "\n"+kind+":")
 	var kib int64
-	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended and uses no memory
+	_, _ = fmt.Sscan(after, &kib) // on an error the process has ended, so its memory counts as 0
 	return kib << 10
 }

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Event is one step of Up, to be shown to a user.
+// Event is one step of bringing a lab up, to be shown to a user.
 type Event struct {
-	Node   string        // the step's node; empty if the step is about the whole lab
-	Daemon string        // the step's daemon; empty if the step is about no daemon
-	What   string        // the step's text, such as "ready"
-	After  time.Duration // the time since Up began
+	Node   string        // the node that the step is about; empty for a step of the whole lab
+	Daemon string        // the daemon that the step is about; empty if there is none
+	What   string        // what happened in this step, such as "ready"
+	After  time.Duration // the time since Up was called
 }
 
-// String returns the event as one line of text.
+// String returns the step of bringing a lab up as one line of text.
 func (e Event) String() string {
 	who := strings.TrimSpace(e.Node + " " + e.Daemon)
 	if who != "" {
@@ -33,18 +33,18 @@ func (e Event) String() string {
 	return fmt.Sprintf("%5.1fs  %s%s", e.After.Seconds(), who, e.What)
 }
 
-// upLimit is how long Up waits for daemons. On two idle cores they take 5 to 15
-// s.
+// upLimit is how long Up waits for the lab's daemons. On two idle cores they
+// take 5 to 15 s to start.
 const upLimit = 4 * time.Minute
 
-// Up brings a lab up and returns when it can take jobs: DataNodes and
-// NodeManagers are registered, HDFS is out of safe mode, the labels exist. If
-// the lab is up already, Up returns at once. If it is partly up, Up completes
-// it or builds it again. If ctx ends or a daemon dies, Up takes down what it
-// started.
+// Up brings a lab up and returns when the lab can take jobs: DataNodes and
+// NodeManagers are registered, HDFS is out of safe mode, and the node labels
+// exist. If the lab is up already, Up returns at once. If only part of it is
+// up, Up completes it or builds it again. If ctx ends or a daemon dies, Up
+// takes down what it started.
 //
-// The error is a *MissingError if this machine cannot run a lab, and contains a
-// *DaemonError if a daemon died. progress may be nil.
+// The error is a *MissingError if this machine cannot run a lab, and contains
+// a *DaemonError if a daemon died. progress may be nil.
 func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("bring lab up: %w", err)
@@ -72,7 +72,7 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	case l.running() && !sameConfig(l.Cfg, c):
 		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
 	case l.machinesExist() && sameConfig(l.Cfg, c):
-		// The lab's network and control groups exist; at most daemons are
+		// The lab's network and control groups exist, so only daemons may be
 		// missing.
 		if err := l.startMissing(ctx, say); err != nil {
 			return nil, err
@@ -97,8 +97,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	return l, nil
 }
 
-// prepare does the steps that start nothing: it finds Hadoop, Java and a free
-// network, and saves the plan.
+// prepare does the first steps of Up, which start no process: it finds Hadoop,
+// Java and a free network, and saves the plan of the lab.
 func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	dist, err := findDistribution(ctx, c, say)
 	if err != nil {
@@ -137,11 +137,12 @@ func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
 	return l, l.writeHome(dist)
 }
 
-// pickNetwork picks the lab's network. It keeps the one that the lab had,
-// unless this machine now uses that address range otherwise. It never picks the
-// network of another lab.
+// pickNetwork picks the address range of the lab. It keeps the range that the
+// lab had, unless this machine now uses that range for something else. It
+// never picks the range of another lab.
 func pickNetwork(root string) (int, error) {
-	// Devices of a killed Up would make the lab's own network look taken.
+	// Network devices that a killed Up has left would make the lab's own
+	// address range look taken, so remove them first.
 	if err := removeNetwork(filepath.Base(root)); err != nil {
 		return 0, err
 	}
@@ -197,12 +198,12 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	return l.writeClusterFile()
 }
 
-// masterWeight is the master's CPU weight against a worker's 1, for when cores
-// are short. On a physical cluster the master has its own machine, so
-// ResourceManager and ApplicationMasters do not wait for tasks.
+// masterWeight is the CPU weight of the lab's master when cores are short; a
+// worker has weight 1. On a physical cluster the master has its own machine,
+// so ResourceManager and ApplicationMasters do not wait for tasks there.
 const masterWeight = 4
 
-// applyLimits sets each worker's limits of cores, memory and disk reads.
+// applyLimits sets each worker's limits of CPU cores, memory and disk reads.
 func (l *Lab) applyLimits(say func(Event)) error {
 	disk, diskErr := diskOf(l.root)
 	if diskErr != nil && l.Cfg.Disk > 0 {
@@ -226,7 +227,7 @@ func (l *Lab) applyLimits(say func(Event)) error {
 	return nil
 }
 
-// writeFiles writes the files in the state folder, except Hadoop's data.
+// writeFiles writes the files in the lab's state folder, except Hadoop's data.
 func (l *Lab) writeFiles(c Config) error {
 	hosts := fmt.Sprintf("127.0.0.1 localhost\n%s host\n", l.hostIP())
 	for _, n := range l.nodes {
@@ -248,8 +249,8 @@ func (l *Lab) writeFiles(c Config) error {
 	); err != nil {
 		return err
 	}
-	// /etc/hosts and /etc/nsswitch.conf must exist, since nodes mount their own
-	// files over them. A very small system lacks them.
+	// /etc/hosts and /etc/nsswitch.conf must exist, since each lab node mounts
+	// its own files over them. A very small system lacks them.
 	for _, path := range []string{"/etc/hosts", "/etc/nsswitch.conf"} {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
 		if err != nil {
@@ -260,9 +261,9 @@ func (l *Lab) writeFiles(c Config) error {
 	return nil
 }
 
-// installAgent copies the heddle binary, since 'go run' deletes its own, and
-// writes the token that agents require. If the binary has no agent command, the
-// lab runs without agents.
+// installAgent copies the heddle binary, since 'go run' deletes the one that
+// it has built. It also writes the token that agents require. If the binary
+// has no agent command, the lab runs without agents.
 func (l *Lab) installAgent(executable string) error {
 	os.Remove(l.path("agent.token"))
 	if executable == "" {
@@ -280,7 +281,7 @@ func (l *Lab) installAgent(executable string) error {
 		return fmt.Errorf("copy the agent: %w", err)
 	}
 	defer from.Close()
-	os.Remove(l.path("bin", "heddle")) // remove the old binary first, as a running one cannot be overwritten
+	os.Remove(l.path("bin", "heddle")) // remove the old binary first, as the file of a running program cannot be overwritten
 	to, err := os.OpenFile(l.path("bin", "heddle"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return fmt.Errorf("copy the agent: %w", err)
@@ -306,9 +307,9 @@ func (l *Lab) running() bool {
 	return false
 }
 
-// machinesExist reports whether the lab's network, control groups and files are
-// all there, so that only daemons need to be started. Up writes the cluster
-// file last.
+// machinesExist reports whether the lab's network, control groups and files
+// exist, so that only daemons need to be started. The files exist if the cluster
+// file exists, as Up writes it last.
 func (l *Lab) machinesExist() bool {
 	if _, err := os.Stat(l.ClusterFile()); err != nil || len(namespaces(l.Name)) != len(l.nodes) {
 		return false
@@ -331,8 +332,8 @@ func (l *Lab) hasData() bool {
 
 func sameConfig(a, b Config) bool { return differences(a, b) == "" }
 
-// differences lists the settings that differ between two configurations, by
-// their names in lab.json.
+// differences lists the settings that differ between two lab configurations,
+// by their names in lab.json.
 func differences(a, b Config) string {
 	fields := func(c Config) map[string]json.RawMessage {
 		m := map[string]json.RawMessage{}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Several processes may share a lab. It goes down when the last of them has
-// ended. Each of them has a file named after its process id in the lab's users
-// folder. That folder is beside the state folder, so that a purge does not
-// remove it.
+// Several processes may share a lab. The lab goes down when the last of them
+// has ended. Each process has a file named after its process id in the lab's
+// users folder. The users folder is beside the state folder, so that a purge
+// does not remove it.
 
 // Use records that process pid uses the lab, so that DownWhenGone for another
 // process leaves the lab up.
@@ -29,7 +29,7 @@ func Use(name string, pid int) error {
 }
 
 // DownWhenGone waits until process pid has ended. Then it takes the lab down,
-// unless another process still uses it.
+// unless another process still uses the lab.
 func DownWhenGone(ctx context.Context, name string, pid int, purge bool) error {
 	if err := waitGone(ctx, pid); err != nil {
 		return fmt.Errorf("wait for process %d: %w", pid, err)

@@ -11,10 +11,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// ReplaceLabels does what yarnclient.RM.ReplaceLabels does. It first notes the
-// labels of nodes that this hold has not changed before, all nodes of a call in
-// one step, which takes some 30 ms. Naming all workers in one early call saves
-// later steps.
+// ReplaceLabels changes the labels of nodes, as yarnclient.RM.ReplaceLabels
+// does. It first writes to the journal the old labels of those nodes whose old
+// label is not there yet. One call writes them all in one step, which takes
+// some 30 ms. To name all workers in one early call saves later steps.
 func (h *Hold) ReplaceLabels(ctx context.Context, labelOf map[string]string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -35,9 +35,9 @@ func (h *Hold) labelsNoted(ctx context.Context, labelOf map[string]string) error
 	})
 }
 
-// SetNodeResource does what yarnclient.RM.SetNodeResource does. Before the
-// first change it notes, in one step, the sizes of all nodes whose labels are
-// noted.
+// SetNodeResource changes the size of a node, as yarnclient.RM.SetNodeResource
+// does. Before the first change it writes to the journal, in one step, the old
+// sizes of all nodes whose old labels are in the journal.
 func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -70,9 +70,9 @@ func (h *Hold) SetNodeResource(ctx context.Context, id string, total yarnclient.
 	return h.cluster.RM.SetNodeResource(ctx, id, total)
 }
 
-// AddLabels does what yarnclient.RM.AddLabels does. It notes the labels that it
-// adds, and Release removes them again unless a queue, a node or an application
-// uses them by then.
+// AddLabels adds node labels, as yarnclient.RM.AddLabels does. It writes the
+// labels that it adds to the journal. Release removes them again, unless a
+// queue, a node or an application uses them by then.
 func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -86,7 +86,8 @@ func (h *Hold) AddLabels(ctx context.Context, exclusive bool, names ...string) e
 	return h.cluster.RM.AddLabels(ctx, exclusive, missing...)
 }
 
-// noteAdded notes the labels of names that the cluster lacks, and returns them.
+// noteAdded finds out which of the node labels names the cluster lacks, writes
+// these to the journal as added labels, and returns them.
 func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]string, error) {
 	h.noting.Lock()
 	defer h.noting.Unlock()
@@ -112,8 +113,9 @@ func (h *Hold) noteAdded(ctx context.Context, prepared bool, names []string) ([]
 	return missing, h.note(ctx, changes)
 }
 
-// SetAppPriority does what yarnclient.RM.SetAppPriority does. It notes the
-// priority before the first change.
+// SetAppPriority changes the priority of an application, as
+// yarnclient.RM.SetAppPriority does. Before the first change it writes the old
+// priority to the journal.
 func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int, error) {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -127,9 +129,10 @@ func (h *Hold) SetAppPriority(ctx context.Context, id string, priority int) (int
 	return h.cluster.RM.SetAppPriority(ctx, id, priority)
 }
 
-// SetSchedulerConf does what yarnclient.RM.SetSchedulerConf does, for changes
-// that can be undone: settings of existing queues, and global settings that
-// have a value already.
+// SetSchedulerConf changes scheduler settings, as
+// yarnclient.RM.SetSchedulerConf does. It accepts only changes that can be
+// undone: settings of existing queues, and global settings that already have a
+// value.
 func (h *Hold) SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
@@ -172,7 +175,7 @@ func (h *Hold) noteSettings(ctx context.Context, prepared bool, change yarnclien
 	return h.note(ctx, changes)
 }
 
-// settingName returns a setting's full property name.
+// settingName returns the full property name of a changed scheduler setting.
 func (c Change) settingName() string {
 	if c.Queue == "" {
 		return c.Name
@@ -180,8 +183,10 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-// ensure makes sure that names are noted. For those that are not, it calls
-// read, which returns what to note. It fails if the hold has ended.
+// ensure makes sure that the journal has the old values of the things called
+// names. For things that the journal lacks, it calls read, which returns their
+// old values. It fails if this process has lost the right to change the
+// cluster.
 func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) bool), read func(context.Context, []string) ([]Change, error)) error {
 	if err := h.alive(); err != nil {
 		return err
@@ -201,7 +206,7 @@ func ensure(ctx context.Context, h *Hold, kind Kind, names func(func(string) boo
 	}
 	h.noting.Lock()
 	defer h.noting.Unlock()
-	list := missing() // look again, as another goroutine may have noted some meanwhile
+	list := missing() // look again, as another goroutine may have written some of the old values meanwhile
 	if list == nil {
 		return nil
 	}
@@ -220,8 +225,9 @@ func (h *Hold) noted(k key) bool {
 	return there
 }
 
-// nodesToLabels and labelNames ask an active ResourceManager. One that is just
-// starting answers, with status 200, that there are no labels.
+// nodesToLabels and labelNames ask only an active ResourceManager. A
+// ResourceManager that is just starting answers, with status 200, that there
+// are no labels.
 func nodesToLabels(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
 	labelOf := map[string]string{}
 	err := whileActive(ctx, rm, func() error {
@@ -248,8 +254,8 @@ func labelNames(ctx context.Context, rm *yarnclient.RM) (map[string]bool, error)
 	return names, err
 }
 
-// whileActive calls read, and calls it again if the ResourceManager was not
-// active, or was another one, when read ended.
+// whileActive calls read. It calls read again if, when read ended, the
+// ResourceManager was not active or another ResourceManager had become active.
 func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeLimit, fmt.Errorf("no active ResourceManager within %v", activeLimit))
 	defer cancel()

@@ -14,19 +14,21 @@ import (
 const drainEvery = 2 * time.Second
 
 // letJobsEnd lets steered jobs end before their labels are taken from the
-// nodes. A job cannot change the label that it asks for, so without a node with
+// nodes. A job cannot change the label that it asks for. Without a node with
 // that label it would wait for ever.
 //
-// Until no such job is left, and for at most h.drain, letJobsEnd gives the
-// nodes of list the labels that jobs wait for. Jobs that wait without a label
-// get a turn too. ApplicationMasters start on the nodes that had a label of
-// their own before the hold, or anywhere if no such node is noted.
+// letJobsEnd gives the nodes of list the labels that jobs wait for, until no
+// such job is left, but for at most h.drain. Jobs that wait without a label
+// get a turn too. ApplicationMasters start on the nodes that had a label for
+// ApplicationMasters before the hold, or anywhere if the journal has no such
+// node.
 //
-// All these nodes are noted, so after a crash here another restore is enough.
+// The old labels of all these nodes are in the journal, so after a crash here
+// another restore is enough.
 func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	ctx, cancel := context.WithTimeout(ctx, u.h.drain)
 	defer cancel()
-	steered := map[string]bool{} // ids of jobs that asked for a label of the pool, even if they ask for none now
+	steered := map[string]bool{} // ids of jobs that asked for a label of steered jobs, even if they ask for no label now
 	for turn := 0; ; turn++ {
 		wanted, jobs, err := u.wanted(ctx, steered)
 		if err == nil && jobs == 0 {
@@ -47,15 +49,16 @@ func (u *undoing) letJobsEnd(ctx context.Context, list []Change) {
 	}
 }
 
-// share gives each running node of list one of the wanted labels. If there are
-// more labels than nodes, each turn gives other labels. A node for
-// ApplicationMasters gets its own label if none of them waits for another.
+// share gives each running node of list one of the wanted node labels. If
+// there are more labels than nodes, each turn gives other labels. A node that
+// runs ApplicationMasters gets its own label back, unless an ApplicationMaster
+// waits for another label.
 func (u *undoing) share(ctx context.Context, list []Change, wanted []string, turn int) error {
 	nodes, err := u.rm.Nodes(ctx, "RUNNING")
 	if err != nil {
 		return err
 	}
-	masters, workers := 0, 0 // numbers of nodes for masters and of workers
+	masters, workers := 0, 0 // numbers of nodes for ApplicationMasters and of worker nodes
 	for _, c := range list {
 		if c.Label == "" {
 			workers++
@@ -103,8 +106,9 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 	return u.do(func() error { return u.rm.ReplaceLabels(ctx, move) })
 }
 
-// wanted returns the labels in which containers are wanted, "" for none, and
-// the number of unfinished jobs that use or used labels of the pool.
+// wanted returns the labels for which applications request containers, "" for
+// requests without label. It also returns the number of unfinished jobs that
+// use or used labels of steered jobs.
 func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels []string, jobs int, err error) {
 	var apps []yarnclient.App
 	err = whileActive(ctx, u.rm, func() (err error) {
@@ -118,7 +122,7 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 		if steered[a.ID] {
 			jobs++
 		}
-		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // the request for an ApplicationMaster is not always among a.Requests
+		if a.AMNode == "" && require.InPool(a.AMLabel) && !slices.Contains(labels, a.AMLabel) { // the request for an ApplicationMaster is not always listed among the application's requests
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
@@ -131,8 +135,8 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 	return labels, jobs, err
 }
 
-// stranded lists the unfinished applications that wait for a label of the pool
-// that no running node has.
+// stranded lists the unfinished applications that ask for a label of steered
+// jobs that no running node has. They would wait for ever.
 func (u *undoing) stranded(ctx context.Context) []string {
 	var apps []yarnclient.App
 	var nodes []yarnclient.Node
@@ -152,7 +156,7 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // the ApplicationMaster runs, so its label is not needed any more
+			if label == a.AMLabel && a.AMNode != "" { // the ApplicationMaster runs already, so its label is not needed any more
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {

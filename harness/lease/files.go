@@ -15,35 +15,36 @@ import (
 	"heddle/yarnclient"
 )
 
-// Files are the operations on HDFS that lease and journal need. They return
-// fs.ErrNotExist for a path that does not exist.
+// Files are the HDFS operations that the lease on a cluster and its journal
+// need. They return fs.ErrNotExist for a path that does not exist.
 type Files interface {
-	// MkdirAll makes a folder below Root and its missing parents. Only the
-	// owner can read folders below Root.
+	// MkdirAll makes a folder and its missing parents. Folders below Root are
+	// made so that only their owner can read them.
 	MkdirAll(ctx context.Context, path string) error
 	// Create makes a file with the given content. It fails with fs.ErrExist if
-	// the file exists, and also fails if its folder does not. A crash may leave
-	// the file empty.
+	// the file exists. It also fails if the file's folder does not exist. A
+	// crash may leave the file empty.
 	Create(ctx context.Context, path string, data []byte) error
-	// Read returns a file's content. For a file whose writer has not finished,
-	// it returns none.
+	// Read returns a file's content. It returns no content for a file that is
+	// still being written.
 	Read(ctx context.Context, path string) ([]byte, error)
-	// List returns the sorted names in a folder.
+	// List returns the names in a folder, sorted.
 	List(ctx context.Context, path string) ([]string, error)
-	// Modified returns the modification time, by the NameNode's clock. A file's
-	// is when it was created; a folder's is when something in it was last
-	// created, renamed or removed.
+	// Modified returns the modification time of a file or folder, by the
+	// NameNode's clock. For a file, this is when the file was created. For a
+	// folder, it is when an entry was last created, renamed or removed.
 	Modified(ctx context.Context, path string) (time.Time, error)
 	// Rename gives a file another name in the same folder.
 	Rename(ctx context.Context, from, to string) error
-	// RemoveAll removes a file or a folder; one that does not exist is no
-	// error.
+	// RemoveAll removes a file or a folder. It is no error if the path does
+	// not exist.
 	RemoveAll(ctx context.Context, path string) error
 }
 
-// Connect returns clients for the cluster of a cluster file. Their timeouts are
-// short enough for the lease: when a hold is lost, a call under way ends before
-// the lease is void.
+// Connect returns clients for the cluster that a cluster file describes. The
+// clients' timeouts are short: when this process loses its lease on the
+// cluster, a call under way ends before another process may take the cluster
+// over.
 func Connect(c *config.Cluster) (*Target, error) {
 	rm, err := yarnclient.NewRM(yarnclient.Options{
 		Addresses: c.ResourceManagers, User: c.User, DialContext: c.DialContext(), Timeout: leaseLimit - stopLimit,
@@ -75,8 +76,8 @@ func (f *hdfsFiles) MkdirAll(_ context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	// Only the owner may read the journal. The folder above Root holds inputs
-	// of jobs, which all users read.
+	// Only the owner may read the journal of changes. The folder above Root
+	// also holds inputs of jobs, which all users read.
 	if err := files.MkdirAll(path.Dir(Root), 0o755); err != nil {
 		return err
 	}
@@ -108,7 +109,8 @@ func (f *hdfsFiles) Create(ctx context.Context, name string, data []byte) error 
 }
 
 func (f *hdfsFiles) Read(ctx context.Context, name string) ([]byte, error) {
-	// Stat's length leaves out a block that is still being written.
+	// The file length that Stat returns leaves out a block that is still being
+	// written.
 	info, err := f.client.Stat(ctx, name)
 	if err != nil || info.Length == 0 {
 		return nil, err
@@ -158,7 +160,7 @@ func randomID() []byte {
 	return id
 }
 
-// wait waits for d, or until ctx ends.
+// wait returns after duration d, or when ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -4,14 +4,15 @@
 // ([Hold.Release]), after a kill -9, after a restart of the ResourceManager,
 // from another machine ([Restore]), and unattended ([Watch]).
 //
-// Two files in HDFS make this safe; lease.go and journal.go describe them. The
-// lease says who holds the cluster. The journal says, for each thing, what it
-// was before its first change. Every change goes through the Hold, which writes
-// the journal first. A second change of the same thing writes nothing.
+// Two kinds of files in HDFS make this safe; lease.go and journal.go describe
+// them. The lease says who holds the cluster. The journal says, for each
+// thing, what it was before its first change. Every change goes through the
+// Hold, which writes the journal first. A second change of the same thing
+// writes nothing.
 //
 // The package does not decide what to change. It does not see changes that
-// others make meanwhile, with rmadmin for instance: a node that both changed
-// gets back what it had before the hold.
+// others make meanwhile, with rmadmin for instance. A node that heddle and
+// another user changed gets back what it had before the hold.
 //
 // Words:
 //
@@ -38,62 +39,66 @@ import (
 	"heddle/yarnclient"
 )
 
-// Target is the cluster that a hold is for.
+// Target is the cluster that a process wants the right to change, with the
+// clients to change it.
 type Target struct {
-	// Name is the cluster's name in messages.
+	// Name is the cluster's name, for use in messages.
 	Name string
 	RM   *yarnclient.RM
-	// Files is the cluster's HDFS, which stores lease and journal.
+	// Files is the cluster's HDFS, which stores the lease and the journal of
+	// changes.
 	Files Files
 }
 
-// Options say what a hold is for, and where its copies and messages go.
+// Options say what a process needs the cluster for, and where the copy of the
+// journal and the messages go.
 type Options struct {
-	// Purpose says what the hold is for, such as "heddle run first.yaml".
-	// Others who want the cluster see it.
+	// Purpose says what the cluster is held for, such as "heddle run
+	// first.yaml". Other processes that want the cluster see it.
 	Purpose string
-	// Folder, if set, gets a copy of the journal (FileName), in case HDFS loses
-	// its own.
+	// Folder, if set, gets a copy of the journal of changes (file FileName),
+	// in case HDFS loses the journal.
 	Folder string
-	// Log gets messages for the operator; nil discards them.
+	// Log gets messages for the operator; nil discards the messages.
 	Log *slog.Logger
 }
 
-// ErrLost means that a hold ended before its Release: its lease could not be
-// renewed in time, or another process took it over.
+// ErrLost means that a process lost the right to change the cluster before its
+// work was done. Its lease could not be renewed in time, or another process
+// took the cluster over.
 var ErrLost = errors.New("the hold on the cluster is lost")
 
-// Hold is the right to change a cluster. Its methods may be called from many
-// goroutines. Those that change something have the names and arguments of the
-// methods of yarnclient.RM.
+// Hold is the right of this process to change a cluster. Its methods may be
+// called from many goroutines. Those that change something have the names and
+// arguments of the methods of yarnclient.RM.
 type Hold struct {
 	cluster  *Target
 	leaseDir leaseDir
 	epoch    int
-	older    []int // numbers of earlier epochs, whose folders settle removes
+	older    []int // numbers of earlier holds of the cluster, whose HDFS folders are removed by settle
 	log      *slog.Logger
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	lost    atomic.Pointer[error]
 	renewal sync.WaitGroup
-	renewed atomic.Pointer[time.Time] // when the last successful renewal of the lease began
-	ended   chan struct{}             // closed to stop renewing the lease
+	renewed atomic.Pointer[time.Time] // time at which the last successful renewal of the lease began
+	ended   chan struct{}             // channel that is closed when the lease is not to be renewed any more
 	end     func()
 
-	busy   sync.RWMutex // lock that each change holds for reading, and Release for writing
-	noting sync.Mutex   // lock held while the journal is written
-	mu     sync.RWMutex // lock for the notes
+	busy   sync.RWMutex // each change holds this lock for reading, and Release holds it for writing
+	noting sync.Mutex   // lock held while entries are written to the journal
+	mu     sync.RWMutex // lock for the journal's entries in memory
 	notes  notes
-	files  int // number of note files in HDFS so far
+	files  int // number of journal files written to HDFS since this process took the cluster
 	local  *localJournal
-	drain  time.Duration // how long jobs get to end; see RestoreOptions.Drain
+	drain  time.Duration // how long steered jobs get to end before Release takes their labels away; see RestoreOptions.Drain
 }
 
-// Take waits until the cluster is free, puts back what earlier holds left
-// changed, and then holds the cluster until Release. If another holds it and is
-// alive, Take returns a [*HeldError] after a few seconds. If that one died,
-// Take waits until its lease is void.
+// Take waits until no other process holds the cluster, and puts back what
+// earlier holders left changed. Then it holds the cluster until Release. If
+// the present holder is alive, Take returns a [*HeldError] after a few
+// seconds. If the holder died, Take waits until the holder's lease is void.
 //
 // The hold's Context ends when ctx does, but the lease is renewed until
 // Release.
@@ -117,8 +122,8 @@ func Take(ctx context.Context, c *Target, o Options) (*Hold, error) {
 	return h, nil
 }
 
-// begin takes the lease, reads the notes of earlier holds, and starts to renew
-// the lease.
+// begin takes the lease on the cluster, reads the journal entries of earlier
+// holds, and starts to renew the lease.
 func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error) {
 	h := &Hold{cluster: c, leaseDir: leaseDir{c.Files}, log: o.Log, ended: make(chan struct{})}
 	if h.log == nil {
@@ -145,22 +150,24 @@ func begin(ctx context.Context, c *Target, o Options, as claimant) (*Hold, error
 
 func ownerOf(o Options) Owner {
 	w := Owner{PID: os.Getpid(), Purpose: o.Purpose, Folder: o.Folder}
-	w.Host, _ = os.Hostname() // if the host name is unknown, it is shown as empty
+	w.Host, _ = os.Hostname() // if the host name is unknown, the owner's host is shown as empty
 	if u, err := user.Current(); err == nil {
 		w.User = u.Username
 	}
 	return w
 }
 
-// Epoch returns the number of this hold. A later hold of the cluster has a
-// higher one.
+// Epoch returns the number of this hold: the right of one process to change
+// the cluster. A later hold on the same cluster has a higher number.
 func (h *Hold) Epoch() int { return h.epoch }
 
-// Context ends when the hold ends: with cause ErrLost if it was lost. It ends
-// too when the context given to Take does. Changes must stop then.
+// Context ends when this process may not change the cluster any more; its
+// cause is ErrLost if the lease was lost. It also ends when the context given
+// to Take does. Changes must stop then.
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Lost returns nil, or why the hold was lost.
+// Lost returns nil while this process may change the cluster. Otherwise it
+// returns why the hold was lost.
 func (h *Hold) Lost() error {
 	if err := h.lost.Load(); err != nil {
 		return *err
@@ -168,13 +175,14 @@ func (h *Hold) Lost() error {
 	return nil
 }
 
-// Release puts the cluster back as it was and ends the hold. It waits for
-// changes under way and refuses later ones. Changes that it could not put back
-// are in Report.Left and stay in the journal for Restore or the next Take. If
-// the hold was lost, Release does what Restore does.
+// Release puts the cluster back as it was and gives up the right to change it.
+// It waits for changes under way and refuses later changes. Changes that it
+// could not put back are in Report.Left and stay in the journal for Restore or
+// the next Take. If the hold was lost, Release does what Restore does.
 //
-// Report.Stranded lists the jobs that wait for labels which no node has
-// afterwards. To avoid that, wait for these jobs, or kill them, before Release.
+// Report.Stranded lists the jobs that ask for labels which no node has
+// afterwards. To avoid that, wait for these jobs, or kill them, before
+// Release.
 func (h *Hold) Release(ctx context.Context) (Report, error) {
 	h.cancel(errReleased)
 	h.busy.Lock()
@@ -207,8 +215,8 @@ func (h *Hold) release(ctx context.Context, which undo) (Report, error) {
 	return r, err
 }
 
-// giveUp releases the lease of a hold that has changed nothing. The notes of
-// earlier holds stay.
+// giveUp releases the lease on a cluster if nothing was changed under this
+// lease. The journal entries of earlier holders stay.
 func (h *Hold) giveUp(ctx context.Context) {
 	if err := h.leaseDir.release(context.WithoutCancel(ctx), h.epoch); err != nil {
 		h.log.Warn("the lease was not released; it becomes void by itself", "reason", err)
@@ -216,8 +224,8 @@ func (h *Hold) giveUp(ctx context.Context) {
 	h.abandon()
 }
 
-// abandon ends the hold and leaves lease and changes as they are, as a crash
-// would.
+// abandon stops renewing the lease and leaves lease and changes as they are,
+// as a crash would.
 func (h *Hold) abandon() {
 	h.end()
 	h.cancel(errReleased)

@@ -10,25 +10,27 @@ import (
 	"heddle/yarnclient"
 )
 
-// State is what Inspect found: labels, nodes, the last hold and its notes. Its
-// JSON keys are stable.
+// State is what Inspect found on a cluster: node labels, nodes, the process
+// that held the cluster last, and the changes in its journal. The JSON keys
+// are stable.
 type State struct {
 	Cluster string  `json:"cluster"`
 	Labels  []Label `json:"labels"`
 	Nodes   []Node  `json:"nodes"`
-	// Lease is the last hold's, nil if there was none. Hold is its state:
-	// "none", "released", "held" or "void".
+	// Lease is the lease of the last process that held the cluster, nil if no
+	// process did. Hold is the state of this lease: "none", "released", "held"
+	// or "void".
 	Hold  string `json:"hold"`
 	Lease *Lease `json:"lease,omitempty"`
-	// Noted are the changes in the journal: those of Prepare, and those that
-	// will be put back when the hold ends.
+	// Noted are the changes in the journal: those that Prepare made, and those
+	// that are put back when the holder releases the cluster.
 	Noted []Change `json:"noted"`
-	// Warnings are messages for the user.
+	// Warnings are messages to show to the user.
 	Warnings []string `json:"warnings"`
 }
 
-// Label is a node label of the cluster. Pool says whether it belongs to the
-// pool.
+// Label is a node label of the cluster. Pool says whether the label is one of
+// those that heddle uses to steer jobs.
 type Label struct {
 	Name      string   `json:"name"`
 	Exclusive bool     `json:"exclusive"`
@@ -36,7 +38,7 @@ type Label struct {
 	Nodes     []string `json:"nodes"`
 }
 
-// Node is a NodeManager with its label and size.
+// Node is a NodeManager with its node label and its size.
 type Node struct {
 	ID       string `json:"node"`
 	Rack     string `json:"rack"`
@@ -46,16 +48,16 @@ type Node struct {
 	VCores   int    `json:"vcores"`
 }
 
-// Inspect reads a cluster's labels and who holds it. It changes nothing on the
-// cluster, except that it makes and removes a file in HDFS to learn the
-// NameNode's time.
+// Inspect reads a cluster's node labels and finds out who holds the cluster.
+// It changes nothing, except that it creates and removes a file in HDFS to
+// learn the NameNode's time.
 func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
-	if _, err := c.RM.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
+	if _, err := c.RM.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for an answer
 		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
 	}
 	err := whileActive(ctx, c.RM, func() (err error) {
@@ -126,7 +128,8 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	return s, nil
 }
 
-// judge returns the state of a lease: "released", "void" or "held".
+// judge returns the state of a lease on the cluster: "released", "void" (not
+// renewed in time) or "held".
 func (b leaseDir) judge(ctx context.Context, l Lease) (string, error) {
 	if l.Released {
 		return "released", nil

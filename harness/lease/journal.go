@@ -17,41 +17,45 @@ import (
 	"heddle/yarnclient"
 )
 
-// Kind is the kind of thing that was changed, such as a node's label.
+// Kind is the kind of thing that was changed on the cluster, such as a node's
+// label.
 type Kind string
 
-// Kinds of things that a hold changes. Each comment says how Change.Name names
-// the thing.
+// Kinds of things that a holder of the cluster can change. Each kind's comment
+// says by what name Change.Name identifies the thing.
 const (
-	NodeLabel    Kind = "nodeLabel"    // the label of a node; named "host:port"
-	NodeResource Kind = "nodeResource" // the size of a node; named "host:port"
-	AddedLabel   Kind = "addedLabel"   // a label that the hold added; named by the label
-	Priority     Kind = "priority"     // the priority of an application; named by its id
-	Setting      Kind = "setting"      // a setting of the Capacity scheduler; named by the setting
+	NodeLabel    Kind = "nodeLabel"    // the label of a node; Change.Name is the node's "host:port"
+	NodeResource Kind = "nodeResource" // the size (memory and cores) of a node; Change.Name is the node's "host:port"
+	AddedLabel   Kind = "addedLabel"   // a node label that was added to the cluster; Change.Name is the label
+	Priority     Kind = "priority"     // the priority of an application; Change.Name is the application's id
+	Setting      Kind = "setting"      // a setting of the Capacity scheduler; Change.Name is the name of the setting
 )
 
-// Change is a note: one changed thing and what it was before. A line of the
-// journal is eight hexadecimal digits, a space and the change as JSON. The
-// digits are the CRC-32C of the JSON.
+// Change is a journal entry: one thing that was changed on the cluster, and
+// its old value. A line of the journal is eight hexadecimal digits, a space
+// and the Change as JSON. The digits are the CRC-32C of the JSON.
 type Change struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
-	// The old value, in the field for the kind; other fields are zero.
+	// The old value stands in the field for the kind of thing; the fields for
+	// other kinds are zero.
 	Label    string               `json:"label,omitempty"` // the old label of a node; empty means the default partition
 	Resource *yarnclient.Resource `json:"resource,omitempty"`
 	Priority int                  `json:"priority,omitempty"`
-	// Queue is the queue of a Setting, empty for a global setting. Value is
-	// empty if the queue did not have that setting.
+	// Queue is the queue of a changed scheduler setting, empty for a global
+	// setting. Value is the old value, empty if the queue did not have that
+	// setting.
 	Queue string `json:"queue,omitempty"`
 	Value string `json:"value,omitempty"`
-	// Prepared marks changes by Prepare, which stay when a hold ends.
+	// Prepared marks changes made by Prepare, which stay when the cluster is
+	// released.
 	Prepared bool `json:"prepared,omitempty"`
 
-	line []byte // the line's JSON, for a kind that this version does not know
+	line []byte // the JSON of a journal line whose kind this version does not know
 }
 
-// key identifies the thing that was changed: two changes of one thing have
-// equal keys.
+// key identifies the thing that was changed on the cluster. Two changes of the
+// same thing have equal keys.
 type key struct {
 	kind        Kind
 	queue, name string
@@ -60,7 +64,7 @@ type key struct {
 
 func (c Change) key() key { return key{c.Kind, c.Queue, c.Name, c.Prepared} }
 
-// Before returns the old value as text.
+// Before returns the old value of the changed thing as text.
 func (c Change) Before() string {
 	switch c.Kind {
 	case NodeLabel:
@@ -104,7 +108,8 @@ func labelText(label string) string {
 	return label
 }
 
-// notes are changes by key. Of two changes of one thing the first counts.
+// notes are journal entries, by the key of the thing that was changed. Of two
+// changes of the same thing, the first is kept, as it has the original value.
 type notes map[key]Change
 
 func (n notes) add(list []Change) {
@@ -115,7 +120,8 @@ func (n notes) add(list []Change) {
 	}
 }
 
-// sorted returns the notes of one kind sorted by name; kind "" means all.
+// sorted returns the journal entries of one kind, sorted by name. Kind ""
+// means all kinds.
 func (n notes) sorted(kind Kind) []Change {
 	var list []Change
 	for _, c := range n {
@@ -146,8 +152,9 @@ func encode(changes []Change) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// parse reads journal lines up to the first damaged one. A crash may leave such
-// a line, and then its change was not made. whole is false if there was one.
+// parse reads journal lines up to the first damaged line. A crash may leave a
+// damaged line; the change of such a line was not made. whole is false if
+// there was a damaged line.
 func parse(data []byte) (changes []Change, whole bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -173,15 +180,16 @@ func parse(data []byte) (changes []Change, whole bool) {
 
 const notePrefix = "note-"
 
-// notesBefore reads the notes of all holds before an epoch. It also returns the
-// epochs of these holds.
+// notesBefore reads the journal entries of all processes that held the cluster
+// before. Holds on the cluster are numbered; epoch is the number of the
+// present one. It also returns the numbers of the earlier holds.
 func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, error) {
 	all := notes{}
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.Reverse(epochs) // oldest epoch first, since the first note of a thing counts
+	slices.Reverse(epochs) // read the oldest hold's entries first, since the first entry about a thing has its original value
 	var older []int
 	for _, e := range epochs {
 		if e >= epoch {
@@ -207,8 +215,9 @@ func (b leaseDir) notesBefore(ctx context.Context, epoch int) ([]int, notes, err
 	return older, all, nil
 }
 
-// note writes changes to the journal in HDFS and to its copy. Only after it has
-// returned nil may they be made. The caller holds h.noting.
+// note writes changes to the journal in HDFS and to the journal's copy. The
+// changes may be made only after note has returned nil. The caller holds
+// h.noting.
 func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -224,7 +233,7 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 	if err := h.leaseDir.files.Create(ctx, h.noteFile(h.files), data); err != nil {
 		return fmt.Errorf("note in journal: %w", err)
 	}
-	if err := h.held(); err != nil { // if the lease was lost meanwhile, another process may have read the journal without this note
+	if err := h.held(); err != nil { // if the lease was lost meanwhile, another process may have read the journal without this entry
 		return err
 	}
 	h.mu.Lock()
@@ -237,7 +246,8 @@ func (h *Hold) noteFile(n int) string {
 	return fmt.Sprintf("%s/%s%06d", folderOf(h.epoch), notePrefix, n)
 }
 
-// settle reduces both journals to the changes that are still to be put back.
+// settle reduces the journal in HDFS and its copy to the changes that are
+// still to be put back.
 func (h *Hold) settle(ctx context.Context, r Report) error {
 	before := h.files
 	open := notes{}
@@ -268,15 +278,16 @@ func (h *Hold) settle(ctx context.Context, r Report) error {
 // FileName is the name of the journal's copy in a run folder.
 const FileName = "steering.journal"
 
-// settled marks a line in a journal's copy: all changes before it were put
-// back.
+// settled is the kind of a line in the journal's copy. It says that all
+// changes before this line were put back.
 const settled Kind = "settled"
 
-// localJournal is the journal's copy in a run folder. A nil one writes nothing.
+// localJournal is the journal's copy in a run folder. A nil *localJournal
+// writes nothing.
 type localJournal struct{ file *os.File }
 
 func openLocal(folder string) (*localJournal, error) {
-	root, err := os.OpenRoot(folder) // an os.Root, so that no symbolic link leads out of the folder
+	root, err := os.OpenRoot(folder) // open the file through an os.Root, so that no symbolic link leads out of the folder
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

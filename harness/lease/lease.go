@@ -14,21 +14,22 @@ import (
 	"time"
 )
 
-// Root is the folder of all holds in HDFS. Each hold has a folder in it, named
-// after its epoch:
+// Root is the HDFS folder with the leases on the cluster. Each hold (one
+// process's right to change the cluster) has a folder in it, named after the
+// hold's number, its epoch:
 //
 //	/heddle/steer/000007/owner         created exclusively: who holds the cluster
 //	/heddle/steer/000007/beat-41       each renewal renames it: beat-42, beat-43
 //	/heddle/steer/000007/note-000001   journal lines, written once
 //	/heddle/steer/000007/released      the hold ended with Release
 //
-// The highest epoch with an owner file is the lease. To take over is to create
-// the next epoch's owner file, which only one process can do. Nothing has to be
-// checked and then removed.
+// The folder with the highest epoch and an owner file is the lease. A process
+// takes the cluster over by creating the owner file of the next epoch, which
+// only one process can do. Nothing has to be checked and then removed.
 //
-// A rename sets the folder's modification time by the NameNode's clock. The age
-// of a lease is the difference to the modification time of a new file, so the
-// clocks of our machines do not matter.
+// A rename sets the folder's modification time by the NameNode's clock. To get
+// the age of a lease, this time is compared with the modification time of a
+// new file. So the clocks of our machines do not matter.
 //
 // Whoever can write there decides what a restore changes on the cluster.
 // Therefore only the folder's owner and group have access.
@@ -36,25 +37,26 @@ const Root = "/heddle/steer"
 
 const (
 	renewEvery = 5 * time.Second
-	// leaseLimit is how long a lease lasts without a renewal. Its holder stops
-	// changing things at stopLimit, so that a call under way has ended when the
-	// lease does.
+	// leaseLimit is how long a lease on the cluster lasts without a renewal.
+	// Its holder stops changing things earlier, at stopLimit, so that a call
+	// under way has ended when the lease does.
 	leaseLimit = 30 * time.Second
 	stopLimit  = 20 * time.Second
-	// watchLimit is how long a lease is watched even if it is void by the
-	// NameNode's clock. That clock may have jumped, and a live holder renews
-	// within this time.
+	// watchLimit is how long a process watches another's lease before it takes
+	// the cluster over, even if the lease is void by the NameNode's clock.
+	// That clock may have jumped, and a live holder renews its lease within
+	// this time.
 	watchLimit = 2 * renewEvery
 	lookEvery  = time.Second
 )
 
-// Owner is the process that holds a cluster.
+// Owner is the process that has, or last had, the right to change a cluster.
 type Owner struct {
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	User    string `json:"user"`
 	Purpose string `json:"purpose"`
-	Folder  string `json:"folder,omitempty"` // path of the owner's run folder, on Host
+	Folder  string `json:"folder,omitempty"` // path of the owner's run folder on the owner's host
 }
 
 func (o Owner) String() string {
@@ -71,25 +73,26 @@ func (o Owner) String() string {
 	return s
 }
 
-// Lease is the last hold of a cluster as HDFS records it. Its times are by the
-// NameNode's clock.
+// Lease is the last lease on a cluster, as HDFS records it. Its times are by
+// the NameNode's clock.
 type Lease struct {
 	Epoch    int       `json:"epoch"`
 	Owner    Owner     `json:"owner"`
 	Since    time.Time `json:"since"`
 	Renewed  time.Time `json:"renewed"`
-	Until    time.Time `json:"until"` // when the lease becomes void unless it is renewed
+	Until    time.Time `json:"until"` // time at which the lease becomes void unless it is renewed
 	Released bool      `json:"released"`
 
 	beat int
 }
 
-// renewedSince reports whether l is the same lease as seen, but renewed. It
-// compares beats, since a folder's time does not advance for a while after the
-// NameNode's clock was set back.
+// renewedSince reports whether l is the same lease as seen, but renewed since
+// then. It compares the renewals' numbers, since a folder's modification time
+// stands still for a while after the NameNode's clock was set back.
 func (l Lease) renewedSince(seen Lease) bool { return l.Epoch == seen.Epoch && l.beat != seen.beat }
 
-// HeldError means that another process holds the cluster and is alive.
+// HeldError means that another process has the right to change the cluster and
+// is alive.
 type HeldError struct{ Lease Lease }
 
 func (e *HeldError) Error() string {
@@ -98,12 +101,14 @@ func (e *HeldError) Error() string {
 		l.Owner, l.Since.Format(time.DateTime), leaseLimit, l.Until.Format(time.TimeOnly))
 }
 
-// leaseDir gives access to the HDFS folder Root, with all holds.
+// leaseDir gives access to the HDFS folder Root, which has a folder for each
+// time that a process held the cluster.
 type leaseDir struct{ files Files }
 
 func folderOf(epoch int) string { return fmt.Sprintf("%s/%06d", Root, epoch) }
 
-// epochs lists the epochs that have a folder, highest first.
+// epochs lists the numbers of all holds that have a folder in HDFS, highest
+// first.
 func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	names, err := b.files.List(ctx, Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +128,8 @@ func (b leaseDir) epochs(ctx context.Context) ([]int, error) {
 	return epochs, nil
 }
 
-// lease returns the last hold's lease. Its epoch is 0 if there was no hold.
+// lease returns the newest lease on the cluster. Its epoch is 0 if the cluster
+// was never held.
 func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 	for {
 		epochs, err := b.epochs(ctx)
@@ -134,16 +140,17 @@ func (b leaseDir) lease(ctx context.Context) (Lease, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return l, forbidden(err)
 		}
-		// A listed folder is gone, since a later hold has settled it. List
-		// again.
+		// The folder of an earlier hold is gone: a later holder of the cluster has
+		// taken over its journal entries and removed the folder. List again.
 		if err := ctx.Err(); err != nil {
 			return Lease{}, context.Cause(ctx)
 		}
 	}
 }
 
-// newest returns the lease of the first of epochs that has an owner file. It
-// returns fs.ErrNotExist if a folder vanishes meanwhile.
+// newest goes through epochs (numbers of holds) and returns the lease of the
+// first epoch that has an owner file. It returns fs.ErrNotExist if a folder
+// vanishes meanwhile.
 func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 	for _, epoch := range epochs {
 		folder := folderOf(epoch)
@@ -151,7 +158,7 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		if err != nil {
 			return Lease{}, err
 		}
-		if !slices.Contains(names, "owner") { // the epoch has no owner: its owner file is not written yet, or its process died before that
+		if !slices.Contains(names, "owner") { // there is no owner file: it is not written yet, or its process died before that
 			continue
 		}
 		l := Lease{Epoch: epoch, Released: slices.Contains(names, "released")}
@@ -164,24 +171,25 @@ func (b leaseDir) newest(ctx context.Context, epochs []int) (Lease, error) {
 		}
 		l.Until = l.Renewed.Add(leaseLimit)
 		data, err := b.files.Read(ctx, path.Join(folder, "owner"))
-		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if its process died while it wrote this file
+		_ = json.Unmarshal(data, &l.Owner) // the owner stays unknown if the owner died while it wrote the owner file
 		return l, err
 	}
 	return Lease{}, nil
 }
 
-// claimant says which leases a claim may take over. Zero fields set no
-// condition.
+// claimant says which leases a process may take over from their holders. Zero
+// fields set no condition.
 type claimant struct {
-	own   int // the epoch of our own lease, which may be taken over even if not void
-	after int // the only epoch that may be taken over; 0 means any
+	own   int // epoch of this process's own lease, which it may take over even if not void
+	after int // epoch of the only lease that may be taken over; 0 means any lease
 }
 
 var errTakenMeanwhile = errors.New("another process has taken and released the lease")
 
-// claim waits for the lease to be free or void, and takes it. It returns a
-// HeldError as soon as it sees a renewal. It also returns the time before its
-// successful attempt, from which the new lease counts.
+// claim waits until the lease on the cluster is free or void, and takes it. It
+// returns a HeldError as soon as it sees that the holder renews the lease. It
+// also returns the time just before its successful attempt, from which the new
+// lease counts.
 func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog.Logger) (int, time.Time, error) {
 	var seen Lease
 	var since time.Time
@@ -212,7 +220,7 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 			if !errors.Is(err, fs.ErrExist) {
 				return l.Epoch + 1, asked, err
 			}
-			as.own = 0 // another process took the epoch first
+			as.own = 0 // another process took the lease with this number first
 			continue
 		}
 		if err := wait(ctx, lookEvery); err != nil {
@@ -221,8 +229,8 @@ func (b leaseDir) claim(ctx context.Context, owner Owner, as claimant, log *slog
 	}
 }
 
-// void reports whether a lease has ended, given how long it was watched without
-// a renewal.
+// void reports whether a lease has ended. watched is how long no renewal of
+// the lease was seen.
 func (b leaseDir) void(ctx context.Context, l Lease, watched time.Duration) (bool, error) {
 	if watched < watchLimit {
 		return false, nil
@@ -234,7 +242,7 @@ func (b leaseDir) void(ctx context.Context, l Lease, watched time.Duration) (boo
 	return err == nil && !now.Before(l.Until), err
 }
 
-// now returns the time by the NameNode's clock.
+// now returns the present time by the NameNode's clock.
 func (b leaseDir) now(ctx context.Context) (time.Time, error) {
 	probe := fmt.Sprintf("%s/.now-%x", Root, randomID())
 	if err := b.files.Create(ctx, probe, nil); err != nil {
@@ -244,7 +252,8 @@ func (b leaseDir) now(ctx context.Context) (time.Time, error) {
 	return t, errors.Join(err, b.files.RemoveAll(ctx, probe))
 }
 
-// create takes an epoch. It fails with fs.ErrExist if another process has it.
+// create takes the lease with number epoch. It fails with fs.ErrExist if
+// another process has taken this number.
 func (b leaseDir) create(ctx context.Context, epoch int, owner Owner) error {
 	folder := folderOf(epoch)
 	if err := b.files.MkdirAll(ctx, folder); err != nil {
@@ -269,15 +278,16 @@ func forbidden(err error) error {
 
 var errSuperseded = errors.New("another process has taken over")
 
-// renew renews the lease of an epoch. It fails with errSuperseded if a later
-// epoch has an owner.
+// renew renews the lease with number epoch. It fails with errSuperseded if
+// another process has taken a lease with a higher number.
 func (b leaseDir) renew(ctx context.Context, epoch int) error {
-	// Only the NameNode is asked, since DataNodes under load may be slow.
+	// A renewal asks only the NameNode, since DataNodes under load may be
+	// slow.
 	epochs, err := b.epochs(ctx)
 	if err != nil {
 		return err
 	}
-	if len(epochs) > 0 && epochs[0] > epoch { // a later epoch without an owner file is no lease
+	if len(epochs) > 0 && epochs[0] > epoch { // a folder with a higher number but without an owner file is no lease
 		l, err := b.lease(ctx)
 		if err != nil {
 			return err
@@ -300,7 +310,8 @@ func (b leaseDir) renew(ctx context.Context, epoch int) error {
 	return b.files.Create(ctx, path.Join(folder, "beat-0"), nil)
 }
 
-// beatIn returns the number of the beat file among the names of a folder.
+// beatIn finds the file "beat-N" among the names in a folder and returns N,
+// the number of the lease's last renewal.
 func beatIn(names []string) (n int, there bool) {
 	for _, name := range names {
 		if number, is := strings.CutPrefix(name, "beat-"); is {
@@ -312,7 +323,8 @@ func beatIn(names []string) (n int, there bool) {
 	return -1, false
 }
 
-// release marks an epoch as released. Its notes stay, to be put back.
+// release marks the lease with number epoch as released. Its journal entries
+// stay, to be put back.
 func (b leaseDir) release(ctx context.Context, epoch int) error {
 	err := b.files.Create(ctx, path.Join(folderOf(epoch), "released"), nil)
 	if errors.Is(err, fs.ErrExist) {

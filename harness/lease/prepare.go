@@ -12,39 +12,41 @@ import (
 	"heddle/yarnclient"
 )
 
-// PrepareOptions are the options of Prepare.
+// PrepareOptions are the options for setting a cluster up for steering.
 type PrepareOptions struct {
 	Options
-	// Triples is how many jobs can be steered at a time. Each needs three
-	// labels.
+	// Triples is how many jobs can be steered at a time. Each job needs three
+	// node labels: for its ApplicationMaster, its maps and its reduces.
 	Triples int
-	// Queue is the leaf queue of the steered jobs, such as "root.default".
-	// Empty means the leaf queue with the largest capacity.
+	// Queue is the path of the leaf queue for steered jobs, such as
+	// "root.default". Empty means the leaf queue with the largest capacity.
 	Queue string
-	// DryRun finds out what is missing and changes nothing.
+	// DryRun only finds out which labels and settings are missing, and changes
+	// nothing.
 	DryRun bool
 }
 
-// Preparation lists the labels and settings that Prepare has added, or would
-// add.
+// Preparation lists the node labels and settings that Prepare has added to a
+// cluster, or would add.
 type Preparation struct {
 	Queue string `json:"queue"`
-	// Labels are the missing node labels, which Prepare adds.
+	// Labels are the node labels that the cluster lacks and Prepare adds.
 	Labels []string `json:"labels"`
-	// Settings are the missing settings of the Capacity scheduler, which it
-	// sets, by full property name.
+	// Settings are the settings of the Capacity scheduler that the cluster
+	// lacks and Prepare sets, by full property name.
 	Settings map[string]string `json:"settings"`
-	// ByHand is true if the scheduler takes settings from its file only. The
-	// user has to put Settings into capacity-scheduler.xml then.
+	// ByHand is true if the Capacity scheduler takes settings only from its
+	// file. Then the user has to put Settings into capacity-scheduler.xml.
 	ByHand bool `json:"byHand"`
 
 	update []yarnclient.QueueSettings
 }
 
-// Prepare sets a cluster up for steering: it adds the labels that package
-// require names, and gives one queue the whole capacity of each. This stays
-// until a Restore with Prepared. A scheduler with the memory store forgets the
-// settings when the ResourceManager restarts; then prepare again.
+// Prepare sets a cluster up for steering. It adds the node labels that package
+// require names, and gives one queue the whole capacity of each label. This
+// stays until a Restore with the option Prepared. If the scheduler keeps its
+// settings in memory only, a restart of the ResourceManager loses them; then
+// call Prepare again.
 func Prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, error) {
 	p, err := prepare(ctx, c, o)
 	if err != nil {
@@ -63,7 +65,7 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 		return p, err
 	}
 	if err = h.prepare(ctx, p); err != nil {
-		h.giveUp(ctx) // what was noted stays, and a Restore with Prepared undoes it
+		h.giveUp(ctx) // the changes noted in the journal stay, and a Restore with the option Prepared undoes them
 		return p, err
 	}
 	_, err = h.Release(ctx)
@@ -85,7 +87,8 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 	return h.cluster.RM.SetSchedulerConf(ctx, change)
 }
 
-// plan finds the missing labels and settings.
+// plan finds the node labels and scheduler settings that the cluster lacks for
+// steering.
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
 	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
 	needs := require.All(o.Triples)
@@ -93,7 +96,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
-	if _, err := rm.Info(ctx); err != nil { // fail now if no ResourceManager answers, rather than wait for one
+	if _, err := rm.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for an answer
 		return p, err
 	}
 	err := whileActive(ctx, rm, func() (err error) {
@@ -156,14 +159,14 @@ func largestLeaf(s yarnclient.Scheduler) string {
 }
 
 // grant adds the settings that give the queue and its parents the whole
-// capacity of each label. For the masters' label any existing capacity is
-// enough.
+// capacity of each node label. For the label of the ApplicationMasters' nodes,
+// any capacity that the queue already has is enough.
 func (p *Preparation) grant(s yarnclient.Scheduler, conf map[string]string, labels require.Labels) error {
 	rows := require.Of("queueLabels")
 	capacity, access := rows[0], rows[1]
 	want := append([]string{labels.Masters}, labels.Jobs...)
 	for path := p.Queue; path != ""; path = s.Queue(path).Parent {
-		settings := map[string]string{} // settings of this queue to change, by full property name
+		settings := map[string]string{} // settings to change for this queue, by full property name
 		if listed, set := conf[access.In(path, "")]; path != "root" && (set || path == p.Queue) {
 			names := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || r == ' ' })
 			if more := missingFrom(names, want); !slices.Contains(names, "*") && len(more) > 0 {

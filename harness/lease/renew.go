@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// keep renews the lease until the hold ends. A renewal counts from the time at
-// which it was started. The hold is lost when no renewal has succeeded for
-// stopLimit, even while a call hangs.
+// keep renews the lease on the cluster until the holder releases or loses it.
+// A renewal counts from the time at which it was started. The lease is lost
+// when no renewal has succeeded for stopLimit, even while a call hangs.
 func (h *Hold) keep(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -19,7 +19,7 @@ func (h *Hold) keep(ctx context.Context) {
 	defer next.Stop()
 	var asked time.Time
 	failed := errors.New("no answer from HDFS")
-	var result chan error // where the renewal under way sends its result
+	var result chan error // channel on which the renewal under way sends its result
 	for {
 		select {
 		case <-h.ended:
@@ -45,7 +45,7 @@ func (h *Hold) keep(ctx context.Context) {
 				h.log.Warn("the lease was not renewed", "reason", err)
 				next.Reset(lookEvery)
 			default:
-				at := asked // the start of this renewal, copied since asked changes with the next one
+				at := asked // start time of this renewal; a copy, since the next renewal overwrites the variable asked
 				h.renewed.Store(&at)
 				lost.Reset(stopLimit - time.Since(asked))
 				next.Reset(renewEvery - time.Since(asked))
@@ -54,7 +54,8 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// lose ends the hold with ErrLost; a second call does nothing.
+// lose ends the right to change the cluster, with ErrLost. A second call does
+// nothing.
 func (h *Hold) lose(why error) {
 	err := fmt.Errorf("%w: %w", ErrLost, why)
 	if h.lost.CompareAndSwap(nil, &err) {
@@ -63,9 +64,10 @@ func (h *Hold) lose(why error) {
 	h.cancel(err)
 }
 
-// held returns nil if the lease is still ours, or else why not. It checks the
-// time itself: after this whole process was paused, a change could come before
-// keep has noticed.
+// held returns nil if this process still has the lease on the cluster, or else
+// an error that says why not. It checks the time itself: after the whole
+// process was paused, a change could come before the function keep has
+// noticed.
 func (h *Hold) held() error {
 	if h.Lost() == nil && time.Since(*h.renewed.Load()) > stopLimit {
 		h.lose(fmt.Errorf("not renewed for %v", stopLimit))
@@ -73,7 +75,8 @@ func (h *Hold) held() error {
 	return h.Lost()
 }
 
-// alive returns nil if changes may go on, or else why not.
+// alive returns nil if this process may go on changing the cluster, or else an
+// error that says why not.
 func (h *Hold) alive() error {
 	if err := h.held(); err != nil {
 		return err

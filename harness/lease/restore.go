@@ -13,33 +13,34 @@ import (
 	"heddle/harness/runs"
 )
 
-// Report says for each noted change whether it was put back.
+// Report says for each change in the journal whether it was put back.
 type Report struct {
-	// Epoch is that of the hold that put things back; 0 if there were no notes.
+	// Epoch is the number of the lease under which the changes were put back;
+	// 0 if the journal was empty.
 	Epoch int `json:"epoch"`
-	// Back lists the things that were put back now, Same those that had their
-	// old value already. Kept lists those that stay changed, and why. Left
-	// lists those that should have been put back but were not.
+	// Back lists the things that were put back now. Same lists those that had
+	// their old value already. Kept lists those that stay changed, and why.
+	// Left lists those that should have been put back but were not.
 	Back []Item `json:"back"`
 	Same []Item `json:"same"`
 	Kept []Item `json:"kept"`
 	Left []Item `json:"left"`
-	// Stranded lists unfinished applications that ask for a label of the pool
-	// that no running node has.
+	// Stranded lists unfinished applications that ask for a label of steered
+	// jobs that no running node has. They would wait for ever.
 	Stranded []string `json:"stranded"`
-	// Warnings say which parts of the journal's copy were not read.
+	// Warnings say which parts of the journal's copy could not be read.
 	Warnings []string `json:"warnings,omitempty"`
 
-	open []Change // the changes that were not put back and stay in the journal
+	open []Change // the changes that were not put back and so stay in the journal
 }
 
-// Item is one noted change, and why it was not put back.
+// Item is one change from the journal, and why it was not put back.
 type Item struct {
 	Change
 	Why string `json:"why,omitempty"`
 }
 
-// Err returns an error if some changes were not put back.
+// Err returns an error if some changes could not be put back.
 func (r *Report) Err() error {
 	if len(r.Left) == 0 {
 		return nil
@@ -49,25 +50,28 @@ func (r *Report) Err() error {
 }
 
 // RestoreOptions are the options of Restore. Options.Folder is a run folder
-// here: the copy of the journal in it is put back too, in case HDFS has lost
-// its own.
+// here. The journal's copy in that folder is put back too, in case HDFS has
+// lost the journal.
 type RestoreOptions struct {
 	Options
-	// Prepared says to undo what Prepare has set up, too.
+	// Prepared says to undo also what Prepare has set up.
 	Prepared bool
-	// Drain is how long jobs that ask for labels of the pool get to end before
-	// nodes lose these labels. Nodes get the labels in turn until then. Jobs
-	// that have not ended by then wait for ever, and are in Report.Stranded.
+	// Drain is how long steered jobs get to end before nodes lose the labels
+	// that these jobs ask for. Until then, nodes get these labels in turn.
+	// Jobs that have not ended by then wait for ever, and are in
+	// Report.Stranded.
 	Drain time.Duration
-	// Unverified reads a damaged copy up to the damage instead of failing.
+	// Unverified reads a damaged copy of the journal up to the damage instead
+	// of failing.
 	Unverified bool
 
-	after int // restore only if the last hold has this epoch; 0 means any
+	after int // restore only if the last hold on the cluster has this number; 0 means any hold
 }
 
-// Restore takes over the hold that another process left behind, and puts back
-// all its noted changes. If that process is alive, it returns a [*HeldError].
-// If nothing is noted, it changes and writes nothing.
+// Restore takes over the cluster from a process that did not release it, and
+// puts back all changes in the journal. If that process is alive, Restore
+// returns a [*HeldError]. If the journal is empty, Restore changes and writes
+// nothing.
 func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	var copied notes
 	var warning string
@@ -88,7 +92,8 @@ func Restore(ctx context.Context, c *Target, o RestoreOptions) (Report, error) {
 	return r, nil
 }
 
-// list returns s, or [] instead of null in JSON if s is empty.
+// list returns a copy of s that is never nil, so that JSON shows [] instead of
+// null.
 func list[T any](s []T) []T { return append([]T{}, s...) }
 
 func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own int) (Report, error) {
@@ -108,7 +113,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 		return Report{}, nil
 	}
 	folder := o.Folder
-	o.Folder = "" // the folder's journal is read here, not written by the new hold
+	o.Folder = "" // the journal's copy in this folder is read here, and not written while the changes are put back
 	h, err := begin(ctx, c, o.Options, claimant{own: own, after: o.after})
 	if err != nil {
 		return Report{}, err
@@ -133,10 +138,10 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes, own
 	return r, err
 }
 
-// readLocal reads the journal's copy in a run folder. It ignores a last line
-// that was cut off, since the change of that line was not made. Damage before
-// the last line is runs.ErrDamaged; with unverified it reads the lines before
-// the damage.
+// readLocal reads the journal's copy in a run folder. It ignores an incomplete
+// last line, since the change of that line was not made. Damage before the
+// last line gives runs.ErrDamaged; with unverified, readLocal returns the
+// lines before the damage.
 func readLocal(folder string, unverified bool) (n notes, warning string, err error) {
 	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {
@@ -161,8 +166,9 @@ func readLocal(folder string, unverified bool) (n notes, warning string, err err
 	return n, warning, nil
 }
 
-// dropCutLine removes a last line that a crash has cut off from the journal's
-// copy. Its change was not made, and lines written after it could not be read.
+// dropCutLine removes an incomplete last line, left by a crash, from the
+// journal's copy. The change of that line was not made. If the line stayed,
+// lines written after it could not be read.
 func dropCutLine(f *os.File, folder string) error {
 	data, err := runs.ReadJournal(folder, FileName)
 	if err != nil {
@@ -171,25 +177,27 @@ func dropCutLine(f *os.File, folder string) error {
 	return f.Truncate(int64(bytes.LastIndexByte(data, '\n') + 1))
 }
 
-// undo says which noted changes are put back.
+// undo says which of the changes in the journal are put back.
 type undo bool
 
 const (
 	undoSteering undo = false
-	undoAll      undo = true // undo the changes of Prepare too
+	undoAll      undo = true // also undo the changes made by Prepare
 )
 
 const (
-	// activeLimit is how long to wait for an active ResourceManager.
+	// activeLimit is how long to wait until a ResourceManager is active.
 	activeLimit = time.Minute
 	// nodeLimit is how long to wait for nodes to register after a restart of
-	// the ResourceManager, and for a changed size to show.
+	// the ResourceManager, and for the ResourceManager to show a changed node
+	// size.
 	nodeLimit = 15 * time.Second
 )
 
-// putBack sets everything that is noted to its old value. Things that have it
-// already are left alone, so putBack may be repeated. It fails only if the hold
-// is lost; other failures are in the report.
+// putBack sets everything in the journal to its old value. Things that have
+// their old value already are left alone, so putBack may be repeated. It
+// returns an error only if the lease is lost; other failures are in the
+// report.
 func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 	u := &undoing{h: h, rm: h.cluster.RM, report: Report{Epoch: h.epoch}}
 	h.mu.RLock()
@@ -210,13 +218,13 @@ func (h *Hold) putBack(ctx context.Context, which undo) (Report, error) {
 		return u.report, h.held()
 	}
 	labels := todo.sorted(NodeLabel)
-	u.resources(ctx, todo.sorted(NodeResource)) // node sizes first, so that jobs have room to end
+	u.resources(ctx, todo.sorted(NodeResource)) // put node sizes back first, so that jobs get the room they need to end
 	if h.drain > 0 && len(labels) > 0 {
 		u.letJobsEnd(ctx, labels)
 	}
 	u.labels(ctx, labels)
 	u.priorities(ctx, todo.sorted(Priority))
-	u.settings(ctx, todo.sorted(Setting)) // scheduler settings before the labels that they refer to
+	u.settings(ctx, todo.sorted(Setting)) // put scheduler settings back before the node labels that they refer to
 	u.addedLabels(ctx, todo.sorted(AddedLabel))
 	for _, c := range todo.sorted("") {
 		if c.line != nil {

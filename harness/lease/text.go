@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// WriteText writes the state as text for people.
+// WriteText writes the state of the cluster's labels and lease as text for
+// people.
 func (s State) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "cluster %s\n\nNODE\tRACK\tSTATE\tLABEL\tMEMORY\tVCORES\n", s.Cluster)
@@ -43,7 +44,7 @@ func (s State) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// WriteText writes the report as text for people.
+// WriteText writes the report on the changes put back as text for people.
 func (r Report) WriteText(out io.Writer) error {
 	var b strings.Builder
 	if r.Epoch == 0 {
@@ -71,8 +72,8 @@ func (r Report) WriteText(out io.Writer) error {
 	return err
 }
 
-// WriteText writes the preparation as text for people. dry says that Prepare
-// only looked.
+// WriteText writes as text for people which labels and settings were added.
+// dry says that they were only found missing and not added.
 func (p Preparation) WriteText(out io.Writer, dry bool) error {
 	var b strings.Builder
 	would := ""

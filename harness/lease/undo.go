@@ -10,7 +10,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// undoing is the work of one putBack.
+// undoing is the state of one call of putBack, which puts changes back.
 type undoing struct {
 	h      *Hold
 	rm     *yarnclient.RM
@@ -34,8 +34,9 @@ func (u *undoing) allLeft(list []Change, err error) {
 	}
 }
 
-// labels puts back the labels of nodes in one call, or node by node if that
-// call is refused. The ResourceManager accepts labels for nodes that are down.
+// labels puts back the labels of nodes in one call, or node by node if the
+// ResourceManager refuses that call. The ResourceManager accepts labels for
+// nodes that are down.
 func (u *undoing) labels(ctx context.Context, list []Change) {
 	there, err := labelNames(ctx, u.rm)
 	if err != nil {
@@ -52,7 +53,7 @@ func (u *undoing) labels(ctx context.Context, list []Change) {
 		back := map[string]string{}
 		list = slices.DeleteFunc(list, func(c Change) bool {
 			want := c.Label
-			gone := want != "" && !there[want] // A label that was removed is gone from its nodes too, so none is wanted.
+			gone := want != "" && !there[want] // a label removed from the cluster is gone from its nodes too, so it is not put back
 			if gone {
 				want = ""
 			}
@@ -95,10 +96,10 @@ func orElse(err, otherwise error) error {
 }
 
 // resources puts back the sizes of nodes, one by one. A restart of the
-// ResourceManager or of the node may have done that already. For nodeLimit it
-// waits for nodes that are not registered yet.
+// ResourceManager or of the node may have put a size back already. The method
+// waits up to nodeLimit for nodes that are not registered yet.
 func (u *undoing) resources(ctx context.Context, list []Change) {
-	var set []Change // sizes whose change was requested and does not show yet
+	var set []Change // node sizes whose change was requested but does not show yet
 	start := time.Now()
 	for len(list) > 0 {
 		var nodes map[string]yarnclient.Node
@@ -124,7 +125,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 				u.left(c, errors.New("the journal has no old size for it"))
 			case known && n.State == "RUNNING" && n.Total == *c.Resource && wasSet:
 				u.back(c)
-			case known && n.State == "RUNNING" && n.Total == *c.Resource: // the size is right already, for instance after a restart
+			case known && n.State == "RUNNING" && n.Total == *c.Resource: // the node has its old size already, for instance after a restart
 				u.same(c)
 			case known && n.State != "RUNNING":
 				u.left(c, fmt.Errorf("the node is %s", n.State))
@@ -139,7 +140,7 @@ func (u *undoing) resources(ctx context.Context, list []Change) {
 			case !late:
 				again = append(again, c)
 			case !known:
-				u.same(c) // an unknown node has its own size if it comes back
+				u.same(c) // an unknown node has its configured size if it comes back
 			default:
 				u.left(c, fmt.Errorf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores))
 			}
@@ -187,8 +188,8 @@ func (u *undoing) priorities(ctx context.Context, list []Change) {
 	}
 }
 
-// settings puts back all settings in one call, since the capacities below one
-// parent must always add up to 100 %.
+// settings puts back all scheduler settings in one call, since the capacities
+// of the queues below one parent must always add up to 100 %.
 func (u *undoing) settings(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -206,7 +207,7 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	var changed []Change
 	for _, c := range list {
 		if now[c.settingName()] == c.Value {
-			u.same(c) // the setting is right already, for instance after a restart with the memory store
+			u.same(c) // the setting has its old value already, for instance because a restart lost a change kept in memory
 			continue
 		}
 		changed = append(changed, c)
@@ -233,8 +234,9 @@ func (u *undoing) settings(ctx context.Context, list []Change) {
 	}
 }
 
-// addedLabels removes labels one by one, except those in use: removing a label
-// takes it from its nodes and ends the applications that ask for it.
+// addedLabels removes added node labels one by one, except those in use. To
+// remove a label in use would take it from its nodes and end the applications
+// that ask for it.
 func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 	if len(list) == 0 {
 		return
@@ -263,7 +265,7 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 			var refused *yarnclient.RemoteError
 			switch {
 			case errors.As(err, &refused) && refused.Status == 400:
-				u.kept(c, refused.Error()) // the ResourceManager refuses since a queue names the label
+				u.kept(c, refused.Error()) // the ResourceManager refuses to remove a label that a queue names
 			case err != nil:
 				u.left(c, err)
 			default:
@@ -273,8 +275,8 @@ func (u *undoing) addedLabels(ctx context.Context, list []Change) {
 	}
 }
 
-// labelUsers returns, for each label in use, one node or application that uses
-// it.
+// labelUsers returns, for each node label in use, one node or application that
+// uses it.
 func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, error) {
 	users := map[string]string{}
 	nodes, err := nodesToLabels(ctx, rm)
@@ -299,7 +301,7 @@ func labelUsers(ctx context.Context, rm *yarnclient.RM) (map[string]string, erro
 
 var unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
 
-// labelsOf returns the labels that an application asks for.
+// labelsOf returns the node labels that an application asks for.
 func labelsOf(a *yarnclient.App) []string {
 	labels := []string{a.Label, a.AMLabel}
 	for _, r := range a.Requests {
@@ -308,7 +310,7 @@ func labelsOf(a *yarnclient.App) []string {
 	return slices.DeleteFunc(labels, func(l string) bool { return l == "" })
 }
 
-// do makes a change if the lease is still ours.
+// do makes a change if this process still has the lease on the cluster.
 func (u *undoing) do(change func() error) error {
 	if err := u.h.held(); err != nil {
 		return err

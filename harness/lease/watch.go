@@ -7,19 +7,22 @@ import (
 	"time"
 )
 
-// watchEvery is how often a watchdog looks at the lease. retryEvery is how long
-// it waits before it tries again to put back what is left.
+// watchEvery is how often a watchdog looks at the lease on the cluster.
+// retryEvery is how long it waits before it tries again to put back the
+// changes that it could not.
 const (
 	watchEvery = 10 * time.Second
 	retryEvery = time.Minute
 )
 
-// DrainLimit is the default of RestoreOptions.Drain.
+// DrainLimit is how long steered jobs get to end by default; see
+// RestoreOptions.Drain.
 const DrainLimit = 10 * time.Minute
 
-// Watch restores the cluster, as Restore does, whenever a hold was left behind,
-// until ctx ends. Several processes may watch one cluster. Each must take the
-// lease before it restores; the others go on watching.
+// Watch puts the cluster back, as Restore does, whenever its holder has died
+// without releasing it. It goes on until ctx ends. Several processes may watch
+// one cluster. Each must take the lease before it restores; the others go on
+// watching.
 func Watch(ctx context.Context, c *Target, purpose string, log *slog.Logger) {
 	w := &watchdog{cluster: c, purpose: purpose, log: log}
 	for {
@@ -37,7 +40,7 @@ type watchdog struct {
 	purpose string
 	log     *slog.Logger
 
-	seen  Lease // the lease at the last look
+	seen  Lease // the lease on the cluster as last seen
 	tried time.Time
 	said  string
 }
@@ -50,7 +53,8 @@ func (w *watchdog) look(ctx context.Context) error {
 	}
 	unrenewed := l.Epoch == w.seen.Epoch && !l.renewedSince(w.seen)
 	w.seen = l
-	// A released hold may have left changes that could not be put back.
+	// A holder may have released the cluster with changes that it could not
+	// put back.
 	if l.Epoch == 0 || !unrenewed || l.Released && time.Since(w.tried) < retryEvery {
 		return nil
 	}
@@ -73,7 +77,7 @@ func (w *watchdog) look(ctx context.Context) error {
 	return nil
 }
 
-// say logs an error unless it is the same as the last one.
+// say logs an error unless it is the same as the one logged before.
 func (w *watchdog) say(err error) {
 	text := ""
 	if err != nil {

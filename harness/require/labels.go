@@ -8,26 +8,28 @@ import (
 	"heddle/yarnclient"
 )
 
-// Parking is the label of nodes that must start nothing: no queue and no job
-// uses it. A capacity for it at the root queue alone would stop the
+// Parking is the label of nodes that must start no containers: no queue and no
+// job uses it. To give only the root queue a capacity for it would stop the
 // ResourceManager.
 const Parking = "idle"
 
-// Masters is the label of the nodes that run ApplicationMasters.
+// Masters is the label of the nodes on which ApplicationMasters run.
 const Masters = "am"
 
-// Triples is the default number of jobs that can be steered at a time. Each job
-// needs a triple of labels: for its ApplicationMaster (a00), for its maps (m00)
-// and for its reduces (r00).
+// Triples is the default number of jobs that can be steered at a time. Each
+// job needs a triple of node labels: one for its ApplicationMaster (such as
+// a00), one for its maps (m00) and one for its reduces (r00).
 const Triples = 16
 
 var triple = regexp.MustCompile(`^([amr])([0-9]{2})$`)
 
-// InPool reports whether steering gives this label to nodes: Parking, or one of
-// a triple.
+// InPool reports whether a label is one that steering gives to nodes: Parking,
+// or one of the labels for the ApplicationMaster, maps or reduces of a steered
+// job.
 func InPool(label string) bool { return label == Parking || triple.MatchString(label) }
 
-// Pool returns the labels of the given number of triples.
+// Pool returns the node labels for steering triples jobs at a time. Each job has
+// three labels: for its ApplicationMaster, its maps and its reduces.
 func Pool(triples int) []string {
 	var labels []string
 	for _, role := range "amr" {
@@ -38,8 +40,8 @@ func Pool(triples int) []string {
 	return labels
 }
 
-// Whole returns the numbers, such as "00", of the triples whose three labels
-// are all among labels.
+// Whole returns the numbers, such as "00", for which labels has all three
+// labels of a steered job: for ApplicationMaster, maps and reduces.
 func Whole(labels []string) []string {
 	roles := map[string]int{}
 	for _, label := range labels {
@@ -57,7 +59,8 @@ func Whole(labels []string) []string {
 	return numbers
 }
 
-// Exclusive returns the names of the exclusive labels.
+// Exclusive returns the names of those labels that are exclusive node labels
+// in YARN.
 func Exclusive(labels []yarnclient.NodeLabel) []string {
 	var names []string
 	for _, l := range labels {

@@ -18,54 +18,57 @@ import (
 	"strings"
 )
 
-// Requirements are all settings and labels. Their JSON keys are stable.
+// Requirements are all settings and node labels that heddle needs on a Hadoop
+// cluster. Their JSON keys are stable.
 type Requirements struct {
 	Settings []Setting `json:"settings"`
 	Labels   Labels    `json:"labels"`
 }
 
-// Labels are the node labels that steering uses, all exclusive.
+// Labels are the node labels that steering uses. All are exclusive labels.
 type Labels struct {
-	Parking string   `json:"parking"` // the label of parked nodes, which no queue may use
+	Parking string   `json:"parking"` // the label of nodes that must start no containers; no queue may use it
 	Masters string   `json:"masters"`
 	Jobs    []string `json:"jobs"`
 }
 
-// Setting is a Hadoop property that a feature needs.
+// Setting is a Hadoop property that a feature of heddle needs.
 type Setting struct {
-	// Feature is the feature that needs the setting, and Check the id of the
-	// check that looks at it. Both are named as in doctor's report.
+	// Feature names the feature that needs the setting. Check is the id of the
+	// check that looks at the setting. Both are named as in doctor's report.
 	Feature  string `json:"feature"`
 	Check    string `json:"check"`
 	File     string `json:"file"`
 	Property string `json:"property"`
-	// Value is a good value. If Rule is set, it describes the good values.
-	// Words in capitals stand for what depends on the cluster. QUEUE is the
-	// path of the steered leaf queue; where LABEL occurs too, also the path of
-	// each queue above it. LABEL is each label except Parking, and LABELS is
-	// the list of these.
+	// Value is a good value of the property. If Rule is set, it describes the
+	// good values. Words in capitals stand for what depends on the cluster.
+	// QUEUE is the path of the steered leaf queue; if LABEL occurs too, also
+	// the path of each queue above it. LABEL is each node label except
+	// Parking, and LABELS is the list of these labels.
 	Value string `json:"value"`
 	Rule  string `json:"rule,omitempty"`
 	// Default is the value that Hadoop uses if the property is not set.
 	Default string `json:"default"`
-	// Or is another property that can be set instead.
+	// Or is another property that can be set instead of this one.
 	Or string `json:"or,omitempty"`
 	// Required is true if the feature does not work, or works badly, without
-	// it.
+	// the setting.
 	Required bool `json:"required"`
-	// Restart is the daemon to restart after a change. Empty means that it
-	// takes effect with the next job. With a store other than the file, the
-	// ResourceManager does not read changes of the file while it runs.
+	// Restart is the daemon to restart after a change of the setting. Empty
+	// means that a change takes effect with the next job. If the Capacity
+	// scheduler keeps its settings in another store than its file, the running
+	// ResourceManager ignores changes of the file.
 	Restart string `json:"restart"`
-	// Prepared is true if 'heddle labels prepare' can set it on a running
-	// cluster.
+	// Prepared is true if 'heddle labels prepare' can set the property on a
+	// running cluster.
 	Prepared bool   `json:"prepared"`
 	Why      string `json:"why"`
 
-	met func(string) bool // function that tells good values; nil means that only Value is good
+	met func(string) bool // function that tells good values from bad ones; nil means that only Value is good
 }
 
-// Met reports whether a value is good. "" means that the property is not set.
+// Met reports whether a value of the property is good. "" means that the
+// property is not set.
 func (s Setting) Met(value string) bool {
 	value = cmp.Or(value, s.Default)
 	if s.met == nil {
@@ -74,22 +77,23 @@ func (s Setting) Met(value string) bool {
 	return s.met(value)
 }
 
-// In returns the property's name for a queue and a label.
+// In returns the property's name with a queue and a node label filled in.
 func (s Setting) In(queue, label string) string {
 	return strings.NewReplacer("QUEUE", queue, "LABEL", label).Replace(s.Property)
 }
 
-// Of returns the settings that one of doctor's checks looks at.
+// Of returns the settings that the doctor check with this id looks at.
 func Of(check string) []Setting {
 	return slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return s.Check != check })
 }
 
-// All returns the requirements for steering the given number of jobs at a time.
+// All returns the requirements of heddle for steering triples jobs at a time.
+// Each such job needs three node labels.
 func All(triples int) Requirements {
 	return Requirements{slices.Clone(settings), Labels{Parking, Masters, Pool(triples)}}
 }
 
-// WriteText writes the requirements as text for people.
+// WriteText writes the required settings and node labels as text for people.
 func (r Requirements) WriteText(out io.Writer) error {
 	var b strings.Builder
 	feature := ""
@@ -131,11 +135,12 @@ func oneOf(good ...string) func(string) bool {
 
 func isSet(value string) bool { return value != "" }
 
-// inHDFS reports whether a folder is in HDFS, the default for one without a
-// scheme.
+// inHDFS reports whether a folder is in HDFS. A folder without a scheme is in
+// HDFS.
 func inHDFS(value string) bool { return value != "" && !strings.HasPrefix(value, "file:") }
 
-// lasting reports whether a folder survives a restart of its host.
+// lasting reports whether a folder survives a restart of its host, unlike one
+// in /tmp.
 func lasting(value string) bool {
 	return value != "" && !strings.HasPrefix(strings.TrimPrefix(value, "file://"), "/tmp/")
 }

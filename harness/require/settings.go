@@ -2,14 +2,15 @@ package require
 
 import "math"
 
-// Names of the features that need settings, as in doctor's report.
+// Names of the features of heddle that need Hadoop settings, as in doctor's
+// report.
 const (
 	Captured = "captured" // the feature of making traces of jobs
-	Steered  = "steered"  // the feature of placement by our models
-	Cached   = "cached"   // the feature of inputs in the HDFS cache
+	Steered  = "steered"  // the feature of placing containers by heddle's scheduler models
+	Cached   = "cached"   // the feature of caching job inputs in HDFS
 )
 
-// Queues is the start of the name of every Capacity scheduler setting.
+// Queues is the start of the name of every property of the Capacity scheduler.
 const Queues = "yarn.scheduler.capacity."
 
 const (
@@ -27,8 +28,8 @@ const (
 	doneFolder    = "${yarn.app.mapreduce.am.staging-dir}/history/done"
 )
 
-// settings is the list of all settings. Settings of one check stand together;
-// doctor shows the reason of the first.
+// settings lists all Hadoop settings that heddle needs. Settings that the same
+// doctor check looks at stand together; doctor shows the reason of the first.
 var settings = []Setting{
 	{
 		Feature: Captured, Check: "authentication", File: coreXML, Property: "hadoop.security.authentication", Value: "simple",

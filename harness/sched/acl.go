@@ -15,14 +15,16 @@ import "heddle/harness/state"
 //	elif skips < C·f + D                skips++; the next job
 //	else                                launch the nearest: rack, then off
 //
-// With f = 0 or C = 0 this is delay with nodeSkips = D and rackSkips = 0,
-// except that cached maps go first. Re-runs and reduces do not wait.
+// With f = 0 or C = 0 it acts like the model delay with nodeSkips = D and
+// rackSkips = 0, except that cached maps go first. Re-runs and reduces do not
+// wait.
 //
 // Source. Kwak, Hwang, Yoo, Nam, Choi, "In-Memory Caching Orchestration for
-// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from their
-// abstracts only; C and D are as Ghazali et al., "CLQLMRS", J. Cloud Computing
-// 11:45 (2022), describe them. Worked: f = 0.6 and C = 5 skip 3 times before a
-// node-local launch; f = 0.2 and C = 2 skip once.
+// Hadoop", CCGrid 2016, and Kwak's thesis (UNIST 2017). We know both from
+// their abstracts only. C and D, both numbers of skips, are as Ghazali et al.,
+// "CLQLMRS", J. Cloud Computing 11:45 (2022), describe them. Worked: f = 0.6
+// and C = 5 skip 3 times before a node-local launch; f = 0.2 and C = 2 skip
+// once.
 //
 // Parameters.
 //
@@ -82,11 +84,12 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// farthest returns the level up to which the job may start a map after this
-// many skips.
+// farthest returns the farthest locality level at which the job may start a
+// map, after it has been skipped this many times.
 func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Level {
-	// The conversion stops the compiler from fusing the product into the sum
-	// below, so that every machine decides the same.
+	// The explicit conversion to float64 stops the compiler from fusing
+	// multiplication and addition, so that every machine computes the same
+	// result and decides the same.
 	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	switch {
 	case float64(skips) < forCache:

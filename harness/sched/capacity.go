@@ -6,14 +6,14 @@ import (
 	"heddle/harness/state"
 )
 
-// capacity guarantees each queue a share of the cluster. Jobs wait for locality
-// as in YARN's Capacity scheduler.
+// capacity guarantees each queue a share of the cluster. Jobs wait for
+// locality as in YARN's Capacity scheduler.
 //
 // Rule. On a heartbeat, queues go by used/guaranteed, the lowest first, and
 // ties by first use. In a queue, jobs go by priority, then submission (order
 // fifo), or by memory used (order fair). missed counts the nodes offered to a
 // job with a waiting map, this one included, since the job last started a map
-// nearby:
+// nearby. A map may start
 //
 //	node-local  always; missed = 0
 //	rack-local  when missed > min(nodes, nodeLocalityDelay); missed = 0, if
@@ -21,15 +21,15 @@ import (
 //	off-rack    when missed > min(nodes, waiting·f)
 //	            with f = min(1, (asks-1)/nodes), asks = the hosts and racks that
 //	            its splits name, and "any"; with rackLocalityAdditionalDelay >= 0
-//	            when missed > min(nodes, nodeLocalityDelay + that)
+//	            when missed > min(nodes, nodeLocalityDelay + rackLocalityAdditionalDelay)
 //
 // A nodeLocalityDelay of -1 means no wait at all. A job whose splits name no
 // host has asks = 1 and does not wait. Re-runs and reduces do not wait either.
 //
-// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked: with
-// 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed after 6
-// misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4 and
-// off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
+// Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Worked:
+// with 6 nodes, 10 waiting maps and 8 asks, f is 1 and off-rack is allowed
+// after 6 misses. With 60 nodes, 3 waiting maps and 9 asks the product is 0.4
+// and off-rack is allowed at once. Rack-local is allowed after 40 misses on 60
 // nodes, and after 6 on 6.
 //
 // Parameters.
@@ -46,11 +46,11 @@ import (
 // Differs. Queues have no children, and only memory is counted. Four parts are
 // left out: user limits, the limit on ApplicationMasters, reservations and
 // preemption. As shipped (100 % and a factor of 1), user limits act only when
-// several users share one of several queues. YARN takes a place out of asks
-// once no map waits for it; here asks is at most what the waiting maps could
-// name.
+// several users share one of several queues. YARN no longer counts a host or
+// rack in asks once no map waits for it. Here asks is an upper bound: what the
+// waiting maps could name at most.
 type capacity struct {
-	capacities, maxCapacities   map[string]float64 // in percent
+	capacities, maxCapacities   map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
 	fairOrder                   bool
 	nodeLocalityDelay           int64
 	rackLocalityAdditionalDelay int64
@@ -63,7 +63,7 @@ type capacity struct {
 	sinceHeartbeat heartbeatCount
 }
 
-type capacityQueue struct{ guaranteed, most float64 } // in percent
+type capacityQueue struct{ guaranteed, most float64 } // a queue's guaranteed and largest share of the cluster, in percent
 
 var capacityInfo = Info{
 	Name: "capacity", Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
@@ -123,8 +123,9 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// chooseMap returns the nearest map that the job may start on n now. It counts
-// the opportunity in missed.
+// chooseMap returns the waiting map of the job that is nearest to its input on
+// node n, among those that the job may start now. If it is not node-local, the
+// node counts as a missed opportunity of the job.
 func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
@@ -150,8 +151,8 @@ func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	return mapAt(id, t, level), true
 }
 
-// allowed says whether the job may start rack-local and off-rack maps after
-// this many missed opportunities.
+// allowed says whether a job may start rack-local and off-rack maps after
+// missed opportunities: nodes offered to it on which it started no map nearby.
 func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, off bool) {
 	if m.nodeLocalityDelay < 0 {
 		return true, true
@@ -164,16 +165,17 @@ func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 	return rack, missed > offSwitchAfter(nodes, waiting, asks(v, id, waiting))
 }
 
-// asks returns at how many places the job asks for containers: hosts, racks and
-// "any". For each replica, a waiting map names a host and its rack.
+// asks returns the number of places that the job's container requests name:
+// hosts, racks and "any". A waiting map names the host and the rack of each
+// replica of its block.
 func asks(v *state.View, id state.JobID, waiting int64) int64 {
 	const perMap = 6
 	return 1 + min(int64(v.Locations(id)), perMap*waiting)
 }
 
-// offSwitchAfter returns how many nodes a job must miss before it may go
-// off-rack: min(nodes, waiting·f), rounded down because misses are whole
-// numbers.
+// offSwitchAfter returns how many offered nodes a job must leave unused before
+// it may start off-rack maps: min(nodes, waiting·f), rounded down to a whole
+// number of nodes.
 func offSwitchAfter(nodes, waiting, asks int64) int64 {
 	if nodes == 0 || asks > nodes {
 		return min(nodes, waiting)
@@ -181,7 +183,8 @@ func offSwitchAfter(nodes, waiting, asks int64) int64 {
 	return min(nodes, waiting*(asks-1)/nodes)
 }
 
-// underMost reports whether the job's queue may use one more container.
+// underMost reports whether the job's queue may use one more container without
+// exceeding the queue's maximum capacity.
 func (m *capacity) underMost(v *state.View, id state.JobID, k state.Kind) bool {
 	q := v.Queue(id)
 	most := m.queues[q].most
@@ -193,7 +196,8 @@ func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
-// key returns the number by which a queue's jobs are ordered, the lowest first.
+// key returns the number by which the jobs of a queue are sorted; the job with
+// the lowest number is served first.
 func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	if m.fairOrder {
 		return float64(v.Used(id).MemoryMB)
@@ -201,7 +205,8 @@ func (m *capacity) key(v *state.View, id state.JobID) float64 {
 	return -float64(v.Priority(id))
 }
 
-// know computes the shares of the queues that it sees for the first time.
+// know computes the guaranteed and largest shares of queues that were created
+// since its last call.
 func (m *capacity) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key, m.order.ofQueue = m.key, m.queueKey
@@ -228,8 +233,8 @@ func (m *capacity) know(v *state.View) {
 		if !ok {
 			most = 100
 		}
-		// The smallest share instead of 0: a queue that is guaranteed nothing
-		// comes last.
+		// A queue that is guaranteed nothing gets a tiny share instead of 0,
+		// so that it comes last and nothing is divided by zero.
 		m.queues = append(m.queues, capacityQueue{max(share, 1e-9), most})
 	}
 }

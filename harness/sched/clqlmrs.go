@@ -8,18 +8,18 @@ import (
 	"heddle/harness/state"
 )
 
-// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts the
-// map on the node whose value is highest. It learns the table by Q-learning in
-// a training before the job's first map.
+// cacheLearner (clqlmrs) places maps by a table of learnt values: it starts
+// the map on the node whose value is highest. It learns the table by
+// Q-learning in a training before the job's first map starts.
 //
 // Rule. An action (i,k) starts waiting map i on node k, which has a free slot.
 // The state is the class of the job's last assignment, NO at the start. The
 // class of (i,k) is the first of these that holds, with its weight: CL, k
 // caches i's block (1); DL, k stores it (0.5); CRL, a node of k's rack caches
-// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these (-1).
-// Each job has a table Q[s][i·K+k], zero at first. It is trained in a small
-// environment of the job's N maps and the cluster's K nodes, with the replicas,
-// cached copies and capacities in the View:
+// it (-0.25); DRL, a node of k's rack stores it (-0.5); NO, none of these
+// (-1). Each job has a table Q[s][i·K+k], zero at first. It is trained in a
+// small environment of the job's N maps and the cluster's K nodes, with the
+// replicas, cached copies and capacities in the View:
 //
 //	each episode: all maps wait, all slots are free, s = NO
 //	  a = epsilon-greedy(s)   random valid action if u < epsilon, else the best
@@ -30,15 +30,17 @@ import (
 //	every 10 episodes: epsilon *= 0.999
 //
 // Then, on each opportunity, it takes the first job in FIFO order that has a
-// waiting map which a free node can hold. It starts the action with the highest
-// Q[s]; the class of this action is the next s. No job waits for locality.
+// waiting map which a free node can hold. It starts the action with the
+// highest Q[s]; the class of this action is the next s. No job waits for
+// locality.
 //
 // Source. Ghazali, Adabi, Rezaee, Down, Movaghar, "CLQLMRS: improving cache
 // locality in MapReduce job scheduling using Q-learning", J. Cloud Computing
 // 11:45 (2022): state, action, weights, the SARSA update, the schedule of
-// epsilon, and Init, Step and Reset of its environment. Worked: T1 to DN1 (DL),
-// T2 to DN3 (DRL), T3 to DN4 (CL) of three maps pay 1/6, -1/6, 1/3. After one
-// episode their values are 0.0166667, -0.0166667, 0.0333333.
+// epsilon, and Init, Step and Reset of its environment. Worked: a job has
+// three maps. T1 on DN1 (DL), T2 on DN3 (DRL) and T3 on DN4 (CL) get the
+// rewards 1/6, -1/6 and 1/3. After one episode their values are 0.0166667,
+// -0.0166667 and 0.0333333.
 //
 // Parameters. heddle models clqlmrs lists all. These change the rule:
 //
@@ -55,46 +57,49 @@ import (
 //
 // Differs. The paper does not say how a table serves a job of several waves.
 // Here an episode is the whole job: in an episode of one wave, the maps that
-// are best placed last are hardly learnt. Nor does it say how many episodes to
-// train: here until epsilon is 0.01 or the limit on assignments is reached.
+// are best placed last are hardly learnt. Nor does the paper say how many
+// episodes to train: here until epsilon is 0.01 or the limit on assignments is
+// reached.
 //
 // The order of classes is the paper's; making them exclude each other is ours.
 // So are ties: in training a shuffled order decides, in use the lowest map and
 // the node that reported. Re-runs and reduces go first, to the node that
 // reported, as in the other models: a reduce has no input block.
 //
-// Training sees every node that is up with the slots of its whole capacity, not
-// what other jobs leave free. A job is trained when it is first decided for. It
-// is trained again when a share of its maps' cached copies has come or gone, or
-// when a node is offered that was down at its training. Live drivers train
-// earlier, see Warmup.
+// Training sees every node that is up with the slots of its whole capacity,
+// not what other jobs leave free. A job is trained when it is first decided
+// for. It is trained again when a share of its maps' cached copies has come or
+// gone, or when a node is offered that was down at its training. Live drivers
+// train earlier, see Warmup.
 //
-// A job whose table would be too large uses the table of classes. The paper
-// suggests several tables with locality-sensitive hashing for it, and does not
-// describe them. With classes, only four actions of a node are compared: its
-// first cache-local, node-local and rack-local waiting map, and any.
+// A job whose table would be too large uses the table of classes. For such
+// jobs the paper suggests several tables with locality-sensitive hashing, but
+// does not describe them. With classes, only four actions of a node are
+// compared: its first cache-local, node-local and rack-local waiting map, and
+// any.
 //
 // Where the ApplicationMaster binds late, a node has a single action: the map
-// that WouldBind returns. A job whose splits were rewritten by the plan follows
-// the plan.
+// that WouldBind returns. A job whose splits were rewritten by the plan
+// follows the plan.
 type cacheLearner struct {
 	rule    qlearn.Rule
 	seed    uint64
-	pairs   int     // a job with more pairs of map and node uses the table of classes
-	retrain float64 // a job is trained again when this share of its maps' cached copies has changed
+	pairs   int     // most pairs of map and node in a job's own Q-table; a larger job uses the Q-table over locality classes
+	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
 
-	classes         *qlearn.Table // the table of classes; nil: not trained yet
+	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
 	classesTraining *Training
 	jobs            perJob[*lesson]
 	nodes           []state.NodeID
 }
 
-// lesson is the table learnt for one job, and the job's present state in it.
+// lesson is the Q-table learnt for one job, with the state that the job is in:
+// the locality class of its last assignment.
 type lesson struct {
-	table        *qlearn.Table // nil: the table of classes decides for this job
+	table        *qlearn.Table // the job's own Q-table; nil: the Q-table over locality classes decides for this job
 	training     *Training
 	seed         uint64
-	inputChanges int32 // the value of View.InputChanges when the job was trained
+	inputChanges int32 // version of the job's cached input (View.InputChanges) when the job was trained
 	state        qlearn.Class
 	plan         plan
 }
@@ -159,15 +164,15 @@ func (m *cacheLearner) Round(v *state.View, free []state.NodeID, out []Decision)
 	}
 }
 
-// choose returns the best action of the job on the free nodes. It returns false
-// if no node can hold one.
+// choose returns the job's action (a map and a free node) with the highest
+// learnt value. It returns false if no free node can hold a map of the job.
 func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	fits := func(n state.NodeID) bool { return v.Fits(n, id, state.Map) }
 	if !slices.ContainsFunc(free, fits) {
 		return Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a table of tasks has one column for each node
+	if l := *m.jobs.of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)
@@ -207,7 +212,7 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 				}
 			}
 			if best >= most {
-				break // no other can be better, and the first of equals is taken
+				break // no later action can have a higher value, and of equal ones the first is taken
 			}
 		}
 	default:
@@ -222,8 +227,8 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 	return mapAt(id, task, v.Level(id, task, node)).On(node), true
 }
 
-// mostWorth returns the highest value in state s of the classes that the job's
-// waiting maps can have.
+// mostWorth returns the highest Q-value in state s among the locality classes
+// that the job's waiting maps can have.
 func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) float64 {
 	most := math.Inf(-1)
 	for c := qlearn.CacheLocal; c <= qlearn.NoLocality; c++ {
@@ -235,9 +240,10 @@ func (m *cacheLearner) mostWorth(v *state.View, id state.JobID, s qlearn.Class) 
 	return most
 }
 
-// PlanJob returns what the trained policy would do with the job alone on the
-// cluster: each map's node, in the order of placement. Once the splits are
-// rewritten so, the job's maps start on these nodes only.
+// PlanJob returns where the trained policy would place the job's maps if the
+// job were alone on the cluster: each map's node, in the order of placement.
+// When the job's splits are rewritten to this plan, its maps start only on the
+// planned nodes.
 func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
 	if v.Tasks(id, state.Map) == 0 || m.tooLarge(v, id) {
 		return nil, false
@@ -250,7 +256,7 @@ func (m *cacheLearner) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) 
 	} else {
 		pairs = m.classes.RolloutFor(qlearn.NewLayout(v, id))
 	}
-	if len(pairs) == 0 { // no node is up
+	if len(pairs) == 0 { // the plan is empty, because no node is up
 		return nil, false
 	}
 	p := make(SplitPlan, len(pairs))

@@ -9,8 +9,8 @@ import (
 	"heddle/harness/state"
 )
 
-// lesson returns the lesson of a job. It trains first if there is none or it is
-// out of date.
+// lesson returns the Q-table learnt for a job. It trains first if the job has
+// none, or if the cached blocks have changed much since the training.
 func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	at := m.jobs.of(id)
 	if l := *at; l == nil || m.outdated(v, id, l) {
@@ -19,8 +19,9 @@ func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	return *at
 }
 
-// outdated reports whether too much of the job's input has been cached or
-// uncached since the training, or one of m.nodes was down at that time.
+// outdated reports whether a job must be trained again: too much of its input
+// was cached or uncached since the training, or a node in m.nodes was down
+// then.
 func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 	if l.table == nil {
 		return false
@@ -33,19 +34,21 @@ func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 	return float64(v.InputChanges(id)-l.inputChanges) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
 }
 
-// tooLarge reports whether the job would need too large a table and has no
-// plan.
+// tooLarge reports whether the job has too many pairs of map and node for a
+// Q-table of its own. Such a job shares the Q-table over locality classes, and
+// PlanJob makes no plan for it.
 func (m *cacheLearner) tooLarge(v *state.View, id state.JobID) bool {
 	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > int64(m.pairs)
 }
 
-// byClass reports whether the table of classes decides for a job.
+// byClass reports whether the Q-table over locality classes, shared by all
+// jobs, decides for this job.
 func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 	return m.rule.ByClass || m.tooLarge(v, id)
 }
 
-// train trains for a job. It returns false, and changes nothing, if progress
-// ended the training.
+// train learns the Q-table of a job. It returns false, and changes nothing, if
+// the callback progress ended the training.
 func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progress) bool) bool {
 	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
 	before := *m.jobs.of(id)
@@ -60,7 +63,7 @@ func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(Progre
 	} else {
 		layout := qlearn.NewLayout(v, id)
 		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
-			before.inputChanges = l.inputChanges // keep the training: the layout is as before, or only the splits were rewritten
+			before.inputChanges = l.inputChanges // keep the old Q-table: replicas and caches are as before, or only the splits were rewritten
 			return true
 		}
 		l.seed = m.seed
@@ -89,8 +92,8 @@ func (m *cacheLearner) trainClasses(progress func(Progress) bool) bool {
 	return true
 }
 
-// recorder keeps the record of a training and calls progress about a hundred
-// times.
+// recorder keeps the record of a training (rewards by episode) and calls the
+// callback progress about a hundred times during the training.
 type recorder struct {
 	Training
 	job      state.JobID
@@ -108,8 +111,9 @@ func (r *recorder) after(e qlearn.Episode) bool {
 	return !r.stopped
 }
 
-// Warmup trains the table of one job, or of all jobs that have not ended. The
-// table of classes is trained once for all jobs.
+// Warmup trains the Q-table of one job, or of all jobs that have not ended.
+// The Q-table over locality classes, which large jobs share, is trained only
+// once.
 func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error {
 	jobs := []state.JobID{job}
 	if job == state.None {
@@ -129,8 +133,8 @@ func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(Prog
 	return nil
 }
 
-// Training returns the record of the job's training, or that of the table of
-// classes if this decides.
+// Training returns the record of the job's training. If the shared Q-table
+// over locality classes decides for the job, it returns that table's record.
 func (m *cacheLearner) Training(job state.JobID) *Training {
 	if job == state.None || m.rule.ByClass {
 		return m.classesTraining
@@ -141,8 +145,8 @@ func (m *cacheLearner) Training(job state.JobID) *Training {
 	return nil
 }
 
-// Fingerprint returns a digest of the rule, the seed and, for a table of tasks,
-// the layout.
+// Fingerprint returns a hash of the learning rule, the seed and, for a job's
+// own Q-table, the locality of each map on each node.
 func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.seed)
@@ -152,11 +156,12 @@ func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	return fmt.Sprintf("clqlmrs-%016x", h.Sum64())
 }
 
-// params returns all that a table depends on except seed and layout.
+// params returns, as text, all settings that a Q-table depends on, except the
+// seed and the places of blocks and caches.
 func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
 
-// Save returns the table that decides for the job, with the record of its
-// training.
+// Save returns the Q-table that decides for the job, with the record of its
+// training, as bytes.
 func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	table, training := m.classes, m.classesTraining
 	if !m.rule.ByClass {
@@ -174,7 +179,8 @@ func (m *cacheLearner) Save(v *state.View, job state.JobID) ([]byte, error) {
 	return seal(m.Name(), m.params(), table.Append(appendTraining(nil, training))), nil
 }
 
-// Load takes what Save returned, in place of a training.
+// Load restores a Q-table from the bytes that Save returned, so that the job
+// need not be trained.
 func (m *cacheLearner) Load(v *state.View, job state.JobID, data []byte) error {
 	table, training, err := m.load(v, job, data)
 	if err != nil {
@@ -208,8 +214,8 @@ func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlear
 	return table, training, err
 }
 
-// hasTable returns nil if the job has a table of its own or may get one, else
-// an error that says why not.
+// hasTable returns nil if the job has a Q-table of its own or may get one.
+// Otherwise it returns an error that says why not.
 func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
 	switch {
 	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):

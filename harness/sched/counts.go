@@ -2,7 +2,8 @@ package sched
 
 import "heddle/harness/state"
 
-// perJob holds one T for each job, made when it is first asked for.
+// perJob holds one value of type T for each job. The value is made when it is
+// first asked for.
 type perJob[T any] []T
 
 func (p *perJob[T]) of(id state.JobID) *T {
@@ -13,9 +14,9 @@ func (p *perJob[T]) of(id state.JobID) *T {
 	return &(*p)[id]
 }
 
-// heartbeatCount counts, by reason, what a model has chosen for a node since
-// the node's heartbeat. Rounds at the same time for the same node belong to one
-// heartbeat.
+// heartbeatCount counts the containers that a model has chosen for a node in
+// the node's present heartbeat, by the reason of the decision. Questions to
+// the model at the same time for the same node belong to one heartbeat.
 type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
@@ -23,8 +24,8 @@ type heartbeatCount struct {
 	chosen [Random + 1]int32
 }
 
-// round notes that node n is asked about. At a new heartbeat it starts the
-// counts again.
+// round notes that the model is asked about node n. If this is a new heartbeat
+// of a node, the counts start at zero again.
 func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
 		b.at, b.node, b.begun = v.Now(), n, true
@@ -32,8 +33,8 @@ func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	}
 }
 
-// reached reports whether limit decisions of these reasons have been taken
-// since the heartbeat. A limit of 0 is never reached.
+// reached reports whether at least limit decisions with one of these reasons
+// have been taken in the present heartbeat. A limit of 0 means no limit.
 func (b *heartbeatCount) reached(limit int, reasons ...Reason) bool {
 	if limit == 0 {
 		return false

@@ -7,17 +7,18 @@ import "heddle/harness/state"
 // Rule. On a heartbeat of node n, for each job in order:
 //
 //	if it has a node-local map for n          launch; wait = 0, level = node
-//	elif a rack-local one, and (level >= rack or wait >= D1)
+//	elif it has a rack-local map, and (level >= rack or wait >= D1)
 //	                                          launch; wait = 0, level = rack
 //	elif level = off, or level = rack and wait >= D2, or wait >= D1 + D2
 //	                                          launch any; wait = 0, level = off
 //	else                                      skip it; the next job
 //
 // With form skips, wait is how often the job has been skipped since its last
-// launch. With form time it is a duration: each round adds the time since the
-// round before to every job that was skipped in it. The job keeps its level
-// until a nearer launch: one that has waited D1 + D2 in vain then takes any
-// node at once. Re-runs and reduces do not wait.
+// launch. With form time, wait is a duration: each heartbeat adds the time
+// since the last heartbeat to the wait of every job that was skipped then. The
+// job keeps its level until it starts a map nearer to its input: a job that
+// has waited D1 + D2 in vain then takes any node at once. Re-runs and reduces
+// do not wait.
 //
 // Source. Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker, Stoica, "Delay
 // Scheduling", EuroSys 2010: section 3.3 (skips), section 3.4 (levels and
@@ -42,16 +43,16 @@ import "heddle/harness/state"
 type delay struct {
 	byTime, fair         bool
 	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // in nanoseconds
+	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds, with form time
 	jobs                 perJob[delayed]
-	fewest               shares        // with order fair: jobs by running tasks
-	skipped              []state.JobID // with form time: jobs skipped in the round before
-	last                 int64         // time of the round before
+	fewest               shares        // with order fair: the jobs, sorted by number of running tasks
+	skipped              []state.JobID // with form time: the jobs skipped at the last heartbeat
+	last                 int64         // time of the last heartbeat, in nanoseconds
 }
 
 type delayed struct {
-	wait    int64       // since the last launch, in skips or nanoseconds
-	level   state.Level // of the last launch; 0, before the first, counts as node
+	wait    int64       // how long the job has waited since its last launch, in skips or nanoseconds
+	level   state.Level // locality level of the job's last launch; 0, before the first launch, counts as node-local
 	skipped bool
 }
 
@@ -112,7 +113,8 @@ func running(v *state.View, id state.JobID) float64 {
 	return float64(v.Running(id, state.Map) + v.Running(id, state.Reduce))
 }
 
-// waits returns the two waits D1 and D2.
+// waits returns D1 and D2: how long a job waits for a node-local map, and then
+// for a rack-local one.
 func (m *delay) waits(v *state.View) (d1, d2 int64) {
 	if m.byTime {
 		return m.nodeWait, m.rackWait
@@ -127,7 +129,8 @@ func (m *delay) waits(v *state.View) (d1, d2 int64) {
 	return d1, d2
 }
 
-// farthest returns the level up to which the job may start a map now.
+// farthest returns the farthest locality level at which the job may start a
+// map now.
 func (j *delayed) farthest(d1, d2 int64) state.Level {
 	switch {
 	case j.level == state.LevelOff, j.level == state.LevelRack && j.wait >= d2, j.wait >= d1+d2:
@@ -150,7 +153,7 @@ func (m *delay) skip(id state.JobID, job *delayed) {
 }
 
 // addWait adds the time since the last heartbeat to the wait of each job that
-// was skipped in it.
+// was skipped at that heartbeat.
 func (m *delay) addWait(now int64) {
 	if now == m.last {
 		return

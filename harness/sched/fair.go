@@ -10,17 +10,18 @@ import "heddle/harness/state"
 //	below their minimum share first, by used/minimum (of queues only);
 //	then by used/weight; ties by submission, queues by first use
 //
-// used counts reservations too. With policy fair it is memory, with policy drf
+// used counts reserved containers too. With policy fair it is memory, with drf
 // the dominant share max(memory/cluster's, cores/cluster's). Serving the job
-// with the lowest used/weight first leads to max-min shares. The first job that
-// may start something on the node does.
+// with the lowest used/weight first leads to max-min shares. The first job
+// that may start something on the node does.
 //
 // A job has a level, up to which its maps may start: at first node-local only.
-// opp counts the nodes offered to it since it got that level. When opp >
+// opp counts the nodes offered to the job since it got that level. When opp >
 // nodes·nodeThreshold the level becomes rack and opp starts again. When opp >
-// nodes·rackThreshold it becomes off. A launch nearer than the level takes the
-// level back to it. A threshold of -1 means no wait. Re-runs, reduces and jobs
-// whose splits name no host do not wait.
+// nodes·rackThreshold it becomes off. When the job starts a map nearer than
+// its level, the level goes back to the level of that map. A threshold of -1
+// means no wait. Re-runs, reduces and jobs whose splits name no host do not
+// wait.
 //
 // Source. Hadoop 3.4 FairScheduler: FairSharePolicy, DominantResourceFairness
 // and the locality thresholds (yarn.scheduler.fair.locality.threshold.node and
@@ -39,7 +40,8 @@ import "heddle/harness/state"
 // Differs. Queues have no children. YARN as shipped gives one container per
 // heartbeat (assignmultiple false), which is maxPerHeartbeat 1 here.
 // Preemption, queue limits and the limit on ApplicationMasters are left out.
-// Ties between jobs go by submission, not by start of the application and name.
+// Ties between jobs go by submission, not by start of the application and
+// name.
 type fair struct {
 	drf             bool
 	weights         map[string]float64
@@ -56,14 +58,16 @@ type fair struct {
 
 type fairQueue struct{ weight, minShare float64 }
 
-// levelled is the level up to which a job may start maps, and how many nodes
-// were offered to it since it got that level.
+// levelled is the farthest locality level at which a job may start maps, with
+// the number of nodes offered to the job since it got that level.
 type levelled struct {
 	opportunities int64
-	level         uint8 // 0 node, 1 rack, 2 off
+	level         uint8 // locality level: 0 node-local, 1 rack-local, 2 off-rack
 }
 
-// thresholdParam is a parameter that says for how many nodes a job waits.
+// thresholdParam returns a parameter for a locality threshold: the share of
+// the cluster's nodes that a job lets pass before it starts a map farther from
+// its input.
 func thresholdParam(name, doc string) Param {
 	return Param{Name: name, Type: Float, Default: "-1", Unit: "share of nodes", Min: -1, Max: 1, Doc: doc + "; -1: no wait"}
 }
@@ -111,7 +115,8 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// chooseMap returns the nearest map that the job may start on n now.
+// chooseMap returns the waiting map of the job that is nearest to its input on
+// node n, among those that the job may start now.
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
@@ -133,7 +138,8 @@ func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, b
 	return mapAt(id, t, level), true
 }
 
-// know reads the weights of the queues that it sees for the first time.
+// know reads the configured weights of queues that were created since its last
+// call.
 func (m *fair) know(v *state.View) {
 	if m.order.key == nil {
 		m.order.key = func(v *state.View, id state.JobID) float64 { return m.used(v, v.Used(id)) / v.Weight(id) }
@@ -156,8 +162,8 @@ func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{served: true, ratio: used / x.weight}
 }
 
-// used returns what a queue or job uses, as the number by which fair shares are
-// compared.
+// used converts the resources that a queue or job uses to the number that the
+// fair policy compares: memory, or the dominant share.
 func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)
@@ -165,8 +171,8 @@ func (m *fair) used(v *state.View, r state.Resource) float64 {
 	return dominantShare(r, v.Total())
 }
 
-// dominantShare returns the larger of r's shares of total: that of memory or
-// that of cores.
+// dominantShare returns the larger of two shares of the cluster: the share of
+// its memory that r is, and the share of its cores.
 func dominantShare(r, total state.Resource) float64 {
 	memory, cores := 0.0, 0.0
 	if total.MemoryMB > 0 {

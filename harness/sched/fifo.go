@@ -14,7 +14,7 @@ import "heddle/harness/state"
 // for each application and priority node-local requests, then rack, then
 // off-switch, as many as fit, without delay. With offRackPerHeartbeat 1 it is
 // nearer to the JobQueueTaskScheduler of Hadoop 1.2, which gives a tracker no
-// more maps after one that is not local.
+// more maps after a map that is not local.
 //
 // Parameters.
 //
@@ -22,9 +22,10 @@ import "heddle/harness/state"
 //	                               more maps in a heartbeat; 0: no limit
 //
 // Differs. Hadoop 1.2 also limits the load of a tracker, keeps slots free for
-// failures, and starts one reduce per heartbeat. Here only the node's room
-// limits. YARN's FifoScheduler stops when a node has less than the minimum
-// allocation; here the driver says what that is (State.SetSmallest).
+// failures, and starts one reduce per heartbeat. Here only the node's free
+// memory and cores limit what starts. YARN's FifoScheduler stops when a node
+// has less than the minimum allocation; here the driver sets this minimum
+// (State.SetSmallest).
 type fifo struct {
 	offRackPerHeartbeat int
 	sinceHeartbeat      heartbeatCount

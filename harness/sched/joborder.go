@@ -4,7 +4,8 @@ import (
 	"heddle/harness/state"
 )
 
-// walk goes through the jobs with a waiting task in FIFO order.
+// walk goes through the jobs with a waiting task in FIFO order: by priority,
+// then by submission.
 type walk struct {
 	v             *state.View
 	maps, reduces []state.JobID
@@ -19,7 +20,7 @@ func fifoOrder(v *state.View) (w walk) {
 	return w
 }
 
-// next returns the next job, false if there is none.
+// next returns the next job in FIFO order, or false if no job is left.
 func (w *walk) next() (state.JobID, bool) {
 	switch {
 	case len(w.maps) == 0 && len(w.reduces) == 0:
@@ -52,9 +53,9 @@ func (w *walk) popReduce() state.JobID {
 	return id
 }
 
-// ordered goes through the jobs with a waiting task in the order of shares, or
-// in FIFO order if shares is nil. It branches because the compiler would not
-// inline a func value.
+// ordered goes through the jobs with a waiting task in the order of fair
+// shares, or in FIFO order if shares is nil. It tests for nil at each step,
+// because the compiler would not inline a func value.
 type ordered struct {
 	shares *shares
 	fifo   walk

@@ -2,33 +2,36 @@ package sched
 
 import "heddle/harness/state"
 
-// JobPlanner is a model that plans the nodes of a job's maps before the first
-// starts. Drivers find it by type assertion.
+// JobPlanner is a scheduler model that plans the node of each map of a job
+// before the job's first map starts. Drivers find out by type assertion
+// whether a model is a JobPlanner.
 type JobPlanner interface {
-	// PlanJob is called once for each job, when its input is known and none of
-	// its tasks has started. It returns false if it has no plan for this job.
+	// PlanJob asks the scheduler model for a plan. It is called once for each
+	// job, when the job's input is known and none of its tasks has started. It
+	// returns false if the model has no plan for the job.
 	PlanJob(v *state.View, job state.JobID) (SplitPlan, bool)
 }
 
-// SplitPlan is the job's splits in the order in which the ApplicationMaster is
-// to read them. It has each of the job's maps once.
+// SplitPlan lists the job's input splits in the order in which the
+// ApplicationMaster is to read them. Each map's split is listed once.
 type SplitPlan []PlannedSplit
 
-// PlannedSplit is one split and the only host that it is to name.
+// PlannedSplit is one input split and the only host that the split is to name.
 type PlannedSplit struct {
-	Split state.TaskID // the map's number at submission
+	Split state.TaskID // the number of the split's map in the job as submitted
 	Node  state.NodeID
 }
 
-// plan is a SplitPlan that a model gave for a job. The driver may not have
-// carried it out.
+// plan is a SplitPlan that a scheduler model made for a job. The driver may
+// not have rewritten the job's splits to it.
 type plan struct {
 	splits  SplitPlan
-	checked int32 // View.InputChanges when inForce was computed; below 0: never
+	checked int32 // version of the job's input (View.InputChanges) when inForce was computed; below 0: not computed yet
 	inForce bool
 }
 
-// isInForce reports whether the job's splits name the plan's nodes.
+// isInForce reports whether the job's splits name the nodes of the plan, so
+// that the driver has carried the plan out.
 func (p *plan) isInForce(v *state.View, id state.JobID) bool {
 	if len(p.splits) == 0 {
 		return false

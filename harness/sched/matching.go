@@ -17,9 +17,10 @@ import (
 // reported. No slot stays free to wait for a better map.
 //
 // Source. Bipartite matching as in Zhang, Li, Zhao, PDCAT 2016 (known from its
-// abstract): tasks by priority, weights by level, maximum-weight matching. Here
-// by the Hungarian method with potentials (Kuhn 1955, Munkres 1957). Worked:
-// with weights [[4 3] [3 1]] the second diagonal, 6, beats the first, 5.
+// abstract): tasks by priority, weights by level, maximum-weight matching.
+// Here by the Hungarian method with potentials (Kuhn 1955, Munkres 1957).
+// Worked: with weights [[4 3] [3 1]] the second diagonal, 6, beats the first,
+// 5.
 //
 // Parameters.
 //
@@ -27,29 +28,29 @@ import (
 //	slots                   slots (64)           matched at most per round
 //
 // Differs. The paper's weights are not known. The result is the best of one
-// round, not of a run, since it never waits. More slots than the limit are
-// matched in several rounds. Of the maps at one level of a node, it looks at as
-// many as there are slots: this cannot change the sum, because with more one of
-// them always stays unmatched. The cost grows with slots² times the maps looked
-// at.
+// round, not of a run, since the model never waits. More slots than the limit
+// are matched in several rounds. At each level of a node it looks at only as
+// many maps as there are slots. More maps could not raise the sum, as they
+// would stay unmatched. The cost grows with slots² times the maps looked at.
 type matching struct {
-	weights [4]int64 // weight of a pair, by level, the cache level first
+	weights [4]int64 // weight of a pair of slot and map by locality level, from cache-local to off-rack
 	slots   int
 
 	waits   waiting
-	rows    []state.NodeID // the node of each slot
+	rows    []state.NodeID // the node of each free slot
 	columns []column
-	cost    []int64 // the cost matrix, row by row
+	cost    []int64 // the matrix of costs of giving a slot (row) a map (column), row by row
 	solver  assignment
 }
 
 type column struct {
 	job   state.JobID
 	task  state.TaskID
-	place int32 // the job's position in FIFO order
+	place int32 // position of the map's job in FIFO order
 }
 
-// weightParam is a parameter that says what a level of locality is worth.
+// weightParam returns a parameter that sets the weight of one locality level
+// in the matching.
 func weightParam(name, def string) Param {
 	return Param{Name: name, Type: Int, Default: def, Unit: "weight", Max: 1e6, Doc: "of a map started at this level"}
 }
@@ -80,8 +81,8 @@ func (m *matching) Round(v *state.View, free []state.NodeID, out []Decision) []D
 	return m.decide(v, out)
 }
 
-// findSlots lists the free slots. A slot is as large as the smallest waiting
-// map.
+// findSlots lists the free slots of the nodes with room. A slot has the
+// container size of the smallest waiting map.
 func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	m.rows = m.rows[:0]
 	jobs := v.WaitingJobs(state.Map)
@@ -92,14 +93,14 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	for _, n := range free {
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < m.slots; left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
-				break // the containers need no room, so one slot is enough
+				break // a container of size 0 needs no room, so one slot for the node is enough
 			}
 		}
 	}
 }
 
-// leastSize returns the least memory and the least cores that any waiting map
-// takes.
+// leastSize returns the least memory and the fewest cores that the container
+// of any waiting map takes.
 func (m *matching) leastSize(v *state.View) state.Resource {
 	m.waits.follow(v)
 	least, first := state.Resource{}, true
@@ -115,8 +116,8 @@ func (m *matching) leastSize(v *state.View) state.Resource {
 	return least
 }
 
-// findMaps lists the maps that may be matched: for each node and level, as many
-// as there are slots.
+// findMaps lists the waiting maps that may be matched: for each node and
+// locality level, at most as many as there are slots.
 func (m *matching) findMaps(v *state.View) {
 	m.columns = m.columns[:0]
 	for i, n := range m.rows {
@@ -125,7 +126,7 @@ func (m *matching) findMaps(v *state.View) {
 		}
 		for level := state.LevelCache; level <= state.LevelOff; level++ {
 			if level == state.LevelOff && i > 0 {
-				continue // these are the same for all nodes: add them once
+				continue // off-rack maps are the same for all nodes, so they are added once
 			}
 			found := 0
 			v.EachJob(n, level, func(id state.JobID) bool {
@@ -148,12 +149,14 @@ func (m *matching) findMaps(v *state.View) {
 	m.columns = slices.Compact(m.columns)
 }
 
-// weigh fills the cost matrix. A pair's cost is the largest weight less its
-// own. Each column after those of the maps stands for a slot that stays free.
+// weigh fills the cost matrix. The cost of a pair of slot and map is the
+// largest weight minus the pair's weight. The columns after the maps' columns
+// stand for slots that stay free.
 func (m *matching) weigh(v *state.View) {
 	rows, jobs := int64(len(m.rows)), int64(len(v.WaitingJobs(state.Map)))
 	width := len(m.columns) + len(m.rows)
-	// One unit of weight costs more than the order of jobs can add up to.
+	// One unit of weight costs more than all penalties for the order of jobs
+	// together, so the order decides only between equal sums of weights.
 	step := rows*(jobs+1) + 1
 	most := (slices.Max(m.weights[:]) + 1) * step
 	m.cost = slices.Grow(m.cost[:0], len(m.rows)*width)[:len(m.rows)*width]
@@ -175,8 +178,8 @@ func (m *matching) weigh(v *state.View) {
 	}
 }
 
-// decide solves the matrix and appends decisions as long as the nodes hold
-// them.
+// decide solves the cost matrix and appends a decision for each matched pair
+// that the node has room for.
 func (m *matching) decide(v *state.View, out []Decision) []Decision {
 	width := len(m.columns) + len(m.rows)
 	pairs := m.solver.solve(m.cost, len(m.rows), width)
@@ -199,22 +202,23 @@ func (m *matching) decide(v *state.View, out []Decision) []Decision {
 }
 
 // assignment solves assignment problems by the Hungarian method with
-// potentials: it adds the rows one by one, each along a shortest augmenting
-// path. It reuses its memory.
+// potentials. It adds the rows one by one, each along a shortest augmenting
+// path. It reuses its memory between problems.
 type assignment struct {
 	rowPotential, columnPotential, least []int64
 	rowOf, via, columnOf                 []int
 	seen                                 []bool
 }
 
-// solve gives each of n rows a column of its own out of m >= n, so that the sum
-// of cost[row*m+column] is least. It returns the column of each row.
+// solve assigns each of n rows to a different one of m columns, m >= n, so
+// that the sum of cost[row*m+column] is least. It returns the column of each
+// row.
 func (a *assignment) solve(cost []int64, n, m int) []int {
 	const far = 1 << 62
 	a.rowPotential, a.columnPotential, a.least = cleared(a.rowPotential, n+1), cleared(a.columnPotential, m+1), cleared(a.least, m+1)
 	a.rowOf, a.via, a.columnOf = cleared(a.rowOf, m+1), cleared(a.via, m+1), cleared(a.columnOf, n)
 	a.seen = cleared(a.seen, m+1)
-	for row := 1; row <= n; row++ { // rows and columns count from 1; column 0 is the start
+	for row := 1; row <= n; row++ { // rows and columns are numbered from 1; column 0 is where each augmenting path starts
 		a.rowOf[0] = row
 		for c := range a.least {
 			a.least[c], a.seen[c] = far, false
@@ -258,7 +262,8 @@ func (a *assignment) solve(cost []int64, n, m int) []int {
 	return a.columnOf
 }
 
-// cleared returns n zeroes, in s's memory if that is large enough.
+// cleared returns a slice of n zeroes. It uses the memory of slice s if that
+// is large enough.
 func cleared[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

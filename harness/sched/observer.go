@@ -5,38 +5,42 @@ import (
 	"heddle/traces"
 )
 
-// Observer is a model that learns from the events of a cluster. Drivers find it
-// by type assertion.
+// Observer is a scheduler model that learns from the events of a cluster.
+// Drivers find out by type assertion whether a model is an Observer.
 type Observer interface {
-	// Observe tells the model of an event. The View shows the event already.
+	// Observe tells the scheduler model of an event. The View already contains
+	// the event's effect.
 	Observe(v *state.View, e Event)
 }
 
-// Event is what happened. What says which other fields are set.
+// Event is something that happened on the cluster. The field What gives the
+// kind of event, on which it depends which other fields are set.
 type Event struct {
 	What EventKind
 	Job  state.JobID
 	Task state.TaskID
 	Node state.NodeID
-	// Failed says that a task ended without success.
+	// Failed says that the task attempt ended without success.
 	Failed bool
-	// Decision is the one that was confirmed or cancelled. When confirmed, its
-	// Task is the task that started.
+	// Decision is the scheduling decision that was confirmed or cancelled. In
+	// a Confirmed event, Decision.Task is the task that really started.
 	Decision Decision
-	// Sample is the node's metrics in its heartbeat, nil if it sent none.
+	// Sample is the metrics that the node reported in its heartbeat; nil if
+	// the heartbeat had none.
 	Sample *traces.NodeSample
 }
 
 // EventKind says what happened to a job, a task, a node or a decision.
 type EventKind uint8
 
-// Kinds of event, each with the fields of Event that it sets.
+// Kinds of event. The comment of each kind lists the fields of Event that are
+// set.
 const (
-	JobSubmitted EventKind = iota // sets Job
-	JobEnded                      // sets Job
-	TaskStarted                   // sets Job, Task, Node
-	TaskEnded                     // sets Job, Task, Node, Failed
-	NodeReported                  // sets Node, Sample
-	Confirmed                     // sets Decision, Job, Task, Node
-	Cancelled                     // sets Decision
+	JobSubmitted EventKind = iota // a job was submitted; Job is set
+	JobEnded                      // a job ended; Job is set
+	TaskStarted                   // a task attempt started; Job, Task and Node are set
+	TaskEnded                     // a task attempt ended; Job, Task, Node and Failed are set
+	NodeReported                  // a node sent a heartbeat; Node and Sample are set
+	Confirmed                     // a decision was carried out; Decision, Job, Task and Node are set
+	Cancelled                     // a decision was given up; Decision is set
 )

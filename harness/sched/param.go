@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Param is a parameter of a model.
+// Param describes a parameter of a scheduler model: its name, type and allowed
+// values.
 type Param struct {
 	Name    string `json:"name"`
 	Type    Type   `json:"type"`
 	Default string `json:"default"`
 	Unit    string `json:"unit,omitempty"`
-	// Min and Max are the smallest and the largest number allowed; Max 0 means
-	// that there is no largest.
+	// Min and Max are the smallest and the largest number allowed for the
+	// parameter. Max 0 means that there is no largest number.
 	Min float64 `json:"min"`
 	Max float64 `json:"max,omitempty"`
 	// Choices are the values allowed for a parameter of type Choice.
@@ -24,25 +25,25 @@ type Param struct {
 	Doc     string   `json:"doc"`
 }
 
-// Params are values of parameters by name, as text. A parameter that is left out
-// has its default.
+// Params are the parameter values given to a scheduler model, as text, by
+// parameter name. A parameter that is missing has its default.
 type Params map[string]string
 
-// Type is the form of a parameter's values.
+// Type is the type of a parameter's values, such as integer or duration.
 type Type string
 
-// The forms that the values of a parameter can have.
+// The types that a parameter's values can have.
 const (
 	Int      Type = "int"
 	Float    Type = "float"
 	Bool     Type = "bool"
-	Duration Type = "duration" // such as 450ms or 5s
-	Choice   Type = "choice"   // one of Choices
-	Table    Type = "table"    // such as default=60,batch=40
+	Duration Type = "duration" // text that gives a time with its unit, such as 450ms or 5s
+	Choice   Type = "choice"   // text that is one of the words in Param.Choices
+	Table    Type = "table"    // text that gives numbers by name, such as default=60,batch=40
 )
 
-// skipsParam returns a parameter that says for how many opportunities a job
-// waits.
+// skipsParam returns a parameter that sets how many node heartbeats a job lets
+// pass to wait for locality.
 func skipsParam(name, def, doc string) Param {
 	return Param{Name: name, Type: Int, Default: def, Unit: "skips", Min: -1, Doc: doc + "; -1: as many as nodes are up"}
 }

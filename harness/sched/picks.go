@@ -2,8 +2,9 @@ package sched
 
 import "heddle/harness/state"
 
-// unplaced returns the job's task that goes to any node, before its maps, as
-// the MapReduce ApplicationMaster asks for it: a re-run, else a reduce.
+// unplaced returns the job's next task that may run on any node: a map to run
+// again after a failure, otherwise a reduce. The MapReduce ApplicationMaster
+// also asks for these before the other maps.
 func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
 		return Pick{id, t, state.Map, Rerun}, true
@@ -14,8 +15,8 @@ func unplaced(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// firstUnplaced returns unplaced of the first job in FIFO order that has such a
-// task.
+// firstUnplaced finds the first job in FIFO order with a re-run map or a
+// reduce that node n can hold, and returns that task.
 func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	jobs := fifoOrder(v)
 	if !v.AnyRerun() {
@@ -32,7 +33,7 @@ func firstUnplaced(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 }
 
-// wantsMap reports whether the job has a waiting map that n can hold.
+// wantsMap reports whether the job has a waiting map that fits on node n.
 func wantsMap(v *state.View, id state.JobID, n state.NodeID) bool {
 	return v.Waiting(id, state.Map) > 0 && v.Fits(n, id, state.Map)
 }

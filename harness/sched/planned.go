@@ -13,7 +13,7 @@ import (
 // Rule. Plan: the maps in random order, each on a random node that is up, all
 // equally likely. On a heartbeat, jobs go by priority, then submission. A job
 // starts a re-run; else the lowest-numbered map whose split names the node, or
-// names no node that is up; else a reduce, if none of its maps waits.
+// names no node that is up; else a reduce, if none of the job's maps waits.
 //
 // Source. None. The model shows how exactly a plan is carried out, and how bad
 // a plan can be.
@@ -69,8 +69,8 @@ func (m *planned) Round(v *state.View, free []state.NodeID, out []Decision) []De
 	return out
 }
 
-// walkPlanned returns the first decision that is possible, going through all
-// jobs.
+// walkPlanned goes through the jobs in FIFO order and returns the first
+// decision that their plans and the free nodes allow.
 func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	for jobs := fifoOrder(v); ; {
 		id, ok := jobs.next()
@@ -83,9 +83,9 @@ func walkPlanned(v *state.View, free []state.NodeID) (Decision, bool) {
 	}
 }
 
-// nextPlanned returns the same as walkPlanned, faster: on a large cluster no
-// map waits for most of the nodes. It works only if the planned node of each
-// waiting map is up.
+// nextPlanned returns the same decision as walkPlanned, but faster: on a large
+// cluster, no waiting map is planned on most of the nodes. It works only if
+// the planned node of each waiting map is up.
 func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool) {
 	v.EachNamed(free[0], func(id state.JobID) bool {
 		next, found = asPlanned(v, id, free)
@@ -107,9 +107,9 @@ func nextPlanned(v *state.View, free []state.NodeID) (next Decision, found bool)
 	return next, found
 }
 
-// asPlanned returns what a job with a plan may start on one of the free nodes:
-// a re-run; else a map whose split names the node, or names no node that is up;
-// else a reduce, if no map waits.
+// asPlanned returns what a job with a plan may start on one of the free nodes.
+// First comes a map to run again, then a map whose split names this node, or
+// only nodes that are down. A reduce comes last, when no map waits.
 func asPlanned(v *state.View, id state.JobID, free []state.NodeID) (Decision, bool) {
 	if v.Waiting(id, state.Map) == 0 {
 		c, ok := unplaced(v, id, free[0])

@@ -11,16 +11,17 @@ import (
 // Rule. On a heartbeat it draws one of all waiting tasks that the node can
 // hold, all equally likely. Order of jobs, priority and locality do not count.
 //
-// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data Locality
-// for Sequential MapReduce Jobs", INFOCOM 2013. There it is for reduces, here
-// for maps too. A scheduler should not be worse than it.
+// Source. The baseline of Tan, Meng, Zhang, "Improving ReduceTask Data
+// Locality for Sequential MapReduce Jobs", INFOCOM 2013. There it is for
+// reduces, here for maps too. A good scheduler should not be worse than this
+// one.
 //
 // Parameters.
 //
 //	seed  (1)  of its random numbers (PCG)
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
-// slot that reports. Over many heartbeats this comes to the same.
+// slot that reports. Over many heartbeats both give the same distribution.
 type random struct {
 	rng   *rand.Rand
 	waits waiting
@@ -46,7 +47,8 @@ func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	return m.walk(v, n)
 }
 
-// walk counts the tasks that the node can hold, job by job, and draws one.
+// walk counts the tasks that node n can hold, job by job, and draws one of
+// them at random.
 func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	fits := int64(0)
 	for _, k := range kinds {
@@ -75,8 +77,9 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 	return Pick{}, false
 }
 
-// chooseOfAll has the same result as walk, without looking at each job. It
-// works only if the node can hold all waiting tasks and no job has a priority.
+// chooseOfAll has the same result as walk, but does not look at each job. It
+// works only if the node can hold every waiting task and no job has a
+// priority.
 func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
 	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
 	if maps+reduces == 0 {

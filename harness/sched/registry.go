@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Info is what there is to know of a model before it is made.
+// Info describes a scheduler model before it is made: name, summary, source
+// and parameters.
 type Info struct {
 	Name    string  `json:"name"`
-	Summary string  `json:"summary"` // one line
-	Source  string  `json:"source"`  // where the rule is from
+	Summary string  `json:"summary"` // one line that says what the model does
+	Source  string  `json:"source"`  // where the model's rule was published
 	Params  []Param `json:"params"`
 
 	build func(a args) (Model, error)
 }
 
-// New makes the model with a name. An unknown model or parameter, or a value
-// that is not in range, is an error that says what there is.
+// New makes the scheduler model with this name. An unknown model or parameter,
+// or a value out of range, is an error that lists what is allowed.
 func New(name string, p Params) (Model, error) {
 	i := slices.IndexFunc(models, func(m Info) bool { return m.Name == name })
 	if i < 0 {
@@ -34,7 +35,7 @@ func New(name string, p Params) (Model, error) {
 	return m, nil
 }
 
-// models are all of them, by name.
+// models are all scheduler models of this package, sorted by name.
 var models = []Info{
 	aclInfo,
 	capacityInfo,
@@ -47,7 +48,7 @@ var models = []Info{
 	randomInfo,
 }
 
-// List is all models, by name.
+// List returns the descriptions of all scheduler models, sorted by name.
 func List() []Info { return slices.Clone(models) }
 
 func join[T any](list []T, name func(T) string) string {
@@ -58,7 +59,8 @@ func join[T any](list []T, name func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// args are the values of all parameters of a model, as parse left them.
+// args are the values of all parameters of a scheduler model, converted from
+// text by parse.
 type args map[string]any
 
 func (a args) int(name string) int64                { return a[name].(int64) }
@@ -67,7 +69,8 @@ func (a args) bool(name string) bool                { return a[name].(bool) }
 func (a args) text(name string) string              { return a[name].(string) }
 func (a args) table(name string) map[string]float64 { return a[name].(map[string]float64) }
 
-// parse gives every parameter its value.
+// parse converts the text of each parameter to its value. A parameter without
+// text gets its default.
 func (m *Info) parse(p Params) (args, error) {
 	var unknown []string
 	for name := range p {

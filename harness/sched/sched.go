@@ -56,63 +56,67 @@ import (
 
 // Model is a scheduler: it decides which task starts on which node.
 type Model interface {
-	// Name returns the name by which New makes the model.
+	// Name returns the name under which New makes this scheduler model.
 	Name() string
-	// Round asks the model what to start. free[0] is the node that has
-	// reported; the other nodes in free also have room. The model appends its
-	// decisions to out, and the driver carries them out in order. The driver
-	// asks again as long as it carried out something and the node still has
-	// room, so one task for each round is enough. Round changes only the
-	// model's own counts.
+	// Round asks the model what to start. free[0] is the node whose heartbeat
+	// has arrived; the other nodes in free also have room. The model appends
+	// its decisions to out, and the driver carries them out in order. The
+	// driver asks again as long as it carried out a decision and the node
+	// still has room, so one task for each call is enough. Round changes only
+	// the model's own data.
 	Round(v *state.View, free []state.NodeID, out []Decision) []Decision
 }
 
-// Decision is a container that a model wants to give to a job on a node.
+// Decision asks the driver to start a container for a job on a node.
 type Decision struct {
 	Job  state.JobID
 	Kind state.Kind
 	Node state.NodeID
-	// Task is the task that the model means; state.None means any of the job's.
-	// Under node labels it is only a wish: the ApplicationMaster chooses, see
-	// View.WouldBind.
+	// Task is the task that the model wants to start; state.None means any
+	// task of the job. When containers are steered by node labels, Task is
+	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
 	Task state.TaskID
-	// Group joins decisions of one Round that are to be carried out all or not
-	// at all. 0 means no group.
+	// Group is a number shared by the decisions of one Round that are to be
+	// carried out all or not at all. 0 means no group.
 	Group  int32
 	Reason Reason
 }
 
-// Reason says in one word why a decision was taken. Reports show it.
+// Reason says in one word why a scheduling decision was taken. Reports show
+// this word.
 type Reason uint8
 
-// Reasons. The first four say how near the map's input is.
+// The reasons of a decision. The first four say how near the node is to the
+// map's input.
 const (
 	Cache Reason = iota
 	Node
 	Rack
 	Off
-	Rerun   // a re-run, which goes first and to any node
-	Reduces // a reduce, which has no input block
+	Rerun   // the task is a map that must run again; it goes first and may start on any node
+	Reduces // the task is a reduce; it has no input block, so any node will do
 	Random
-	Plan // the node that the job's plan names, or any if all nodes named are down
+	Plan // the map's node is the one that the job's plan names, or any node if all named nodes are down
 )
 
 func (r Reason) String() string {
 	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
 }
 
-// ReasonOf returns the reason for a map found at a level.
+// ReasonOf returns the reason for a decision to start a map at this locality
+// level.
 func ReasonOf(level state.Level) Reason { return Reason(level - state.LevelCache) }
 
-// NodeModel is a model that looks only at the node that reported.
+// NodeModel is a scheduler model that looks only at the node whose heartbeat
+// has arrived.
 type NodeModel interface {
 	Name() string
-	// Choose returns one task to start on n, which has room. It returns false
-	// to start nothing.
+	// Choose returns one task to start on node n, which has room. It returns
+	// false to start nothing there.
 	Choose(v *state.View, n state.NodeID) (Pick, bool)
 }
 
-// Pick is a Decision without its node. It is small enough to be passed in
+// Pick is a decision without its node. It is so small that it is passed in CPU
 // registers, which matters at millions of decisions a second.
 type Pick struct {
 	Job    state.JobID
@@ -121,45 +125,47 @@ type Pick struct {
 	Reason Reason
 }
 
-// On returns the decision to start p on n.
+// On returns the decision to start the task of p on node n.
 func (p Pick) On(n state.NodeID) Decision {
 	return Decision{Job: p.Job, Kind: p.Kind, Node: n, Task: p.Task, Reason: p.Reason}
 }
 
-// PerNode makes a Model of a NodeModel, by asking it about the node that
-// reported.
+// PerNode turns a NodeModel into a Model. It asks the NodeModel only about the
+// node whose heartbeat has arrived.
 type PerNode struct{ NodeModel }
 
-// firstOnly marks models that look only at the node that reported. For them a
-// driver need not collect the others, which would take longer than the
-// decision.
+// firstOnly marks models that look only at the node whose heartbeat has
+// arrived. For these models a driver need not list the other free nodes, which
+// would take longer than the decision.
 type firstOnly interface{ firstOnly() }
 
 func (PerNode) firstOnly() {}
 
-// Round asks the NodeModel about the node that reported.
+// Round asks the NodeModel about free[0], the node whose heartbeat has
+// arrived.
 func (m PerNode) Round(v *state.View, free []state.NodeID, out []Decision) []Decision {
 	if c, ok := m.Choose(v, free[0]); ok {
 		out = append(out, Decision{})
-		// Set field by field: copying a whole Decision would stall on fields
-		// that were just written.
+		// The fields of the Decision are set one by one. To copy a whole
+		// Decision would stall the CPU on fields that were just written.
 		d := &out[len(out)-1]
 		d.Job, d.Kind, d.Node, d.Task, d.Reason = c.Job, c.Kind, free[0], c.Task, c.Reason
 	}
 	return out
 }
 
-// Offers is the way in which all drivers ask models, so that models which count
-// opportunities count the same everywhere. The zero value is ready for use. It
-// keeps memory between calls.
+// Offers asks scheduler models for decisions. All drivers use Offers, so that
+// models which count node heartbeats count the same everywhere. The zero value
+// is ready for use. Offers reuses its memory between calls.
 type Offers struct {
 	free []state.NodeID
 	out  []Decision
 }
 
-// Heartbeat asks m what to start after node n has reported. It repeats until m
-// starts nothing more or the node is full. It passes each decision to carryOut
-// in order; carryOut returns whether it has changed the State of v accordingly.
+// Heartbeat asks model m what to start after a heartbeat of node n. It asks
+// again until m starts nothing more or the node is full. It passes each
+// decision to carryOut in order. carryOut must apply the decision to the State
+// that v shows, and returns whether it did.
 func (o *Offers) Heartbeat(m Model, v *state.View, n state.NodeID, carryOut func(Decision) bool) {
 	_, first := m.(firstOnly)
 	for v.HasRoom(n) {

@@ -2,20 +2,22 @@ package sched
 
 import "heddle/harness/state"
 
-// shares keeps the jobs with a waiting task in each queue sorted by a key, ties
-// by submission, and the queues sorted too. It follows View.Changes instead of
-// looking at all jobs in each round: a start or an end costs a few steps in a
-// heap, and so does each job of a walk.
+// shares keeps the jobs with a waiting task sorted in each queue by a key,
+// such as the memory used, with ties by submission. The queues are sorted too.
+// To do so, it reads which jobs have changed (View.Changes) instead of looking
+// at all jobs at each heartbeat. A task's start or end costs a few steps in a
+// heap.
 type shares struct {
-	// key returns what jobs are sorted by. together puts all jobs into one
-	// queue.
+	// key returns the number by which jobs are sorted, the lowest first.
+	// together puts all jobs into one queue.
 	key      func(v *state.View, id state.JobID) float64
 	together bool
-	// ofQueue returns what queues are sorted by, ties by first use; nil if
-	// there is only one. It may depend on what the queue uses and on the
-	// cluster's total. If something else changes, set stale.
+	// ofQueue returns what queues are sorted by, with ties by first use; nil
+	// if there is only one queue. It may depend on what the queue uses and on
+	// the cluster's total resources. If it depends on anything else that
+	// changes, stale must be set.
 	ofQueue func(v *state.View, q state.QueueID) queueKey
-	stale   bool // the keys of all queues must be computed again
+	stale   bool // true: the sort keys of all queues must be computed again
 
 	queues  []jobHeap
 	sorted  []queueUse
@@ -25,24 +27,26 @@ type shares struct {
 	total   state.Resource
 	changed []state.JobID
 
-	// The walk: turn is the next queue in sorted, heap that of the present
-	// queue, and front the positions in heap whose parents were all walked.
+	// The position in a walk through the jobs. turn is the next queue in
+	// sorted, and heap is the heap of the present queue. front has the
+	// positions in heap of jobs not yet walked whose parents were walked.
 	turn  int
 	heap  *jobHeap
 	front []int32
 }
 
-// queueUse is a queue with its key, and the use for which the key was computed.
+// queueUse is a queue with its sort key, and the resources in use for which
+// the key was computed.
 type queueUse struct {
 	queue state.QueueID
 	used  state.Resource
 	key   queueKey
 }
 
-// queueKey is what queues are sorted by: those below their minimum share come
+// queueKey is what queues are sorted by. Queues below their minimum share come
 // first.
 type queueKey struct {
-	served bool // the queue has its minimum share
+	served bool // true: the queue has at least its minimum share
 	ratio  float64
 }
 
@@ -56,7 +60,8 @@ func (a *queueUse) before(b *queueUse) bool {
 	return a.queue < b.queue
 }
 
-// jobHeap is a binary heap of the jobs of one queue, the least key first.
+// jobHeap is a binary heap of the jobs of one queue, with the lowest sort key
+// first.
 type jobHeap []keyed
 
 type keyed struct {
@@ -64,12 +69,13 @@ type keyed struct {
 	job state.JobID
 }
 
-// place is a job's position in its heap + 1, 0 if it is in no heap.
+// place is a job's position in its heap plus 1, or 0 if the job is in no heap.
 type place int32
 
 func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
 
-// start begins a walk, after bringing all keys up to date.
+// start begins a walk through the jobs, after it has brought all sort keys up
+// to date.
 func (o *shares) start(v *state.View) {
 	anew := o.follow(v) || o.stale
 	o.stale = false
@@ -82,9 +88,9 @@ func (o *shares) start(v *state.View) {
 	o.turn, o.front = 0, o.front[:0]
 }
 
-// sortQueues computes the keys of the queues whose use has changed, or of all
-// if anew. Then it sorts by insertion, because the order is nearly that of the
-// round before.
+// sortQueues computes the sort keys of the queues whose use has changed, or of
+// all queues if anew is true. Then it sorts them by insertion, which is fast
+// because few queues have moved since the last sort.
 func (o *shares) sortQueues(v *state.View, anew bool) {
 	for i := range o.sorted {
 		x := &o.sorted[i]
@@ -104,7 +110,8 @@ func (o *shares) sortQueues(v *state.View, anew bool) {
 	}
 }
 
-// next returns the walk's next job, false if there is none.
+// next returns the next job in the order of shares, or false if no job is
+// left.
 func (o *shares) next() (state.JobID, bool) {
 	for len(o.front) == 0 {
 		if o.turn == len(o.sorted) {
@@ -116,8 +123,9 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	heap, at := *o.heap, o.front[0]
-	// The first entry leaves front: its first child in heap takes its place,
-	// and its second child is added.
+	// Remove the first entry of front, the heap of jobs that may come next.
+	// The entry's first child in heap takes its place, and its second child is
+	// added.
 	if child := 2*at + 1; int(child) < len(heap) {
 		o.sink(child)
 		if child++; int(child) < len(heap) {
@@ -133,8 +141,8 @@ func (o *shares) next() (state.JobID, bool) {
 	return heap[at].job, true
 }
 
-// front is itself a heap, of positions in the queue's heap. sink replaces its
-// first entry by x.
+// front is itself a heap of positions in the queue's heap. sink replaces the
+// first entry of front by x and restores the order.
 func (o *shares) sink(x int32) {
 	heap, i := *o.heap, 0
 	for child := 1; child < len(o.front); child = 2*i + 1 {
@@ -150,7 +158,7 @@ func (o *shares) sink(x int32) {
 	o.front[i] = x
 }
 
-// rise adds x to front, which is a heap.
+// rise adds position x to the heap front and restores its order.
 func (o *shares) rise(x int32) {
 	heap, i := *o.heap, len(o.front)
 	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {
@@ -159,12 +167,12 @@ func (o *shares) rise(x int32) {
 	o.front[i] = x
 }
 
-// follow brings the heaps up to date with the View. It returns true if it had
-// to look at all jobs.
+// follow brings the jobs' heaps up to date with the cluster's present state,
+// the View. It returns true if it had to look at all jobs.
 func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
 	o.changed, o.since, ok = v.Changes(o.since, o.changed[:0])
-	if anew = !ok || !o.begun || o.total != v.Total(); anew { // keys may depend on the total
+	if anew = !ok || !o.begun || o.total != v.Total(); anew { // sort keys may depend on the cluster's total resources
 		o.begun, o.total = true, v.Total()
 		o.changed = o.changed[:0]
 		for q := range o.queues {
@@ -183,8 +191,8 @@ func (o *shares) follow(v *state.View) (anew bool) {
 	return anew
 }
 
-// move adds a job to its heap, moves it there, or removes it, as its waiting
-// tasks and key say.
+// move adds a job to the heap of its queue, moves it within the heap, or
+// removes it, according to the job's waiting tasks and sort key.
 func (o *shares) move(v *state.View, id state.JobID) {
 	q := v.Queue(id)
 	if o.together {
@@ -211,8 +219,8 @@ func (o *shares) move(v *state.View, id state.JobID) {
 	}
 }
 
-// put places x at position i, which is empty, and restores the order of the
-// heap.
+// put places job x at position i of the heap, which is empty, and restores the
+// heap's order.
 func (o *shares) put(heap jobHeap, i int, x keyed) {
 	if i > 0 && x.before(heap[(i-1)/2]) {
 		o.up(heap, i, x)

@@ -8,12 +8,12 @@ import (
 
 var kinds = [...]state.Kind{state.Map, state.Reduce}
 
-// waiting counts the waiting tasks. It follows View.Changes instead of looking
-// at all jobs.
+// waiting counts the waiting tasks of all jobs. It reads which jobs have
+// changed (View.Changes) instead of looking at every job.
 type waiting struct {
 	since   uint64
 	begun   bool
-	inOrder bool // no job has a priority
+	inOrder bool // true: no job has a priority, so FIFO order is the order of submission
 	changed []state.JobID
 	of      [2]sums
 	sizes   [2]sizes
@@ -47,9 +47,10 @@ func (w *waiting) allFit(v *state.View, n state.NodeID) bool {
 	return true
 }
 
-// sizes counts the jobs with a waiting task of a kind by container size.
+// sizes counts the jobs that have a waiting task of one kind (map or reduce),
+// by container size.
 type sizes struct {
-	of   perJob[int32] // by job: index in list + 1 if the job is counted, else 0
+	of   perJob[int32] // for each job, 1 + index of its container size in list, or 0 if the job is not counted
 	list []sized
 }
 
@@ -75,9 +76,9 @@ func (s *sizes) count(id state.JobID, waits bool, size state.Resource) {
 	}
 }
 
-// sums holds how many tasks of each job wait, as a tree of sums (Fenwick,
-// Software: Practice and Experience 24, 1994). Node i, counted from 1, has the
-// sum of the i & -i jobs up to job i-1.
+// sums holds how many tasks of each job wait, as a tree of partial sums
+// (Fenwick, Software: Practice and Experience 24, 1994). Node i, counted from
+// 1, holds the sum over the i & -i jobs that end with job i-1.
 type sums struct {
 	of    []int32
 	tree  []int64
@@ -85,7 +86,7 @@ type sums struct {
 }
 
 func (s *sums) set(id state.JobID, n int32) {
-	if int(id) >= len(s.of) { // grow to twice the size and fill again
+	if int(id) >= len(s.of) { // double the size of the tree of sums and fill it again
 		size := 256
 		for size <= int(id) {
 			size *= 2
@@ -110,8 +111,9 @@ func (s *sums) set(id state.JobID, n int32) {
 	}
 }
 
-// find returns the job of the waiting task that has at others before it, and
-// how many of those are of the same job.
+// find numbers all waiting tasks in the order of their jobs and finds task
+// number at, counted from 0. It returns the task's job, and how many tasks of
+// that job come before it.
 func (s *sums) find(at int64) (state.JobID, int32) {
 	i := 0
 	for step := len(s.of); step > 0; step /= 2 {

@@ -10,71 +10,79 @@ import (
 	"heddle/harness/state"
 )
 
-// Warmup is a model that is trained before it decides. Drivers find it by type
-// assertion, and call it before the run or while a job's ApplicationMaster
-// waits. Without that, the model trains when it first has to decide, and again
-// when its training is out of date.
+// Warmup is a scheduler model that is trained before it decides. Drivers find
+// out by type assertion whether a model is a Warmup. They train the model
+// before the run, or while a job's ApplicationMaster waits. Otherwise the
+// model trains when it first has to decide, and again when its training is out
+// of date.
 type Warmup interface {
-	// Warmup trains for a job whose input is known, or with state.None for all
-	// jobs that have not ended. The same job, layout and parameters, seed
-	// included, give the same training. It calls progress, which may be nil,
-	// now and then. If progress returns false, training ends with
-	// ErrWarmupStopped and leaves nothing behind.
+	// Warmup trains the model for a job whose input is known, or with
+	// state.None for all jobs that have not ended. The same job, places of
+	// blocks, parameters and seed give the same training. Warmup calls
+	// progress now and then, unless progress is nil. If progress returns
+	// false, the training ends with ErrWarmupStopped and nothing is kept.
 	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
-	// Training returns the record of the training that decides for a job. It is
-	// nil if there is none yet or the job has ended.
+	// Training returns the record of the training that the model's decisions
+	// for a job rest on. The record is nil if the model was not trained for the
+	// job yet, or the job has ended.
 	Training(job state.JobID) *Training
 }
 
-// Memory is a model that can save what it has learnt, as bytes that others
-// store. Models that do not learn for each job ignore job.
+// Memory is a scheduler model that can save what it has learnt, as bytes that
+// the caller stores. A model that does not learn for each job separately
+// ignores the argument job.
 type Memory interface {
-	// Fingerprint is equal where training would give the same result. It can
-	// serve as the name under which Save's bytes are stored.
+	// Fingerprint returns the same text whenever training would give the same
+	// result. The text can serve as the name under which the bytes of Save are
+	// stored.
 	Fingerprint(v *state.View, job state.JobID) string
-	// Save returns what has been learnt for a job, or an error if nothing has.
+	// Save returns what the model has learnt for a job, as bytes. It returns
+	// an error if nothing has been learnt.
 	Save(v *state.View, job state.JobID) ([]byte, error)
-	// Load takes what Save returned instead of training. It refuses data that
-	// do not fit the job, its layout or the model's parameters, says why, and
-	// then changes nothing.
+	// Load restores what Save returned, in place of a training. It refuses
+	// data that do not fit the job, its blocks or the model's parameters. Then
+	// it changes nothing and says why in the error.
 	Load(v *state.View, job state.JobID, data []byte) error
 }
 
-// ErrWarmupStopped says that the caller ended the training.
+// ErrWarmupStopped is the error of a training that the caller's progress
+// callback ended.
 var ErrWarmupStopped = errors.New("training was stopped")
 
-// Progress says how far a training is.
+// Progress says how far the training of a scheduler model is.
 type Progress struct {
-	Job          state.JobID // the job that is trained for; state.None: any job
-	Episodes, Of int         // episodes done, and the most there can be
+	Job          state.JobID // the job that the model is trained for; state.None: any job
+	Episodes, Of int         // training episodes done, and the largest number there can be
 	Last         Episode
 }
 
-// Training records how the results of a training changed over its episodes.
+// Training records how the results of a model's training changed from episode
+// to episode.
 type Training struct {
-	Episodes []Episode // in order; empty if there was nothing to learn
-	Epsilon  float64   // share of random actions at the end
+	Episodes []Episode // results of the training episodes, in order; empty if there was nothing to learn
+	Epsilon  float64   // probability of a random action at the end of the training
 }
 
-// Episode is one pass over all maps of a job in training.
+// Episode is the result of one training pass over all maps of a job.
 type Episode struct {
-	Return    float64 // sum of rewards
-	LocalRate float64 // share of maps placed cache-local or node-local
-	CacheRate float64 // share of maps placed cache-local
+	Return    float64 // sum of the episode's rewards
+	LocalRate float64 // share of the maps that the episode placed cache-local or node-local
+	CacheRate float64 // share of the maps that the episode placed cache-local
 }
 
 const sealed = "heddle training 1\n"
 
-// seal puts a header and a check sum around what a model has learnt. params are
-// the parameters that it depends on, as text.
+// seal puts a header and a checksum around the bytes that a scheduler model
+// has learnt. params is the text of the parameters that the learnt data depend
+// on.
 func seal(model, params string, learnt []byte) []byte {
 	out := fmt.Appendf(make([]byte, 0, len(learnt)+len(params)+64), "%s%s\n%s\n", sealed, model, params)
 	out = append(out, learnt...)
 	return binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
 }
 
-// unseal returns what seal was given. It fails if the data are damaged, or if
-// model or params differ.
+// unseal returns the bytes that were given to seal. It fails if the data are
+// damaged, or if the model's name or its parameters differ.
 func unseal(model, params string, data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(sealed)) {
 		return nil, fmt.Errorf("not a saved training of this version: its %d bytes do not begin with %q", len(data), sealed[:len(sealed)-1])
@@ -94,7 +102,8 @@ func unseal(model, params string, data []byte) ([]byte, error) {
 	return learnt, nil
 }
 
-// appendTraining appends t to b; cutTraining takes it from the front of b.
+// appendTraining appends training record t to b. cutTraining reads the record
+// from the front of b.
 func appendTraining(b []byte, t *Training) []byte {
 	b, _ = binary.Append(b, binary.LittleEndian, t.Epsilon)
 	b, _ = binary.Append(b, binary.LittleEndian, uint64(len(t.Episodes)))

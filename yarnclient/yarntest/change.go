@@ -13,7 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// Requests for applications: state, kill, priority.
+// Handlers of requests about one application: its state, killing it, its
+// priority.
 
 func (c *Fake) appState(w http.ResponseWriter, r *http.Request, a *app) {
 	c.write(w, r, mapped, "appstate", func(w *writer) { w.text("state", a.state) })
@@ -49,12 +50,12 @@ func (c *Fake) setPriority(w http.ResponseWriter, r *http.Request, a *app) {
 	c.appPriority(w, r, a)
 }
 
-// Requests for node labels: list, add, remove, replace.
+// Handlers of requests about node labels: list, add, remove, replace.
 
 var labelName = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z_-]{0,254}$`)
 
-// known returns the labels that the ResourceManager knows: none until it has
-// loaded them.
+// known returns the node labels that the fake ResourceManager knows: none until
+// it is active, as it loads them at its start.
 func (c *Fake) known() []string {
 	if !c.up() {
 		return nil
@@ -103,7 +104,8 @@ func (c *Fake) writeLabel(w *writer, label string) {
 	})
 }
 
-// labelled lists the nodes with a label, including nodes that do not exist.
+// labelled lists the nodes that have a node label, including names of nodes
+// that do not exist.
 func (c *Fake) labelled() (ids []string, labelOf map[string]string) {
 	labelOf = maps.Clone(c.stored)
 	for _, n := range c.nodes {
@@ -174,7 +176,8 @@ func (c *Fake) removeLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// replaceLabels changes all nodes of a call or none. It stores labels of nodes
+// replaceLabels answers a request to change the labels of nodes. It changes all
+// the nodes of the request or none. Like Hadoop, it also stores labels of nodes
 // that do not exist.
 func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	var body struct {
@@ -223,7 +226,8 @@ func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Requests for scheduler settings: list and change.
+// Handlers of requests about the Capacity scheduler's settings: list and
+// change.
 
 func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	keys := slices.Sorted(maps.Keys(c.conf))
@@ -235,8 +239,9 @@ func (c *Fake) schedulerConf(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// setSchedulerConf stores the settings. Two of them have an effect: the most
-// containers per heartbeat, and the locality delay.
+// setSchedulerConf stores the settings of a request. Only two of them change
+// the fake scheduler: the maximum number of containers per heartbeat, and the
+// locality delay.
 func (c *Fake) setSchedulerConf(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		Key   string `xml:"key"`

@@ -7,19 +7,19 @@ import (
 	"strconv"
 )
 
-// dialect is one of the ways in which Hadoop writes an answer.
+// dialect is one of the ways in which Hadoop writes the same answer.
 type dialect int
 
 const (
-	natural     dialect = iota // JSON with the root name, typed scalars, lists as arrays
-	mapped                     // JSON without the root name, all scalars quoted, a list of one without brackets
-	typed                      // JSON without the root name, typed scalars, lists as arrays: Hadoop 3.5
-	markup                     // XML with the root name, a list as repeated elements
-	naturalBare                // JSON without the root name, typed scalars, lists as arrays: all versions
+	natural     dialect = iota // answers in JSON with the root name; numbers without quotes, lists as arrays
+	mapped                     // answers in JSON without the root name; all values in quotes, a list of one element without brackets
+	typed                      // answers of Hadoop 3.5 in JSON without the root name; numbers without quotes, lists as arrays
+	markup                     // answers in XML with the root name; a list as repeated elements
+	naturalBare                // answers that all Hadoop versions write in JSON without the root name; numbers without quotes, lists as arrays
 )
 
-// writer writes an answer in a dialect. Its methods are called in the order of
-// the document.
+// writer writes an answer in one of Hadoop's JSON or XML dialects. The calls of
+// its methods follow the order of the answer's text.
 type writer struct {
 	bytes.Buffer
 	d     dialect
@@ -38,7 +38,8 @@ func (w *writer) name(name string) {
 	}
 }
 
-// object writes an object with a name; members writes its content.
+// object writes a JSON object or XML element with a name. The function members
+// writes its content.
 func (w *writer) object(name string, members func()) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
@@ -54,12 +55,13 @@ func (w *writer) object(name string, members func()) {
 	w.comma = true
 }
 
-// list writes n objects with the same name, each by a call of member.
+// list writes a list of n objects with the same name. The function member
+// writes the content of object i.
 func (w *writer) list(name string, n int, member func(i int)) {
 	w.elements(name, n, func(name string, i int) { w.object(name, func() { member(i) }) })
 }
 
-// texts writes several strings with the same name.
+// texts writes a list of strings with the same name.
 func (w *writer) texts(name string, list []string) {
 	w.elements(name, len(list), func(name string, i int) { w.text(name, list[i]) })
 }
@@ -87,16 +89,16 @@ func (w *writer) elements(name string, n int, element func(name string, i int)) 
 func (w *writer) text(name, value string) {
 	if w.d == markup {
 		w.WriteString("<" + name + ">")
-		_ = xml.EscapeText(w, []byte(value)) // a buffer's writes cannot fail
+		_ = xml.EscapeText(w, []byte(value)) // writing to a bytes.Buffer cannot fail
 		w.WriteString("</" + name + ">")
 		return
 	}
 	w.name(name)
-	quoted, _ := json.Marshal(value) // encoding a string cannot fail
+	quoted, _ := json.Marshal(value) // encoding a string as JSON cannot fail
 	w.Write(quoted)
 }
 
-// set writes a named text, but nothing if the text is empty.
+// set writes a named string, or nothing if the string is empty.
 func (w *writer) set(name, value string) {
 	if value != "" {
 		w.text(name, value)
@@ -148,7 +150,8 @@ func (w *writer) resource(name string, memoryMB int64, vcores int) {
 	})
 }
 
-// entries writes a map. The dialect mapped writes an empty one as null.
+// entries writes a map of n entries. The function entry writes the content of
+// entry i. The dialect mapped writes an empty map as null.
 func (w *writer) entries(name string, n int, entry func(i int)) {
 	if n == 0 && w.d == mapped {
 		w.name(name)

@@ -1,22 +1,21 @@
 // Package yarntest is a fake YARN cluster for tests: ResourceManager,
 // NodeManagers, MapReduce ApplicationMasters and JobHistory server behind one
-// REST interface. It behaves like Hadoop where placement depends on it. Nodes
-// send heartbeats, and node labels partition them. Jobs request containers on
-// hosts, in racks and anywhere; containers are allocated on heartbeats or
-// asynchronously. ApplicationMasters bind tasks to containers late. Tasks run
-// and end. Tests can inject faults of a real cluster at any moment.
+// REST interface. It behaves like Hadoop in what decides on which node a task
+// runs. Nodes send heartbeats, and node labels partition them. Jobs request
+// containers on hosts, in racks and anywhere. The scheduler allocates
+// containers on heartbeats or asynchronously. ApplicationMasters choose a task
+// for a container only when they get the container. Tasks run and end. Tests
+// can inject faults of a real cluster at any moment.
 //
-// It is a model and not Hadoop. It has one queue order (priority, then
-// submission), and no queue capacities, preemption, shuffle or HDFS.
+// The fake cluster is simpler than Hadoop. It has one order of applications
+// (priority, then submission), and no queue capacities, preemption, shuffle or
+// HDFS.
 //
-// The cluster has no goroutine and no timer. It is a sequence of events in
+// The fake cluster has no goroutine and no timer. It is a sequence of events in
 // virtual time: each request first carries out the events that are due by
 // [Config].Now. Therefore it is deterministic, works with the wall clock, with
-// a manual [Clock] and under testing/synctest, and a thousand nodes cost
-// little.
-//
-// Words: master stands for a job's ApplicationMaster; an ask is a row of an
-// application's table of resource requests.
+// a manual [Clock] and under testing/synctest, and a thousand nodes need little
+// CPU time.
 package yarntest
 
 import (
@@ -31,60 +30,67 @@ import (
 	"heddle/yarnclient"
 )
 
-// Config describes a cluster. For a zero duration, each field says what it
-// means.
+// Config describes a fake cluster. A duration of zero means the default that
+// its field's comment states.
 type Config struct {
 	Nodes []Node
-	// Labels are the node labels that exist at the start, all exclusive. Those
-	// of Nodes are added.
+	// Labels are the exclusive node labels that exist at the start. The labels
+	// of Nodes are added to them.
 	Labels []string
-	// Heartbeat is the interval of NodeManagers' heartbeats; 0 means 200 ms.
-	// The nodes' heartbeats are spread evenly over it.
+	// Heartbeat is the interval between two heartbeats of a NodeManager; 0
+	// means 200 ms. The heartbeats of all NodeManagers are spread evenly over
+	// it.
 	Heartbeat time.Duration
-	// AMHeartbeat is the interval of ApplicationMasters' heartbeats; 0 means
-	// 200 ms.
+	// AMHeartbeat is the interval between two heartbeats of an
+	// ApplicationMaster; 0 means 200 ms.
 	AMHeartbeat time.Duration
 	// Async is the interval of asynchronous scheduling, which allocates at most
-	// one container per node and interval. 0 means allocation on node
-	// heartbeats only, as many containers as fit.
+	// one container on each node per interval. 0 means that containers are
+	// allocated on NodeManagers' heartbeats only, as many as fit.
 	Async time.Duration
-	// MaxAssignments is the most containers per heartbeat; 0 means no limit.
+	// MaxAssignments is the maximum number of containers allocated per
+	// heartbeat of a NodeManager; 0 means no limit.
 	MaxAssignments int
-	// LocalityDelay is node-locality-delay: how many scheduling opportunities a
-	// request passes up before it takes a rack-local container. 0 means none.
+	// LocalityDelay is the Capacity scheduler's node-locality-delay: how many
+	// scheduling opportunities a request lets pass before it takes a rack-local
+	// container. 0 means that it takes any node at once.
 	LocalityDelay int
-	// LabelDelay is the time from a label change until the scheduler uses it.
+	// LabelDelay is the time from the change of a node's label until the
+	// scheduler uses the new label.
 	LabelDelay time.Duration
-	// AMStart is the time from the allocation of a master's container to the
-	// master's registration; 0 means 500 ms. TaskStart is the time from when
-	// the master gets a container to the attempt's start; 0 means 20 ms.
+	// AMStart is the time from the allocation of an ApplicationMaster's
+	// container until the ApplicationMaster registers; 0 means 500 ms.
+	// TaskStart is the time from when the ApplicationMaster gets a container
+	// until the task attempt in it starts; 0 means 20 ms.
 	AMStart, TaskStart time.Duration
-	// Expiry is how long a silent node counts as running; 0 means 15 s.
+	// Expiry is how long a node that sends no heartbeats still counts as
+	// running; 0 means 15 s.
 	Expiry time.Duration
-	// Typed writes all answers with typed scalars and arrays, as Hadoop 3.5
-	// does. Hadoop 3.3 and 3.4 write some with quoted scalars, and a list of
-	// one without brackets.
+	// Typed makes all answers like those of Hadoop 3.5: numbers without quotes
+	// and lists in brackets. Hadoop 3.3 and 3.4 put all values of some answers
+	// in quotes, and write a list of one element without brackets.
 	Typed bool
-	// Conf has the settings that the daemons report.
+	// Conf has the configuration properties that the daemons report.
 	Conf map[string]string
-	// Latency is added to each request through Transport.
+	// Latency is the delay of each request that is sent through Transport.
 	Latency time.Duration
-	// Now returns the time; nil means time.Now, which testing/synctest
-	// controls.
+	// Now is the function that tells the cluster the current time; nil means
+	// time.Now, which testing/synctest controls.
 	Now func() time.Time
 }
 
-// Node describes a NodeManager of the fake cluster.
+// Node describes one NodeManager of the fake cluster.
 type Node struct {
 	Host     string
 	Rack     string // the node's rack, such as "/rack1"
-	Label    string // the node's label; empty means the default partition
+	Label    string // node label of the node; empty means the default partition
 	MemoryMB int64
 	VCores   int
 }
 
-// Workers returns perRack nodes r1n1, r1n2, ... in each of the racks /rack1,
-// ...
+// Workers returns the nodes of a cluster with the given number of racks,
+// /rack1, /rack2, .... Each rack has perRack nodes; those of /rack1 are r1n1,
+// r1n2, ....
 func Workers(racks, perRack int, memoryMB int64, vcores int) []Node {
 	var nodes []Node
 	for r := 1; r <= racks; r++ {
@@ -95,55 +101,56 @@ func Workers(racks, perRack int, memoryMB int64, vcores int) []Node {
 	return nodes
 }
 
-// Clock is a clock that only the test advances.
+// Clock is a clock that moves only when the test advances it.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that shows a fixed time.
+// NewClock returns a clock that shows a fixed time in 2023.
 func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_700_000_000_000)} }
 
-// Now returns the time that the clock shows. Config.Now can be set to it.
+// Now returns the time that the clock shows. A test can pass it as Config.Now.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock forward.
+// Advance moves the clock forward by the duration d.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Fake is a fake cluster. Its methods may be called from any goroutine.
+// Fake is a fake YARN cluster. Its methods may be called from any goroutine.
 type Fake struct {
 	mu     sync.Mutex
 	cfg    Config
 	mux    *http.ServeMux
 	faults []*fault
 
-	now    time.Time // the time of the event that is being carried out
+	now    time.Time // virtual time of the event that is being carried out
 	queue  eventQueue
 	seq    int
 	nodes  []*node
 	byID   map[string]*node
-	labels map[string]bool   // whether each node label is exclusive, by its name
-	stored map[string]string // labels of nodes that do not exist, which Hadoop stores
+	labels map[string]bool   // whether the node label is exclusive; the key is the label's name
+	stored map[string]string // labels that were set for nodes that do not exist; Hadoop stores them too
 	conf   map[string]string
 
-	id       int64 // the current value of ClusterInfo.ID
+	id       int64 // current value of ClusterInfo.ID
 	restarts int
-	haState  string // HA state; "" while the ResourceManager is down
-	active   string // the address that a standby redirects to
+	haState  string // high-availability state of the ResourceManager; "" while it is down
+	active   string // address to which the ResourceManager redirects while it is standby
 	apps     []*app
 	appByID  map[string]*app
 	scratch  scratch
 }
 
-// New returns a cluster whose nodes are registered and where nothing runs.
+// New returns a fake cluster whose nodes are registered and where no
+// application runs.
 func New(cfg Config) *Fake {
 	orElse := func(d *time.Duration, otherwise time.Duration) {
 		if *d == 0 {
@@ -195,7 +202,8 @@ func (c *Fake) run() {
 	c.now = until
 }
 
-// after adds an event to the queue, which happens after the time d.
+// after schedules the function do to run when the duration d has passed in
+// virtual time.
 func (c *Fake) after(d time.Duration, do func()) {
 	c.seq++
 	heap.Push(&c.queue, event{c.now.Add(d), c.seq, do})
@@ -203,22 +211,23 @@ func (c *Fake) after(d time.Duration, do func()) {
 
 func (c *Fake) up() bool { return c.haState == yarnclient.HAActive }
 
-// node is a NodeManager, with the scheduler's view of it.
+// node is a NodeManager of the fake cluster, with what the scheduler knows of
+// it.
 type node struct {
 	Node
 	id         string
 	state      string // state of the node: RUNNING or LOST
-	dead       bool   // whether the node is stopped and sends no heartbeats
+	dead       bool   // whether the NodeManager is stopped and sends no heartbeats
 	seen       time.Time
-	sched      string    // the node label that the scheduler uses
-	schedAt    time.Time // when the scheduler starts to use the last label change
+	sched      string    // node label by which the scheduler allocates now
+	schedAt    time.Time // time at which the scheduler starts to use the node's newest label
 	total      yarnclient.Resource
 	used       yarnclient.Resource
 	containers []*container
 	beat       func()
 
-	stale time.Duration // injected delay of the next label change in the scheduler
-	twice bool          // injected fault: the next allocation is doubled
+	stale time.Duration // injected fault: extra time until the scheduler uses the node's next label
+	twice bool          // injected fault: the scheduler allocates the next container twice
 }
 
 // container is a container that the scheduler has allocated on a node.
@@ -229,7 +238,7 @@ type container struct {
 	priority int
 	memoryMB int64
 	started  time.Time
-	ended    bool // whether it has ended on its node; the next heartbeat tells the ResourceManager
+	ended    bool // whether the container has ended on its node; the ResourceManager learns this with the node's next heartbeat
 	attempt  *attempt
 }
 
@@ -238,7 +247,7 @@ func (n *node) fits(memoryMB int64) bool {
 }
 
 // heartbeat reports a node's ended containers to the ResourceManager, which may
-// allocate new ones.
+// then allocate new containers on the node.
 func (c *Fake) heartbeat(n *node) {
 	if n.dead {
 		return
@@ -257,7 +266,8 @@ func (c *Fake) heartbeat(n *node) {
 	}
 }
 
-// reap frees those containers of a node for which gone returns true.
+// reap removes from a node the containers for which gone returns true, and
+// frees their resources.
 func (c *Fake) reap(n *node, gone func(*container) bool) {
 	kept := n.containers[:0]
 	for _, k := range n.containers {
@@ -273,8 +283,8 @@ func (c *Fake) reap(n *node, gone func(*container) bool) {
 	n.containers = kept
 }
 
-// StopNode stops a NodeManager. Its tasks end, it sends no more heartbeats, and
-// it is LOST after Expiry.
+// StopNode stops a NodeManager. The tasks on the node end and its heartbeats
+// stop; after Config.Expiry its state is LOST.
 func (c *Fake) StopNode(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,8 +312,8 @@ func (c *Fake) StopNode(host string) {
 	})
 }
 
-// StartNode starts a stopped NodeManager, without containers and with its
-// configured size.
+// StartNode starts a stopped NodeManager again, without containers and with its
+// configured memory and cores.
 func (c *Fake) StartNode(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,9 +332,10 @@ func (c *Fake) StartNode(host string) {
 	c.after(0, n.beat)
 }
 
-// lost tells the master that a container is gone; for the master's own
-// container it tells the ResourceManager. If the master did not know of the
-// container yet, it requests it again.
+// lost tells a job's ApplicationMaster that a container is gone, or the
+// ResourceManager if it was the ApplicationMaster's own. If the
+// ApplicationMaster did not know of the container yet, it requests the
+// container again.
 func (c *Fake) lost(k *container) {
 	a := k.app
 	switch i := slices.Index(a.granted, k); {
@@ -337,8 +348,9 @@ func (c *Fake) lost(k *container) {
 	}
 }
 
-// setLabel changes a node's label. Answers show it at once; the scheduler uses
-// it after LabelDelay, and sees changes in their order.
+// setLabel changes a node's label. Answers show the new label at once. The
+// scheduler uses it after Config.LabelDelay; it applies several changes in
+// their order.
 func (c *Fake) setLabel(n *node, label string) {
 	n.Label = label
 	at := c.now.Add(c.cfg.LabelDelay + n.stale)
@@ -352,13 +364,13 @@ func (c *Fake) setLabel(n *node, label string) {
 	}
 	restarts := c.restarts
 	c.after(at.Sub(c.now), func() {
-		if c.restarts == restarts { // a ResourceManager that was restarted has read the stored labels already
+		if c.restarts == restarts { // after a restart the ResourceManager has already read the new label from its store
 			n.sched = label
 		}
 	})
 }
 
-// maxPriority is the highest priority of an application.
+// maxPriority is the highest priority that an application can have.
 const maxPriority = 100
 
 type event struct {

@@ -9,23 +9,24 @@ import (
 	"heddle/yarnclient"
 )
 
-// Fault makes calls fail.
+// Fault makes calls to the fake cluster fail.
 type Fault struct {
-	Method string // HTTP method of the calls that fail; empty means any
-	Path   string // a part of the URL path of the calls that fail
-	Skip   int    // how many matching calls succeed before the first fails
-	Times  int    // how many calls fail; 0 means 1, a negative number all
+	Method string // HTTP method of the calls that the fault makes fail; empty means every method
+	Path   string // text that a URL path must contain for the fault to make the call fail
+	Skip   int    // number of matching calls that succeed before the fault makes one fail
+	Times  int    // number of calls that the fault makes fail; 0 means 1, a negative number means all
 
-	// Apply carries the call out before it fails, so the caller cannot know
-	// that the change was made. With Hang, the call succeeds after the caller's
-	// timeout.
+	// Apply says that the change is carried out although the call fails, so
+	// that the caller cannot know of it. If Hang is set too, the change is
+	// carried out after the caller has given up.
 	Apply bool
-	Hang  bool // whether there is no answer until the caller gives up
-	Drop  bool // whether the connection ends without an answer
-	// Status and Body replace the answer. Body is HTML if it starts with "<".
+	Hang  bool // whether a call gets no answer until its caller gives up
+	Drop  bool // whether the connection ends without an answer to the call
+	// Status and Body replace the status and the body of the answer. A Body
+	// that starts with "<" is sent as HTML.
 	Status int
 	Body   string
-	Cut    int // number of bytes after which the answer ends
+	Cut    int // number of bytes of the answer's body after which the answer ends
 }
 
 type fault struct {
@@ -33,8 +34,8 @@ type fault struct {
 	seen int
 }
 
-// Inject makes later calls fail. If several faults match a call, the one
-// injected first acts.
+// Inject makes later calls to the fake cluster fail. If several faults match a
+// call, the fault that was injected first acts.
 func (c *Fake) Inject(f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +60,7 @@ func (c *Fake) faultFor(r *http.Request) *fault {
 	return nil
 }
 
-// spoil turns a good answer into the one that the fault describes.
+// spoil changes a correct answer into the wrong one that the fault describes.
 func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	if f.Hang {
 		<-r.Context().Done()
@@ -82,21 +83,22 @@ func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	answer.Body.WriteString(f.Body)
 }
 
-// StaleLabel delays the next label change of a node in the scheduler by d.
-// Until then it allocates by the old label.
+// StaleLabel makes the scheduler use a node's next label later, by the duration
+// d. Until then the scheduler allocates by the old label.
 func (c *Fake) StaleLabel(host string, d time.Duration) {
 	c.glitch(host, func(n *node) { n.stale = d })
 }
 
-// AllocateTwice doubles the next allocation on a node, whatever the node's
-// size. A race in Hadoop's scheduler can do the same.
+// AllocateTwice makes the scheduler allocate the next container on a node
+// twice, even if the node is too small. A race in Hadoop's scheduler can do the
+// same.
 func (c *Fake) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
 
-// GiveBack makes the master of an application release the next containers that
-// it gets for reduces, and request them again. A real master does so if it has
-// just cancelled its request.
+// GiveBack makes a job's ApplicationMaster release the next containers that it
+// gets for reduces, as many as the number reduces, and request them again. A
+// real ApplicationMaster does so after it has cancelled a request too late.
 func (c *Fake) GiveBack(appID string, reduces int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +117,9 @@ func (c *Fake) glitch(host string, set func(*node)) {
 	}
 }
 
-// SetHA sets the ResourceManager's state: STANDBY, INITIALIZING or ACTIVE. A
-// standby redirects to active, "http://rm2:8088", or nowhere if that is empty.
+// SetHA sets the state of the fake ResourceManager: STANDBY, INITIALIZING or
+// ACTIVE. As standby it redirects requests to the address active, such as
+// "http://rm2:8088", or to no address if active is empty.
 func (c *Fake) SetHA(state, active string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,11 +130,12 @@ func (c *Fake) SetHA(state, active string) {
 	c.haState, c.active = state, active
 }
 
-// RestartRM kills the ResourceManager. It accepts no connections while down.
-// Then, while initializing, its answers have status 200 and wrong content. Then
-// it is active with a new id. It keeps labels, applications and priorities;
-// node sizes and scheduler settings are the configured ones again. Applications
-// are back after their masters' next heartbeats.
+// RestartRM kills the ResourceManager and starts it again. For the duration
+// down it accepts no connections. Then, for the duration initializing, its
+// answers have status 200 and wrong content. Then it is active with a new id.
+// Labels, applications and priorities are kept; node sizes and scheduler
+// settings are the configured ones again. The answers have a running
+// application again after its ApplicationMaster's next heartbeat.
 func (c *Fake) RestartRM(down, initializing time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

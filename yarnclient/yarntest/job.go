@@ -9,32 +9,35 @@ import (
 	"heddle/yarnclient"
 )
 
-// Job is a MapReduce job to submit. For a zero field, each field says what it
-// means.
+// Job describes a MapReduce job to submit to the fake cluster. A zero field
+// means the default that its comment states.
 type Job struct {
-	Name, User, Queue string // job name, user and queue; empty means "job", "root", "root.default"
-	Tags              string // YARN tags, comma-separated
+	Name, User, Queue string // name, user and queue of the job; empty means "job", "root" and "root.default"
+	Tags              string // YARN application tags of the job, comma-separated
 	Priority          int
-	// The labels that the master, the maps and the reduces request.
+	// Node labels on which the job requests the containers of its
+	// ApplicationMaster, of its maps and of its reduces.
 	AMLabel, MapLabel, ReduceLabel string
-	// Maps has the hosts of each map's split; a map may have none.
+	// Maps lists for each map the hosts of its input split. A split may have no
+	// hosts.
 	Maps    [][]string
 	Reduces int
-	// Slowstart is the share of maps that must be done before reduces are
-	// requested.
+	// Slowstart is the fraction of the maps that must be done before the job
+	// requests containers for reduces.
 	Slowstart float64
-	// MemoryMB is the memory of a task, AMMemoryMB that of the master; 0 means
-	// 512.
+	// MemoryMB is the memory of a task's container in MiB, AMMemoryMB that of
+	// the ApplicationMaster's; 0 means 512.
 	MemoryMB, AMMemoryMB int64
-	// Run returns how long an attempt runs and whether it then fails. nil means
-	// one second without failure.
+	// Run returns how long a task attempt runs and whether it fails at the end.
+	// nil means that each attempt runs one second and succeeds.
 	Run func(kind string, task, attempt int) (time.Duration, bool)
 }
 
-// app is an application; all are MapReduce jobs.
+// app is an application of the fake cluster. All applications are MapReduce
+// jobs.
 type app struct {
 	Job
-	id, serial string // ids such as application_1_0002 and 1_0002
+	id, serial string // application id such as application_1_0002, and its part 1_0002
 	state      string
 	final      string
 	priority   int
@@ -48,19 +51,19 @@ type app struct {
 	containerSeq int
 	asks         map[ask]int
 	missed       int
-	live         []*container // containers that the ResourceManager counts as running
+	live         []*container // containers of the application that the ResourceManager counts as running
 	master       *container
-	granted      []*container // allocated containers that the master does not know yet
-	hidden       bool         // whether the restarted ResourceManager waits for the master's next heartbeat
+	granted      []*container // allocated containers that the ApplicationMaster has not been told of
+	hidden       bool         // whether a restarted ResourceManager waits for the next heartbeat of the ApplicationMaster before it shows the application as running
 
-	tasks         []*task // all tasks: maps, then reduces
-	changed       bool    // whether the master has new asks to send
+	tasks         []*task // all tasks of the job: first the maps, then the reduces
+	changed       bool    // whether the ApplicationMaster's next heartbeat must send changed container requests
 	mapsDone      int
 	reducesDone   int
 	reducesAsked  bool
 	turns         int
-	givesBack     int // number of containers for reduces that the master will release
-	failedMap     int // numbers of the job's attempts by kind and outcome
+	givesBack     int // number of containers for reduces that the ApplicationMaster will release instead of using them
+	failedMap     int // failed attempts of maps; this field and the next three count the job's failed and killed attempts of maps and reduces
 	killedMap     int
 	failedReduce  int
 	killedReduce  int
@@ -76,26 +79,26 @@ type masterRun struct {
 
 type task struct {
 	app      *app
-	index    int // index of the task among those of its kind
+	index    int // index of the task among the maps or the reduces of its job
 	reduce   bool
 	hosts    []string
 	waiting  bool
-	failed   bool // whether an attempt has failed, so that the task is requested without hosts
+	failed   bool // whether an attempt of the task has failed; its next container may then be on any host
 	done     bool
-	turn     int       // the task's order among waiting tasks: 0 at first, then later ones are larger
-	since    time.Time // when the task was last requested
+	turn     int       // order of the task among the job's waiting tasks; a task requested again gets a larger number and so waits behind the others
+	since    time.Time // time at which a container for the task was last requested
 	attempts []*attempt
 }
 
 type attempt struct {
 	task      *task
 	number    int
-	state     string // state of the attempt: STARTING, RUNNING, SUCCEEDED, FAILED or KILLED
+	state     string // state of the task attempt: STARTING, RUNNING, SUCCEEDED, FAILED or KILLED
 	container *container
 	started   time.Time
 	finished  time.Time
-	locality  string // locality of the attempt: node, rack or off
-	silent    bool   // whether the attempt's node is stopped, so that it never reports its end
+	locality  string // locality of the attempt's container: node, rack or off
+	silent    bool   // whether the attempt's node is stopped, so that the ApplicationMaster never learns of the attempt's end
 	run       time.Duration
 	fails     bool
 }
@@ -149,8 +152,8 @@ func (a *attempt) id() string {
 	return "attempt" + strings.TrimPrefix(a.task.id(), "task") + "_" + itoa(a.number)
 }
 
-// Submit starts a job and returns its application id. It fails if the job
-// requests a label that the cluster does not have.
+// Submit starts a job on the fake cluster and returns its application id. It
+// fails if the job requests a node label that the cluster does not have.
 func (c *Fake) Submit(j Job) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,8 +203,9 @@ func (c *Fake) Submit(j Job) (string, error) {
 	return a.id, nil
 }
 
-// Resplit changes the hosts of each map's split, like a rewrite of the job's
-// staged job.splitmetainfo. The master reads them when it starts.
+// Resplit changes the hosts of the input split of each map, as rewriting
+// job.splitmetainfo in a real job's staging folder does. The ApplicationMaster
+// reads the hosts when it starts.
 func (c *Fake) Resplit(appID string, maps [][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,22 +226,23 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 	return nil
 }
 
-// Attempt is the record of a task attempt that got a container.
+// Attempt is the fake cluster's record of a task attempt that was given a
+// container.
 type Attempt struct {
-	ID, Kind  string // the attempt's id, and MAP or REDUCE
-	Task      int    // index of the task among those of its kind
+	ID, Kind  string // id of the attempt, and its kind: MAP or REDUCE
+	Task      int    // index of the task among the maps or the reduces of its job
 	Number    int
 	Host      string
 	Container string
 	State     string
-	Locality  string // locality of a map: node, rack or off; empty for a re-run after a failure
+	Locality  string // locality of a map's container: node, rack or off; empty for a map that runs again after a failure
 	Allocated time.Time
 	Started   time.Time
 	Finished  time.Time
 }
 
-// Attempts returns the records of a job's attempts that got a container, in the
-// order of tasks.
+// Attempts returns records of those attempts of a job that were given a
+// container, in the order of the job's tasks.
 func (c *Fake) Attempts(appID string) []Attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// proxy answers for the ApplicationMasters, or redirects as the
-// ResourceManager's proxy does.
+// proxy answers requests to the jobs' ApplicationMasters. If a job's
+// ApplicationMaster does not run, it redirects as the ResourceManager's proxy
+// does.
 func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 	a := c.appByID[r.PathValue("app")]
 	host := "http://" + r.Host
@@ -41,7 +42,8 @@ func (c *Fake) proxy(w http.ResponseWriter, r *http.Request) {
 	c.job(w, r, strings.Split(path, "/"), false, []*app{a})
 }
 
-// history answers for the JobHistory server, which has the ended jobs.
+// history answers requests to the JobHistory server, which has the jobs that
+// have ended.
 func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/ws/v1/history/")
 	if path == "info" {
@@ -60,9 +62,8 @@ func (c *Fake) history(w http.ResponseWriter, r *http.Request) {
 	c.job(w, r, strings.Split(strings.TrimPrefix(path, "mapreduce/"), "/"), true, ended)
 }
 
-// job answers requests for
-// jobs[/JOB[/tasks[/TASK[/attempts[/ATTEMPT[/state]]]]]], and for counters,
-// conf and jobattempts in between.
+// job answers requests to an ApplicationMaster or the history server whose path
+// starts with "jobs": for a list of jobs, one job, its tasks and their attempts.
 func (c *Fake) job(w http.ResponseWriter, r *http.Request, path []string, history bool, apps []*app) {
 	if path[0] != "jobs" {
 		c.notFound(w, r, "path")
@@ -214,8 +215,8 @@ func (t *task) write(w *writer) {
 	w.text("successfulAttempt", successful)
 }
 
-// writeAttempts writes a task's attempts. One that waits for a container has
-// state STARTING, as in Hadoop.
+// writeAttempts writes the attempts of a task into an answer. An attempt that
+// waits for a container has state STARTING, as in Hadoop.
 func (t *task) writeAttempts(w *writer) {
 	n := len(t.attempts)
 	if t.waiting {

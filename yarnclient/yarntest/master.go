@@ -6,8 +6,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// register registers an ApplicationMaster, which then requests containers for
-// its tasks.
+// register registers a job's ApplicationMaster with the ResourceManager. The
+// ApplicationMaster then requests containers for its tasks.
 func (c *Fake) register(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt || a.master == nil || a.master.ended {
 		return
@@ -28,8 +28,9 @@ func (c *Fake) register(a *app, attempt int) {
 	c.masterBeat(a, attempt)
 }
 
-// masterBeat is a heartbeat from a master to the ResourceManager. The master
-// gets its new containers, binds tasks to them, and sends its asks.
+// masterBeat carries out a heartbeat from an ApplicationMaster to the
+// ResourceManager. The ApplicationMaster gets its new containers, chooses tasks
+// for them, and sends its container requests.
 func (c *Fake) masterBeat(a *app, attempt int) {
 	if a.ended() || a.attemptNo != attempt {
 		return
@@ -51,10 +52,11 @@ func (c *Fake) masterBeat(a *app, attempt int) {
 	}
 }
 
-// bind binds tasks to containers as the MapReduce master does. Tasks without
-// locality come first. Then come maps that are local to the node, for all
-// containers of this heartbeat, then maps local to the rack, then any map.
-// Within each group the task that has waited longest is first.
+// bind chooses a task for each new container, as the MapReduce
+// ApplicationMaster does. Reduces, and maps that run again after a failure, are
+// chosen first. Then come maps whose split is on the container's node, for all
+// containers of this heartbeat, then maps whose split is in its rack, then any
+// map. Among equal tasks, the one that has waited longest is chosen.
 func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
@@ -77,15 +79,15 @@ func (c *Fake) bind(a *app, granted []*container) {
 			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
 		})
 	}
-	for _, k := range left { // release the rest, as no task needs these containers
+	for _, k := range left { // no task needs the remaining containers, so they are released
 		k.ended = true
 	}
 }
 
 var levels = map[string]int{"node": 0, "rack": 1, "off": 2}
 
-// level returns how far a map's split is from a node: 0 is on the node, 1 in
-// its rack, 2 further.
+// level returns how far a map's input split is from a node: 0 if the split is
+// on the node, 1 if it is in the node's rack, 2 if it is further away.
 func (c *Fake) level(t *task, n *node) int {
 	if slices.Contains(t.hosts, n.Host) {
 		return 0
@@ -98,8 +100,9 @@ func (c *Fake) level(t *task, n *node) int {
 	return 2
 }
 
-// start runs the first waiting task for which fits returns true. It returns
-// false if there is none.
+// start runs a task in a container: of the job's waiting tasks for which fits
+// returns true, the one that comes first. It returns false if there is no such
+// task.
 func (c *Fake) start(a *app, k *container, locality string, fits func(*task) bool) bool {
 	var first *task
 	for _, t := range a.tasks {
@@ -132,7 +135,8 @@ func (c *Fake) startAttempt(t *task, k *container, locality string) {
 	})
 }
 
-// report ends a task's run, which its master learns at once.
+// report ends a task attempt whose running time is over. Its ApplicationMaster
+// learns of the end at once.
 func (c *Fake) report(x *attempt) {
 	if x.ended() || x.silent {
 		return
@@ -144,7 +148,8 @@ func (c *Fake) report(x *attempt) {
 	}
 }
 
-// endAttempt ends an attempt. Unless it succeeded, the task is requested again.
+// endAttempt ends a task attempt in the given state. Unless the attempt
+// succeeded, a container for its task is requested again.
 func (c *Fake) endAttempt(x *attempt, state string) {
 	t, a := x.task, x.task.app
 	if x.started.IsZero() {
@@ -179,11 +184,11 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	a.turns++
 	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
-		t.failed = false // a failed reduce is requested like a new one, always without hosts
+		t.failed = false // a reduce that has failed is requested like a new one, as reduces never name a host
 	}
 }
 
-// shuffled lets the running reduces that waited for the last map go on.
+// shuffled lets the running reduces of a job go on when its last map has ended.
 func (c *Fake) shuffled(a *app) {
 	for _, t := range a.tasks {
 		for _, x := range t.attempts {
@@ -194,7 +199,8 @@ func (c *Fake) shuffled(a *app) {
 	}
 }
 
-// sendAsks replaces the application's asks by those of the waiting tasks.
+// sendAsks replaces the application's container requests by those of its
+// waiting tasks.
 func (c *Fake) sendAsks(a *app) {
 	clear(a.asks)
 	if !a.reducesAsked && float64(a.mapsDone) >= a.Slowstart*float64(len(a.Maps)) {
@@ -226,8 +232,8 @@ func (c *Fake) sendAsks(a *app) {
 	}
 }
 
-// finish ends an application. Its containers are freed with the next
-// heartbeats.
+// finish ends an application. The resources of its containers are freed with
+// the next heartbeats of their nodes.
 func (c *Fake) finish(a *app, state, final string) {
 	a.state, a.final, a.finished = state, final, c.now
 	clear(a.asks)
@@ -242,9 +248,9 @@ func (c *Fake) finish(a *app, state, final string) {
 	}
 }
 
-// KillMaster ends the running ApplicationMaster of a job with all its
-// containers. The ResourceManager starts another one, which keeps the completed
-// maps.
+// KillMaster ends a job's running ApplicationMaster with all containers of the
+// job. The ResourceManager starts another ApplicationMaster, for which the
+// completed maps stay completed.
 func (c *Fake) KillMaster(appID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +274,7 @@ func (c *Fake) masterLost(a *app) {
 		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // two attempts at most, as yarn.resourcemanager.am.max-attempts says by default
+	if a.attemptNo == 2 { // the job has used its two attempts, the default of yarn.resourcemanager.am.max-attempts
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}

@@ -16,15 +16,18 @@ import (
 	"heddle/yarnclient"
 )
 
-// Moody answers like Well until a test makes it misbehave.
+// Moody is an HTTP server that answers like the handler Well until a test makes
+// it misbehave.
 type Moody struct {
 	Well http.Handler
-	// Spare is a path that Well always answers.
+	// Spare is a URL path that the server answers correctly even while it
+	// misbehaves.
 	Spare string
 	mood  atomic.Pointer[Misdeed]
 }
 
-// Misbehave applies a misdeed to later requests; nil ends that.
+// Misbehave makes the server answer later requests with the given fault; nil
+// makes it answer correctly again.
 func (m *Moody) Misbehave(d *Misdeed) { m.mood.Store(d) }
 
 func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,33 +38,33 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Well.ServeHTTP(w, r)
 }
 
-// Misdeed is a fault of a Hadoop web server, or of whatever listens at its
-// address. It works over any connection that can be hijacked, even one in
-// memory.
+// Misdeed is a fault that a fake web server shows: a fault of a Hadoop daemon,
+// or of whatever else listens at the address. It works on any HTTP connection
+// that a handler can take over, even one in memory.
 type Misdeed struct {
 	Name string
-	// Lie is true if a client cannot tell that the answer is wrong: Hadoop
-	// might give it.
+	// Lie is true if a client cannot tell that the wrong answer is wrong, since
+	// Hadoop might send the same.
 	Lie   bool
 	serve answerer
 }
 
-// answerer answers a request wrongly. It may use the right answer, which well
-// gives.
+// answerer answers an HTTP request wrongly. It may change the correct answer,
+// which the handler well gives.
 type answerer func(w http.ResponseWriter, r *http.Request, well http.Handler)
 
-// Misdeeds returns all misdeeds.
+// Misdeeds returns all faults that a fake web server can show.
 func Misdeeds() []*Misdeed { return slices.Clone(misdeeds) }
 
 const (
 	jsonType = "application/json"
 	htmlType = "text/html"
-	// okHead is the start of an HTTP answer that is written byte by byte.
+	// okHead is the start of an HTTP answer that a fault writes byte by byte.
 	okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 )
 
 var misdeeds = []*Misdeed{
-	// Misdeeds of the connection, and of services other than HTTP.
+	// Faults of the connection, and services other than HTTP.
 	{Name: "silent", serve: func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // else it is not seen that the client leaves
 		<-r.Context().Done()
@@ -105,7 +108,7 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "SSH", serve: raw(func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })},                         //nolint:errcheck // the client may have left
 	{Name: "an RPC port", serve: raw(func(c net.Conn) { io.WriteString(c, "\x00\x00\x00\x70\x00\xff\xfe\x1b[2J\x07") })}, //nolint:errcheck // the client may have left
-	// Misdeeds that answer something else, or with an error.
+	// Faults in which the server sends an error, or data that is not Hadoop's.
 	{Name: "empty", serve: say(200, jsonType, "")},
 	{Name: "an empty object", serve: say(200, jsonType, "{}")},
 	{Name: "null", serve: say(200, jsonType, "null")},
@@ -129,13 +132,13 @@ var misdeeds = []*Misdeed{
 	}},
 	{Name: "503", serve: say(503, "text/plain", "")},
 	{Name: "999", serve: say(999, "text/plain", "")},
-	// Misdeeds that redirect the client.
+	// Faults in which the server redirects the client.
 	{Name: "standby", serve: redirect(func(*http.Request) string { return "" }, "This is standby RM. There is no active RM right now.")},
 	{Name: "redirects to itself", serve: redirect(func(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }, "")},
 	{Name: "redirects in a circle", serve: redirect(func(r *http.Request) string { return "http://localhost:" + port(r.Host) + r.URL.RequestURI() }, "")},
 	{Name: "redirects to nowhere", serve: redirect(func(r *http.Request) string { return "http://127.0.0.1:1" + r.URL.RequestURI() }, "")},
 	{Name: "redirects to a file", serve: redirect(func(*http.Request) string { return "file:///etc/passwd" }, "")},
-	// Misdeeds that change the right answer.
+	// Faults in which the server changes the correct answer.
 	{Name: "cut off", serve: altered(func(body []byte) []byte { return body[:len(body)*2/3] })},
 	{Name: "nothing but null", serve: leaves(func(any) any { return nil })},
 	{Name: "lists for values", serve: leaves(func(v any) any { return []any{v, v} })},
@@ -178,7 +181,8 @@ var misdeeds = []*Misdeed{
 	})},
 }
 
-// say returns a misdeed that answers with a text, whatever was requested.
+// say returns a fault: the server answers every request with the same status
+// and text.
 func say(status int, kind, body string) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", kind)
@@ -187,8 +191,8 @@ func say(status int, kind, body string) answerer {
 	}
 }
 
-// redirect returns a misdeed that redirects to the address that to returns, or
-// nowhere if that is empty.
+// redirect returns a fault: the server redirects the client to the address that
+// the function to returns. If that is empty, the answer has no address.
 func redirect(to func(r *http.Request) string, body string) answerer {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if location := to(r); location != "" {
@@ -199,8 +203,8 @@ func redirect(to func(r *http.Request) string, body string) answerer {
 	}
 }
 
-// raw returns a misdeed that hands the connection to serve once the request has
-// arrived.
+// raw returns a fault: when the request has arrived, the function serve takes
+// over the connection.
 func raw(serve func(c net.Conn)) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -212,8 +216,8 @@ func raw(serve func(c net.Conn)) answerer {
 	}
 }
 
-// repeat returns a misdeed that writes head, and then piece again and again
-// until the client leaves.
+// repeat returns a fault: the server writes head once, and then piece again and
+// again until the client leaves.
 func repeat(head, piece string, pause time.Duration) answerer {
 	return raw(func(c net.Conn) {
 		_, err := io.WriteString(c, head)
@@ -224,8 +228,8 @@ func repeat(head, piece string, pause time.Duration) answerer {
 	})
 }
 
-// altered returns a misdeed that sends the right answer with its body changed
-// by alter.
+// altered returns a fault: the server sends the correct answer, but the
+// function alter changes its body.
 func altered(alter func(body []byte) []byte) answerer {
 	return func(w http.ResponseWriter, r *http.Request, well http.Handler) {
 		answer := httptest.NewRecorder()
@@ -239,14 +243,14 @@ func altered(alter func(body []byte) []byte) answerer {
 	}
 }
 
-// leaves returns a misdeed that changes each value of the right answer other
-// than objects and lists.
+// leaves returns a fault: the function change replaces each text, number or
+// other single value in the JSON of the correct answer.
 func leaves(change func(v any) any) answerer {
 	return altered(func(body []byte) []byte { return changeLeaves(body, change) })
 }
 
-// numbers returns a misdeed that replaces each number of the right answer,
-// quoted ones too, by to.
+// numbers returns a fault: the server replaces each number of the correct
+// answer, quoted or not, by the text to.
 func numbers(to string) answerer {
 	return leaves(func(v any) any {
 		if s, quoted := v.(string); quoted && json.Valid([]byte(s)) && s != "true" && s != "false" {
@@ -262,8 +266,8 @@ func numbers(to string) answerer {
 	})
 }
 
-// text returns a misdeed that replaces each text of the right answer other than
-// numbers by to.
+// text returns a fault: the server replaces each string of the correct answer
+// that is not a number by the text to.
 func text(to string) answerer {
 	return leaves(func(v any) any {
 		if s, is := v.(string); is && !json.Valid([]byte(s)) {
@@ -278,8 +282,8 @@ func port(host string) string {
 	return p
 }
 
-// changeLeaves changes each value of a JSON text other than objects and lists.
-// It returns a text that is not JSON unchanged.
+// changeLeaves replaces each text, number or other single value in a JSON text
+// by what the function change returns. A body that is not JSON stays unchanged.
 func changeLeaves(body []byte, change func(v any) any) []byte {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -68,7 +68,7 @@ func (c *Fake) info(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// property answers for one setting of any daemon.
+// property answers a request for one configuration property of a daemon.
 func (c *Fake) property(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	value, set := c.cfg.Conf[name]
@@ -76,7 +76,7 @@ func (c *Fake) property(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "text/xml;charset=utf-8") // Hadoop sends JSON with this content type too
+	w.Header().Set("Content-Type", "text/xml;charset=utf-8") // Hadoop sends this answer, which is JSON, with the content type of XML
 	_ = json.NewEncoder(w).Encode(map[string]any{"property": map[string]any{"key": name, "value": value, "isFinal": false, "resource": "x-site.xml"}})
 }
 
@@ -101,7 +101,7 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 		all.VCores += n.total.VCores
 		allUsed.MemoryMB += n.used.MemoryMB
 		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's sums without "AcrossPartition" count the default partition only
+		if n.sched == "" { // Hadoop's sums whose name lacks "AcrossPartition" count the default partition only
 			total.MemoryMB += n.total.MemoryMB
 			total.VCores += n.total.VCores
 			used.MemoryMB += n.used.MemoryMB
@@ -185,8 +185,9 @@ func (c *Fake) withNode(serve func(http.ResponseWriter, *http.Request, *node)) h
 	}
 }
 
-// setResource changes a node's size. Like Hadoop, it kills containers above it
-// at once unless overCommitTimeout is -1.
+// setResource changes the memory and cores that a node offers. Like Hadoop, it
+// kills containers that exceed the new size at once unless overCommitTimeout is
+// -1.
 func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	var body struct {
 		Resource          struct{ Memory, VCores json.Number }
@@ -195,7 +196,7 @@ func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	if !c.read(w, r, &body) {
 		return
 	}
-	memory, _ := body.Resource.Memory.Int64() // a missing number is 0, as in Hadoop
+	memory, _ := body.Resource.Memory.Int64() // if the request has no memory size, the size is 0, as in Hadoop
 	cores, _ := body.Resource.VCores.Int64()
 	n.total = yarnclient.Resource{MemoryMB: memory, VCores: int(cores)}
 	if timeout, _ := body.OverCommitTimeout.Int64(); timeout >= 0 {
@@ -212,8 +213,8 @@ func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	})
 }
 
-// read decodes a JSON body. A body that is not JSON is refused; JSON with other
-// names changes nothing.
+// read decodes the JSON body of a request into v. It refuses a body that is not
+// JSON, and ignores unknown names in it.
 func (c *Fake) read(w http.ResponseWriter, r *http.Request, v any) bool {
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.refuse(w, r, http.StatusServiceUnavailable, "MessageException", "A message body reader was not found for "+kind)
@@ -244,7 +245,7 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
 	}
 	within := func(from, to string, at time.Time) bool {
-		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // a missing number sets no limit
+		lo, _ := strconv.ParseInt(q.Get(from), 10, 64) // without this parameter, the request sets no limit to the application's time
 		hi, _ := strconv.ParseInt(q.Get(to), 10, 64)
 		return ms(at) >= lo && (hi == 0 || ms(at) <= hi)
 	}
@@ -346,7 +347,7 @@ func (c *Fake) listAttempts(w http.ResponseWriter, r *http.Request, a *app) {
 			switch {
 			case i < len(a.masters):
 				m = a.masters[i]
-			case i == a.attemptNo-1 && a.master != nil: // the last attempt, whose ApplicationMaster is not registered yet
+			case i == a.attemptNo-1 && a.master != nil: // the last attempt of the application, whose ApplicationMaster has not registered yet
 				m = masterRun{container: a.master, started: a.launched}
 			default:
 				w.text("containerId", "")

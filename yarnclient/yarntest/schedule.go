@@ -2,19 +2,22 @@ package yarntest
 
 import "heddle/yarnclient"
 
-// ask identifies a row of an application's table of resource requests.
+// ask identifies a row of an application's table of resource requests, by
+// priority and place.
 type ask struct {
 	priority int
-	name     string // where the container is requested: a host, a rack or "*"
+	name     string // where the containers are requested: on a host, in a rack, or anywhere ("*")
 }
 
-// scratch is memory reused between rounds of the scheduler.
+// scratch is memory that the scheduler reuses each time it looks for a
+// container to allocate.
 type scratch struct {
-	waiting map[string]bool // node labels in which some application requests containers
+	waiting map[string]bool // node labels on which some application has unmet container requests
 	order   []*app
 }
 
-// asyncRound tries to allocate a container on each node.
+// asyncRound tries to allocate one container on each node, as asynchronous
+// scheduling does at each interval.
 func (c *Fake) asyncRound() {
 	c.after(c.cfg.Async, c.asyncRound)
 	if !c.up() {
@@ -46,12 +49,12 @@ func (c *Fake) waitingLabels() map[string]bool {
 	return c.scratch.waiting
 }
 
-// priorities lists the priorities of requests in the order in which they are
-// served.
+// priorities lists the priorities of container requests in the order in which
+// the scheduler serves the requests of one application.
 var priorities = [...]int{yarnclient.PriorityAM, yarnclient.PriorityFailedMap, yarnclient.PriorityReduce, yarnclient.PriorityMap}
 
-// allocateOn allocates at most most containers on a node, 0 means no limit, and
-// returns their number.
+// allocateOn allocates containers on a node and returns their number. It
+// allocates at most the number most; 0 means no limit.
 func (c *Fake) allocateOn(n *node, most int) int {
 	given := 0
 	for most == 0 || given < most {
@@ -72,17 +75,17 @@ func (c *Fake) allocateOn(n *node, most int) int {
 	return given
 }
 
-// next returns the application and priority to serve next on a node: by
-// application priority, then submission, then request priority. A request that
-// does not take the node, for the sake of locality, counts a missed
-// opportunity.
+// next returns the application, and the priority of its request, for which a
+// container is allocated next on a node. The order is: application priority,
+// time of submission, request priority. A request that declines the node, to
+// wait for a better locality, counts a missed opportunity.
 func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	order := c.scratch.order[:0]
 	for _, a := range c.apps {
 		if a.ended() || len(a.asks) == 0 {
 			continue
 		}
-		at := len(order) // Insertion keeps the order of submission among equal priorities, and few applications wait.
+		at := len(order) // inserting one application at a time keeps the order of submission among equal priorities; few applications wait, so this is fast enough
 		for at > 0 && order[at-1].priority < a.priority {
 			at--
 		}
@@ -118,9 +121,9 @@ func (c *Fake) localEnough(n *node, a *app, priority int) bool {
 			names++
 		}
 	}
-	// A container outside the requested racks must wait for missed
-	// opportunities. Their number grows with the number of hosts and racks that
-	// the asks name.
+	// A request accepts a node outside its racks only after it has missed a
+	// number of scheduling opportunities. That number grows with the number of
+	// hosts and racks that the application's requests name.
 	pending := a.asks[ask{priority, "*"}]
 	if a.asks[ask{priority, n.Rack}] == 0 && a.missed > min(len(c.nodes), pending*(names-1)/len(c.nodes)) {
 		return true

@@ -14,9 +14,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// ServeHTTP answers for all daemons of the cluster. For a test over sockets,
-// pass the cluster to httptest.NewServer; there a ResourceManager that is down
-// drops connections. Only Transport can refuse them.
+// ServeHTTP answers the requests to all daemons of the fake cluster. A test
+// that needs real sockets passes the cluster to httptest.NewServer. There, a
+// ResourceManager that is down drops connections; through Transport it refuses
+// them.
 func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := c.faultFor(r)
 	if f != nil && f.Hang && !f.Apply {
@@ -39,7 +40,7 @@ func (c *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = body[:f.Cut]
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(body) // writing fails only if the caller has left
+	_, _ = w.Write(body) // writing an answer fails only if the caller has left
 }
 
 func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
@@ -62,8 +63,9 @@ func (c *Fake) answer(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// Transport connects to the cluster without sockets, whatever the host. Virtual
-// time needs this: testing/synctest does not wait for a socket.
+// Transport returns an HTTP transport that leads every request to the fake
+// cluster, whatever its host, without sockets. Virtual time needs this, since
+// testing/synctest does not wait for a socket.
 func (c *Fake) Transport() http.RoundTripper { return transport{c} }
 
 type transport struct{ c *Fake }
@@ -83,7 +85,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	server.Host = req.URL.Host
 	rec := httptest.NewRecorder()
 	defer func() {
-		if recover() != nil { // a panic means that the handler dropped the connection
+		if recover() != nil { // the handler drops a connection by a panic
 			if err = req.Context().Err(); err == nil {
 				err = io.EOF
 			}
@@ -124,7 +126,8 @@ func pause(req *http.Request, d time.Duration) error {
 	}
 }
 
-// write sends an answer. Only the dialect natural has the root name in JSON.
+// write sends an answer in a dialect of JSON, or in XML if the request asks for
+// it. In JSON, only the dialect natural has the root name.
 func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root string, members func(*writer)) {
 	out := &writer{d: d}
 	kind := "application/json;charset=utf-8"
@@ -146,10 +149,10 @@ func (c *Fake) write(w http.ResponseWriter, r *http.Request, d dialect, root str
 		out.WriteByte('}')
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(out.Bytes()) // ignore the error, as writing to a recorder cannot fail
+	_, _ = w.Write(out.Bytes()) // writing to an httptest.ResponseRecorder cannot fail
 }
 
-// refuse answers with an error status and a RemoteException.
+// refuse answers a request with an error status and a RemoteException as body.
 func (c *Fake) refuse(w http.ResponseWriter, r *http.Request, status int, exception, message string) {
 	rec := httptest.NewRecorder()
 	c.write(rec, r, natural, "RemoteException", func(w *writer) {

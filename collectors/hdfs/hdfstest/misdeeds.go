@@ -13,14 +13,15 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// Misdeed is a fault of a NameNode, or of whatever listens at its address. With
-// any of them, a client cannot get an answer.
+// Misdeed is a fault that the fake NameNode shows: a fault of a NameNode, or of
+// whatever else listens at the address. With each of them, a client cannot get
+// a correct answer.
 type Misdeed struct {
 	Name  string
-	serve func(c net.Conn) // serves one client, and returns when the client has left
+	serve func(c net.Conn) // function that serves one client wrongly; it returns when the client has left
 }
 
-// Misdeeds returns all misdeeds.
+// Misdeeds returns all faults that the fake NameNode can show.
 func Misdeeds() []Misdeed { return slices.Clone(misdeeds) }
 
 var misdeeds = []Misdeed{
@@ -106,16 +107,18 @@ var misdeeds = []Misdeed{
 	{"an endless exception", refuse("java.io.IOException", strings.Repeat("x\n", 1<<20), hdfspb.ResponseHeader_ERROR_APPLICATION)},
 }
 
-// say returns a misdeed that answers with a text, whatever a client asks.
+// say returns a fault: the server sends the same text, whatever a client
+// requests.
 func say(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		go io.Copy(io.Discard, c)           //nolint:errcheck // until the client leaves
 		io.WriteString(c, text)             //nolint:errcheck // the client may have left
-		<-time.After(10 * time.Millisecond) // gives the client time to read before the connection ends
+		<-time.After(10 * time.Millisecond) // gives the client time to read the text before the connection ends
 	}
 }
 
-// each returns a misdeed that answers every call by write, until write fails.
+// each returns a fault: the function write answers each call of a client
+// wrongly, until it returns an error.
 func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn) {
 	return func(c net.Conn) {
 		calls, err := greet(c)
@@ -129,7 +132,8 @@ func each(write func(c net.Conn, method string, id uint32) error) func(net.Conn)
 	}
 }
 
-// with returns a misdeed that answers every call with the bytes of answer.
+// with returns a fault: each call of a client is answered by the bytes that the
+// function answer returns.
 func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	return each(func(c net.Conn, method string, id uint32) error {
 		_, err := c.Write(answer(method, id))
@@ -137,10 +141,12 @@ func with(answer func(method string, id uint32) []byte) func(net.Conn) {
 	})
 }
 
-// refuse returns a misdeed that answers every call with an exception.
+// refuse returns a fault: each call of a client is answered by the same Java
+// exception.
 func refuse(class, text string, detail hdfspb.ResponseHeader_Detail) func(net.Conn) {
 	return with(func(_ string, id uint32) []byte { return refusal(id, class, text, detail) })
 }
 
-// frameLength returns the first bytes of a frame: its length.
+// frameLength returns the length of a frame as the four bytes with which a
+// frame of Hadoop IPC starts.
 func frameLength(size uint32) []byte { return binary.BigEndian.AppendUint32(nil, size) }

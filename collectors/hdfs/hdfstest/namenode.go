@@ -1,6 +1,7 @@
-// Package hdfstest runs a NameNode for tests, over real sockets. It answers the
-// first questions of a client, knows the files that it is given, and can be
-// told to misbehave. It has no DataNodes: files have locations but no contents.
+// Package hdfstest runs a fake NameNode for tests, over real sockets. It
+// answers the calls of a client that only reads, knows the files that a test
+// gives it, and can be told to show faults. It has no DataNodes: files have
+// locations but no contents.
 package hdfstest
 
 import (
@@ -20,23 +21,24 @@ import (
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
-// NameNode is a NameNode that a test has started.
+// NameNode is a fake NameNode that a test has started.
 type NameNode struct {
-	// Address is the NameNode's address, "host:port".
+	// Address is the fake NameNode's RPC address, "host:port".
 	Address string
 
 	listener net.Listener
 	serving  sync.WaitGroup
-	files    map[string]hdfs.File // the files of the HDFS, by path
+	files    map[string]hdfs.File // files of the fake HDFS, by path
 
 	bad   atomic.Pointer[Misdeed]
-	next  atomic.Pointer[Misdeed] // the misdeed that starts after the given number of calls
+	next  atomic.Pointer[Misdeed] // fault that the fake NameNode shows after the given number of calls
 	calls atomic.Int32
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 }
 
-// Start starts an active, empty NameNode, which is stopped when the test ends.
+// Start starts an active fake NameNode without files. It is stopped when the
+// test ends.
 func Start(t testing.TB) *NameNode {
 	nn, err := New()
 	if err != nil {
@@ -46,7 +48,8 @@ func Start(t testing.TB) *NameNode {
 	return nn
 }
 
-// New starts an active NameNode with the given files. It runs until Close.
+// New starts an active fake NameNode with the given files. It runs until Close
+// is called.
 func New(files ...hdfs.File) (*NameNode, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,28 +72,29 @@ func New(files ...hdfs.File) (*NameNode, error) {
 					bad.serve(c)
 					return
 				}
-				_ = nn.serve(c) // a client that leaves causes an error, which does not matter
+				_ = nn.serve(c) // serve fails when the client leaves, which does not matter
 			})
 		}
 	})
 	return nn, nil
 }
 
-// Close stops the NameNode and closes its connections.
+// Close stops the fake NameNode and closes its connections.
 func (nn *NameNode) Close() {
 	nn.listener.Close()
 	nn.dropAll()
 	nn.serving.Wait()
 }
 
-// Misbehave closes all connections and makes later ones misbehave. nil makes
-// them normal again.
+// Misbehave closes all connections and makes later ones show the fault m. If m
+// is nil, later connections work normally again.
 func (nn *NameNode) Misbehave(m *Misdeed) {
 	nn.bad.Store(m)
 	nn.dropAll()
 }
 
-// MisbehaveAfter answers the given number of further calls and then misbehaves.
+// MisbehaveAfter makes the fake NameNode answer the given number of further
+// calls correctly. Then it shows the fault m.
 func (nn *NameNode) MisbehaveAfter(calls int, m *Misdeed) {
 	nn.calls.Store(int32(calls))
 	nn.next.Store(m)
@@ -141,7 +145,7 @@ func (nn *NameNode) serve(c net.Conn) error {
 	}
 }
 
-// answerTo returns the answer of an empty HDFS.
+// answerTo returns the answer of an HDFS without files to a call.
 func answerTo(method string, id uint32) []byte {
 	folder := &hdfspb.FileStatus{FileType: hdfspb.FileStatus_DIR}
 	switch method {
@@ -161,9 +165,9 @@ func answerTo(method string, id uint32) []byte {
 	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
 }
 
-// serverDefaults returns a GetServerDefaultsResponseProto with block size,
-// checksum and packet size, replication and buffer size. Package hdfs has no
-// such message, as it never asks for one.
+// serverDefaults returns a message GetServerDefaultsResponseProto, with values
+// for block size, checksum, packet size, replication and buffer size. Package
+// hdfspb has no such message, as package hdfs never asks for it.
 func serverDefaults() proto.Message {
 	var defaults []byte
 	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {
@@ -175,13 +179,14 @@ func serverDefaults() proto.Message {
 	return m
 }
 
-// calls reads the RPC calls of a client.
+// calls reads the RPC calls that a client sends on one connection.
 type calls struct {
 	r       *bufio.Reader
-	request []byte // the request of the last call, encoded
+	request []byte // encoded request message of the last call that was read
 }
 
-// greet reads and checks the greeting at the start of a client's connection.
+// greet reads and checks the greeting of Hadoop IPC with which a client's
+// connection starts.
 func greet(c net.Conn) (*calls, error) {
 	r := bufio.NewReader(c)
 	hello := make([]byte, 7)
@@ -194,7 +199,8 @@ func greet(c net.Conn) (*calls, error) {
 	return &calls{r: r}, nil
 }
 
-// next returns the next call. It skips the message that only names the user.
+// next returns the method and the id of a client's next call. It skips the
+// message that only names the user.
 func (c *calls) next() (method string, id uint32, err error) {
 	for {
 		var size [4]byte
@@ -239,8 +245,8 @@ func refusal(id uint32, class, text string, detail hdfspb.ResponseHeader_Detail)
 	})
 }
 
-// frame returns the messages as a frame: the length of all, then each message
-// after its own length.
+// frame returns the messages as one frame of Hadoop IPC: the total length, then
+// each message after its own length.
 func frame(messages ...proto.Message) []byte {
 	b := make([]byte, 4)
 	for _, m := range messages {

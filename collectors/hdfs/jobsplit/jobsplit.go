@@ -1,11 +1,13 @@
 // Package jobsplit reads the two files in a job's staging folder that tell the
-// ApplicationMaster about input splits: job.split says what each map reads, and
-// job.splitmetainfo on which hosts that is stored. Entry i of both belongs to
-// map i. The package can also write job.splitmetainfo, and so pass a plan of
-// map to host to an ApplicationMaster that has not started yet.
+// ApplicationMaster about input splits. job.split says which input each map
+// reads. job.splitmetainfo says on which hosts that input is stored. Entry i of
+// each file belongs to map i. The package can also write job.splitmetainfo, to
+// tell an ApplicationMaster that has not started yet on which host each map
+// should run.
 //
-// It supports file splits only. For other classes, such as TeraGen's row ranges
-// and CombineFileSplit, it returns an UnknownClassError.
+// The package supports splits that are parts of files. For other classes of
+// splits, such as TeraGen's row ranges and CombineFileSplit, it returns an
+// UnknownClassError.
 package jobsplit
 
 import (
@@ -15,28 +17,31 @@ import (
 	"io"
 )
 
-// Meta is the entry of one map in job.splitmetainfo.
+// Meta is the entry of one map in the file job.splitmetainfo.
 type Meta struct {
-	// Hosts are the nodes on which the ApplicationMaster requests containers.
+	// Hosts are the nodes on which the ApplicationMaster requests a container
+	// for the map.
 	Hosts []string
-	// Offset is where the map's split starts in job.split, in bytes.
+	// Offset is where the map's split starts in the file job.split, in bytes.
 	Offset int64
-	// Length is the bytes of input that the map reads.
+	// Length is the number of input bytes that the map reads.
 	Length int64
 }
 
-// Split is the part of a file that one map reads.
+// Split is the part of an input file that one map reads.
 type Split struct {
-	// Path is as the client wrote it, usually "hdfs://host:port/path", without
-	// percent encoding.
+	// Path is the path of the input file as the client wrote it, usually
+	// "hdfs://host:port/path", without percent encoding.
 	Path string
-	// Offset and Length are bytes of the file.
+	// Offset and Length say which bytes of the input file the map reads.
 	Offset, Length int64
 }
 
-// UnknownClassError means that a split has a Java class that is not supported.
+// UnknownClassError means that an input split has a Java class that this
+// package cannot read.
 type UnknownClassError struct {
-	// Map is the split's index, and Class its Java class.
+	// Map is the index of the split and of its map. Class is the split's Java
+	// class.
 	Map   int
 	Class string
 }
@@ -48,23 +53,24 @@ func (e *UnknownClassError) Error() string {
 const (
 	metaMagic   = "META-SPL"
 	metaVersion = 1
-	// splitHead is the start of job.split: a magic text, and the version as an
-	// int32.
+	// splitHead is how the file job.split starts: a magic text, and the version
+	// 1 as an int32.
 	splitHead = "SPL\x00\x00\x00\x01"
-	// maxEntries is more maps than any ApplicationMaster can hold.
+	// maxEntries limits the number of maps in a file. No ApplicationMaster can
+	// handle so many.
 	maxEntries = 10_000_000
 	maxHosts   = 10_000
 	maxText    = 64 << 10
 )
 
-// fileSplits are the classes that Hadoop serialises as path (Text), offset
-// (long) and length (long).
+// fileSplits are the Java classes of splits that Hadoop writes as path (Text),
+// offset (long) and length (long).
 var fileSplits = map[string]bool{
 	"org.apache.hadoop.mapreduce.lib.input.FileSplit": true,
 	"org.apache.hadoop.mapred.FileSplit":              true,
 }
 
-// ParseMeta reads a whole job.splitmetainfo.
+// ParseMeta decodes a whole file job.splitmetainfo.
 func ParseMeta(r io.Reader) ([]Meta, error) {
 	d := &decoder{r: bufio.NewReader(r)}
 	metas := d.metas()
@@ -80,7 +86,8 @@ func (d *decoder) metas() []Meta {
 		d.fail("version %d: want %d", v, metaVersion)
 	}
 	n := d.count("maps", maxEntries)
-	// The slice grows as entries are read, since the count may be wrong.
+	// The list grows as entries are read, since the number of entries at the
+	// start of the file may be wrong.
 	var metas []Meta
 	for range n {
 		m := Meta{}
@@ -100,7 +107,7 @@ func (d *decoder) metas() []Meta {
 	return metas
 }
 
-// AppendMeta appends metas to b in the format of job.splitmetainfo.
+// AppendMeta appends the entries metas to b in the format of job.splitmetainfo.
 func AppendMeta(b []byte, metas []Meta) []byte {
 	b = append(b, metaMagic...)
 	b = appendVlong(b, metaVersion)
@@ -116,7 +123,8 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 	return b
 }
 
-// Parse reads the splits that metas point to. data is a whole job.split.
+// Parse decodes the splits in data, the content of a file job.split. metas are
+// the entries of job.splitmetainfo, which say where each split starts.
 func Parse(data []byte, metas []Meta) ([]Split, error) {
 	if !bytes.HasPrefix(data, []byte(splitHead)) {
 		return nil, fmt.Errorf("job.split: starts with %q; want %q", data[:min(len(data), len(splitHead))], splitHead)

@@ -8,17 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// source is the input of a decoder: whole reads, and single bytes.
+// source is the input of a decoder. The decoder reads blocks of bytes and
+// single bytes from it.
 type source interface {
 	io.Reader
 	io.ByteReader
 }
 
-// decoder reads Hadoop's Writable encodings. After the first error, err stays
-// and all values read as zero.
+// decoder decodes values in Hadoop's Writable format. After the first error,
+// err keeps that error and all further values are zero.
 type decoder struct {
 	r   source
-	n   int64 // number of bytes decoded so far
+	n   int64 // number of input bytes decoded so far
 	err error
 }
 
@@ -55,9 +56,10 @@ func (d *decoder) bytes(n int) []byte {
 	return b
 }
 
-// vlong reads a variable-length integer. A first byte from -112 to 127 is the
-// value itself. A lower one gives sign and number of the bytes that follow,
-// big-endian; a negative value is stored as its complement.
+// vlong decodes an integer of variable length. A first byte from -112 to 127 is
+// the value itself. A lower first byte gives the sign and the number of the
+// bytes that follow. These are big-endian; a negative value is stored as its
+// bitwise complement.
 func (d *decoder) vlong() int64 {
 	first := int8(d.byte())
 	if first >= -112 {

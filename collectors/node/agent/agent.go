@@ -1,13 +1,13 @@
-// Package agent serves the samples of one node over HTTP, to clients with a
-// bearer token. It also has the client. The agent keeps the samples of the last
-// hour in memory and writes no file.
+// Package agent serves measurements of one node over HTTP, to clients with a
+// bearer token. The package also has the client. The agent keeps the samples of
+// the last hour in memory and writes no file.
 //
 //	GET  /info          what the node is, and its clock
 //	GET  /samples       samples after a cursor, as JSON
-//	GET  /metrics       the last reading, in Prometheus' text format
+//	GET  /metrics       the current counters, in Prometheus' text format
 //	POST /drop-caches   empties the page cache, if the agent allows it
 //
-// A request without the token is answered by 401.
+// A request without the token is answered by status 401.
 package agent
 
 import (
@@ -27,41 +27,45 @@ import (
 	"heddle/collectors/node"
 )
 
-// DefaultPort is the default port of agents.
+// DefaultPort is the TCP port on which an agent listens by default.
 const DefaultPort = 9177
 
-// maxConnections is how many connections may be open at once. Others wait in
-// the kernel's queue. A harness uses a few.
+// maxConnections is the maximum number of open connections to an agent. Further
+// connections wait in the kernel. A harness uses only a few.
 const maxConnections = 64
 
-// Options configure one agent.
+// Options configure one agent, which measures one node.
 type Options struct {
-	// Listen is "host:port"; an empty host means every address. An empty Listen
-	// means DefaultPort: with TLS on every address, without TLS on loopback
+	// Listen is the address on which the agent listens, "host:port"; an empty
+	// host means every address of the machine. An empty Listen means
+	// DefaultPort, on every address with TLS. Without TLS, it is on loopback
 	// only, since others on the network could read the token.
 	Listen string
-	// TokenFile is the path of the file with the bearer token; see ReadToken.
+	// TokenFile is the path of the file with the bearer token of the agent; see
+	// ReadToken.
 	TokenFile string
-	// Node is the node's name in Hadoop. Empty means the hostname.
+	// Node is the name of the agent's node in Hadoop. Empty means the machine's
+	// hostname.
 	Node string
-	// Interval is the time between samples. Zero means one second.
+	// Interval is the time between two samples. Zero means one second.
 	Interval time.Duration
-	// Keep is how long samples are kept. Zero means one hour.
+	// Keep is how long the agent keeps samples in memory. Zero means one hour.
 	Keep time.Duration
-	// TLSCert and TLSKey are paths of PEM files. If both are empty, the agent
-	// serves plain HTTP.
+	// TLSCert and TLSKey are paths of PEM files with the agent's certificate
+	// and its key. If both are empty, the agent serves plain HTTP.
 	TLSCert, TLSKey string
-	// AllowDropCaches allows POST /drop-caches.
+	// AllowDropCaches says that the agent accepts POST /drop-caches, which
+	// empties the node's page cache.
 	AllowDropCaches bool
-	// Version is the agent's version, for /info.
+	// Version is the agent's version, which GET /info shows.
 	Version string
-	// Sample says what to measure: the host or a control group.
+	// Sample says what the agent measures: the whole host or a control group.
 	Sample node.Options
-	// Log gets messages for the operator; nil discards them.
+	// Log receives the agent's messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// Validate returns an error if an option is wrong.
+// Validate returns an error if one of the agent's options is wrong.
 func (o *Options) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); o.Listen != "" && err != nil {
 		return fmt.Errorf("listen address %q: want host:port, such as :%d", o.Listen, DefaultPort)
@@ -78,7 +82,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Agent samples a node and serves the samples.
+// Agent measures a node at regular intervals and serves the samples over HTTP.
 type Agent struct {
 	opts    Options
 	token   []byte
@@ -92,8 +96,8 @@ type Agent struct {
 	log     *slog.Logger
 }
 
-// New checks o, reads the token and the certificate, and finds what can be
-// measured.
+// New checks the options o, reads the token and the TLS certificate, and finds
+// out what can be measured on this node.
 func New(o Options) (*Agent, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -137,8 +141,8 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Run listens, samples and serves until ctx ends. Then it lets requests under
-// way finish.
+// Run makes the agent listen, measure and answer requests until ctx ends. Then
+// it waits for requests that are not answered yet.
 func (a *Agent) Run(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.opts.Listen)
 	if err != nil {
@@ -150,10 +154,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.Serve(ctx, l)
 }
 
-// Serve is like Run, on an existing listener. It closes l.
+// Serve is like Run, but uses the listener l, which it closes at the end.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
-	// The limit of connections is below TLS, so that a connection counts from
-	// its first byte.
+	// Connections are counted before their TLS handshake, so that one without a
+	// handshake counts too.
 	l = netutil.LimitListener(l, maxConnections)
 	scheme := "http"
 	if a.cert != nil {
@@ -168,7 +172,7 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler:           a.Handler(),
-		ReadHeaderTimeout: 5 * time.Second, // time limit for the request header, TLS handshake included
+		ReadHeaderTimeout: 5 * time.Second, // time limit for a request's header, including the TLS handshake
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -209,8 +213,9 @@ func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// sample adds samples to the ring until ctx ends. It logs once when a metric
-// group goes missing, and once when it is back.
+// sample measures the node at each interval until ctx ends, and stores the
+// samples in memory. It logs once when one kind of numbers, such as those of
+// the disks, can no longer be read, and once when it can be read again.
 func (a *Agent) sample(ctx context.Context) {
 	missing := map[string]bool{}
 	a.sampler.Run(ctx, a.opts.Interval, func(r *node.Reading, s node.Sample) {

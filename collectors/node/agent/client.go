@@ -21,37 +21,41 @@ import (
 	"heddle/collectors/node"
 )
 
-// Errors that callers distinguish. Errors of a Client wrap them.
+// Errors of a Client that callers distinguish with errors.Is.
 var (
-	// ErrUnreachable means that there was no answer, or none from an agent.
+	// ErrUnreachable means that nothing answered at the agent's address, or
+	// something that is not an agent.
 	ErrUnreachable = errors.New("agent not reachable")
-	// ErrUnauthorised means that the agent has another token.
+	// ErrUnauthorised means that the agent refused the client's token, as its
+	// own is another one.
 	ErrUnauthorised = errors.New("token refused")
 	// ErrForbidden means that the agent was started without the option that
-	// allows the request.
+	// allows the request, such as AllowDropCaches.
 	ErrForbidden = errors.New("not allowed by the agent")
-	// ErrTLS comes with ErrUnreachable. Only one side speaks TLS, or the
-	// agent's certificate is not accepted.
+	// ErrTLS means that only one of client and agent uses TLS, or that the
+	// client does not accept the agent's certificate. Such an error also wraps
+	// ErrUnreachable.
 	ErrTLS = errors.New("TLS failed")
 )
 
 // ClientOptions say how to reach one agent.
 type ClientOptions struct {
-	// URL is the agent's address, "http://host:9177" or with https.
+	// URL is the agent's address, "http://host:9177" or "https://host:9177".
 	URL string
-	// TokenFile is the path of the file with the bearer token; see ReadToken.
+	// TokenFile is the path of the file with the bearer token of the agent; see
+	// ReadToken.
 	TokenFile string
 	// CAFile is the path of a PEM file with which to verify an https agent's
 	// certificate. Empty means this machine's own certificate authorities.
 	CAFile string
-	// DialContext opens connections, for addresses that this machine cannot
+	// DialContext opens connections, for host names that this machine cannot
 	// resolve. nil means a plain net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
-	// Timeout limits Info and Samples. Zero means 10 s.
+	// Timeout limits one call of Info or Samples. Zero means 10 s.
 	Timeout time.Duration
 }
 
-// Client is the client of one agent. It may be used by many goroutines.
+// Client is a client of one agent. Many goroutines may use it at the same time.
 type Client struct {
 	url       string
 	caFile    string
@@ -66,7 +70,8 @@ const (
 	dropTimeout    = 5 * time.Minute
 )
 
-// NewClient reads the files that o names. It does not connect.
+// NewClient reads the token and certificate files that o names and returns a
+// client. It does not connect to the agent.
 func NewClient(o ClientOptions) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -80,8 +85,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 		DialContext:         o.DialContext,
 		TLSHandshakeTimeout: 5 * time.Second,
 		IdleConnTimeout:     time.Minute,
-		// no proxy: agents are on the cluster's network, and nobody else may
-		// see the token
+		// no HTTP proxy is used: agents are on the cluster's network, and a
+		// proxy could read the token
 	}
 	if o.DialContext == nil {
 		transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
@@ -111,18 +116,18 @@ func NewClient(o ClientOptions) (*Client, error) {
 		SetTransport(transport).
 		SetBaseURL(c.url).
 		SetAuthToken(token).
-		SetDisableWarn(true). // no warning of a token without TLS; the agent logs that itself
+		SetDisableWarn(true). // resty does not warn of a token without TLS, since the agent logs that itself
 		SetLogger(noLog{}).
 		SetResponseBodyLimit(maxAnswerBytes).
-		// Redirects are not followed, since they would send the token
-		// elsewhere.
+		// Redirects are not followed, since a redirected request would send the
+		// token to another server.
 		SetRedirectPolicy(resty.RedirectPolicyFunc(func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}))
 	return c, nil
 }
 
-// Close closes idle connections.
+// Close closes the client's idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Info returns what the agent says about itself and its node.
@@ -131,17 +136,17 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", nil, &info)
 }
 
-// Samples returns the samples after a cursor, which is FromOldest, FromNow or
-// the Next of the last page. While a page has More, there are further samples
-// already.
+// Samples returns the agent's samples after a cursor: FromOldest, FromNow or the
+// Next of the page before. If the More of the returned page is true, the agent
+// already has further samples.
 func (c *Client) Samples(ctx context.Context, after Cursor) (Page, error) {
 	var page Page
 	query := url.Values{"since": {string(after)}}
 	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples", query, &page)
 }
 
-// DropCaches empties the node's page cache. This can take minutes if much must
-// be written to disk first. If the agent says that it is busy with another
+// DropCaches makes the agent empty the node's page cache. This can take minutes
+// if much must be written to disk first. If the agent is busy with another such
 // request, DropCaches waits and asks again.
 func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	ctx, cancel := context.WithTimeout(ctx, dropTimeout)
@@ -161,7 +166,8 @@ func (c *Client) DropCaches(ctx context.Context) (node.Dropped, error) {
 	}
 }
 
-// busyError is an agent's request to ask again after some time.
+// busyError means that the agent is busy and wants to be asked again after some
+// time.
 type busyError struct {
 	wait time.Duration
 	text string
@@ -169,20 +175,20 @@ type busyError struct {
 
 func (e *busyError) Error() string { return e.text }
 
-// ClockOffset is how far a node's clock is ahead of this machine's. The true
-// offset differs from OffsetNs by at most UncertaintyNs, unless this machine's
-// clock was set meanwhile.
+// ClockOffset is how far a node's clock is ahead of this machine's clock. The
+// true offset differs from OffsetNs by at most UncertaintyNs, unless this
+// machine's clock was set during the measurement.
 type ClockOffset struct {
 	OffsetNs      int64 `json:"offsetNs"`
 	UncertaintyNs int64 `json:"uncertaintyNs"`
 }
 
-// clockTries is how often ClockOffset asks. The fastest answer is the most
-// exact.
+// clockTries is how many times ClockOffset asks for the node's time. The answer
+// that came fastest gives the most exact offset, and only that one is used.
 const clockTries = 5
 
-// ClockOffset compares the node's clock with the time halfway between request
-// and answer.
+// ClockOffset compares the node's clock with this machine's: the time in the
+// agent's answer with the time halfway between request and answer.
 func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 	var best ClockOffset
 	for try := range clockTries {
@@ -199,8 +205,9 @@ func (c *Client) ClockOffset(ctx context.Context) (ClockOffset, error) {
 	return best, nil
 }
 
-// do sends one request and decodes its JSON answer into result. It does not
-// repeat a failed request, as callers poll anyway.
+// do sends one request to the agent and decodes the JSON answer into result. It
+// does not repeat a failed request, since callers ask at regular intervals
+// anyway.
 func (c *Client) do(ctx context.Context, timeout time.Duration, what, method, path string, query url.Values, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -248,11 +255,12 @@ func (c *Client) check(resp *resty.Response) error {
 	return nil
 }
 
-// errUnreachableTLS wraps ErrUnreachable and ErrTLS.
+// errUnreachableTLS wraps both ErrUnreachable and ErrTLS.
 var errUnreachableTLS = fmt.Errorf("%w: %w", ErrUnreachable, ErrTLS)
 
-// tlsHint says what to change if err is a common mistake with TLS. Otherwise it
-// returns "".
+// tlsHint returns advice on what to change if err comes from a common mistake
+// with TLS settings, such as http instead of https. For other errors it returns
+// "".
 func (c *Client) tlsHint(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -275,7 +283,7 @@ func (c *Client) tlsHint(err error) string {
 	return ""
 }
 
-// redact removes the password from a URL that will be shown.
+// redact removes the password from a URL that is shown to the user.
 func redact(raw string) string {
 	if u, err := url.Parse(raw); err == nil {
 		return u.Redacted()
@@ -283,7 +291,8 @@ func redact(raw string) string {
 	return "(not a URL)"
 }
 
-// noLog keeps resty from writing to stderr. The caller gets all errors.
+// noLog is a logger for resty that drops its messages. The caller gets all
+// errors.
 type noLog struct{}
 
 func (noLog) Errorf(string, ...any) {}

@@ -16,22 +16,25 @@ import (
 	"heddle/collectors/node"
 )
 
-// Info is what an agent says about itself and its node.
+// Info is the agent's answer to GET /info: what it says about itself and its
+// node.
 type Info struct {
 	Node    string `json:"node"`
 	Version string `json:"version"`
 	node.Facts
-	StartedWallNs int64 `json:"startedWallNs"` // start of the agent in Unix ns, by the node's clock
+	StartedWallNs int64 `json:"startedWallNs"` // time at which the agent started, in Unix ns, by the node's clock
 	IntervalMs    int64 `json:"intervalMs"`
-	KeptSamples   int   `json:"keptSamples"` // the most samples that the agent keeps
-	DropCaches    bool  `json:"dropCaches"`  // whether the agent allows dropping caches
-	// Clock is nil if the kernel does not report it.
+	KeptSamples   int   `json:"keptSamples"` // maximum number of samples that the agent keeps
+	DropCaches    bool  `json:"dropCaches"`  // whether the agent accepts requests to drop the page cache
+	// Clock is the state of the node's clock. It is nil if the kernel does not
+	// report that.
 	Clock *node.Clock `json:"clock,omitempty"`
-	// NowWallNs is the node's clock when the answer was written.
+	// NowWallNs is the time on the node's clock when the answer was written, in
+	// Unix ns.
 	NowWallNs int64 `json:"nowWallNs"`
 }
 
-// Handler returns the HTTP handler for all paths of the agent.
+// Handler returns the HTTP handler for all URL paths of the agent.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", a.serveInfo)
@@ -43,17 +46,18 @@ func (a *Agent) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.authorised(r) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
-			w.Header().Set("Connection", "close") // close the connection: a client without the token must not use up maxConnections
+			w.Header().Set("Connection", "close") // a client without the token must not hold one of the maxConnections connections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // No path of the agent reads a request body, so a small limit is enough.
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // requests to the agent need no body, so a small limit is enough
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// authorised checks a request's token. It compares hashes, which always takes
-// the same time.
+// authorised reports whether a request has the right token. It compares hashes
+// in a time that does not depend on the token, so that the token cannot be
+// guessed from the time.
 func (a *Agent) authorised(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	want, got := sha256.Sum256(a.token), sha256.Sum256([]byte(sent))
@@ -73,7 +77,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs = time.Now().UnixNano() // the time is set last, since ClockOffset assumes that request and answer took equally long
+	info.NowWallNs = time.Now().UnixNano() // the agent sets the time last, since ClockOffset assumes that request and answer take equally long
 	answer(w, info)
 }
 
@@ -98,8 +102,8 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	defer a.drops.leave()
-	// The answer may take minutes, as dirty pages are written to a slow disk
-	// first.
+	// Dropping the page cache may take minutes, since the kernel first writes
+	// changed pages to a slow disk. So the answer may come late.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(5 * time.Minute))
 	dropped, err := a.sampler.DropCaches()
 	if err != nil {
@@ -112,19 +116,19 @@ func (a *Agent) serveDropCaches(w http.ResponseWriter, _ *http.Request) {
 	answer(w, dropped)
 }
 
-// dropLimiter allows one drop of caches at a time, and the next one
-// minDropInterval later. Writing pages out and reading them again burdens the
-// whole node.
+// dropLimiter lets one request at a time drop the page cache, and the next one
+// only minDropInterval after its end. Dropping burdens the whole node, which
+// writes pages to disk and reads them again.
 type dropLimiter struct {
 	mu    sync.Mutex
 	busy  bool
-	ended time.Time // time at which the last drop of caches ended
+	ended time.Time // time at which the page cache was last dropped
 }
 
 const minDropInterval = 5 * time.Second
 
-// enter returns 0 if the caller may drop caches now; it must call leave
-// afterwards. Otherwise enter returns how long to wait.
+// enter returns 0 if the caller may drop the page cache now; the caller must
+// then call leave at the end. Otherwise enter returns how long to wait.
 func (g *dropLimiter) enter() (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,10 +150,11 @@ func (g *dropLimiter) leave() {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // encoding fails only if the client has left
+	_ = json.NewEncoder(w).Encode(v) // writing the answer fails only if the client has left
 }
 
-// refusal is the body of every answer with a status other than 200.
+// refusal is the body of every answer of the agent with a status other than
+// 200.
 type refusal struct {
 	Error string `json:"error"`
 }

@@ -10,7 +10,8 @@ import (
 	"heddle/collectors/node"
 )
 
-// lastReading is the latest reading, nil before the first.
+// lastReading holds the agent's latest reading of the node's counters, nil
+// before the first.
 type lastReading struct {
 	mu sync.Mutex
 	r  *node.Reading
@@ -28,8 +29,9 @@ func (l *lastReading) get() *node.Reading {
 	return l.r
 }
 
-// registry returns the metrics of the node and of the agent's own process,
-// which show what the agent costs.
+// registry returns the Prometheus metrics of the node and of the agent's own
+// process. Those of the process show how much CPU time and memory the agent
+// uses.
 func (a *Agent) registry() *prometheus.Registry {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(
@@ -39,8 +41,9 @@ func (a *Agent) registry() *prometheus.Registry {
 	return reg
 }
 
-// readingCollector turns the last reading into Prometheus metrics. A scrape
-// reads nothing from the kernel. A value that is absent gives no metric.
+// readingCollector turns the agent's latest reading of the node's counters into
+// Prometheus metrics. A Prometheus scrape reads no counter from the kernel. A
+// counter that is absent in the reading gives no metric.
 type readingCollector struct {
 	last *lastReading
 	opts Options
@@ -91,14 +94,15 @@ var (
 	descNetDrops   = desc("node_network_drops_total", "Packets dropped.", "interface", "direction")
 )
 
-// groupNames are the metric groups that can be absent.
+// groupNames are the kinds of numbers that a reading of the node's counters may
+// lack.
 var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 
-// Describe sends nothing. This tells Prometheus that the metrics depend on the
-// node.
+// Describe sends nothing. By this Prometheus knows that the set of metrics
+// differs from node to node.
 func (c readingCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics of the last reading to Prometheus.
+// Collect sends the metrics of the agent's latest reading to Prometheus.
 func (c readingCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -10,46 +10,50 @@ import (
 )
 
 const (
-	// maxKept limits memory to 200 MB: a sample with ten devices takes 2 KB.
+	// maxKept is the maximum number of samples that an agent keeps. A sample
+	// with ten devices takes 2 KB, so they take at most 200 MB.
 	maxKept = 100_000
-	// maxPage limits the samples in one answer.
+	// maxPage is the maximum number of samples in one answer of an agent.
 	maxPage = 1000
 )
 
-// Cursor is a position in an agent's samples. Callers use Page.Next or one of
-// the constants.
+// Cursor is a position in the sequence of an agent's samples. Callers pass the
+// Next of the page before, FromOldest or FromNow.
 type Cursor string
 
 const (
-	// FromOldest is the position before the oldest sample that the agent has.
+	// FromOldest is the position before the oldest sample that the agent still
+	// has.
 	FromOldest Cursor = ""
-	// FromNow is the position after the newest sample.
+	// FromNow is the position after the agent's newest sample.
 	FromNow Cursor = "now"
 )
 
-// Page is a list of samples after a cursor.
+// Page is the list of samples in one answer of an agent: those after a cursor.
 type Page struct {
-	// Samples are in order of time; at most 1000.
+	// Samples are the node's samples in order of time; at most 1000.
 	Samples []node.Sample `json:"samples"`
-	// Next is the cursor after these samples.
+	// Next is the cursor to pass in the next request, to get the samples after
+	// these.
 	Next Cursor `json:"next"`
-	// More is true if there are samples after Next already.
+	// More is true if the agent already has samples after the cursor Next.
 	More bool `json:"more"`
-	// Lost is the number of samples after the cursor that were overwritten.
+	// Lost is the number of samples after the requested cursor that the agent
+	// no longer keeps.
 	Lost uint64 `json:"lost"`
-	// Restarted is true if the cursor is from an earlier run of the agent.
-	// Samples of that run after the cursor are gone, and Lost does not count
-	// them.
+	// Restarted is true if the requested cursor is from an earlier run of the
+	// agent. The samples of that run are gone; Lost does not count them.
 	Restarted bool `json:"restarted"`
 }
 
-// ring keeps the last samples. Their Seq counts from 1 without gaps.
+// ring keeps an agent's newest samples and overwrites the oldest. Each sample
+// has a number Seq, counted from 1 without gaps.
 type ring struct {
 	mu    sync.Mutex
-	epoch int64 // a number for each run of the agent, to recognise cursors of other runs
+	epoch int64 // number of this run of the agent, to recognise cursors of other runs
 	size  int
-	kept  []node.Sample // the samples kept; each is at index (Seq-1) % size
-	last  uint64        // Seq of the newest sample, 0 before the first
+	kept  []node.Sample // samples that the agent keeps; the sample with number Seq is at index (Seq-1) % size
+	last  uint64        // Seq of the newest sample; 0 before the first one
 }
 
 func newRing(size int, epoch int64) *ring {
@@ -67,11 +71,11 @@ func (r *ring) add(s node.Sample) {
 	r.last = s.Seq
 }
 
-// since returns at most limit samples after the cursor.
+// since returns the samples after the cursor after, at most limit of them.
 func (r *ring) since(after Cursor, limit int) (Page, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample; last+1 while the ring is empty
+	oldest := r.last - uint64(len(r.kept)) + 1 // Seq of the oldest sample that is kept; while none is kept, the Seq of the next sample
 	p := Page{Samples: []node.Sample{}}
 	from := oldest // Seq of the first sample to return
 	switch after {

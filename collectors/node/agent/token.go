@@ -15,8 +15,9 @@ const (
 	maxTokenBytes = 1024
 )
 
-// ReadToken reads a bearer token from the first line of a file, which other
-// users must not be able to read. No error contains a part of the token.
+// ReadToken reads an agent's bearer token from the first line of a file. It
+// fails if other users can read the file. No error text contains a part of the
+// token.
 func ReadToken(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no token file given")
@@ -50,8 +51,8 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// CreateToken writes a new random token to path, readable only by this user. If
-// the file exists, it stays as it is.
+// CreateToken writes a new random bearer token to a file that only this user
+// can read. If the file exists, CreateToken does not change it.
 func CreateToken(path string) (created bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("create token: %w", err)

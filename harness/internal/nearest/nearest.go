@@ -1,5 +1,5 @@
-// Package nearest finds, for a name that nothing has, the name that was likely
-// meant: what messages about misspelt keys and parameters suggest.
+// Package nearest finds, for a misspelt name, the known name that was likely
+// meant. Messages about unknown keys and parameters suggest this name.
 package nearest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Name returns the candidate that name was most likely meant to be, or "" where
-// none is like it.
+// Name returns the candidate that name was most likely meant to be, or "" if
+// no candidate is similar to it.
 func Name(name string, candidates []string) string {
 	best, bestDistance := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
@@ -22,7 +22,8 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, remove or replace.
+// distance is the least number of letters to insert, remove or replace to turn
+// a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -43,8 +44,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Hint is the end of a message that refuses name: which candidate was likely
-// meant, or else all that there are.
+// Hint returns the end of an error message about an unknown name. It suggests
+// the candidate that was likely meant, or lists all candidates.
 func Hint(name string, candidates []string) string {
 	if near := Name(name, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

@@ -1,6 +1,7 @@
 // Package units reads and prints the sizes, rates and durations that flags and
-// files share, so that "512MiB", "80MB/s" and "200Mbit" mean the same in every
-// command. It knows no defaults and no limits; who takes a value checks it.
+// files contain. So "512MiB", "80MB/s" and "200Mbit" mean the same in every
+// command. The package knows no defaults and no limits; its callers check the
+// values.
 package units
 
 import (
@@ -11,8 +12,9 @@ import (
 	"time"
 )
 
-// Size is a number of bytes. It reads "512MiB", "64KB", "1.5GiB", "4096B" and
-// "4096". It is a flag.Value and a text marshaler.
+// Size is a number of bytes. It is read from text such as "512MiB", "64KB",
+// "1.5GiB", "4096B" and "4096". It implements flag.Value and the interfaces
+// for marshaling text.
 type Size int64
 
 // Decimal and binary multiples of a byte.
@@ -27,19 +29,20 @@ const (
 	TiB      = 1024 * GiB
 )
 
-// Rate is a number of bytes a second. It reads byte rates ("80MB/s",
-// "10MiB/s") and bit rates ("200Mbit", "200Mbit/s", "1Gbit"); "0" is no rate.
-// It is a flag.Value and a text marshaler.
+// Rate is a number of bytes per second. It is read from byte rates ("80MB/s",
+// "10MiB/s") and bit rates ("200Mbit", "200Mbit/s", "1Gbit"). "0" is read too,
+// and means no rate. It implements flag.Value and the interfaces for
+// marshaling text.
 type Rate int64
 
-// Bits is the rate in bits a second.
+// Bits returns the rate in bits per second.
 func (r Rate) Bits() int64 { return int64(r) * 8 }
 
 // Duration is a time.Duration that is written as text ("200ms") in files.
 type Duration time.Duration
 
-// unit is one way to write an amount; the first that divides a value without
-// rest prints it.
+// unit is a unit in which an amount can be written. An amount is printed with
+// the first unit of which it is a whole multiple.
 type unit struct {
 	name  string
 	bytes *big.Rat
@@ -62,20 +65,20 @@ var (
 func whole(name string, n Size) unit { return unit{name, big.NewRat(int64(n), 1)} }
 func bits(name string, n int64) unit { return unit{name, big.NewRat(n, 8)} }
 
-// ParseSize reads a size; a number without a unit is bytes.
+// ParseSize reads a size in bytes. A number without a unit means bytes.
 func ParseSize(text string) (Size, error) {
 	n, err := parse("size", text, sizeUnits, "B", "512MiB, 64KB or 4096")
 	return Size(n), err
 }
 
-// ParseRate reads a rate. Only 0 may stand without a unit, since byte and bit
+// ParseRate reads a rate. A rate other than 0 needs a unit, since byte and bit
 // rates differ by a factor of eight.
 func ParseRate(text string) (Rate, error) {
 	n, err := parse("rate", text, rateUnits, "", "80MB/s, 200Mbit or 0")
 	return Rate(n), err
 }
 
-// ParseDuration reads a duration as time.ParseDuration does, but not a
+// ParseDuration reads a duration as time.ParseDuration does, but refuses a
 // negative one.
 func ParseDuration(text string) (Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(text))
@@ -93,7 +96,7 @@ func parse(what, text string, units []unit, bare, examples string) (int64, error
 	if m == nil {
 		return bad("not a number with a unit")
 	}
-	if len(m[1]) > 40 { // the time to read a number grows with the square of its length
+	if len(m[1]) > 40 { // refuse very long numbers: the time to read a number grows with the square of its length
 		return bad("too many digits")
 	}
 	amount, ok := new(big.Rat).SetString(m[1])
@@ -111,7 +114,8 @@ func parse(what, text string, units []unit, bare, examples string) (int64, error
 		return bad("no unit")
 	}
 	for _, u := range units {
-		// "kb" and "MBIT" are clear; "Mb" could be bits or bytes.
+		// Unit names such as "kb" and "MBIT" are clear in any case of letters,
+		// but "Mb" could mean bits or bytes and is refused.
 		if !strings.EqualFold(u.name, name) || strings.HasSuffix(strings.TrimSuffix(name, "/s"), "b") && name != strings.ToLower(name) {
 			continue
 		}
@@ -137,13 +141,14 @@ func format(n int64, units []unit) string {
 			return q.Num().String() + u.name
 		}
 	}
-	return value.Num().String() // not reached: every list has the unit of one byte
+	return value.Num().String() // not reached: every list of units has a unit of one byte, and every amount is a multiple of it
 }
 
-// String is the shortest exact form, binary units first: "512MiB".
+// String returns the shortest text that gives the size exactly, binary units
+// first: "512MiB".
 func (s Size) String() string { return format(int64(s), sizeUnits) }
 
-// Rounded is a length for people, "65.2 MiB".
+// Rounded returns the size with few digits, for people: "65.2 MiB".
 func (s Size) Rounded() string {
 	for _, u := range []struct {
 		name  string
@@ -156,40 +161,41 @@ func (s Size) Rounded() string {
 	return fmt.Sprintf("%d B", s)
 }
 
-// Set reads text into s.
+// Set reads a size from text into s.
 func (s *Size) Set(text string) (err error) { return set(s, text, ParseSize) }
 
-// MarshalText is String.
+// MarshalText returns the size as text, as String does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is Set.
+// UnmarshalText reads a size from text, as Set does.
 func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
-// String is the rate in bytes a second: "25MB/s".
+// String returns the rate as text in bytes per second: "25MB/s".
 func (r Rate) String() string { return format(int64(r), rateUnits) }
 
-// Set reads text into r.
+// Set reads a rate from text into r.
 func (r *Rate) Set(text string) error { return set(r, text, ParseRate) }
 
-// MarshalText is String.
+// MarshalText returns the rate as text, as String does.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText is Set.
+// UnmarshalText reads a rate from text, as Set does.
 func (r *Rate) UnmarshalText(text []byte) error { return r.Set(string(text)) }
 
-// String is as time.Duration prints it.
+// String returns the duration as time.Duration prints it.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Set reads text into d.
+// Set reads a duration from text into d.
 func (d *Duration) Set(text string) error { return set(d, text, ParseDuration) }
 
-// MarshalText is String.
+// MarshalText returns the duration as text, as String does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText is Set.
+// UnmarshalText reads a duration from text, as Set does.
 func (d *Duration) UnmarshalText(text []byte) error { return d.Set(string(text)) }
 
-// set leaves the old value where text is wrong.
+// set parses text and stores the value in to. If the text is wrong, it leaves
+// the old value there.
 func set[T any](to *T, text string, parse func(string) (T, error)) error {
 	v, err := parse(text)
 	if err == nil {

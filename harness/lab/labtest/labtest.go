@@ -1,11 +1,11 @@
 // Package labtest gives tests a real Hadoop cluster: one lab for all packages
-// of a 'go test' run. The first test that asks for it starts it, and tests of
-// later packages find it up. A guard process takes it down when 'go test' has
-// ended, even if it was killed.
+// of a 'go test' run. The first test that asks for the lab starts it, and
+// tests of later packages find it up. A guard process takes the lab down when
+// 'go test' has ended, even if 'go test' was killed.
 //
-// Tests share the cluster. Each works in its own HDFS folder, stops no daemon,
-// and does not rely on being alone. A test that breaks something brings up its
-// own lab under another name.
+// Tests share the cluster. Each test works in its own HDFS folder, stops no
+// daemon, and does not rely on being alone. A test that breaks something
+// brings up a lab of its own under another name.
 package labtest
 
 import (
@@ -26,13 +26,13 @@ import (
 	"heddle/harness/lab"
 )
 
-// Name is the name of the shared lab.
+// Name is the name of the lab that all tests share.
 const Name = "test"
 
 // Shared returns the lab that all tests of this run share, up and ready. It
-// skips the test under -short and where this machine cannot run a lab; with
-// HEDDLE_LAB=require the test fails instead of the latter. If HEDDLE_LAB_NAME
-// names a running lab, Shared returns that one, which stays up.
+// skips the test under -short. It also skips the test if this machine cannot
+// run a lab, or fails it if HEDDLE_LAB=require is set. If HEDDLE_LAB_NAME
+// names a running lab, Shared returns that lab, which stays up.
 func Shared(t testing.TB) *lab.Lab {
 	t.Helper()
 	Need(t)
@@ -53,8 +53,8 @@ func Shared(t testing.TB) *lab.Lab {
 	return l
 }
 
-// Need skips a test if no lab can run here, or fails it with
-// HEDDLE_LAB=require. It also skips it under -short.
+// Need skips a test if this machine cannot run a lab, or fails the test if
+// HEDDLE_LAB=require is set. Under -short it always skips the test.
 func Need(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -71,8 +71,8 @@ func Need(t testing.TB) {
 	}
 }
 
-// Long skips a test that takes minutes unless HEDDLE_LONG=1. Such tests mostly
-// wait for Hadoop to notice that something is gone.
+// Long skips a test that takes minutes, unless HEDDLE_LONG=1 is set. Such
+// tests mostly wait for Hadoop to notice that a daemon or node is gone.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv("HEDDLE_LONG") != "1" {
@@ -80,14 +80,15 @@ func Long(t testing.TB) {
 	}
 }
 
-// shared starts the lab once per test binary.
+// shared starts the shared lab once per test binary.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	binary, err := Binary()
 	if err != nil {
 		return nil, err
 	}
-	// The lab's user is 'go test', which outlives this test binary and starts
-	// the next package's, or this binary if it was started by hand.
+	// The process that uses the lab is 'go test', which outlives this test
+	// binary and starts the next package's. It is this binary if it was
+	// started by hand.
 	user := os.Getpid()
 	if comm, _ := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/comm"); strings.TrimSpace(string(comm)) == "go" {
 		user = os.Getppid()
@@ -95,7 +96,8 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	if err := lab.Use(Name, user); err != nil {
 		return nil, err
 	}
-	// An extra guard does no harm; a missing one leaves the lab up.
+	// Each test binary starts a guard process that takes the lab down. A
+	// second guard does no harm; without a guard the lab would stay up.
 	guard := exec.Command(binary, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
@@ -110,7 +112,8 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	return lab.Up(ctx, c, nil)
 })
 
-// Binary builds the heddle command once per test binary and returns its path.
+// Binary builds the heddle command once per test binary and returns the path
+// of the built command.
 var Binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

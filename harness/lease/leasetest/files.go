@@ -1,5 +1,6 @@
-// Package leasetest provides an HDFS in memory, with the operations that a hold
-// needs. It is for tests that steer a cluster of package yarntest.
+// Package leasetest provides an HDFS in memory, with the file operations that
+// a lease on a cluster needs. It is for tests that steer the fake cluster of
+// package yarntest.
 package leasetest
 
 import (
@@ -12,11 +13,11 @@ import (
 	"time"
 )
 
-// Files is a file system in memory with its own clock. It implements
-// lease.Files. Its methods may be called from any goroutine.
+// Files is a file system in memory with its own clock, in place of HDFS. It
+// implements lease.Files. Its methods may be called from any goroutine.
 type Files struct {
 	// Now returns the NameNode's time. nil means time.Now, which
-	// testing/synctest controls.
+	// testing/synctest controls in tests.
 	Now func() time.Time
 
 	mu      sync.Mutex
@@ -43,8 +44,8 @@ func (f *Files) now() time.Time {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// touch sets the time of a path's folder. Like a NameNode, it never sets a time
-// back.
+// touch sets the modification time of the folder that contains path name to
+// now. Like a NameNode, it never sets a time back.
 func (f *Files) touch(name string) {
 	e := f.entries[path.Dir(name)]
 	if now := f.now(); now.After(e.modified) {
@@ -52,7 +53,8 @@ func (f *Files) touch(name string) {
 	}
 }
 
-// MkdirAll makes a folder and its missing parents.
+// MkdirAll makes a folder and its missing parents in the file system in
+// memory.
 func (f *Files) MkdirAll(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +76,7 @@ func (f *Files) mkdirAll(name string) error {
 	return nil
 }
 
-// Create makes a file with the given content.
+// Create makes a file with the given content in the file system in memory.
 func (f *Files) Create(_ context.Context, name string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +130,7 @@ func (f *Files) Modified(_ context.Context, name string) (time.Time, error) {
 	return e.modified, nil
 }
 
-// Rename renames a file within its folder.
+// Rename gives a file another name in the same folder.
 func (f *Files) Rename(_ context.Context, from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,26 +7,27 @@ import (
 	"heddle/harness/state"
 )
 
-// Class is how near a node is to a map's input block, as the paper classifies
-// it. It is also the learner's state: the class of the previous assignment.
+// Class is the locality class of a map on a node, as in the CLQLMRS paper. It
+// is also the state of the Q-learning: the class of the previous assignment.
 type Class uint8
 
-// Classes, nearest first.
+// The locality classes of a map on a node, nearest first.
 const (
-	CacheLocal     Class = iota // CL: the node caches the block
-	DataLocal                   // DL: the node stores the block
-	CacheRackLocal              // CRL: a node of its rack caches the block
-	DataRackLocal               // DRL: a node of its rack stores the block
-	NoLocality                  // NO: none of these; also the state at the start
+	CacheLocal     Class = iota // CL: the node caches the map's block
+	DataLocal                   // DL: the node stores the map's block on disk
+	CacheRackLocal              // CRL: another node in the same rack caches the map's block
+	DataRackLocal               // DRL: another node in the same rack stores the map's block on disk
+	NoLocality                  // NO: no node of the rack has the map's block; also the state before the first assignment
 	classes        = iota
 )
 
 func (c Class) String() string { return [...]string{"CL", "DL", "CRL", "DRL", "NO"}[c] }
 
-// weights are the reward of an assignment, by class.
+// weights are the rewards for starting a map, by the locality class of the map
+// on its node.
 var weights = [classes]float64{1, 0.5, -0.25, -0.5, -1}
 
-// ClassOf returns the class of map t on node n.
+// ClassOf returns the locality class of map t on node n.
 func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Class {
 	level := v.Level(id, t, n)
 	switch level {
@@ -35,7 +36,7 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	case state.LevelNode:
 		return DataLocal
 	}
-	var some [8]state.NodeID // a block is rarely cached on more nodes
+	var some [8]state.NodeID // room for eight nodes that cache one block; a block is rarely cached on more nodes
 	for _, holder := range v.CachedOn(id, t, some[:0]) {
 		if v.Rack(holder) == v.Rack(n) {
 			return CacheRackLocal
@@ -47,16 +48,18 @@ func ClassOf(v *state.View, id state.JobID, t state.TaskID, n state.NodeID) Clas
 	return NoLocality
 }
 
-// Layout is all that training knows of a job and a cluster: the class of every
-// map on every node, and how many maps each node can run at a time.
+// Layout is all that the training knows of a job and a cluster: the locality
+// class of every map on every node, and how many maps each node can run at a
+// time.
 type Layout struct {
 	Maps, Nodes int
 	slots       []int32
-	class       []Class // of map i on node k: index i·Nodes + k
+	class       []Class // locality class of map i on node k, at index i·Nodes + k
 }
 
-// NewLayout returns the layout of a job's maps in v. A node that is up has at
-// least one slot. Whether its room is free at present does not matter.
+// NewLayout returns the locality classes and slots for a job and the cluster
+// in v. A node that is up has at least one slot. Slots count the node's whole
+// capacity, even where containers run now.
 func NewLayout(v *state.View, id state.JobID) *Layout {
 	l := &Layout{Maps: int(v.Tasks(id, state.Map)), Nodes: v.Nodes()}
 	l.slots = make([]int32, l.Nodes)
@@ -82,11 +85,11 @@ func room(has, takes int32) int32 {
 	return has / takes
 }
 
-// Class returns the class of map i on node k.
+// Class returns the locality class of map i on node k.
 func (l *Layout) Class(i, k int) Class { return l.class[i*l.Nodes+k] }
 
-// Slots returns how many maps node k can run at a time: 0 if the node was down
-// or did not exist.
+// Slots returns how many maps node k can run at a time. It returns 0 for a
+// node that was down, or unknown, when the layout was made.
 func (l *Layout) Slots(k int) int {
 	if k >= len(l.slots) {
 		return 0
@@ -94,8 +97,8 @@ func (l *Layout) Slots(k int) int {
 	return int(l.slots[k])
 }
 
-// Wave returns the length of an episode of one wave: how many maps start before
-// no slot is free or no map is left.
+// Wave returns how many maps start before no slot is free or no map is left.
+// This is the length of a training episode if an episode is one wave of maps.
 func (l *Layout) Wave() int {
 	sum := 0
 	for _, slots := range l.slots {
@@ -104,8 +107,8 @@ func (l *Layout) Wave() int {
 	return min(sum, l.Maps)
 }
 
-// Digest returns a hash that is equal for layouts between which training sees
-// no difference.
+// Digest returns a hash of all in the layout that training uses. Layouts that
+// train the same Q-table have the same hash.
 func (l *Layout) Digest() uint64 {
 	h := fnv.New64a()
 	bytes := binary.LittleEndian.AppendUint64(nil, uint64(l.Maps))
@@ -120,8 +123,8 @@ func (l *Layout) Digest() uint64 {
 	return h.Sum64()
 }
 
-// uniform reports whether all pairs of map and node have the same class, so
-// that there is nothing to learn.
+// uniform reports whether all pairs of map and node have the same locality
+// class, so that there is nothing to learn.
 func (l *Layout) uniform() bool {
 	for _, c := range l.class {
 		if c != l.class[0] {

@@ -2,20 +2,20 @@ package qlearn
 
 import "math/rand/v2"
 
-// action is to start map i on node k.
+// action is one choice of the learner: to start map i on node k.
 type action struct{ i, k int32 }
 
-// learner is a table in training, with the present episode.
+// learner is a Q-table in training, with the state of the present episode.
 type learner struct {
 	*Table
 	rng      *rand.Rand
 	epsilon  float64
 	learning bool
 
-	// The maps that have not started and the nodes with a free slot, each at
-	// the front of its list. Their order changes all the time.
+	// The maps that have not started and the nodes with a free slot stand at
+	// the front of their list. Their order in the list changes at random.
 	maps, nodes shuffled
-	free        []int32 // number of free slots, by node
+	free        []int32 // number of free slots of each node
 	counts      [classes]int
 	started     int
 
@@ -46,7 +46,8 @@ func newLearner(t *Table, rng *rand.Rand) *learner {
 }
 
 // episode assigns maps to slots until choose returns false, and learns from
-// each assignment. choose gets the state. episode returns the sum of rewards.
+// each assignment. choose gets the present state, a locality class. episode
+// returns the sum of the rewards.
 func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 	l.maps.reset()
 	l.counts, l.started = [classes]int{}, 0
@@ -64,7 +65,7 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 		target := reward
 		b, more := choose(next)
 		if more {
-			after := b // SARSA learns from the action that is really next
+			after := b // SARSA learns from the action that is really taken next
 			if l.rule.QLearning {
 				after, _ = l.greedy(next)
 			}
@@ -76,7 +77,8 @@ func (l *learner) episode(choose func(Class) (action, bool)) (sum float64) {
 	return sum
 }
 
-// take carries out an action and returns its class, which is the next state.
+// take starts a map in the simulated environment, as the action says, and
+// returns the map's locality class, which is the next state.
 func (l *learner) take(a action) Class {
 	l.maps.remove(a.i)
 	if l.free[a.k]--; l.free[a.k] == 0 {
@@ -88,7 +90,7 @@ func (l *learner) take(a action) Class {
 	return c
 }
 
-// learn moves the value of action a in state s towards the target.
+// learn moves the Q-value of action a in state s towards target.
 func (l *learner) learn(s Class, a action, target float64) {
 	q := l.value(s, a)
 	*q += float64(l.rule.Alpha * (target - *q))
@@ -97,7 +99,7 @@ func (l *learner) learn(s Class, a action, target float64) {
 	}
 }
 
-// freeSlots makes all slots free, at the start of a wave.
+// freeSlots makes all slots of all nodes free, at the start of a wave of maps.
 func (l *learner) freeSlots() {
 	copy(l.free, l.layout.slots)
 	l.nodes.reset()
@@ -106,8 +108,9 @@ func (l *learner) freeSlots() {
 	}
 }
 
-// epsilonGreedy returns a random valid action with probability epsilon, else
-// the best one. It returns false if no map is left or no slot is free.
+// epsilonGreedy returns a random valid action with probability epsilon,
+// otherwise the action with the highest Q-value. It returns false if no map is
+// left or no slot is free.
 func (l *learner) epsilonGreedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
@@ -118,8 +121,8 @@ func (l *learner) epsilonGreedy(s Class) (action, bool) {
 	return l.greedy(s)
 }
 
-// more reports whether a valid action is left. If no slot is free, it begins
-// the next wave, unless an episode is one wave.
+// more reports whether an action is possible. If no slot is free, it frees all
+// slots for the next wave of maps, unless an episode has only one wave.
 func (l *learner) more() bool {
 	if l.nodes.n == 0 && !l.rule.OneWave {
 		l.freeSlots()
@@ -127,13 +130,13 @@ func (l *learner) more() bool {
 	return l.maps.n > 0 && l.nodes.n > 0
 }
 
-// greedy returns the valid action with the highest value in state s.
+// greedy returns the valid action with the highest Q-value in state s.
 func (l *learner) greedy(s Class) (action, bool) {
 	if !l.more() {
 		return action{}, false
 	}
 	b := &l.best[s]
-	if !b.made || l.rule.ByClass && l.learning { // the values of classes change while the ranking is in use
+	if !b.made || l.rule.ByClass && l.learning { // while the learner trains by locality class, Q-values change, so the ranking is made again each time
 		b.made = true
 		b.heap = b.heap[:0]
 		for _, i := range l.maps.list[:l.maps.n] {
@@ -157,8 +160,8 @@ func (l *learner) greedy(s Class) (action, bool) {
 	}
 }
 
-// bestOf returns an upper bound for map i: its best action over all nodes with
-// slots, free or not.
+// bestOf returns an upper bound for the Q-value of map i: that of its best
+// action over all nodes with slots, even if no slot is free.
 func (l *learner) bestOf(s Class, i int32) row {
 	if l.rule.ByClass {
 		return l.scan(s, i, l.nodes.list[:l.nodes.n])
@@ -180,26 +183,26 @@ func (l *learner) scan(s Class, i int32, nodes []int32) row {
 	return best
 }
 
-// ranking finds the best action of a state without looking at all actions. Its
-// heap has a row for each map that had not started when the heap was made. A
-// row is ordered by the value that the map's best action had then. That is
-// never less than now: nodes only fill up, and no value changes while its map
-// can still start.
+// ranking finds the action with the highest Q-value without looking at all
+// actions. Its heap has one row for each map that had not started when the
+// heap was made. Rows are ordered by the highest value that any action of the
+// map had then. The map's highest value now cannot be greater: nodes only fill
+// up, and no value changes while the map can still start.
 type ranking struct {
 	made bool
 	heap []row
-	rows []row // by map: its best action over all nodes; k is none if not computed
+	rows []row // the best action of each map over all nodes; its node k is none until computed
 }
 
 const none = -1
 
-// row is the best action of one map, and its value.
+// row is the best action of one map, with the action's Q-value.
 type row struct {
 	q    float64
 	i, k int32
 }
 
-// changed notes that the value of action a is now q.
+// changed tells the ranking that the Q-value of action a is now q.
 func (b *ranking) changed(a action, q float64) {
 	switch r := &b.rows[a.i]; {
 	case r.k == none:
@@ -228,7 +231,8 @@ func (b *ranking) sink(at int) {
 	b.heap[at] = x
 }
 
-// shuffled is a set of numbers. The first n entries of list are its members.
+// shuffled is a set of whole numbers. The first n entries of list are in the
+// set.
 type shuffled struct {
 	list, place []int32
 	n           int

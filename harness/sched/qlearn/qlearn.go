@@ -11,6 +11,7 @@
 //
 // Words:
 //
+//	layout      a job's maps and a cluster's nodes: the locality class of each pair, and slots
 //	assignment  the start of one map on one node, in training
 //	episode     one pass over all maps of a layout, or over one wave of them
 //	wave        the assignments until no slot is free; then all are free again
@@ -18,36 +19,39 @@ package qlearn
 
 import "math/rand/v2"
 
-// Rule says how a table is learnt.
+// Rule says how a Q-table is learnt: learning rate, exploration, end of
+// training and variant of the algorithm.
 type Rule struct {
-	Alpha, Gamma float64 // learning rate, discount
-	// Epsilon is the share of random actions at first. It is multiplied by
-	// Decay after every DecayEvery episodes.
+	Alpha, Gamma float64 // learning rate and discount factor
+	// Epsilon is the initial probability of a random action. It is multiplied
+	// by Decay after every DecayEvery episodes.
 	Epsilon, Decay float64
 	DecayEvery     int
-	// Training ends with the first of these: this many episodes, epsilon this
-	// low, this many assignments in all episodes together.
+	// Training ends as soon as one of these is reached: this number of
+	// episodes, this low an epsilon, or this number of assignments in all
+	// episodes together.
 	Episodes   int
 	MinEpsilon float64
 	Steps      int
-	OneWave    bool // an episode ends when no slot is free, not only when no map is left
-	Cumulative bool // a reward counts as often as the episode has reached its class, not once
-	QLearning  bool // update with the best next action, not with the one taken
-	ByClass    bool // an action is a class, not a map and a node: the table has 5 x 5 values
+	OneWave    bool // an episode also ends when no slot is free, not only when no map is left
+	Cumulative bool // a reward is multiplied by the number of the episode's assignments so far in the same locality class
+	QLearning  bool // update the Q-value with the best next action (Q-learning), not with the action really taken (SARSA)
+	ByClass    bool // an action is a locality class, not a pair of map and node: the Q-table has 5 x 5 values
 }
 
-// Episode is the result of one episode of training.
+// Episode is the result of one training episode: one pass over the maps.
 type Episode struct {
-	Number    int     // from 1
-	Epsilon   float64 // during the episode
-	Return    float64 // sum of rewards
-	LocalRate float64 // share of assignments of class CL or DL
-	CacheRate float64 // share of assignments of class CL
+	Number    int     // number of the episode, from 1
+	Epsilon   float64 // probability of a random action during the episode
+	Return    float64 // sum of the episode's rewards
+	LocalRate float64 // share of the episode's assignments that are cache-local or node-local (class CL or DL)
+	CacheRate float64 // share of the episode's assignments that are cache-local (class CL)
 }
 
-// Train learns a table for a layout; the same seed gives the same table. It
-// calls after with each episode and stops if after returns false. If all pairs
-// are of one class there is nothing to learn, and Train runs no episode.
+// Train learns a Q-table for a layout (the locality class of each map on each
+// node). The same seed gives the same table. Train calls after with the result
+// of each episode and stops if after returns false. If all pairs of map and
+// node have the same class, it runs no episode.
 func Train(layout *Layout, rule Rule, seed uint64, after func(Episode) bool) *Table {
 	t := NewTable(layout, rule)
 	if layout.Wave() == 0 || layout.uniform() {
@@ -58,11 +62,11 @@ func Train(layout *Layout, rule Rule, seed uint64, after func(Episode) bool) *Ta
 	return t
 }
 
-// TrainClasses learns the table of classes, which serves any job. It uses the
-// paper's environment: 8 maps and 8 nodes with one slot each, odd nodes in one
-// rack and even ones in the other. The paper draws one layout at random.
-// TrainClasses draws a new one every 1,000 episodes, so that every class
-// occurs.
+// TrainClasses learns the Q-table over locality classes, which serves any job.
+// It uses the environment of the CLQLMRS paper: 8 maps and 8 nodes with one
+// slot each, odd nodes in one rack and even ones in another. The paper draws
+// the places of the blocks once at random. TrainClasses draws them again every
+// 1,000 episodes, so that every class occurs.
 func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	const each = 1000
 	rule.ByClass = true
@@ -80,8 +84,8 @@ func TrainClasses(rule Rule, seed uint64, after func(Episode) bool) *Table {
 	return t
 }
 
-// train runs the episodes numbered from from to to. It returns false if after
-// ended the training.
+// train runs the episodes numbered from from to to. It returns false if the
+// callback after ended the training.
 func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	l.learning = true
 	for number := from; number <= to; number++ {
@@ -96,7 +100,8 @@ func (l *learner) train(from, to int, after func(Episode) bool) bool {
 	return true
 }
 
-// EpisodesFor returns how many episodes the training for a layout has at most.
+// EpisodesFor returns the largest number of episodes that training for layout
+// l may run.
 func (r *Rule) EpisodesFor(l *Layout) int {
 	number, epsilon := 0, r.Epsilon
 	for steps := 0; number < r.Episodes && steps < r.Steps && (epsilon > r.MinEpsilon || epsilon == r.Epsilon); {
@@ -107,7 +112,7 @@ func (r *Rule) EpisodesFor(l *Layout) int {
 	return number
 }
 
-// length returns how many assignments an episode has.
+// length returns how many assignments of maps an episode has.
 func (r *Rule) length(l *Layout) int {
 	if r.OneWave {
 		return l.Wave()
@@ -115,8 +120,8 @@ func (r *Rule) length(l *Layout) int {
 	return l.Maps
 }
 
-// epsilonAfter returns the epsilon of the episode after the one with this
-// number.
+// epsilonAfter returns the probability of a random action (epsilon) in the
+// episode that follows the one with this number.
 func (r *Rule) epsilonAfter(number int, epsilon float64) float64 {
 	if number%r.DecayEvery == 0 {
 		return epsilon * r.Decay
@@ -124,9 +129,10 @@ func (r *Rule) epsilonAfter(number int, epsilon float64) float64 {
 	return epsilon
 }
 
-// Random draws a layout, for training and tests. Nodes alternate between two
-// racks. Each block has replicas on different nodes; a share of the blocks is
-// cached by one of those.
+// Random draws a layout of blocks and caches at random, for training and
+// tests. Nodes alternate between two racks. The replicas of a block are on
+// different nodes. A share of the blocks is cached, each by a node that stores
+// it.
 func Random(rng *rand.Rand, maps, nodes, slots, replicas int, cached float64) *Layout {
 	l := &Layout{Maps: maps, Nodes: nodes, slots: make([]int32, nodes), class: make([]Class, maps*nodes)}
 	for k := range l.slots {

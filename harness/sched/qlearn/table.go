@@ -6,15 +6,16 @@ import (
 	"math"
 )
 
-// Table holds the value of every action in every state, zero at first.
+// Table is a Q-table: the value of every action in every state, all zero at
+// first.
 type Table struct {
 	rule   Rule
 	layout *Layout
 	width  int
-	q      []float64 // value of action x in state s at index s·width + x
+	q      []float64 // value of action x in state s, at index s·width + x
 }
 
-// NewTable returns a table with all values zero.
+// NewTable returns a Q-table for a layout, with all values zero.
 func NewTable(layout *Layout, rule Rule) *Table {
 	width := layout.Maps * layout.Nodes
 	if rule.ByClass {
@@ -23,10 +24,11 @@ func NewTable(layout *Layout, rule Rule) *Table {
 	return &Table{rule: rule, layout: layout, width: width, q: make([]float64, classes*width)}
 }
 
-// Layout returns the layout that the table was trained for.
+// Layout returns the layout (maps, nodes and locality classes) that the
+// Q-table was trained for.
 func (t *Table) Layout() *Layout { return t.layout }
 
-// value returns the place of an action's value in state s.
+// value returns a pointer to the Q-value of an action in state s.
 func (t *Table) value(s Class, a action) *float64 {
 	x := int(a.i)*t.layout.Nodes + int(a.k)
 	if t.rule.ByClass {
@@ -35,22 +37,23 @@ func (t *Table) value(s Class, a action) *float64 {
 	return &t.q[int(s)*t.width+x]
 }
 
-// Value returns the value of starting map i on node k in state s.
+// Value returns the Q-value of starting map i on node k in state s.
 func (t *Table) Value(s Class, i, k int) float64 { return *t.value(s, action{int32(i), int32(k)}) }
 
-// ClassValue returns the value of an action of class c in state s. The table
-// must be one of classes.
+// ClassValue returns the Q-value, in state s, of starting a map with locality
+// class c. It works only for a table whose actions are locality classes.
 func (t *Table) ClassValue(s, c Class) float64 { return t.q[int(s)*t.width+int(c)] }
 
-// Pair is a map and the node on which it is to start.
+// Pair is a map and the node on which the map is to start.
 type Pair struct{ Map, Node int }
 
-// Rollout returns the greedy policy: a node for each map, in the order of
-// assignment. When no slot is free, all become free again. It is empty if no
-// node has a slot.
+// Rollout returns what the greedy policy does: a node for each map, in the
+// order of assignment. When no slot is free, all slots become free again. The
+// result is empty if no node has a slot.
 func (t *Table) Rollout() []Pair { return t.RolloutFor(t.layout) }
 
-// RolloutFor is Rollout for another layout. The table must be one of classes.
+// RolloutFor places the maps of another layout by the greedy policy, as
+// Rollout does. It works only for a table whose actions are locality classes.
 func (t *Table) RolloutFor(layout *Layout) []Pair {
 	on := *t
 	on.layout = layout
@@ -70,7 +73,7 @@ func (t *Table) RolloutFor(layout *Layout) []Pair {
 	return pairs
 }
 
-// Append appends the table to b in the form that Read reads.
+// Append appends the Q-table to b as bytes, in the form that Read reads.
 func (t *Table) Append(b []byte) []byte {
 	for _, x := range t.header() {
 		b = binary.LittleEndian.AppendUint64(b, x)
@@ -81,8 +84,9 @@ func (t *Table) Append(b []byte) []byte {
 	return b
 }
 
-// header returns what identifies the layout: maps, nodes and digest, or zeroes
-// for a table of classes.
+// header returns what identifies the layout of a Q-table: number of maps,
+// number of nodes and hash. It returns zeroes for a table over locality
+// classes.
 func (t *Table) header() [3]uint64 {
 	if t.rule.ByClass {
 		return [3]uint64{}
@@ -90,8 +94,8 @@ func (t *Table) header() [3]uint64 {
 	return [3]uint64{uint64(t.layout.Maps), uint64(t.layout.Nodes), t.layout.Digest()}
 }
 
-// Read returns the table that Append wrote. It fails if the bytes are of
-// another layout.
+// Read returns the Q-table that Append wrote. It fails if the table was
+// trained for another layout of maps and nodes.
 func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	t := NewTable(layout, rule)
 	want := t.header()
