@@ -6,12 +6,12 @@ import (
 	"heddle/traces"
 )
 
-// Origin is time 0 of the trace.
+// Origin is time 0 of the trace: the start of the capture.
 func (s *Session) Origin() time.Time { return s.start }
 
-// Add adds events of others to the trace, such as decisions and their outcomes.
-// Their times count from Origin. After the first NodeLabel among them the Session
-// no longer samples labels: whoever sets them knows them better.
+// Add adds events from outside the capture to the trace, such as decisions and their
+// outcomes. Event times count from Origin. After the first NodeLabel in them, the
+// Session records no labels itself: who sets labels knows them better.
 func (s *Session) Add(events ...traces.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

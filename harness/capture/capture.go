@@ -1,11 +1,12 @@
-// Package capture records what happens on a cluster while jobs run, and joins that
-// with the jobs' history files into a trace: every task and attempt, the input of
-// each map and its locality, blocks and their cached copies, and metrics of nodes.
+// Package capture records what happens on a cluster while jobs run, and combines the
+// record with the jobs' history files into a trace. The trace has every task and
+// attempt, the input of each map and its locality, blocks and their cached copies, and
+// metrics of nodes.
 //
-// A Session captures jobs while they run. It writes events at once to the part
-// file. In memory it keeps only jobs that are not joined. Recover makes a trace
-// from history files alone, after the jobs have ended. Neither changes the
-// cluster, starts jobs or decides where tasks run.
+// A Session captures jobs while they run. It writes events at once to a file, the
+// part, and keeps in memory only jobs whose history it has not read yet. Recover makes
+// a trace from history files alone, after the jobs have ended. The package does not
+// change the cluster, start jobs or decide where tasks run.
 //
 // Words:
 //
@@ -37,29 +38,29 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options say what a Session captures.
+// Options say what a Session captures, where it keeps files, and how often it asks.
 type Options struct {
-	// Tags select applications that carry any of them, in lower case. Without
-	// tags, a Session captures each MapReduce application submitted after its
-	// start.
+	// Tags select applications that have any of these YARN tags, in lower case.
+	// Without Tags, a Session captures each MapReduce application submitted after
+	// its start.
 	Tags []string
-	// Workload is stored with each job.
+	// Workload is the workload's name, recorded with each job.
 	Workload string
-	// Header has the trace's seed, model, parameters, actuator and splits; the
-	// zero value means that YARN decides. The Session adds what the cluster tells.
+	// Header has the seed, model, parameters, actuator and splits of the trace; the
+	// zero value means that YARN decides. The Session adds the facts of the cluster.
 	Header traces.Header
-	// Folder holds the part, and below jobs a folder for each job. No other
-	// capture may use it.
+	// Folder keeps the events while the capture runs. Its folder jobs has a folder
+	// for each job. No other capture may use Folder.
 	Folder *os.Root
-	// Intervals of the questions. 0 means 1 s for block locations, 200 ms for the
-	// ResourceManager and 1 s for agents.
+	// Intervals between two calls: for block locations (0 means 1 s), to the
+	// ResourceManager (0 means 200 ms) and to each agent (0 means 1 s).
 	EveryLocations, EveryRM, EveryAgents time.Duration
-	// Progress, if not nil, is called with the progress of the jobs, by one
+	// Progress, if not nil, is called with the counts of jobs and tasks, by one
 	// goroutine at a time.
 	Progress func(Progress)
 }
 
-// Progress counts the jobs of a Session and their tasks.
+// Progress counts the jobs that a Session has seen, and their tasks.
 type Progress struct {
 	Jobs, JobsEnded             int
 	Maps, MapsDone              int
@@ -68,18 +69,18 @@ type Progress struct {
 }
 
 // Result is a finished capture. Its events are in files: Encode writes them as one
-// trace, then Clean removes the files.
+// trace, then Clean removes these files.
 type Result struct {
 	Header traces.Header
-	// Jobs are in order of submission.
+	// Jobs are the captured jobs, in order of submission.
 	Jobs []Job
-	// Warnings say what the trace lacks, and why.
+	// Warnings say what is missing in the trace, and why.
 	Warnings []string
 
 	folder *os.Root
 }
 
-// Job is one captured job.
+// Job is one captured job: its ids, tags, outcome and history file.
 type Job struct {
 	ID          traces.JobID
 	Application string
@@ -87,50 +88,52 @@ type Job struct {
 	Tags        []string
 	Outcome     traces.Outcome
 	Diagnostics string
-	// History is the name of its history file; empty if there was none.
+	// History is the name of the job's history file; empty if there was none.
 	History string
 }
 
-// Session is a capture that is running.
+// Session is a running capture.
 type Session struct {
 	watch   *watch.Watcher
 	options Options
 	start   time.Time
 	part    *tracefile.Writer
-	jobs    *os.Root // folder of the jobs' own files
-	// context of the capture, ended by Stop
+	jobs    *os.Root // the capture's folder that has a folder for each job
+	// context of the capture; Stop ends it
 	life  context.Context
 	stop  context.CancelFunc
 	loops sync.WaitGroup
-	// joining is locked while a job's history is in memory, so that only one is.
+	// joining is locked while a job's history file is in memory, so that there is
+	// only one at a time.
 	joining sync.Mutex
 
 	mu             sync.Mutex
-	alive          map[string]*jobRecord // jobs that are not joined, by application id
-	joined         map[string]Job        // jobs that are joined, by application id
-	joinedProgress Progress              // sum of their progress
+	alive          map[string]*jobRecord // jobs whose history is not read yet, by application id
+	joined         map[string]Job        // ended jobs whose history was read, or is not waited for any more, by application id
+	joinedProgress Progress              // task counts, summed over the ended jobs in the field joined
 	nodes          map[string]*nodeRecord
 	joiner         joiner
-	labelsAdded    bool           // Add was given a NodeLabel
-	warnings       map[string]int // count, by text
-	failed         error          // first error of writing a job's events
+	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
+	warnings       map[string]int // number of times that each warning occurred, by its text
+	failed         error          // first error of writing a file of job events
 	facts          traces.ClusterFacts
 	software       map[string]string
 	settings       map[string]string
 }
 
-// nodeRecord is the last known state of a node.
+// nodeRecord is the last known state of a node: what YARN says about it, its label
+// and its cache use.
 type nodeRecord struct {
 	yarn  yarnclient.Node
 	label string
 	up    bool
-	cache int64 // bytes of the HDFS cache in use; -1: unknown
+	cache int64 // bytes used in the DataNode's cache; -1: unknown
 	agent bool
 }
 
 // Start starts a capture. It fails if the ResourceManager, the NameNode or the
-// history server does not answer. The capture ends with Stop, which must be
-// called, or with ctx.
+// history server does not answer. The capture ends with Stop, which must be called,
+// or when ctx ends.
 func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	if o.EveryLocations == 0 {
 		o.EveryLocations = time.Second
@@ -161,9 +164,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
-	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // CloseIncomplete returns the error
+	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
 	s.loops.Go(func() {
-		// Half an interval: the answer to the poll before is too old.
+		// Accept answers of half an interval's age: the answer to the last poll is too old.
 		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
 	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
@@ -174,10 +177,12 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	return s, nil
 }
 
-// readClusterLimit bounds about twenty short calls.
+// readClusterLimit is the time limit for about twenty short calls at the start of a
+// capture.
 const readClusterLimit = 20 * time.Second
 
-// readCluster asks for the facts that hold for the whole capture.
+// readCluster asks for the cluster's facts that stay the same during the capture:
+// nodes, settings, versions.
 func (s *Session) readCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its nodes and settings within %v", readClusterLimit))
 	defer cancel()
@@ -186,7 +191,7 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// First, because a history server that is down fails quickly.
+	// The history server is asked first, because a call fails quickly if it is down.
 	if err := s.watch.Find(ctx); err != nil {
 		return err
 	}
@@ -201,7 +206,7 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
-	for _, n := range s.facts.Nodes { // The header has these nodes, so they are no news. Their labels are.
+	for _, n := range s.facts.Nodes { // The trace's header has these nodes, so only changes of them are recorded. Their labels are recorded at first sight.
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	for _, a := range cluster.Agents {
@@ -220,13 +225,13 @@ func (s *Session) readCluster(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the capture. It waits for the history of jobs that have ended, or for
-// ctx. A job that still runs is unfinished in the trace. The error says what could
-// not be written.
+// Stop ends the capture. It waits for the history files of jobs that have ended,
+// until ctx ends. A job that still runs is unfinished in the trace. The error says
+// what could not be written.
 func (s *Session) Stop(ctx context.Context) (Result, error) {
 	s.stop()
 	s.loops.Wait()
-	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // no other goroutine is left
+	for _, id := range slices.Sorted(maps.Keys(s.alive)) { // all other goroutines have ended, so no lock is needed
 		s.join(ctx, s.alive[id])
 	}
 	err := errors.Join(s.failed, s.part.CloseIncomplete("its jobs' histories are in files of their own"), s.jobs.Close())
@@ -240,12 +245,12 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// Wait returns when all jobs seen have ended, or with ctx.
+// Wait returns when all jobs that the capture has seen have ended, or when ctx ends.
 func (s *Session) Wait(ctx context.Context) error {
 	return until(ctx, s.options.EveryRM, func() (bool, error) {
-		// A job may have come and ended since the last poll.
+		// Make a new call, because a job may have come and ended since the last poll.
 		if err := s.pollRM(ctx, 0); err != nil {
-			return false, nil // pollRM has warned; the ResourceManager may come back
+			return false, nil // pollRM has warned; the ResourceManager may answer again later
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -258,7 +263,7 @@ func (s *Session) Wait(ctx context.Context) error {
 	})
 }
 
-// Jobs returns the jobs seen so far, in order of submission.
+// Jobs returns the jobs that the capture has seen, in order of submission.
 func (s *Session) Jobs() []Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,15 +283,15 @@ func (s *Session) header() traces.Header {
 	return h
 }
 
-// record writes events to the part. The part keeps its first error, which Stop
-// returns.
+// record writes events to the capture's event file. The file's writer keeps its
+// first error, which Stop returns.
 func (s *Session) record(events ...traces.Event) {
 	for _, e := range events {
 		_ = s.part.Write(e)
 	}
 }
 
-// now is the time since Origin.
+// now is the time since the start of the capture, which is time 0 of the trace.
 func (s *Session) now() traces.Time { return traces.Time(time.Since(s.start)) }
 
 func (s *Session) warnf(format string, args ...any) {
@@ -297,7 +302,7 @@ func (s *Session) warnf(format string, args ...any) {
 
 func (s *Session) warn(text string) { s.warnings[text]++ }
 
-// every calls f at once and then at each interval, until ctx ends. f reports its
+// every calls f at once and then at each interval, until ctx ends. f must report its
 // errors itself.
 func every(ctx context.Context, interval time.Duration, f func(context.Context) error) {
 	ticker := time.NewTicker(interval)
@@ -312,8 +317,8 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context) 
 	}
 }
 
-// until calls f at once and then at each interval, until it returns true or an
-// error, or ctx ends.
+// until calls f at once and then at each interval. It ends when f returns true or an
+// error, or when ctx ends.
 func until(ctx context.Context, interval time.Duration, f func() (bool, error)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

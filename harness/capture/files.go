@@ -16,23 +16,24 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Files in a capture's folder until the trace is written. A killed capture leaves
-// them, and Repair makes a trace of them.
+// Files in a capture's folder that exist until the trace is written. If the capture
+// is killed, they stay, and Repair makes a trace of them.
 const (
-	// PartFile has the events in the order in which they were seen. Those of jobs
-	// come from the ResourceManager and the ApplicationMasters.
+	// PartFile has the events in the order in which the capture saw them. Events of
+	// jobs come from the ResourceManager and the ApplicationMasters.
 	PartFile = "trace.heddle.part"
-	// jobsFolder has a folder for each job. When the job is joined, jobFile there
-	// has its events; those in the part do not count then.
+	// jobsFolder has a folder for each job. Once a job's history file is read,
+	// jobFile in its folder has the job's events; those in PartFile are then
+	// ignored.
 	jobsFolder = "jobs"
 	jobFile    = "events.heddle"
 )
 
-// flushInterval bounds, together with the interval of a poll, what is lost if the
-// capture is killed.
+// flushInterval is how often events are flushed to the file. A killed capture loses
+// at most the events of this time and of one poll interval.
 const flushInterval = 250 * time.Millisecond
 
-// makeJobs creates and opens the folder of the jobs.
+// makeJobs creates and opens the folder that has a folder for each job.
 func makeJobs(folder *os.Root) (*os.Root, error) {
 	if err := folder.MkdirAll(jobsFolder, 0o700); err != nil {
 		return nil, err
@@ -40,8 +41,8 @@ func makeJobs(folder *os.Root) (*os.Root, error) {
 	return folder.OpenRoot(jobsFolder)
 }
 
-// Keep calls write with the job's own folder below folder. It creates that,
-// readable by the owner only.
+// Keep creates a folder named after the job in folder, readable by the owner only,
+// and calls write with it.
 func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) error {
 	err := folder.MkdirAll(string(job), 0o700)
 	if err == nil {
@@ -56,8 +57,8 @@ func Keep(folder *os.Root, job traces.JobID, write func(own *os.Root) error) err
 	return nil
 }
 
-// keepEvents writes the events of a joined job to its jobFile: all of them, or no
-// file.
+// keepEvents writes a job's events to a file in the job's folder. The file has
+// either all events or does not exist.
 func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	return Keep(folder, j.id, func(own *os.Root) error {
 		const unfinished = jobFile + ".new"
@@ -73,25 +74,25 @@ func keepEvents(folder *os.Root, j *jobRecord, events []traces.Event) error {
 	})
 }
 
-// Encode writes the trace to out. If each is not nil, it is called with every
-// event, in order, and must not keep it.
+// Encode writes the trace to out. If the function each is not nil, it is called with
+// every event, in order, and must not keep the event.
 func (r *Result) Encode(out io.Writer, each func(traces.Event)) error {
 	return r.encode(out, filepath.Join(r.folder.Name(), "trace.heddle"), filepath.Join(r.folder.Name(), PartFile), each, "")
 }
 
-// encode combines the part with the jobFiles. Events that the part has of a joined
-// job are dropped, except decisions. A non-empty incomplete marks the trace as
-// incomplete, with that reason.
+// encode combines the events seen during the capture with those in the files of
+// jobs. For a job with a file, only decisions are taken from the events seen. If
+// incomplete is not empty, the trace is marked as incomplete, with that reason.
 func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event), incomplete string) error {
 	sorter := tracefile.NewSorter(r.folder.Name())
-	defer func() { _ = sorter.Close() }() // its files are temporary
+	defer func() { _ = sorter.Close() }() // the sorter's files are temporary, so an error in closing them does not matter
 	files := jobFiles(r.folder)
 	joined := map[traces.JobID]bool{}
 	for _, file := range files {
 		joined[traces.JobID(path.Base(path.Dir(file)))] = true
 	}
-	// Steering does not always learn which attempt ran in a decision's container.
-	// The history knows, so the attempt is filled in here.
+	// Steering does not always learn which attempt ran in the container of a
+	// decision. The job's history file has it, so the attempt is filled in here.
 	containers := map[string]traces.Attempt{}
 	seen, err := tracefile.Open(part)
 	if err == nil {
@@ -103,7 +104,7 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 			return e.Kind() == traces.KindDecision || !joined[traces.JobOf(e)]
 		})
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Recover writes no part
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the event file of a capture does not exist if Recover made the trace
 		return err
 	}
 	r.Header.Inputs = nil
@@ -131,7 +132,8 @@ func (r *Result) encode(out io.Writer, name, part string, each func(traces.Event
 	}, incomplete)
 }
 
-// addJob adds the events of one jobFile and returns its header.
+// addJob adds the events in one job's file to the trace and returns the file's
+// header.
 func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.Event) bool) (traces.Header, error) {
 	f, err := r.folder.Open(file)
 	if err != nil {
@@ -145,7 +147,7 @@ func (r *Result) addJob(sorter *tracefile.Sorter, file string, each func(traces.
 	return in.Header(), sorter.AddFrom(in, each)
 }
 
-// Clean removes the files that Encode has read.
+// Clean removes the capture's event files after Encode has made the trace of them.
 func (r *Result) Clean() error {
 	var err error
 	for _, name := range append(jobFiles(r.folder), PartFile) {
@@ -156,21 +158,22 @@ func (r *Result) Clean() error {
 	return err
 }
 
-// jobFiles returns the paths of all jobFiles, in order of job ids.
+// jobFiles returns the paths of the event files of all jobs, in order of job ids.
 func jobFiles(folder *os.Root) []string {
-	files, _ := fs.Glob(folder.FS(), path.Join(jobsFolder, "*", jobFile)) // the pattern is valid
+	files, _ := fs.Glob(folder.FS(), path.Join(jobsFolder, "*", jobFile)) // the error is always nil, since the pattern is valid
 	return files
 }
 
-// Repaired says what Repair found.
+// Repaired counts what Repair saved of a damaged or unfinished trace.
 type Repaired struct {
 	tracefile.Repaired
-	// Histories counts jobs whose joined history was added.
+	// Histories counts the jobs whose events were taken from their history files.
 	Histories int `json:"histories,omitempty"`
 }
 
-// Repair is tracefile.Repair. From the part of a killed capture it also makes a
-// trace in order of time, with the joined jobs' histories.
+// Repair repairs a trace file as tracefile.Repair does. From the event file of a
+// killed capture, it makes a trace in order of time, with the history files of jobs
+// that had ended.
 func Repair(from, to string) (r Repaired, err error) {
 	if filepath.Base(from) != PartFile {
 		r.Repaired, err = tracefile.Repair(from, to)
@@ -187,7 +190,7 @@ func Repair(from, to string) (r Repaired, err error) {
 		if r.Repaired, err = tracefile.Repair(from, whole); err != nil {
 			return err
 		}
-		part := cmp.Or(r.To, from) // To is empty if the part is whole: the capture ended well and only Encode failed
+		part := cmp.Or(r.To, from) // To is empty if the event file is undamaged: the capture ended well and only Encode failed
 		in, err := tracefile.Open(part)
 		if err != nil {
 			return err

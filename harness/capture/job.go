@@ -22,33 +22,34 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobRecord is what is known of a job that is not joined. The Session's mutex
-// guards its fields.
+// jobRecord is what a capture knows of a job whose history file is not read yet. The
+// Session's mutex guards its fields.
 type jobRecord struct {
-	app   yarnclient.App // application as last listed; it does not change once over
+	app   yarnclient.App // application as YARN last listed it; it stays the same after the job's end
 	id    traces.JobID
 	user  string
 	over  bool
 	ended chan struct{} // closed when the job has ended
 
 	conf    yarn.Conf
-	hosts   [][]string       // hosts of each map's split, as its ApplicationMaster read them
-	splits  []jobsplit.Split // file, offset and length of each map's split; nil if the splits are no parts of files
-	blocks  [][]traces.Block // blocks of each map's split, as last sampled
+	hosts   [][]string       // hosts of each map's split, as the ApplicationMaster read them
+	splits  []jobsplit.Split // file, offset and length of each map's split; nil if splits are not parts of files
+	blocks  [][]traces.Block // blocks of each map's split, as the NameNode last reported
 	sampled samples
 
-	last       yarnclient.Job   // last answer of its ApplicationMaster
-	lastListed yarnclient.Job   // last answer before the tasks were listed
-	listAfter  time.Time        // earliest time to list its tasks again: listing takes at most a fifth of the time
-	seen       map[string]stage // what was recorded of each task and attempt, by id
+	last       yarnclient.Job   // last answer of the ApplicationMaster about the job
+	lastListed yarnclient.Job   // the ApplicationMaster's answer about the job before its tasks were last listed
+	listAfter  time.Time        // earliest time to list the job's tasks again; the pauses keep such calls to a fifth of the time
+	seen       map[string]stage // last recorded stage of each task and attempt, by id
 
 	history *jhist.Job
-	file    string // name of the history file
+	file    string // name of the job's history file
 
-	inputs []traces.Input // files that the job's events were made from, with their SHA-256
+	inputs []traces.Input // files that the job's events were made from, with their SHA-256 hashes
 }
 
-// madeFrom adds a file to inputs.
+// madeFrom adds a file's name and SHA-256 to inputs, the files that the job's events
+// come from.
 func (j *jobRecord) madeFrom(name string, data []byte) {
 	sum := sha256.Sum256(data)
 	j.inputs = append(j.inputs, traces.Input{Name: string(j.id) + "/" + name, SHA256: hex.EncodeToString(sum[:])})
@@ -70,13 +71,13 @@ func (j *jobRecord) summary() Job {
 	return job
 }
 
-// follow follows a job until it ends, and then joins it. It keeps the files that
-// the client staged, samples the locations of the input, and asks the
-// ApplicationMaster for progress.
+// follow watches a job until it ends, and then writes its events. It keeps copies of
+// the files that the client staged, asks the NameNode where the input's blocks are,
+// and asks the ApplicationMaster for progress.
 func (s *Session) follow(j *jobRecord) {
 	ctx, cancel := context.WithCancel(s.life)
 	defer cancel()
-	go func() { // cancel the calls under way when the job ends
+	go func() { // when the job ends, cancel its calls that are under way
 		select {
 		case <-j.ended:
 			cancel()
@@ -113,9 +114,9 @@ func (s *Session) follow(j *jobRecord) {
 	}
 }
 
-// keepStaged copies a job's staged files, which Hadoop deletes at its end, and
-// reads settings and splits from them. The channel is closed when they are
-// rewritten; a nil channel is never closed.
+// keepStaged copies the files that the job's client staged, because Hadoop deletes
+// them at the job's end. It reads settings and splits from them. The returned
+// channel is closed when somebody rewrites the files; a nil channel is never closed.
 func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-chan struct{}) {
 	staged, rewritten, err := s.watch.Staged(ctx, j.user, string(j.id))
 	if err != nil {
@@ -145,17 +146,17 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	return rewritten
 }
 
-// sample asks the NameNode for the locations of the job's input blocks.
+// sample asks the NameNode where the blocks of the job's input are.
 func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
 	s.mu.Unlock()
-	// maxAge 0 makes a new call: with answers to calls that others began, the
-	// job's samples could be out of order.
+	// With maxAge 0, Blocks makes a new call. Answers to other callers' calls could
+	// come out of order.
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
-		// Generators such as TeraGen name files that do not exist.
+		// Jobs such as TeraGen name input files that do not exist.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s.pollFailed(ctx, string(j.id)+": block locations", err)
 		}
@@ -172,19 +173,20 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
 	}
-	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // the splits were not rewritten during the call
+	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // the job's splits were not rewritten while the NameNode was asked
 		j.blocks = ofMap
 	}
 	return nil
 }
 
-// launched says whether an ApplicationMaster ever ran. Without one there is no
-// history.
+// launched says whether the job's ApplicationMaster ever ran. If it never ran, the
+// job has no history file.
 func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.LaunchedMs != 0 }
 
-// join waits for the history of a job that has ended and writes the job's events
-// to its jobFile. Without a history, or if ctx ends first, these are what the
-// ResourceManager knows. The job is then dropped from memory.
+// join waits for the history file of a job that has ended, and writes the job's
+// events to a file of their own. If there is no history file, or ctx ends first, it
+// writes what the ResourceManager knows of the job. The job is then dropped from
+// memory.
 func (s *Session) join(ctx context.Context, j *jobRecord) {
 	var h history
 	switch {
@@ -197,22 +199,22 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 		defer cancel()
 		var last error
 		err := until(patience, 200*time.Millisecond, func() (bool, error) {
-			s.joining.Lock() // one history at a time
+			s.joining.Lock() // only one history file is in memory at a time
 			defer s.joining.Unlock()
 			if h, last = readHistory(patience, s.watch, j); last == nil {
 				s.finish(j, h)
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // the capture is being stopped; Stop joins the job
+		if err == nil || ctx.Err() != nil && ctx == s.life { // return: the events are written, or the capture is being stopped and Stop writes them
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j, h) // without a history
+	s.finish(j, h) // here there is no history file: h is empty
 }
 
-// finish writes the events of a job to its jobFile and drops the job from memory.
+// finish writes a job's events to a file of their own and drops the job from memory.
 func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +226,7 @@ func (s *Session) finish(j *jobRecord, h history) {
 	if err := h.keep(s.jobs, j.id); err != nil {
 		s.warn(err.Error())
 	}
-	for _, event := range events { // close attempts in the part that were recorded as running
+	for _, event := range events { // record the end of attempts that are still recorded as running
 		if e, ok := event.(*traces.AttemptFinished); ok && j.seen[e.Attempt.String()] == running {
 			s.record(e)
 		}
@@ -236,13 +238,14 @@ func (s *Session) finish(j *jobRecord, h history) {
 	s.watch.Forget(string(j.id))
 }
 
-// history is a job's history file and its parsed content.
+// history is a job's history file, with its content parsed.
 type history struct {
 	yarn.History
 	job *jhist.Job
 }
 
-// readHistory reads a job's history. It fails as long as the file is not there.
+// readHistory reads and parses a job's history file. It fails as long as the file
+// does not exist.
 func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
 	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil {
 		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
@@ -250,7 +253,8 @@ func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, 
 	return h, err
 }
 
-// take copies a history into the record; the zero history is none.
+// take copies the content of a history file into the job's record. An empty history
+// changes nothing.
 func (j *jobRecord) take(h history) {
 	if h.job == nil {
 		return
@@ -262,7 +266,7 @@ func (j *jobRecord) take(h history) {
 	}
 }
 
-// keep writes the history file into the job's own folder.
+// keep writes the history file into the job's folder in the capture.
 func (h history) keep(folder *os.Root, job traces.JobID) error {
 	if h.job == nil {
 		return nil
@@ -270,9 +274,11 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
-// historyPatience bounds the wait for a job's history after its end. The
-// ApplicationMaster writes it first, then the history server moves it.
+// historyPatience is how long a capture waits for a job's history file after the
+// job's end. The ApplicationMaster writes the file, then the history server moves
+// it.
 const historyPatience = 60 * time.Second
 
-// inputPath is the path of a split's file, without scheme and host.
+// inputPath is the path of the file that a split is part of, without scheme and
+// host.
 func inputPath(split jobsplit.Split) string { return path.Clean(yarn.WithoutScheme(split.Path)) }

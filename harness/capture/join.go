@@ -9,15 +9,16 @@ import (
 	"heddle/traces/jhist"
 )
 
-// joiner makes events from job records. Their times count from start.
+// joiner makes trace events from what is recorded of a job. Event times count from
+// the field start.
 type joiner struct {
 	start     time.Time
 	workload  string
-	locations *locations // nil in Recover
+	locations *locations // where input blocks were; nil if only history files are read
 	racks     map[traces.Node]string
 }
 
-// events returns the events of a job that has ended: those of its history, with
+// events returns the events of a job that has ended: those in its history file, with
 // input split and locality added to each map.
 func (jn *joiner) events(j *jobRecord) []traces.Event {
 	if j.history == nil {
@@ -42,7 +43,8 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	return events
 }
 
-// withoutHistory returns the events that the ResourceManager alone knows.
+// withoutHistory returns the events of a job as far as the ResourceManager knows
+// them.
 func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 	events := []traces.Event{jn.submitted(j)}
 	if j.over {
@@ -67,7 +69,8 @@ func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {
 	}
 }
 
-// locate adds the input split and its blocks to a map task.
+// locate adds the input split of a map and the split's blocks to the event that
+// schedules the map.
 func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	i := int(e.Task.Index)
 	if e.Task.Kind != traces.Map {
@@ -87,8 +90,9 @@ func (jn *joiner) locate(e *traces.TaskScheduled, j *jobRecord) {
 	}
 }
 
-// setReplicaLocality adds the replica locality to a map attempt. Of a split with
-// several blocks the first counts: the split lists that block's hosts.
+// setReplicaLocality sets a map attempt's distance to the replicas and cached copies
+// of its input. If a split has several blocks, the first counts, because the split
+// names that block's hosts.
 func (jn *joiner) setReplicaLocality(e *traces.AttemptStarted, j *jobRecord) {
 	e.SampleAgeNs = -1
 	i := int(e.Attempt.Index)
@@ -98,13 +102,13 @@ func (jn *joiner) setReplicaLocality(e *traces.AttemptStarted, j *jobRecord) {
 	e.ReplicaLocality, e.SampleAgeNs = jn.locations.levelAt(j.blocks[i][0], e.Node, jn.racks[e.Node], e.T)
 }
 
-// at converts a time of Hadoop's, in Unix ms, to a time of the trace.
+// at converts Unix ms, as Hadoop gives times, to a time in the trace.
 func (jn *joiner) at(unixMs int64) traces.Time {
 	return traces.Time(unixMs*1e6 - jn.start.UnixNano())
 }
 
-// describe adds the job's settings that matter for placement. Where one is not
-// set, Hadoop's default counts.
+// describe adds those of the job's settings that matter for placement. Where a
+// property is not set, Hadoop's default is used.
 func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	if conf == nil {
 		return
@@ -130,8 +134,8 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	}
 }
 
-// memory is the size in bytes of the container of a map or reduce; unset or -1 is
-// 1 GiB.
+// memory is the size in bytes of the container of a map or reduce. If the property
+// is unset or -1, the size is 1 GiB.
 func memory(conf yarn.Conf, kind string) int64 {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {

@@ -10,9 +10,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// askMaster asks the ApplicationMaster for the job's progress, and records tasks
-// and attempts that have started or ended. The history file is more exact, but is
-// there only after the job's end.
+// askMaster asks the ApplicationMaster for the job's progress, and records tasks and
+// attempts that have started or ended. The job's history file is more exact, but
+// exists only after the job's end.
 func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	master := s.watch.Cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
 	job, err := master.Job(ctx)
@@ -34,7 +34,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Unlock()
 	begun := time.Now()
-	if job == j.lastListed || begun.Before(j.listAfter) { // no task started or ended since, or the last listing was expensive
+	if job == j.lastListed || begun.Before(j.listAfter) { // no task started or ended since the last list of tasks, or that list took long
 		return nil
 	}
 	tasks, err := master.Tasks(ctx, yarnclient.AllTasks)
@@ -44,13 +44,14 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		}
 	}
 	if err != nil {
-		return err // the job may have ended; if not, the next call tries again
+		return err // the job may have ended; otherwise the next poll tries again
 	}
 	j.lastListed, j.listAfter = job, time.Now().Add(4*time.Since(begun))
 	return nil
 }
 
-// stage says what was recorded of a task or attempt; 0: nothing.
+// stage is the last thing recorded of a task or attempt: that it waits, runs or has
+// ended; 0: nothing recorded.
 type stage int8
 
 const (
@@ -59,8 +60,8 @@ const (
 	ended
 )
 
-// askTask records news of a task. It lists the task's attempts when it starts to
-// run, and again if an attempt was added or failed.
+// askTask records what has changed in a task. It lists the task's attempts when the
+// task starts to run, and again if an attempt was added or failed.
 func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobRecord, job yarnclient.Job, t yarnclient.Task) error {
 	was := j.seen[t.ID]
 	if was == ended || t.State == "NEW" {
@@ -81,9 +82,8 @@ func (s *Session) askTask(ctx context.Context, master *yarnclient.AM, j *jobReco
 	return nil
 }
 
-// attemptCounts returns the number of attempts that failed or were killed, and the
-// number of running attempts beyond one for each running task, such as speculative
-// ones.
+// attemptCounts returns two counts: attempts that failed or were killed, and running
+// attempts beyond one for each running task, such as speculative ones.
 func attemptCounts(j yarnclient.Job) [2]int {
 	return [2]int{
 		j.FailedMapAttempts + j.KilledMapAttempts + j.FailedReduceAttempts + j.KilledReduceAttempts,
@@ -129,7 +129,7 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 		switch {
 		case a.FinishedMs > 0:
 			end(a.ID, a.State, a.FinishedMs)
-		case a.StartedMs == 0: // the attempt has not started: list the attempts again
+		case a.StartedMs == 0: // the attempt has not started: its task's attempts must be listed again
 			j.seen[t.ID] = waiting
 		}
 	}
@@ -144,10 +144,11 @@ func (s *Session) recordTask(j *jobRecord, t yarnclient.Task, list []yarnclient.
 	}
 }
 
-// outcomes of tasks, attempts and applications, by their state.
+// outcomes gives, for a Hadoop state of a task, attempt or application, the outcome
+// in the trace.
 var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED": traces.Failed, "KILLED": traces.Killed}
 
-// add adds the progress of a job.
+// add adds the task counts of one job.
 func (p *Progress) add(j *jobRecord) {
 	p.Jobs++
 	if j.over {
@@ -157,7 +158,7 @@ func (p *Progress) add(j *jobRecord) {
 	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
 }
 
-// progress is the sum over all jobs so far.
+// progress sums up the task counts of all jobs that the capture has seen.
 func (s *Session) progress() Progress {
 	p := s.joinedProgress
 	for _, j := range s.alive {
@@ -166,5 +167,6 @@ func (s *Session) progress() Progress {
 	return p
 }
 
-// masterInterval is the shortest interval of calls to one ApplicationMaster.
+// masterInterval is the shortest time between two progress calls to one
+// ApplicationMaster.
 const masterInterval = 500 * time.Millisecond

@@ -9,20 +9,21 @@ import (
 	"heddle/traces"
 )
 
-// locations stores the NameNode's answers about input blocks, as changes over
-// time. It is not safe for concurrent use.
+// locations records where the NameNode reported replicas and cached copies of input
+// blocks, as changes over time. It is not safe for concurrent use.
 type locations struct {
 	blocks map[traces.Block]*blockHistory
 	racks  map[traces.Node]string
-	// idle are blocks that no followed job reads, longest idle first. At most
-	// maxIdle are kept: a job that reads them later records only what has changed.
+	// idle are blocks that no job under capture reads, longest idle first. At most
+	// maxIdle are kept. If a job reads such a block again, only changes of its
+	// locations are recorded.
 	idle []traces.Block
 }
 
 const maxIdle = 4096
 
-// samples are the times of the samples of one job's blocks, ascending. That job is
-// a reader of these blocks.
+// samples are the times, ascending, at which the NameNode was asked about the input
+// blocks of one job, and these blocks.
 type samples struct {
 	at     []traces.Time
 	blocks []traces.Block
@@ -30,23 +31,24 @@ type samples struct {
 
 type blockHistory struct {
 	readers    []*samples
-	before     traces.Time // time of the last sample for a job since dropped; -1: none
-	placements []placement // first answer and each one that differed from the answer before, ascending in time
+	before     traces.Time // time of the last answer about the block for jobs that have ended; -1: none
+	placements []placement // the first answer about the block, and each later one that differs from the one before, in order of time
 }
 
-// placement is where a block's replicas and cached copies were from time t on.
+// placement lists the hosts with a block's replicas and cached copies from time t
+// on.
 type placement struct {
 	t                traces.Time
-	replicas, cached []traces.Node // hosts, sorted
+	replicas, cached []traces.Node // names of the hosts with a replica or a cached copy, sorted
 }
 
 func newLocations() *locations {
 	return &locations{blocks: map[traces.Block]*blockHistory{}, racks: map[traces.Node]string{}}
 }
 
-// add stores an answer about blocks of the file at path. Its time is the last of
-// the reader's. It returns events for the replicas and cached copies that came or
-// went. Answers about a block must come in order of time.
+// add stores a NameNode answer about blocks of the file at path. The answer's time
+// is the last one in reader. It returns events for replicas and cached copies that
+// came or went. Answers about a block must be added in order of time.
 func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []traces.Event {
 	var events []traces.Event
 	for _, b := range blocks {
@@ -73,7 +75,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // was.t == p.t: two splits of one answer share the block
+			if was.t == p.t || p.sameAs(was) { // the answer's time is that of the last one if two splits in it share the block
 				continue
 			}
 		}
@@ -106,7 +108,8 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 	return events
 }
 
-// drop removes a job's samples. Blocks that only this job has read become idle.
+// drop forgets at which times one job's blocks were sampled. Blocks that no other
+// captured job reads go to the list idle.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]
@@ -129,9 +132,9 @@ func (p placement) sameAs(q placement) bool {
 	return slices.Equal(p.replicas, q.replicas) && slices.Equal(p.cached, q.cached)
 }
 
-// levelAt returns the locality of a block for node at time t, and the age in ns of
-// the sample it comes from: the last at or before t. Without one it returns
-// LevelUnknown and -1.
+// levelAt returns how near a block was to the node at time t: cache, node, rack or
+// off. It also returns the age, in ns, of the NameNode's answer used, the last at or
+// before t. Without an answer it returns LevelUnknown and -1.
 func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t traces.Time) (traces.Level, int64) {
 	h := l.blocks[id]
 	if h == nil {
@@ -163,12 +166,12 @@ func (l *locations) levelAt(id traces.Block, node traces.Node, rack string, t tr
 		}
 	}
 	if len(p.replicas) == 0 {
-		return traces.LevelUnknown, age // the block has no replica: it is lost
+		return traces.LevelUnknown, age // the block has no replica left: it is lost
 	}
 	return traces.LevelOff, age
 }
 
-// countUntil is the number of times at or before t; times are ascending.
+// countUntil counts the times at or before t; times must be ascending.
 func countUntil(times []traces.Time, t traces.Time) int {
 	return sort.Search(len(times), func(i int) bool { return times[i] > t })
 }

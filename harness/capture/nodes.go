@@ -12,7 +12,7 @@ import (
 	"heddle/traces"
 )
 
-// facts returns the cluster's nodes, disks and links.
+// facts returns the cluster's nodes, and the rates of its disks and links.
 func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, w)
 	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}
@@ -46,14 +46,15 @@ func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 }
 
 // nodeFacts returns the running nodes, sorted by name. A node without a DataNode
-// is no worker, if others have one: such nodes are kept for ApplicationMasters.
+// does not count as a worker if other nodes have one: such nodes are kept for
+// ApplicationMasters.
 func nodeFacts(ctx context.Context, w *watch.Watcher) ([]traces.NodeFacts, error) {
 	nodes, err := w.Nodes(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	dataNodes, err := w.DataNodes(ctx)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS answers superusers only
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS gives the list of DataNodes to superusers only
 		return nil, err
 	}
 	byHost := map[string]hdfs.DataNode{}

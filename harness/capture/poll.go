@@ -16,8 +16,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// pollRM records changes of applications and nodes at the ResourceManager. An
-// answer that another caller asked for at most maxAge ago serves.
+// pollRM asks the ResourceManager for applications and nodes, and records what has
+// changed since the last time. An answer to another caller's question counts if that
+// was asked at most maxAge ago.
 func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	apps, err := s.apps(ctx, maxAge)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 		s.noteNode(now, n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
-		if r := s.nodes[host]; !seen[host] && r.up { // for example one that has not registered with a restarted ResourceManager yet
+		if r := s.nodes[host]; !seen[host] && r.up { // an unlisted node may, for example, not have registered with a restarted ResourceManager yet
 			r.up = false
 			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}
@@ -63,7 +64,7 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	return nil
 }
 
-// apps lists the captured applications.
+// apps lists the captured applications. With Tags, the answer may be up to maxAge old.
 func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
@@ -71,7 +72,7 @@ func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.
 	return s.watch.Apps(ctx, s.options.Tags, maxAge)
 }
 
-// noteNode records what has changed on a node.
+// noteNode records whether the node came up or went down, and a change of its label.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
 	r := s.nodes[n.Host]
@@ -94,11 +95,11 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	r.up, r.yarn = running, n
 }
 
-// pollDataNodes notes the use of each DataNode's cache. It records a sample for
-// each node without an agent.
+// pollDataNodes notes how much of each DataNode's cache is used. It records a sample
+// for each node that has no agent.
 func (s *Session) pollDataNodes(ctx context.Context) error {
 	dataNodes, err := s.watch.DataNodes(ctx)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS answers superusers only
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS gives the list of DataNodes to superusers only
 		return s.pollFailed(ctx, "NameNode", err)
 	}
 	s.mu.Lock()
@@ -119,7 +120,7 @@ func (s *Session) pollDataNodes(ctx context.Context) error {
 	return nil
 }
 
-// agentPoll returns a function that fetches new samples of one agent.
+// agentPoll returns a function that fetches the new metrics from one node's agent.
 func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	cursor := agent.FromNow
 	var offset agent.ClockOffset
@@ -167,11 +168,12 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 	}
 }
 
-// clockDrifts is how long a measured offset between clocks is used.
+// clockDrifts is how long a measured offset of a node's clock is used before it is
+// measured again.
 const clockDrifts = 30 * time.Second
 
-// pollFailed adds a warning about a failed poll, unless the capture is being
-// stopped. It returns err.
+// pollFailed adds a warning that a repeated call to the cluster failed, unless the
+// capture is being stopped. It returns err.
 func (s *Session) pollFailed(ctx context.Context, what string, err error) error {
 	if ctx.Err() == nil {
 		s.warnf("%s: %v", what, err)
@@ -179,7 +181,8 @@ func (s *Session) pollFailed(ctx context.Context, what string, err error) error 
 	return err
 }
 
-// describe adds what YARN and HDFS know of the node to a sample.
+// describe adds to a node sample what YARN and HDFS report: containers, allocated
+// memory and cores, and cache use.
 func (r *nodeRecord) describe(e *traces.NodeSample) {
 	e.ContainersRunning = int32(r.yarn.Containers)
 	e.AllocatedMemoryBytes = r.yarn.UsedMB << 20
@@ -187,7 +190,7 @@ func (r *nodeRecord) describe(e *traces.NodeSample) {
 	e.HDFSCacheUsedBytes = r.cache
 }
 
-// unmeasured is a sample with no measured values: they are -1.
+// unmeasured returns a node sample in which each metric is -1: not measured.
 func unmeasured(t traces.Time, host string, interval time.Duration) *traces.NodeSample {
 	return &traces.NodeSample{
 		T: t, Node: traces.Node(host), IntervalNs: int64(interval),
@@ -198,8 +201,8 @@ func unmeasured(t traces.Time, host string, interval time.Duration) *traces.Node
 	}
 }
 
-// nodeSample makes an event of an agent's sample. Its time is corrected by the
-// offset of the node's clock.
+// nodeSample makes a trace event of metrics that a node's agent measured. It
+// corrects the time by the offset of the node's clock.
 func nodeSample(start time.Time, host string, m node.Sample, offset agent.ClockOffset) *traces.NodeSample {
 	e := unmeasured(traces.Time(m.WallNs-offset.OffsetNs-start.UnixNano()), host, time.Duration(m.IntervalNs))
 	e.ClockOffsetNs, e.ClockUncertaintyNs = offset.OffsetNs, offset.UncertaintyNs

@@ -8,12 +8,12 @@ import (
 	"heddle/yarnclient"
 )
 
-// amHeartbeat is the property for the interval at which ApplicationMasters ask for
-// containers.
+// amHeartbeat is the property for the interval at which ApplicationMasters ask YARN
+// for containers.
 const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 
-// placementSettings are properties of the cluster that affect placement and its
-// timing. The header of the trace has those that are set.
+// placementSettings are Hadoop properties that affect the placement of tasks and its
+// timing. The header of a trace has those that are set.
 var placementSettings = []string{
 	"yarn.resourcemanager.scheduler.class",
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
@@ -29,8 +29,9 @@ var placementSettings = []string{
 	"yarn.scheduler.fair.locality.threshold.rack",
 }
 
-// readSettings asks the ResourceManager for placementSettings, first at the
-// scheduler's own address if the cluster has that.
+// readSettings asks the ResourceManager for the properties in placementSettings. It
+// first asks the scheduler for its current configuration, if the cluster offers
+// that.
 func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]string, error) {
 	settings := map[string]string{}
 	scheduler, err := cluster.RM.SchedulerConf(ctx)
@@ -50,15 +51,16 @@ func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]str
 			return nil, err
 		}
 	}
-	// The history server has MapReduce's properties.
+	// The history server is asked for this MapReduce property, because the
+	// ResourceManager lacks it.
 	if value, err := cluster.History.Conf(ctx, amHeartbeat); err == nil {
 		settings[amHeartbeat] = value
 	}
 	return settings, nil
 }
 
-// javaVersion is the version of the ResourceManager's Java; empty if it does not
-// tell.
+// javaVersion returns the Java version of the ResourceManager; empty if it is not
+// known.
 func javaVersion(ctx context.Context, cluster *clients.Clients) string {
 	beans, err := cluster.RM.JMX(ctx, "java.lang:type=Runtime")
 	if err != nil || len(beans) == 0 {

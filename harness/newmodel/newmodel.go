@@ -1,9 +1,9 @@
 // Package newmodel writes the first files of a new scheduler model into a checkout
 // of heddle: the model, a scenario that tests it, and an entry in the registry of
-// package sched. They compile and pass the tests of all models; the author then
+// package sched. The files compile and pass the tests of all models; the author then
 // changes them.
 //
-// It changes no other file than the registry and overwrites none.
+// Of the existing files, only the registry is changed.
 package newmodel
 
 import (
@@ -19,16 +19,18 @@ import (
 	"text/template"
 )
 
-// Plan has the files to write. It is complete before the first is written.
+// Plan has the files of a new model that are to be written. It is complete before
+// the first file is written.
 type Plan struct {
-	Root string // folder of the checkout
-	// Model, Scenario and Registry are paths of files in the checkout.
+	Root string // root folder of the checkout
+	// Model, Scenario and Registry are the paths of the planned files, within the
+	// checkout.
 	Model, Scenario, Registry string
 
 	model, scenario, registry []byte
 }
 
-// folder is the path of package sched in a checkout.
+// folder is the path of package sched within a checkout of heddle.
 const folder = "harness/sched"
 
 var (
@@ -41,8 +43,8 @@ var (
 	scenarioTemplate = template.Must(template.New("scenario").Parse(scenarioText))
 )
 
-// New plans a model called name, in the checkout that contains dir. The error says
-// what is wrong with the name, or why dir is in no checkout.
+// New plans a model called name, in the checkout that contains the folder dir. The
+// error says what is wrong with the name, or that dir is in no checkout.
 func New(dir, name string) (*Plan, error) {
 	typeName, err := goName(name)
 	if err != nil {
@@ -61,8 +63,8 @@ func New(dir, name string) (*Plan, error) {
 	}
 	p := &Plan{
 		Root: root, Registry: folder + "/registry.go", Scenario: folder + "/testdata/scenarios/" + name,
-		// Without hyphens or underscores: Go would take name_linux.go as a file
-		// for Linux.
+		// The file's name has no hyphens or underscores: Go would build
+		// name_linux.go for Linux only.
 		Model: folder + "/" + strings.ReplaceAll(name, "-", "") + ".go",
 	}
 	for _, path := range []string{p.Model, p.Scenario} {
@@ -81,12 +83,13 @@ func New(dir, name string) (*Plan, error) {
 func fill(t *template.Template, values any) []byte {
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
-		panic(err) // only a fault in the template fails here
+		panic(err) // formatting the Go source fails only if the template is wrong
 	}
 	return b.Bytes()
 }
 
-// Write writes the planned files. If that fails, it removes those it has written.
+// Write writes the planned files. If that fails, Write removes those files that it
+// has created.
 func (p *Plan) Write() error {
 	var written []string
 	for _, f := range []struct {
@@ -105,7 +108,7 @@ func (p *Plan) Write() error {
 	return nil
 }
 
-// create writes a new file; it fails if the file exists.
+// create writes a new file. It fails if the file exists already.
 func create(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -121,8 +124,8 @@ func create(path string, data []byte) error {
 	return nil
 }
 
-// replace replaces a file's content in one step: a registry cut off in the middle
-// would lose the other models.
+// replace replaces a file's content in one step. If writing the registry of models
+// stopped in the middle, it would lose models.
 func replace(path string, data []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -152,8 +155,8 @@ func removeAll(paths []string) (err error) {
 
 var moduleLine = regexp.MustCompile(`(?m)^module\s+"?heddle"?\s*(//.*)?$`)
 
-// findCheckout returns dir or the nearest folder above it that has heddle's
-// go.mod.
+// findCheckout returns the folder dir, or the nearest folder above it, that has
+// heddle's go.mod.
 func findCheckout(dir string) (string, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// goName returns the name of a model's Go type: myModel for my-model.
+// goName returns the name of a model's Go type, such as myModel for the model
+// my-model.
 func goName(name string) (string, error) {
 	if !namePattern.MatchString(name) || len(name) < 3 {
 		return "", fmt.Errorf("%q is no name for a model: it takes three characters or more of a-z, 0-9 and single hyphens, a letter first, as in my-model", name)
@@ -32,14 +33,14 @@ func goName(name string) (string, error) {
 	return goName, nil
 }
 
-// source is package sched of a checkout, parsed.
+// source is the parsed source code of package sched in a checkout.
 type source struct {
 	files    *token.FileSet
-	declared map[string]token.Pos // names declared or imported in the package
-	models   map[string]string    // model names, by the name of the Info variable
-	registry string               // path of the registry's file
-	text     []byte               // content of the registry's file
-	list     *ast.CompositeLit    // value of the variable models in the registry
+	declared map[string]token.Pos // names that package sched declares or imports
+	models   map[string]string    // name of each scheduler model, by the Go variable that describes the model
+	registry string               // path of the file with the registry of scheduler models
+	text     []byte               // content of the file with the registry of scheduler models
+	list     *ast.CompositeLit    // value of the Go variable models, the list of all scheduler models
 }
 
 func parseModels(folder string) (*source, error) {
@@ -73,10 +74,10 @@ func parseModels(folder string) (*source, error) {
 
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
-// add notes the names that a file declares at its top level.
+// add notes the names that a Go file declares or imports.
 func (s *source) add(file *ast.File) {
 	if strings.HasSuffix(file.Name.Name, "_test") {
-		return // the file is in another package
+		return // the file belongs to another package, such as that of external tests
 	}
 	for _, i := range file.Imports {
 		path, _ := strconv.Unquote(i.Path.Value)
@@ -125,7 +126,8 @@ func (s *source) addValue(spec *ast.ValueSpec) {
 	}
 }
 
-// modelName returns the field Name of an Info literal; empty if it has none.
+// modelName returns the value of the field Name in an Info literal; empty if there
+// is none.
 func modelName(info *ast.CompositeLit) string {
 	for _, e := range info.Elts {
 		pair, ok := e.(*ast.KeyValueExpr)
@@ -142,7 +144,8 @@ func modelName(info *ast.CompositeLit) string {
 	return ""
 }
 
-// allows returns an error if the model or its Go names exist already.
+// allows returns an error if a model of this name, or a Go name that it needs,
+// exists already.
 func (s *source) allows(name, typeName string) error {
 	for info, taken := range s.models {
 		if taken == name {
@@ -157,10 +160,10 @@ func (s *source) allows(name, typeName string) error {
 	return nil
 }
 
-// register returns the registry's content with one entry more, in order of model
-// names.
+// register returns the registry file's content with one more model. The models are
+// sorted by name.
 func (s *source) register(name, info string) ([]byte, error) {
-	at := s.list.Rbrace // before the first entry with a greater name
+	at := s.list.Rbrace // the new entry goes before the first entry with a greater name
 	for _, e := range s.list.Elts {
 		if other, ok := e.(*ast.Ident); ok && s.models[other.Name] > name {
 			at = e.Pos()

@@ -9,46 +9,47 @@ import (
 	"heddle/harness/state"
 )
 
-// bounds are lower and upper limits of what the jobs of a replay take on its
-// cluster, whatever the model decides. A result outside them is not credible,
-// and draws a warning. It is the Source of the jobs, so that it sees each one.
+// bounds are lower and upper limits of the times that a replay's jobs can take on
+// its cluster, whatever the scheduler model decides. A result outside the limits
+// gets a warning. The simulator takes its jobs from here, so that each job counts in
+// the limits.
 type bounds struct {
 	sim.Source
 	capacity
-	jobs    []jobBounds // limits of each job, in order of submission
+	jobs    []jobBounds // limits of each job's time, in order of submission
 	reduces bool
-	wrong   bool // faults, failures or speculative attempts add work that is not counted here
+	wrong   bool // whether faults, failures or speculative attempts add work that the limits do not count
 }
 
-// jobBounds are the lower and upper limits of one job's time and work.
+// jobBounds are the lower and upper limits of one job's time, and of the work that
+// its tasks do.
 type jobBounds struct {
-	submitMs, leastMs, mostMs float64 // from submission to end, alone on the cluster
-	work                      room    // lower limit of its work
-	containersMs              float64 // upper limit of its tasks' time in containers, in ms
+	submitMs, leastMs, mostMs float64 // time from submission to end of the job, if it runs alone on the cluster
+	work                      room    // lower limit of the job's work
+	containersMs              float64 // upper limit of the time that the job's tasks occupy containers, in ms
 }
 
-// newBounds derives the limits from the cluster, its costs and, as they pass,
-// the jobs.
+// newBounds returns lower and upper limits of job times and of the makespan. They
+// follow from the cluster, its costs and the jobs, which are added as they arrive.
 //
-// Lower limit: a job takes at least the start of its ApplicationMaster, its
-// longest map, the longest of its reduces after that, and its own end. Also,
-// the jobs that arrive from some time on bring work (room times time), and the
-// cluster can do only so much work in a given time. The makespan is at least
-// the longest of these.
+// Lower limit: a job takes at least the start of its ApplicationMaster, its longest
+// map, then the longest of its reduces, and its own end. Also, all jobs that arrive
+// after some time bring work (containers times time), and the cluster can do only so
+// much work in a given time. The makespan is at least the longest of these times.
 //
-// Upper limit: the list-scheduling bound (Graham, 1966). Take the job that ends
-// last. After its submission, at each moment either a step on its critical path
-// runs (the master's start, a map, a reduce, its end), or one of its tasks
-// waits. While a task waits, every node is as full as it gets with containers
-// of the largest size, for else the task would start. So the cluster works on
-// at least that many tasks. The job therefore ends no later than its
-// submission, plus its time alone, plus all work divided by that number. To
-// this is added what schedulers need besides:
+// Upper limit: the list-scheduling bound (Graham, 1966). Take the job that ends last.
+// After its submission, at each moment either a step on its critical path runs (the
+// ApplicationMaster's start, a map, a reduce, the job's end), or one of its tasks
+// waits. While a task waits, no node has room for one more container of the largest
+// size, since the task would otherwise start. So at least as many tasks run as
+// containers of that size fit on the cluster. The job therefore ends no later than its
+// submission, plus the time that it takes alone, plus all work divided by that number.
+// The limit also includes what schedulers need in addition:
 //
-//   - for each start of a task, the longest credible turnover (see costs), in which the room
-//     stays empty. A model that lets tasks wait longer for data deserves a warning;
-//   - the longest credible start and end of a job, if the trace does not tell them;
-//   - the room that ramp-up gives to reduces that wait for maps;
+//   - for each start of a task, the longest credible time that a container's room stays empty
+//     before it. A model that lets tasks wait longer for data deserves a warning;
+//   - the longest credible start and end of a job, if the trace does not give them;
+//   - the room that ramp-up gives to reduces while they wait for maps;
 //   - the room that ApplicationMasters may take. If that is too little for all of them, a job
 //     also waits for the jobs before it;
 //   - the slowdown of tasks that share cores, disks or links with as many others as fit.
@@ -56,7 +57,7 @@ func newBounds(x *sim.Config, m *jobMaker, source sim.Source) *bounds {
 	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation}
 }
 
-// Next implements sim.Source.
+// Next passes on the next job and adds its limits. It implements sim.Source.
 func (b *bounds) Next(j *sim.Job) bool {
 	if !b.Source.Next(j) {
 		return false
@@ -68,9 +69,10 @@ func (b *bounds) Next(j *sim.Job) bool {
 	return true
 }
 
-// makespan returns the limits of the makespan; the upper one may be infinite.
+// makespan returns the limits of the makespan, in ms. The upper limit may be
+// infinite.
 func (b *bounds) makespan() (leastMs, mostMs float64) {
-	var work room // the work of the present job and of those after it
+	var work room // sum of the work of this job and all later ones
 	var wholeMs, aloneMs, lastMs float64
 	for i := len(b.jobs) - 1; i >= 0; i-- {
 		j := &b.jobs[i]
@@ -95,10 +97,10 @@ func (b *bounds) makespan() (leastMs, mostMs float64) {
 	return leastMs, lastMs + wholeMs/slots
 }
 
-// check returns warnings for what is outside the limits in a result.
+// check returns warnings about results of a replay that are outside the limits.
 func (b *bounds) check(r *sim.Result) []string {
 	if slices.ContainsFunc(r.Jobs, func(j sim.JobResult) bool { return j.Failed }) {
-		return nil // an interrupted run did part of the work only
+		return nil // the limits do not hold: a failed job did only part of its work
 	}
 	var list []string
 	ms := float64(r.MakespanMs)
@@ -117,35 +119,37 @@ func (b *bounds) check(r *sim.Result) []string {
 	return list
 }
 
-// room is work: containers, their memory and their cores, each multiplied by
-// ms.
+// room is an amount of work: containers, memory and cores, each multiplied by the ms
+// for which it is used. It also holds a cluster's memory and cores.
 type room struct{ containers, memory, cores float64 }
 
 func (r room) plus(s room) room {
 	return room{r.containers + s.containers, r.memory + s.memory, r.cores + s.cores}
 }
 
-// over returns the least time, in ms, that the work takes in all of the room.
+// over returns the least time, in ms, in which a cluster with this room can do the
+// work.
 func (r room) over(all room) float64 {
 	return max(r.memory/all.memory, r.cores/all.cores)
 }
 
-// tasksTime is what the tasks of a job take: all together, and the longest
-// chain that must run one after the other.
+// tasksTime is the time that the tasks of a job take: as a sum, and along the
+// longest chain of tasks that must run one after the other.
 type tasksTime struct {
 	work    room
 	chainMs float64
 }
 
-// capacity is the room and the speed of the cluster, as bounds need them.
+// capacity is the room and the speed of a cluster, from which limits of job times
+// are computed.
 type capacity struct {
 	costs      *sim.Costs
-	all        room    // the room of all nodes
-	containers float64 // number of containers of the largest size that all nodes hold
-	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room
-	stretch    float64 // the largest factor by which sharing a core slows down computing
-	fast, slow float64 // the highest and lowest speed of a node
-	waitMs     float64 // the longest time, in ms, that a task waits for each byte
+	all        room    // sum of all nodes' memory and cores
+	containers float64 // how many containers of the largest size all nodes hold together
+	masters    float64 // number of ApplicationMasters that may run at a time; 0: they take no room on workers
+	stretch    float64 // the largest factor by which shared cores can slow down computing
+	fast, slow float64 // highest and lowest speed of a node
+	waitMs     float64 // the longest time, in ms, that a task can wait to move one byte
 }
 
 func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
@@ -201,7 +205,8 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	if x.Cluster.HostCores > 0 {
 		m.stretch = max(m.stretch, running/x.Cluster.HostCores)
 	}
-	// A byte passes a disk, two links and two uplinks. All tasks share each.
+	// A byte passes a disk, two links and two uplinks, each shared by all tasks at
+	// worst.
 	m.waitMs = 5 * 1000 * running * float64(max(1, x.Costs.Fetchers)) / rate
 	if m.masters > 0 {
 		m.masters = max(1, math.Floor(x.Costs.AMShare*m.all.memory/float64(master.MemoryMB)))
@@ -209,7 +214,7 @@ func capacityOf(x *sim.Config, jobs *jobMaker) capacity {
 	return m
 }
 
-// tasks returns the least and the most that the job's tasks take.
+// tasks returns the least and the most time that the job's tasks can take.
 func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	c := m.costs
 	launch := float64(c.LaunchMs)
@@ -229,7 +234,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 		least.work = least.work.plus(takes(n*lo, j.ReduceSize))
 		most.work = most.work.plus(takes(n*(hi+turnoverCost.mostMs), j.ReduceSize))
 		switch {
-		case w.FixedMs == 0: // it may be past its start when the last map ends
+		case w.FixedMs == 0: // leave out the JVM's start, which may be over before the last map ends
 			tail = max(tail, lo-float64(c.TaskStartMs)/m.fast)
 		case w.FromLastMap:
 			tail = max(tail, lo)
@@ -253,7 +258,7 @@ func (m *capacity) tasks(j *sim.Job) (least, most tasksTime) {
 	return least, most
 }
 
-// alike returns how many of n tasks entry i of their work describes.
+// alike returns how many of a job's n tasks the entry work[i] describes.
 func alike(i int, work []sim.Work, n int32) float64 {
 	if i == 0 {
 		return float64(int(n) - len(work) + 1)
@@ -261,8 +266,8 @@ func alike(i int, work []sim.Work, n int32) float64 {
 	return 1
 }
 
-// taskMs returns the least and the most time of a task that moves this many
-// bytes.
+// taskMs returns the least and the most time, in ms, of a task that reads or fetches
+// this many bytes.
 func (m *capacity) taskMs(w *sim.Work, bytes float64) (least, most float64) {
 	if w.FixedMs > 0 {
 		return float64(w.FixedMs), float64(w.FixedMs)

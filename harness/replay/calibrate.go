@@ -12,20 +12,20 @@ import (
 	"heddle/traces"
 )
 
-// Calibrate fits a Calibration to traces, which should be from one cluster.
-// cluster gives what the traces do not say of it; rates, the machine's cores
-// and the heartbeat interval of ApplicationMasters are used.
+// Calibrate fits a Calibration to traces, which should be from one cluster. Of
+// cluster, it uses the rates, the machine's cores and the heartbeat interval of
+// ApplicationMasters, where the traces do not give them.
 //
-// What an attempt computes is its duration, without what it would have waited
-// for its input alone on the known links and disks. Each moment counts by the
-// part of a core that the attempt had: attempts on a node share its cores
-// evenly, as in the simulator. The number of shared cores is the one that makes
-// the maps of a workload most alike. If all nodes are on one machine, it is the
-// one whose replays resemble the traces most. Each trace is then replayed, and
-// the figures are corrected until attempts take as long as they did.
+// The computing time of an attempt is its duration, without the time that its input
+// alone takes on the known links and disks. Attempts on a node share its cores
+// evenly, as in the simulator: with half a core, a second counts as half. The number
+// of shared cores is the one that makes the maps of a workload most alike. If all
+// nodes are on one machine, it is the one whose replays resemble the traces most.
+// Each trace is then replayed, and the fit is corrected until attempts take as long
+// as in the trace.
 //
-// Calibrate does not fit what a trace's header marks as made up, nor a mean
-// beyond belief: a warning says so, and the simulator's default stays.
+// Calibrate does not use values that a trace's header marks as made up, nor means
+// that are not credible. A warning then says so, and the simulator's default stays.
 func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	c, err := calibrateCosts(list, cluster)
 	if err != nil {
@@ -40,7 +40,7 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 		fits := x.fitRates(list, &cluster)
 		x.fitWorkloads(list)
 		misfit := x.correct(list, fits)
-		if !math.IsInf(misfit, 1) { // the replays' warnings say why
+		if !math.IsInf(misfit, 1) { // if a replay failed, the calibration's warnings say why
 			x.MisfitPct = 100 * misfit
 		}
 		if i == 0 || misfit < 0.98*least {
@@ -50,10 +50,9 @@ func Calibrate(list []*Trace, cluster Change) (*Calibration, error) {
 	return best, nil
 }
 
-// Calibrate fits a Calibration to the trace alone, for replays of it. With
-// recorded durations only the times of Hadoop's own machinery are needed. So if
-// the trace is too large to be replayed for corrections, nothing more is
-// fitted.
+// Calibrate fits a Calibration to this trace alone, for replays of the same trace.
+// Replays with recorded durations need only Hadoop's own costs. If such a trace is
+// too large to be replayed for corrections, nothing else is fitted.
 func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	if modelled && !workloadCost.measuredIn(t) {
 		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
@@ -64,8 +63,8 @@ func (t *Trace) Calibrate(modelled bool) (*Calibration, error) {
 	return Calibrate([]*Trace{t}, Change{})
 }
 
-// calibrateCosts returns a Calibration with the costs that do not depend on
-// workloads, and with the rates and cores of cluster.
+// calibrateCosts returns a Calibration with Hadoop's own costs, which do not depend
+// on the workload, and with the rates and cores that cluster gives.
 func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	c := &Calibration{
 		Format: calibrationFormat, LinkBytesPerSec: int64(cluster.Link.Rate),
@@ -83,7 +82,7 @@ func calibrateCosts(list []*Trace, cluster Change) (*Calibration, error) {
 	return c, nil
 }
 
-// fitCosts fits the costs that do not depend on workloads.
+// fitCosts fits Hadoop's own costs, which do not depend on the workload.
 func (c *Calibration) fitCosts(list []*Trace) {
 	var start, finish, turn, label []float64
 	for _, t := range amStartCost.measured(list) {
@@ -133,9 +132,9 @@ func (c *Calibration) fitCosts(list []*Trace) {
 	}
 }
 
-// waits returns the part of a turnover that the simulator models itself, as a
-// mean in ms: waiting for the node's heartbeat, for the decision to take effect
-// under labels, and for the ApplicationMaster's heartbeat.
+// waits returns the mean of those waits between two attempts in the same room, in
+// ms, that the simulator computes itself: for the NodeManager's heartbeat, for a
+// node's label to change, and for the ApplicationMaster's heartbeat.
 func (c *Calibration) waits(t *Trace) float64 {
 	node, am, async := c.beats(t, t.Header.Actuator)
 	ms := float64(am) / 2
@@ -150,7 +149,8 @@ func (c *Calibration) waits(t *Trace) float64 {
 	return ms
 }
 
-// figure returns the Figure of samples: mean, number and error.
+// figure returns the mean of the samples, their number and their mean distance from
+// it.
 func figure(xs []float64) Figure {
 	f := Figure{Samples: len(xs)}
 	for _, x := range xs {
@@ -162,22 +162,21 @@ func figure(xs []float64) Figure {
 	return f
 }
 
-// turnovers returns the times, in ms, from an attempt's end to the next start
-// on its node, if the task that started had waited since before that end. The
-// task could have had the room at once, so the cluster needed that time. A gap
-// in which no task waited is idle time and not a cost.
+// turnovers returns the times, in ms, from an attempt's end to the next start on its
+// node, if the started task had waited since before that end. The cluster needed
+// this time, since the task could have started at once. A gap in which no task
+// waited is idle time and does not count.
 //
-// A start follows the latest end before it, so room that has long been free
-// does not count. Only a task's first attempt counts, because for others nobody
-// knows since when they waited. Gaps much longer than usual are left out: a
-// model may leave room free while tasks wait for data or because of a queue's
-// limit.
+// A start belongs to the latest end before it, so room that was free for long does
+// not count. Only first attempts of tasks count, because it is unknown since when
+// later attempts waited. Gaps much longer than usual are left out: a model may leave
+// room free while tasks wait for data or for their queue's share.
 func (t *Trace) turnovers() []float64 {
 	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
 		since[j.number] = j.waitsSince()
 	}
-	ends := make([][]traces.Time, len(t.nodes)) // by node: ends of attempts, in order
+	ends := make([][]traces.Time, len(t.nodes)) // end times of the attempts on each node, ascending
 	for i := range t.attempts {
 		if a := &t.attempts[i]; a.End > 0 {
 			ends[a.node] = append(ends[a.node], a.End)
@@ -187,7 +186,7 @@ func (t *Trace) turnovers() []float64 {
 		slices.Sort(list)
 	}
 	var turns []float64
-	free := make([][]traces.Time, len(t.nodes)) // by node: the times since which its free slots are free, the latest last
+	free := make([][]traces.Time, len(t.nodes)) // for each node: since when each of its free slots is free, ascending
 	tried := map[taskKey]bool{}
 	for _, i := range t.launched() {
 		a := &t.attempts[i]
@@ -210,13 +209,13 @@ func (t *Trace) turnovers() []float64 {
 	return slices.DeleteFunc(turns, func(ms float64) bool { return ms > 4*usual })
 }
 
-// waitsSince returns, for each kind of task, the time from which the job's
-// tasks certainly wait for room until they start.
+// waitsSince returns, for maps and for reduces, a time from which those tasks of the
+// job that have not started certainly wait for room.
 //
-// Maps are asked for together: when the first was scheduled, all waited. A
-// single task's time does not say this, because under Hadoop 1 it is the time
-// when the task was given to a node. Reduces may be held back until the last
-// map has ended.
+// An ApplicationMaster asks for all maps together: when the first was scheduled, all
+// waited. The scheduling time of a single task does not say this, because under
+// Hadoop 1 it is the time when a node got the task. Reduces may be held back until
+// the last map has ended.
 func (j *Job) waitsSince() [2]traces.Time {
 	var since [2]traces.Time
 	for k, tasks := range j.Tasks {
@@ -233,8 +232,7 @@ func (j *Job) waitsSince() [2]traces.Time {
 	return since
 }
 
-// launched returns the indexes of the launched attempts in the order of their
-// starts.
+// launched returns the indexes of the launched attempts, sorted by start time.
 func (t *Trace) launched() []int32 {
 	order := make([]int32, len(t.attempts))
 	for i := range order {
@@ -254,10 +252,10 @@ func median(xs []float64) float64 { return stats.Quantile(xs, 0.5) }
 
 const spreadPoints = 21
 
-// sharing says which cores attempts share with each other.
+// sharing says which cores task attempts share with each other.
 type sharing struct {
-	node float64 // share of the node's cores; 0: not shared
-	host float64 // cores shared by all nodes; 0: not shared
+	node float64 // part of its node's cores that the attempts on the node share; 0: not shared
+	host float64 // number of cores that all nodes share; 0: not shared
 }
 
 func (s sharing) String() string {
@@ -267,8 +265,8 @@ func (s sharing) String() string {
 	return fmt.Sprint(s.node)
 }
 
-// sharings returns the sharings to try. Of equally good ones the first is
-// taken.
+// sharings returns the ways in which attempts may share cores that a calibration
+// tries. Of equally good ones the first is taken.
 func sharings(hostCores float64) []sharing {
 	var list []sharing
 	for _, part := range []float64{0, 1, 0.75, 0.5, 0.25, 0.125} {
@@ -282,16 +280,16 @@ func sharings(hostCores float64) []sharing {
 	return list
 }
 
-// startStepMs is the step between the JVM start times that the search tries.
+// startStepMs is the step between the JVM start times that the fit tries.
 const startStepMs = 100
 
-// longestStartMs is the longest JVM start that the search tries.
+// longestStartMs is the longest JVM start time that the fit tries.
 const longestStartMs = 30_000
 
-// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses
-// the time for which the reduces of a workload are most alike in what they take
-// after the start, or after the last map if that is later. No attempt may be
-// shorter than the start.
+// fitTaskStart fits how long the JVM of an attempt takes to start. It chooses the
+// time that makes a workload's reduces most alike in their remaining time. That time
+// counts from the JVM's start or the end of the last map, whichever is later. No
+// attempt may be shorter than the start.
 func (c *Calibration) fitTaskStart(list []*Trace) {
 	type reduce struct{ leadMs, tookMs float64 }
 	of := map[string][]reduce{}
@@ -336,13 +334,13 @@ func (c *Calibration) fitTaskStart(list []*Trace) {
 	}
 }
 
-// replayable limits the replays under each sharing to traces with at most this
-// many tasks.
+// replayable is the largest number of tasks in the traces for which a calibration
+// tries each way of sharing cores with replays.
 const replayable = 20_000
 
-// likelySharings returns the sharings to try. The first is the one under which
-// the maps of a workload are most alike in what they compute, their wait for
-// input included. The others, if all nodes are on one machine, are numbers of
+// likelySharings returns the ways of sharing cores to try. The first is the one
+// under which the maps of a workload are most alike in their computing times, waits
+// for input included. If all nodes are on one machine, the others are numbers of
 // cores of that machine.
 func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing {
 	c.SharingSpread = map[string]float64{}
@@ -388,20 +386,21 @@ func (c *Calibration) likelySharings(list []*Trace, hostCores float64) []sharing
 	return choice
 }
 
-// sample is what one attempt computed, and the bytes that it read.
+// sample is the computing time of one attempt, and the bytes that the attempt read.
 type sample struct {
 	workload string
 	kind     traces.TaskKind
 	level    traces.Level
 	bytes    int64
-	ms       float64 // time that it computed
+	ms       float64 // computing time, in ms
 	tookMs   float64
 }
 
-// computed returns what each attempt that succeeded computed, if attempts share
-// cores as with says. It subtracts startMs for the start of the JVM, unless a
-// reduce had started before its last map ended. If limits is not nil, it also
-// subtracts the reads that links and disks explain.
+// computed returns the computing time of each attempt that succeeded, if attempts
+// share cores as the argument with says. It subtracts startMs for the JVM's start,
+// unless the attempt is a reduce that started before its job's last map ended. If
+// limits is not nil, it also subtracts the time that links and disks need for the
+// input.
 func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host}
@@ -471,11 +470,12 @@ func (t *Trace) computed(with sharing, startMs float64, limits func(node traces.
 	return list
 }
 
-// samples returns the whole duration of each attempt, waits included.
+// samples returns the whole duration of each attempt that succeeded, waits included.
 func (t *Trace) samples() []sample { return t.computed(sharing{}, 0, nil) }
 
-// durationsMs returns the durations of the attempts that succeeded. A reduce
-// that started before the last map ended counts from that end.
+// durationsMs returns the durations of the attempts that succeeded. For a reduce
+// that started before its job's last map ended, time counts from the end of that
+// map.
 func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 	var list []float64
 	for _, s := range t.samples() {
@@ -486,12 +486,13 @@ func (t *Trace) durationsMs(kind traces.TaskKind) []float64 {
 	return list
 }
 
-// load is the number of attempts on a node over time.
+// load records how many attempts run on a node over time, and from that how much
+// each attempt can compute.
 type load struct {
-	cores   float64 // cores that the attempts share; 0: one for each attempt
+	cores   float64 // number of cores that the attempts share; 0: each has a core of its own
 	changes []loadChange
-	// at[i] is how many ms an attempt computes from the first change to change
-	// i.
+	// at[i] is the computing time, in ms, of an attempt that runs from the first
+	// change to change i.
 	at []float64
 }
 
@@ -500,7 +501,8 @@ type loadChange struct {
 	more int
 }
 
-// sum computes at from the changes in the number of attempts.
+// sum computes the field at (computing times) from the changes in the number of
+// attempts.
 func (l *load) sum() {
 	slices.SortStableFunc(l.changes, func(a, b loadChange) int { return cmp.Compare(a.t, b.t) })
 	l.at = make([]float64, len(l.changes))
@@ -513,7 +515,7 @@ func (l *load) sum() {
 	}
 }
 
-// part returns the part of a core that each of n attempts has.
+// part returns the fraction of a core that each of n attempts gets.
 func (l *load) part(n int) float64 {
 	if l.cores == 0 || n == 0 {
 		return 1
@@ -521,7 +523,8 @@ func (l *load) part(n int) float64 {
 	return min(1, l.cores/float64(n))
 }
 
-// between returns how many ms an attempt computes that runs from from to to.
+// between returns the computing time, in ms, of an attempt that runs between the two
+// times.
 func (l *load) between(from, to traces.Time) float64 {
 	find := func(t traces.Time) float64 {
 		i, _ := slices.BinarySearchFunc(l.changes, t, func(c loadChange, t traces.Time) int { return cmp.Compare(c.t, t) })

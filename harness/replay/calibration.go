@@ -16,53 +16,53 @@ import (
 	"heddle/traces"
 )
 
-// Calibration is what measured traces say about the costs of tasks and of
-// Hadoop's machinery. Times are in milliseconds. What an attempt computes is
-// the time that it would take alone on its node.
+// Calibration is what measured traces say about the costs of tasks and of Hadoop
+// itself, such as JVM starts. Times are in milliseconds. The computing time of an
+// attempt is what it would take alone on its node.
 type Calibration struct {
 	Format int `json:"format"`
-	// Traces are the names of the traces that it was fitted to.
+	// Traces are the names of the traces that the calibration was fitted to.
 	Traces []string `json:"traces"`
-	// Sharing is how many cores the attempts on a node share, as a part of the
-	// cores that the trace gives the node. 0: attempts do not slow each other
-	// down.
+	// Sharing is how many cores the attempts on a node share, as a fraction of the
+	// node's cores in the trace. 0 means that attempts do not slow each other down.
 	Sharing float64 `json:"sharing"`
-	// HostCores is how many cores the attempts on all nodes share, instead of
-	// Sharing; 0: only attempts on the same node share. It is tried if the
-	// nodes are known to be on one machine.
+	// HostCores is how many cores the attempts on all nodes share; Sharing then does
+	// not count. 0 means that attempts share cores only with others on their node.
+	// It is fitted if the nodes are known to be on one machine.
 	HostCores float64 `json:"hostCores,omitempty"`
-	// SharingSpread is, for each Sharing and HostCores tried, the coefficient
-	// of variation of what maps compute.
+	// SharingSpread is the coefficient of variation of the maps' computing times,
+	// for each value of Sharing and HostCores that was tried.
 	SharingSpread map[string]float64 `json:"sharingSpread"`
-	// MisfitPct is the error of replays in the mean time of a trace's maps, as
-	// the root mean square over traces; 0 if none was replayed.
+	// MisfitPct is the error of replays in the mean map time of the fitted traces,
+	// as the root mean square over traces, in percent; 0 if no trace was replayed.
 	MisfitPct float64 `json:"misfitPct"`
 
-	// These are the rates that no trace tells and the ApplicationMasters'
-	// heartbeat interval; 0 if not known.
+	// These are rates that no trace gives, and the heartbeat interval of
+	// ApplicationMasters; 0 means unknown.
 	LinkBytesPerSec   int64 `json:"linkBytesPerSec,omitempty"`
 	UplinkBytesPerSec int64 `json:"uplinkBytesPerSec,omitempty"`
 	DiskBytesPerSec   int64 `json:"diskBytesPerSec,omitempty"`
 	AMBeatMs          int32 `json:"amHeartbeatMs,omitempty"`
-	// FittedRates names the rates that were fitted, not given.
+	// FittedRates names the rates that were fitted; the others were given.
 	FittedRates []string `json:"fittedRates,omitempty"`
 
-	// AMStart is the time from submission to the ApplicationMaster's first
-	// request. Finish is from the end of the last task to the end of the job.
-	// Turnover is from an attempt's end to the start of the next in its room,
-	// while tasks wait.
+	// AMStart is the time from a job's submission to its ApplicationMaster's first
+	// container request. Finish is the time from the end of the last task to the end
+	// of the job. Turnover is the time from an attempt's end to the next start in
+	// its room, while tasks wait.
 	AMStart  Figure `json:"amStartMs"`
 	Finish   Figure `json:"finishMs"`
 	Turnover Figure `json:"turnoverMs"`
-	// TaskStart is how long an attempt runs before it takes any input: the
-	// start of its JVM. It shows in the reduces, some of which have started
-	// when the last map ends and some have not.
+	// TaskStart is how long the JVM of an attempt takes to start, before the attempt
+	// reads any input. It is fitted to the times of reduces, because some have
+	// started when the last map ends and others have not.
 	TaskStart Figure `json:"taskStartMs"`
-	// LaunchMs is the part of Turnover that the simulator does not model
-	// otherwise: freeing the room, and launching.
+	// LaunchMs is the time to free a container's room and to launch the next one. It
+	// is the part of Turnover that the simulator does not compute itself.
 	LaunchMs float64 `json:"launchMs"`
-	// Label is the time from a decision to its container under labels, with
-	// quantiles at equal distances from the shortest to the longest.
+	// Label is the time from a decision to its container, if decisions are carried
+	// out by node labels. LabelQuantiles are evenly spaced from the shortest to the
+	// longest time.
 	Label          Figure  `json:"labelMs"`
 	LabelQuantiles []int32 `json:"labelQuantilesMs,omitempty"`
 
@@ -70,54 +70,56 @@ type Calibration struct {
 	Warnings  []string   `json:"warnings,omitempty"`
 }
 
-// calibrationFormat is the version of the file format. Higher ones are refused.
+// calibrationFormat is the version of the calibration file. Files of a higher
+// version are refused.
 const calibrationFormat = 1
 
-// Figure is a fitted mean.
+// Figure is a mean that was fitted to measurements, with their number.
 type Figure struct {
 	Value float64 `json:"value"`
-	// Samples is the number of measurements; 0 means that the value is a
-	// default.
+	// Samples is the number of measurements; 0 means that Value is a default.
 	Samples int `json:"samples"`
-	// Error is the mean distance of measurements from the value.
+	// Error is the mean distance of the measurements from Value.
 	Error float64 `json:"error"`
 }
 
-// Workload is what the tasks of one kind of job cost.
+// Workload has the costs of the tasks of one kind of job, such as sort.
 type Workload struct {
 	Workload string `json:"workload"`
 	Jobs     int    `json:"jobs"`
-	// MapOutputPerByte is the bytes that reduces fetch for each byte of input.
-	// ReduceOutputPerByte is the bytes written for each byte fetched.
+	// MapOutputPerByte is how many bytes reduces fetch for each byte of the maps'
+	// input. ReduceOutputPerByte is how many bytes reduces write for each byte that
+	// they fetch.
 	MapOutputPerByte    float64 `json:"mapOutputPerByte"`
 	ReduceOutputPerByte float64 `json:"reduceOutputPerByte"`
 	Map                 Phase   `json:"map"`
-	// Reduce is what a reduce computes after it has started and the last map is
-	// done.
+	// Reduce is the computing time of a reduce after its JVM has started and the
+	// last map is done.
 	Reduce Phase `json:"reduce"`
 }
 
-// Phase is what an attempt computes: a fixed time plus a time for each MiB.
+// Phase is the computing time of a workload's maps or reduces: a fixed time plus a
+// time for each MiB.
 type Phase struct {
 	Samples   int     `json:"samples"`
 	FixedMs   float64 `json:"fixedMs"`
 	MsPerMiB  float64 `json:"msPerMiB"`
-	ErrorPct  float64 `json:"errorPct"`  // mean distance of attempts from the fit
-	SharedPct float64 `json:"sharedPct"` // how much longer they took because they shared cores
-	// Spread are quantiles, at equal distances from the least to the most, of
-	// what attempts computed divided by the fit. Their mean is 1.
+	ErrorPct  float64 `json:"errorPct"`  // mean difference between attempts and the fitted line, in percent
+	SharedPct float64 `json:"sharedPct"` // percent by which attempts took longer because they shared cores
+	// Spread has the quantiles, evenly spaced from minimum to maximum, of the ratio
+	// of attempts' computing times to the fitted time. The ratio's mean is 1.
 	Spread []float64 `json:"spread"`
-	// Levels is, by locality, how long maps took compared with maps whose input
-	// was on the node: the median of ratios.
+	// Levels is, by locality level, how much longer maps took than maps whose input
+	// was on their node: the ratio of medians.
 	Levels map[string]Figure `json:"levels,omitempty"`
-	// Corrected is the factor by which the fit was corrected until replays of
-	// the calibration's own traces took as long as the traces.
+	// Corrected is the factor by which the fitted times were corrected, so that
+	// replays of the calibration's traces take as long as those traces.
 	Corrected float64 `json:"corrected"`
 }
 
-// Uncalibrated returns a Calibration for workloads that were not measured.
-// Hadoop's machinery takes the simulator's defaults. Nodes share their cores if
-// the cluster says how many they have.
+// Uncalibrated returns a Calibration for workloads that were not measured. Hadoop's
+// own costs, such as the start of a JVM, have the simulator's defaults. Tasks share
+// the cores of their node if the cluster says how many it has.
 func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	x := &Calibration{
 		Format: calibrationFormat, HostCores: c.HostCores, TaskStart: Figure{Value: float64(sim.DefaultCosts().TaskStartMs)},
@@ -129,18 +131,19 @@ func Uncalibrated(c traces.ClusterFacts, workloads ...Workload) *Calibration {
 	return x
 }
 
-// at returns how long the phase takes for a number of bytes read, in ms.
+// at returns the computing time, in ms, of an attempt that reads this number of
+// bytes.
 func (p *Phase) at(bytes int64) float64 { return p.FixedMs + p.MsPerMiB*float64(bytes)/(1<<20) }
 
-// draw returns how long an attempt computes, in whole milliseconds, drawn from
-// the spread.
+// draw returns a random computing time of an attempt, in whole ms, drawn from
+// Spread.
 func (p *Phase) draw(bytes int64, key draw.Key) int32 {
 	ms := p.at(bytes) * quantile(p.Spread, key.Fraction())
 	return int32(min(max(1, math.Round(ms)), math.MaxInt32/2))
 }
 
-// quantile returns the value of share q, interpolated between quantiles at
-// equal distances; 1 if there are none.
+// quantile returns quantile q, with q from 0 to 1, interpolated between the evenly
+// spaced quantiles in at. It returns 1 if at is empty.
 func quantile(at []float64, q float64) float64 {
 	if len(at) == 0 {
 		return 1
@@ -173,11 +176,11 @@ func (c *Calibration) names() string {
 	return strings.Join(names, ", ")
 }
 
-// limit sets which cores, disks and links the nodes share. Cores are as
-// calibrated. Rates are the calibration's where neither the trace nor the
-// change has one. Recorded durations contain the sharing of cores already.
+// limit sets the cores, disks and links that tasks share in the simulation. Cores
+// are as calibrated. Rates come from the calibration where neither the trace nor the
+// change has one. Recorded durations already contain the effect of shared cores.
 func (c *Calibration) limit(x *sim.Machines, of *Config) {
-	rates := of.Modelled || len(of.Trace.List) == 0 // rates of a list are in its rules
+	rates := of.Modelled || len(of.Trace.List) == 0 // without a calibration, the rates for a job list are in the list's rules
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		if rates && !of.Change.Link.Given && n.LinkBytesPerSec == 0 {
@@ -197,7 +200,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 	for i := range x.Nodes {
 		if len(of.Change.Cores) > 0 && of.computes() {
-			continue // keep the rate that the trace or the change gives
+			continue // keep the number of cores that the trace or the change gives
 		}
 		if of.Modelled {
 			x.Nodes[i].Cores = c.Sharing * coresOf(x.Nodes[i].Cores)
@@ -207,7 +210,7 @@ func (c *Calibration) limit(x *sim.Machines, of *Config) {
 	}
 }
 
-// coresOf returns a node's cores, 1 if the trace does not say.
+// coresOf returns the node's cores, or 1 if the trace does not give them.
 func coresOf(cores float64) float64 {
 	if cores > 0 {
 		return cores
@@ -215,8 +218,8 @@ func coresOf(cores float64) float64 {
 	return 1
 }
 
-// costs returns the simulator's costs, with the fitted ones in place of
-// defaults.
+// costs returns the simulator's costs: those that were fitted, and defaults for the
+// others.
 func (c *Config) costs(actuator string) sim.Costs {
 	x, f := sim.DefaultCosts(), c.Calibration
 	x.NodeBeatMs, x.AMBeatMs, x.AsyncMs = f.beats(c.Trace, actuator)
@@ -239,11 +242,12 @@ func (c *Config) costs(actuator string) sim.Costs {
 		x.LaunchMs = whole(f.LaunchMs)
 	}
 	if c.Modelled {
-		// The other costs are contained in what attempts are fitted to compute.
+		// These costs are 0 because the fitted computing times of attempts contain
+		// them.
 		x.TaskStartMs, x.CommitMs, x.FetchMs = whole(f.TaskStart.Value), 0, 0
-	} else if c.computes() { // all costs are contained in what the list's rules say
+	} else if c.computes() { // these costs are 0 because the times that the job list's rules give contain them
 		x.TaskStartMs, x.CommitMs, x.FetchMs = 0, 0, 0
-	} else { // all costs are contained in the recorded durations
+	} else { // the JVM's start time is 0 because recorded durations contain it
 		x.TaskStartMs = 0
 	}
 	return x
@@ -251,7 +255,7 @@ func (c *Config) costs(actuator string) sim.Costs {
 
 func whole(ms float64) int32 { return int32(min(max(0, math.Round(ms)), math.MaxInt32/4)) }
 
-// Hadoop settings that say how often daemons send heartbeats.
+// Hadoop settings for the intervals of heartbeats and of asynchronous scheduling.
 const (
 	nodeBeatSetting  = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"
 	amBeatSetting    = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
@@ -259,9 +263,10 @@ const (
 	asyncBeatSetting = "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms"
 )
 
-// beats returns the heartbeat intervals of a trace's daemons. If the trace does
-// not tell that of the ApplicationMaster, it is one second as in Hadoop, or
-// less if the next attempt starts earlier.
+// beats returns the heartbeat intervals of the trace's NodeManagers and
+// ApplicationMasters, and the interval of asynchronous scheduling. If the trace
+// lacks the ApplicationMasters' interval, it is Hadoop's default of one second, or
+// less if attempts follow each other faster.
 func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	d := sim.DefaultCosts()
 	node, am = setting(t, nodeBeatSetting, d.NodeBeatMs), setting(t, amBeatSetting, c.AMBeatMs)
@@ -277,8 +282,8 @@ func (c *Calibration) beats(t *Trace, actuator string) (node, am, async int32) {
 	return node, am, async
 }
 
-// longestBeat is the longest heartbeat interval. Hadoop counts a node that is
-// silent for so long as lost.
+// longestBeat is the longest heartbeat interval that is accepted. Hadoop counts a
+// node that sends no heartbeat for so long as lost.
 const longestBeat = 10 * time.Minute
 
 func setting(t *Trace, name string, otherwise int32) int32 {
@@ -288,7 +293,7 @@ func setting(t *Trace, name string, otherwise int32) int32 {
 	return otherwise
 }
 
-// WriteFile writes the calibration to a file, as JSON.
+// WriteFile writes the calibration to a JSON file.
 func (c *Calibration) WriteFile(path string) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -300,7 +305,7 @@ func (c *Calibration) WriteFile(path string) error {
 	return nil
 }
 
-// ReadCalibration reads a file that WriteFile wrote.
+// ReadCalibration reads a calibration file that WriteFile wrote.
 func ReadCalibration(path string) (*Calibration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -323,7 +328,7 @@ func ReadCalibration(path string) (*Calibration, error) {
 	return c, nil
 }
 
-// checkFormat refuses a file of a newer format.
+// checkFormat refuses a calibration file of a newer format.
 func (c *Calibration) checkFormat() error {
 	if c.Format < 1 || c.Format > calibrationFormat {
 		return fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?", c.Format, calibrationFormat)
@@ -331,9 +336,9 @@ func (c *Calibration) checkFormat() error {
 	return nil
 }
 
-// checkKeys refuses JSON with a key that t does not have, because a misspelt
-// key would silently mean 0. It also refuses JSON without a key that WriteFile
-// always writes. at is the position of the value in the file, for messages.
+// checkKeys refuses JSON with a key that type t lacks, because a misspelt key would
+// silently count as 0. It also refuses JSON that lacks a key which WriteFile always
+// writes. at is the place in the file, for messages.
 func checkKeys(data []byte, t reflect.Type, at string) error {
 	switch t.Kind() {
 	case reflect.Slice:
@@ -398,7 +403,8 @@ func checkFields(data []byte, t reflect.Type, at string) error {
 	return nil
 }
 
-// check refuses figures that are negative, not finite, or too large for a time.
+// check refuses a calibration whose figures are negative, not finite, or too large
+// to be a time.
 func (c *Calibration) check() error {
 	figures := []float64{
 		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs,

@@ -14,46 +14,48 @@ import (
 	"heddle/traces"
 )
 
-// Change says what differs between a replay and its trace. The zero value
-// changes nothing.
+// Change says what a replay does otherwise than its trace: nodes, rates, speed and
+// so on. The zero value changes nothing.
 type Change struct {
-	// Nodes and Racks, above 0, are the numbers of nodes and racks. Blocks are
-	// then placed anew, by HDFS's rules. The nodes are copies of the trace's
-	// nodes, in turn.
+	// Nodes and Racks, above 0, are the numbers of nodes and racks in the replay.
+	// Blocks are then placed anew, by HDFS's rules. The nodes are copies of the
+	// trace's nodes, in turn.
 	Nodes, Racks int
-	// Slots, above 0, is how many of the largest container a node can hold.
+	// Slots, above 0, is how many containers of the largest size a node can hold.
 	Slots int
-	// Replication, above 0, is the number of replicas. Blocks are then placed
-	// anew.
+	// Replication, above 0, is the number of replicas of each block. Blocks are then
+	// placed anew.
 	Replication int
-	// Cores, if not nil, is the number of cores of a node. A list applies to
-	// the nodes in turn.
+	// Cores, if not nil, are the numbers of cores of the nodes; a shorter list is
+	// repeated.
 	Cores []float64
-	// HostCores, above 0, is the number of cores that all nodes share.
+	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
+	// as if on one machine.
 	HostCores float64
-	// Link, Uplink and Disk are the rates of a node's link, a rack's uplink and
-	// a node's disk; 0 means no limit.
+	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink
+	// and each node's disk. 0 means no limit.
 	Link, Uplink, Disk Rate
-	// Cache is how many bytes a DataNode can cache.
+	// Cache is how many bytes of blocks a DataNode can cache.
 	Cache Size
-	// NMHeartbeat and AMHeartbeat, above 0, are heartbeat intervals.
+	// NMHeartbeat and AMHeartbeat, above 0, are the heartbeat intervals of
+	// NodeManagers and ApplicationMasters.
 	NMHeartbeat, AMHeartbeat units.Duration
-	// Speed, above 0, is the nodes' speed relative to the recorded one: with 2,
-	// tasks compute in half the time.
+	// Speed, above 0, is the nodes' speed relative to the recorded one: at 2, tasks
+	// compute in half the time.
 	Speed float64
-	// Load, above 0, is the arrival rate relative to the recorded one: with 2,
-	// jobs arrive in half the time.
+	// Load, above 0, is the arrival rate of jobs relative to the recorded one: at 2,
+	// the times between arrivals are halved.
 	Load float64
 }
 
-// Rate is a rate in bytes a second, or unset, which means as recorded. It is a
+// Rate is a rate in bytes/s; if it is not given, the trace's rate stays. It is a
 // flag.Value.
 type Rate struct {
 	units.Rate
 	Given bool
 }
 
-// Set parses text into r.
+// Set parses text, such as "80MB/s", into r.
 func (r *Rate) Set(text string) error {
 	r.Given = true
 	return r.Rate.Set(text)
@@ -66,14 +68,14 @@ func (r Rate) or(recorded int64) int64 {
 	return recorded
 }
 
-// Size is a number of bytes, or unset, which means as recorded. It is a
+// Size is a number of bytes; if it is not given, the trace's size stays. It is a
 // flag.Value.
 type Size struct {
 	units.Size
 	Given bool
 }
 
-// Set parses text into s.
+// Set parses text, such as "64MiB", into s.
 func (s *Size) Set(text string) error {
 	s.Given = true
 	return s.Size.Set(text)
@@ -108,18 +110,18 @@ func (c *Change) check() error {
 	return nil
 }
 
-// placesBlocks reports whether blocks are placed anew.
+// placesBlocks reports whether the replay places HDFS blocks on nodes anew.
 func (c *Change) placesBlocks() bool { return c.Nodes > 0 || c.Racks > 0 || c.Replication > 0 }
 
-// Containers, and how many of them a node holds, where the trace does not say:
-// MapReduce's default, and the lab's.
+// Assumed where the trace does not tell them: MapReduce's default of container
+// memory, in MB, and as many containers on a node as on a node of heddle's lab.
 const (
 	unknownMB    = 1024
 	unknownSlots = 2
-	uncounted    = 1 << 10 // for a node on which nobody counts cores
+	uncounted    = 1 << 10 // VCores of a node if nobody counts cores there
 )
 
-// sizeOf returns the resources of a container.
+// sizeOf returns the memory and cores of a container.
 func sizeOf(bytes int64, cores int32) state.Resource {
 	if bytes <= 0 {
 		bytes = unknownMB << 20
@@ -127,7 +129,7 @@ func sizeOf(bytes int64, cores int32) state.Resource {
 	return state.Resource{MemoryMB: int32(min(max(1, (bytes+1<<20-1)>>20), math.MaxInt32)), VCores: max(1, cores)}
 }
 
-// machines returns the cluster of trace t with the changes of c.
+// machines returns the cluster of trace t with the changes in c applied.
 func machines(t *Trace, c *Change) (sim.Machines, error) {
 	facts := t.Nodes
 	if len(facts) == 0 {
@@ -154,7 +156,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 		largest.VCores = max(largest.VCores, m.VCores, r.VCores)
 	}
 	var x sim.Machines
-	var memoryMB, vcores int64 // of all nodes
+	var memoryMB, vcores int64 // sums of memory and vcores over all nodes
 	seen := map[string]bool{}
 	for i, f := range facts {
 		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
@@ -186,7 +188,7 @@ func machines(t *Trace, c *Change) (sim.Machines, error) {
 	return x, nil
 }
 
-// rates are the rates that a trace tells, in bytes/s.
+// rates are the rates of disks, links and uplinks that a trace gives, in bytes/s.
 type rates struct {
 	disk, link map[traces.Node]int64
 	uplink     map[string]int64 // rate of each rack's uplink
@@ -207,7 +209,7 @@ func ratesOf(t *Trace) rates {
 	return r
 }
 
-// renewed returns count nodes that take turns with facts, in racks that are
+// renewed returns count nodes that copy the nodes in facts in turn. The racks are
 // filled one after the other.
 func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	if count == 0 {
@@ -234,8 +236,8 @@ func renewed(facts []traces.NodeFacts, count, racks int) []traces.NodeFacts {
 	return list
 }
 
-// anyOf returns the uplink rate of the first rack that has one. It serves for
-// racks that are new.
+// anyOf returns the uplink rate of the first rack that has one, for use in new
+// racks.
 func anyOf(uplink map[string]int64, nodes []traces.NodeFacts) int64 {
 	for _, n := range nodes {
 		if u := uplink[n.Rack]; u > 0 {

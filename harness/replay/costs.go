@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// cost describes one cost that is fitted to traces.
+// cost describes one cost that is fitted to traces, such as the start of an
+// ApplicationMaster.
 type cost struct {
-	name string // name in printed tables and warnings
-	// restsOn are marks of Header.Synthetic. A trace with one of them says
-	// nothing about this cost, because the data it would be fitted to was
-	// made up.
+	name string // name of the cost in printed tables and warnings
+	// restsOn are values of Header.Synthetic that rule a trace out: then the times
+	// that this cost would be fitted to were made up.
 	restsOn []string
-	// mostMs is the largest mean that is credible for this cost.
+	// mostMs is the largest mean, in ms, that is accepted as credible for this cost.
 	mostMs float64
 }
 
-// The costs that are fitted. The limits are far above what Hadoop takes: a mean
-// beyond them contains waiting for room, for a queue's turn or for data.
+// The costs that are fitted to traces. Each limit is far above what Hadoop takes: a
+// larger mean contains waiting for room, for the queue's turn or for data.
 var (
-	// The ApplicationMaster is localized, starts a JVM and reads the splits: 3
-	// to 10 s.
+	// An ApplicationMaster is localized, starts its JVM and reads the splits within
+	// 3 to 10 s.
 	amStartCost = cost{"submission to ApplicationMaster's first request", []string{"schedule"}, 60_000}
-	// Output is committed and the history written, in Hadoop 1 by a task: 1 to
-	// 20 s.
+	// The job's output is committed and its history written, in Hadoop 1 by a task
+	// of its own. This takes 1 to 20 s.
 	finishCost = cost{"last task's end to job's end", []string{"durations", "schedule"}, 60_000}
-	// The node reports, the ApplicationMaster learns of the container, a JVM
-	// starts: 0.2 to 4 s. It is up to 10 s if a
-	// JobTracker gets a heartbeat from each of 1,000 nodes every 10 s.
+	// The node sends a heartbeat, the ApplicationMaster learns of the container, and
+	// a JVM starts: 0.2 to 4 s. In Hadoop 1 it is up to 10 s, if each of 1,000 nodes
+	// sends the JobTracker a heartbeat only every 10 s.
 	turnoverCost = cost{"attempt's end to next start in its place", []string{"nodes", "hosts", "durations", "schedule"}, 15_000}
-	// A node gets another label and is offered: 20 to 400 ms.
+	// Changing a node's label and offering the node takes 20 to 400 ms.
 	labelCost = cost{"decision to container, under labels", []string{"schedule"}, 15_000}
-	// A JVM takes 1 to 2 s to start.
+	// Starting the JVM of a task attempt takes 1 to 2 s.
 	taskStartCost = cost{"start of an attempt, before it takes input", []string{"tasks", "durations", "schedule"}, longestStartMs}
 
 	sharingCost  = cost{name: "sharing of cores", restsOn: []string{"nodes", "hosts", "durations", "schedule"}}
@@ -42,18 +42,18 @@ var (
 	costs = []*cost{&amStartCost, &finishCost, &turnoverCost, &labelCost, &taskStartCost, &sharingCost, &rateCost, &workloadCost}
 )
 
-// measuredIn reports whether a trace can tell the cost.
+// measuredIn reports whether this cost can be fitted to the trace.
 func (c *cost) measuredIn(t *Trace) bool {
 	return !slices.ContainsFunc(c.restsOn, func(mark string) bool { return slices.Contains(t.Header.Synthetic, mark) })
 }
 
-// measured returns the traces that can tell the cost.
+// measured returns the traces that this cost can be fitted to.
 func (c *cost) measured(list []*Trace) []*Trace {
 	return slices.DeleteFunc(slices.Clone(list), func(t *Trace) bool { return !c.measuredIn(t) })
 }
 
-// fit returns the mean of samples. If that mean is not credible it returns no
-// figure and the reason.
+// fit returns the mean of the samples. If the mean is not credible, fit returns an
+// empty Figure and the reason.
 func (c *cost) fit(samples []float64) (Figure, string) {
 	f := figure(samples)
 	why := ""
@@ -69,11 +69,12 @@ func (c *cost) fit(samples []float64) (Figure, string) {
 		c.name, f.Value, f.Samples, f.Error, why)
 }
 
-// harmlessMs is how far samples may always be from their mean, on average.
+// harmlessMs is how far samples may differ from their mean on average, in ms, even
+// if the mean is smaller.
 const harmlessMs = 1000
 
-// madeUp returns warnings about what cannot be fitted because parts of the
-// traces were made up.
+// madeUp returns warnings that name the costs that cannot be fitted, because parts
+// of the traces were made up.
 func madeUp(list []*Trace) []string {
 	var warnings []string
 	for _, t := range list {

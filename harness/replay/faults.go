@@ -16,15 +16,16 @@ import (
 	"heddle/traces"
 )
 
-// mishaps are what a trace tells of attempts that did not simply succeed, and
-// of nodes that were lost and came back.
+// mishaps are the task attempts in a trace that failed, were killed or ran in
+// parallel, and the nodes that were lost or came back.
 type mishaps struct {
 	running map[traces.Attempt]life
-	tasks   map[traces.Task][]life // of tasks with a failed attempt, or with several
+	tasks   map[traces.Task][]life // attempts of tasks with a failed or killed attempt, or with several attempts
 	outages []outage
 }
 
-// life is an attempt that was launched and has ended.
+// life is the start, end, node and outcome of a task attempt that was launched and
+// has ended.
 type life struct {
 	start, end traces.Time
 	node       traces.Node
@@ -36,10 +37,11 @@ func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
 type outage struct {
 	t    traces.Time
 	node traces.Node
-	over bool // the node has come back
+	over bool // true: the node comes back; false: the node is lost
 }
 
-// add adds an event of the trace.
+// add takes an event of the trace, and keeps it if it tells of a failure, a kill or
+// a node loss.
 func (m *mishaps) add(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.NodeDown:
@@ -67,9 +69,9 @@ func (m *mishaps) add(e traces.Event) {
 	}
 }
 
-// lost returns when the loss of the node was noticed that ended the attempt, 0
-// if something else ended it. The ApplicationMaster may have noticed before the
-// ResourceManager.
+// lost returns the time at which YARN noticed the node loss that ended the attempt;
+// 0 if something else ended it. The ApplicationMaster may have noticed the loss
+// before the ResourceManager.
 func (m *mishaps) lost(r *life) traces.Time {
 	const early = traces.Time(10 * time.Second)
 	for _, o := range m.outages {
@@ -80,9 +82,9 @@ func (m *mishaps) lost(r *life) traces.Time {
 	return 0
 }
 
-// addPasts adds to a simulated job what happened to its attempts, if durations
-// are as recorded. It also adds the blocks that its maps read, if caches follow
-// reads.
+// addPasts gives a simulated job the recorded failures, kills and speculative
+// attempts of its tasks, if durations are recorded ones. If the simulated caches
+// keep what jobs read, it also adds the blocks that the maps read.
 func (m *jobMaker) addPasts(j *Job, x *sim.Job) {
 	if m.CachePolicy == config.CacheLRU {
 		x.Cached.Reset()
@@ -118,18 +120,19 @@ func (m *jobMaker) atSpeed(ms int32) int32 {
 	return int32(min(scaled(float64(ms), m.Change.Speed), math.MaxInt32/2))
 }
 
-// mostFailures is how many attempts of a task may fail, so that one can still
+// mostFailures is how many attempts of a task may fail while the task can still
 // succeed.
 const mostFailures = 3
 
-// pasts returns the Pasts of the attempts at one task. They are numbered in the
-// order of their starts: an ApplicationMaster that was started again numbers
-// its attempts differently.
+// pasts returns what the simulation must repeat of a task's attempts. The attempts
+// are numbered in the order of their starts, because a restarted ApplicationMaster
+// numbers its attempts differently.
 //
-// It leaves out what the simulation produces by itself: attempts that end on
-// lost nodes, and reduces that make room for maps. Of two parallel attempts,
-// the one that lost is taken to need as long as it ran. So is an attempt that
-// the loss of its node or the failure of its job ended. More is not known.
+// It leaves out what the simulation produces by itself: attempts that end on lost
+// nodes, and reduces that are killed to make room for maps. Of two parallel
+// attempts, the one that was killed is assumed to need just as long as it ran. The
+// same holds for attempts that a node loss or the failure of their job ended, since
+// more is not known.
 func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
@@ -147,7 +150,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 			p.Outcome, p.Ms = traces.Succeeded, wholeMs(float64(min(r.end, noticed)-r.start)/1e6)
 		case r.outcome == traces.Failed:
 			if failures++; succeeded && failures > mostFailures {
-				p.Outcome = traces.Killed // more failures than the simulation allows would fail the job
+				p.Outcome = traces.Killed // the simulated job would fail with more failures of one task than are allowed
 			}
 		case raced || r.outcome == traces.Killed && !succeeded:
 			p.Outcome = traces.Succeeded
@@ -164,12 +167,12 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, fromLastMap
 
 func wholeMs(ms float64) int32 { return int32(min(max(1, math.Round(ms)), math.MaxInt32/2)) }
 
-// expirySetting names YARN's setting for the silence after which a node counts
-// as lost.
+// expirySetting is YARN's property for the time without a heartbeat after which a
+// node counts as lost.
 const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 
-// addFaults sets the simulation's faults, speculation and caches, as the trace
-// and the replay say.
+// addFaults sets the node losses, speculation and cache policy of the simulation, as
+// the trace and the replay's settings say.
 func (c *Config) addFaults(x *sim.Config) error {
 	switch c.Speculation {
 	case "", config.SpeculationNone:
@@ -213,7 +216,7 @@ func (c *Config) addFaults(x *sim.Config) error {
 	return nil
 }
 
-// firstMs returns when the first job arrives.
+// firstMs returns the time, in ms, at which the first job arrives.
 func (c *Config) firstMs() int64 {
 	t := c.Trace
 	if len(t.List) > 0 {
@@ -247,9 +250,9 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 	return nil
 }
 
-// outages adds the trace's node losses: each node is lost so long before its
-// loss was noticed, and comes back when it did. It does nothing if the replay's
-// cluster has other nodes.
+// outages adds the trace's node losses to the simulation. A node stops before its
+// recorded loss by the time that YARN needs to notice, and comes back as recorded.
+// It does nothing if the replay's cluster has other nodes.
 func (c *Config) outages(x *sim.Config, firstMs int64) {
 	if c.Change.Nodes > 0 || c.Change.Racks > 0 {
 		return
@@ -261,7 +264,7 @@ func (c *Config) outages(x *sim.Config, firstMs int64) {
 			continue
 		}
 		at := o.t.Milliseconds()
-		if at > firstMs { // moved with the load, as submissions are
+		if at > firstMs { // a changed arrival rate also moves node losses, like submissions
 			at = firstMs + scaled(float64(at-firstMs), c.Change.Load)
 		}
 		f := sim.Fault{AtMs: at, Node: n, What: sim.NodeUp}

@@ -11,13 +11,14 @@ import (
 	"heddle/traces"
 )
 
-// follow makes the simulator offer nodes at the times of the recorded
-// heartbeats. The model then sees what it saw on the real cluster, and should
-// decide the same.
+// follow makes the simulator offer nodes to the model at the times of the recorded
+// heartbeats. The model then sees what it saw on the real cluster, and should decide
+// the same.
 //
-// For this nothing but attempts takes time. An attempt lasts from its decision
-// until its room was seen to be free: its end, or the heartbeat of the decision
-// that took its room, whichever is later.
+// In this mode only attempts take time; all other costs are zero. An attempt
+// occupies its room from its decision until the room was seen to be free: at its
+// end, or at the heartbeat at which the room was given to another task, whichever is
+// later.
 func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	t := c.Trace
 	switch {
@@ -42,21 +43,21 @@ func (c *Config) follow(x *sim.Config, m *jobMaker) (*sim.Jobs, error) {
 	x.Costs.AMBeatMs = beat
 	m.roomMs = t.roomMs(m.machines)
 	jobs := &sim.Jobs{}
-	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // a new one each time: the list keeps them
+	for j := (sim.Job{}); m.Next(&j); j = (sim.Job{}) { // a new sim.Job each time, because the list keeps the old ones
 		jobs.List = append(jobs.List, j)
 	}
 	m.asFollowed(jobs.List)
 	return jobs, nil
 }
 
-// roomMs returns, for each attempt, how long it had its room, counted from its
-// decision.
+// roomMs returns, for each attempt, how long it occupied its container's room,
+// counted from the decision.
 func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	type held struct {
 		Decision
 		attempt *Attempt
 		until   traces.Time
-		next    bool // its room has been taken again
+		next    bool // whether a later decision has taken this one's room
 	}
 	bound := map[traces.Attempt]*Attempt{}
 	for i := range t.attempts {
@@ -87,15 +88,15 @@ func (t *Trace) roomMs(x *sim.Machines) map[*Attempt]float64 {
 	return ms
 }
 
-// name returns the name of an attempt in events.
+// name returns the attempt's identifier as events have it.
 func (t *Trace) name(a *Attempt) traces.Attempt {
 	return traces.Attempt{Task: traces.Task{Job: t.jobNames[a.job], Kind: a.Kind, Index: a.Index}, Number: a.number}
 }
 
-// asFollowed changes the jobs' times. A job arrives when its ApplicationMaster
-// asked for containers, which is when the model learnt of it. Reduces are asked
-// for when the model chose them, because the real time is not recorded. Jobs
-// are in the order in which the model served them.
+// asFollowed changes the jobs' times for a replay that follows recorded heartbeats.
+// A job arrives when its ApplicationMaster asked for containers, since the model
+// learnt of it then. Reduces are asked for when the model chose them, because the
+// real time is not recorded. Jobs are ordered by their first decision.
 func (m *jobMaker) asFollowed(list []sim.Job) {
 	first := map[traces.JobID]int64{}
 	asked := map[traces.JobID][]int64{}
@@ -117,7 +118,7 @@ func (m *jobMaker) asFollowed(list []sim.Job) {
 	}
 }
 
-// slots returns how many of the jobs' maps a node can hold.
+// slots returns how many map containers of the trace's first job fit on a node.
 func (t *Trace) slots(room state.Resource) int {
 	size := sizeOf(t.Jobs[0].MapMemoryBytes, t.Jobs[0].MapVCores)
 	n := 0
@@ -127,7 +128,7 @@ func (t *Trace) slots(room state.Resource) int {
 	return n
 }
 
-// beatBefore returns when the node last reported, at t or before.
+// beatBefore returns the time of the node's last heartbeat at or before t.
 func (t *Trace) beatBefore(n traces.Node, at traces.Time) traces.Time {
 	var last traces.Time
 	for _, b := range t.Heartbeats {

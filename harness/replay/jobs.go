@@ -13,25 +13,25 @@ import (
 	"heddle/traces"
 )
 
-// jobMaker makes a replay's jobs at their arrival, from the trace's jobs or its
+// jobMaker makes the jobs of a replay when they arrive, from the trace's jobs or job
 // list.
 type jobMaker struct {
 	*Config
 	machines *sim.Machines
-	ids      []state.NodeID       // by the trace's nodeIndex; None: not in the replay's cluster
-	workers  map[traces.Node]bool // the workers of the trace
-	topology *place.Topology      // nil: blocks stay where they were
+	ids      []state.NodeID       // the replay's node, by the trace's nodeIndex; None: the replay's cluster lacks it
+	workers  map[traces.Node]bool // worker nodes of the trace
+	topology *place.Topology      // chooses new nodes for blocks; nil: blocks stay where the trace has them
 	replicas draw.Key
-	draws    draw.Key             // key of the random numbers for what tasks compute
-	roomMs   map[*Attempt]float64 // how long attempts have their room, see follow; nil: as long as they ran
-	cached   map[blockKey]bool    // copies on a node that fit into its cache
-	cacheUse []int64              // bytes cached, by node
-	jobs     []*Job               // the trace's jobs that have tasks
-	next     int                  // index in jobs, or in the list
+	draws    draw.Key             // key of the random numbers that vary the computing times of tasks
+	roomMs   map[*Attempt]float64 // how long attempts occupy their room if recorded heartbeats are followed; nil: as long as they ran
+	cached   map[blockKey]bool    // cached block copies that fit into the cache of their node
+	cacheUse []int64              // bytes in the cache of each node
+	jobs     []*Job               // jobs of the trace that have tasks
+	next     int                  // index of the next job, in jobs or in the trace's job list
 	scratch  []state.NodeID
 }
 
-// blockKey identifies a cached copy: its file, its block and its node.
+// blockKey identifies a cached copy of a block: file, offset in the file, and node.
 type blockKey struct {
 	file   uint64
 	offset int64
@@ -70,7 +70,8 @@ func newJobMaker(c *Config, x *sim.Machines) *jobMaker {
 	return m
 }
 
-// check fails if a job cannot be made: Next cannot return an error.
+// check returns an error if a job of the trace cannot be made, because the method
+// Next cannot return one.
 func (m *jobMaker) check() error {
 	if len(m.jobs)+len(m.Trace.List) == 0 {
 		return fmt.Errorf("trace %s: none of its events names a task, so there is nothing to replay", m.Trace.Name)
@@ -87,7 +88,7 @@ func (m *jobMaker) check() error {
 	return err
 }
 
-// Next makes the trace's next job. It implements sim.Source.
+// Next makes the next job of the trace. It implements sim.Source.
 func (m *jobMaker) Next(x *sim.Job) bool {
 	if m.next == len(m.jobs) {
 		return false
@@ -114,7 +115,7 @@ func (m *jobMaker) Next(x *sim.Job) bool {
 	return true
 }
 
-// cleared returns the work of n tasks, all zero, in the memory of list if that
+// cleared returns the zeroed work of n tasks. It reuses the memory of list if that
 // is large enough.
 func cleared(list []sim.Work, n int) []sim.Work {
 	if cap(list) < n {
@@ -125,8 +126,8 @@ func cleared(list []sim.Work, n int) []sim.Work {
 	return list
 }
 
-// sizes returns the sizes of the job's containers. am is zero if its
-// ApplicationMaster takes no room.
+// sizes returns the sizes of the job's containers. am is zero if the
+// ApplicationMaster takes no room on a worker.
 func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
 		am = sizeOf(j.AMMemoryBytes, 1)
@@ -134,12 +135,12 @@ func (m *jobMaker) sizes(j *Job) (forMap, forReduce, am state.Resource) {
 	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
 }
 
-// submitMs returns the arrival time of a job.
+// submitMs returns the time, in ms, at which a job arrives in the replay.
 func (m *jobMaker) submitMs(t, first traces.Time) int64 {
 	return scaled(float64((t-first).Milliseconds()), m.Change.Load) + max(0, first.Milliseconds())
 }
 
-// scaled returns ms divided by a speed; speed 0 means 1.
+// scaled returns ms divided by a speed; a speed of 0 counts as 1.
 func scaled(ms, speed float64) int64 {
 	if speed > 0 {
 		ms /= speed
@@ -147,8 +148,8 @@ func scaled(ms, speed float64) int64 {
 	return int64(math.Round(ms))
 }
 
-// hosts sets where the job's input is, on disk and in caches, and which hosts
-// the job's splits name.
+// hosts sets where the job's input is, on disk and in caches, and which hosts its
+// input splits name.
 func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 	x.Replicas.Reset()
 	x.Cached.Reset()
@@ -178,20 +179,21 @@ func (m *jobMaker) hosts(j *Job, x *sim.Job) {
 		read.Add(split...)
 		narrowed = narrowed || !sameNodes(replicas, split)
 	}
-	// the splits that a plan or a cache rule wrote are not those that were
-	// submitted
+	// compare only splits as submitted: otherwise a plan or a cache rule may have
+	// rewritten their hosts
 	if narrowed && (m.Trace.Header.Splits == "" || m.Trace.Header.Splits == SplitsAsSubmitted) {
 		x.SplitHosts = &read
 	}
 }
 
-// hash returns a name for a split that has no file.
+// hash returns a number that stands for the file of map i, where the trace names no
+// file.
 func (t *Trace) hash(j *Job, i int) uint64 {
 	return uint64(draw.Key(traces.HashName(string(j.Job))).At(uint64(i)))
 }
 
-// idsOf returns the nodes of a host list that are in the replay's cluster, in
-// memory that the next call reuses.
+// idsOf returns the nodes of a host list that the replay's cluster has. The next
+// call reuses the memory.
 func (m *jobMaker) idsOf(h hostList) []state.NodeID {
 	from := len(m.scratch)
 	for _, n := range m.Trace.list(h) {
@@ -209,9 +211,9 @@ func sameNodes(a, b []state.NodeID) bool {
 	return !slices.ContainsFunc(a, func(n state.NodeID) bool { return !slices.Contains(b, n) })
 }
 
-// fitting returns the nodes that cache a task's block. If the replay changes
-// the caches or the placement, it keeps only the nodes with room left: the
-// blocks that jobs read first take it.
+// fitting returns the nodes that have a task's block in their cache. If the replay
+// changes cache sizes or block placement, only nodes with room left count; blocks
+// take room in the order in which jobs read them.
 func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.NodeID {
 	if !m.Change.Cache.Given && m.topology == nil {
 		return nodes
@@ -232,8 +234,8 @@ func (m *jobMaker) fitting(nodes []state.NodeID, file uint64, t *Task) []state.N
 	return kept
 }
 
-// record makes tasks take as long as they did. A reduce that waited for maps
-// takes, from the end of the last map, as long as it took from there.
+// record gives tasks their recorded durations. A reduce that waited for maps takes
+// as long after the end of the last map as it took in the trace.
 func (m *jobMaker) record(j *Job, x *sim.Job) {
 	last := j.lastMap()
 	if j.Started > j.T {
@@ -278,7 +280,7 @@ func (m *jobMaker) record(j *Job, x *sim.Job) {
 	spreadOutput(j, x.MapWork)
 }
 
-// input returns how many bytes a map reads.
+// input returns how many bytes the map reads.
 func (t *Task) input() int64 {
 	if t.LengthBytes > 0 {
 		return t.LengthBytes
@@ -289,9 +291,9 @@ func (t *Task) input() int64 {
 	return 0
 }
 
-// spreadOutput divides among the maps what the job's reduces fetched, in
-// proportion to each map's output before it was combined and compressed: no
-// more is known of a single map. Without reduces, a map's output is what it
+// spreadOutput divides the bytes that the job's reduces fetched among its maps, in
+// proportion to each map's output before combiner and compression: no more is known
+// of a single map. In a job without reduces, a map's output is the bytes that it
 // wrote.
 func spreadOutput(j *Job, work []sim.Work) {
 	total, parts := j.shuffled(), make([]float64, len(work))
@@ -313,7 +315,7 @@ func spreadOutput(j *Job, work []sim.Work) {
 	}
 }
 
-// shuffled returns the bytes that the job's reduces fetched.
+// shuffled returns how many bytes the job's reduces fetched.
 func (j *Job) shuffled() int64 {
 	var sum int64
 	for i := range j.Tasks[traces.Reduce] {
@@ -324,7 +326,7 @@ func (j *Job) shuffled() int64 {
 	return sum
 }
 
-// lastMap returns when the job's last map ended, 0 if it has none.
+// lastMap returns the time when the job's last map ended; 0 if it has no maps.
 func (j *Job) lastMap() traces.Time {
 	var last traces.Time
 	for i := range j.Tasks[traces.Map] {
@@ -335,7 +337,7 @@ func (j *Job) lastMap() traces.Time {
 	return last
 }
 
-// lastEnd returns when the job's last task ended.
+// lastEnd returns the time when the job's last task ended.
 func (j *Job) lastEnd() traces.Time {
 	last := j.lastMap()
 	for i := range j.Tasks[traces.Reduce] {
@@ -346,16 +348,17 @@ func (j *Job) lastEnd() traces.Time {
 	return last
 }
 
-// workload returns the name under which a calibration keeps a job's costs.
+// workload returns the name by which a calibration finds a job's costs.
 func (j *Job) workload() string { return cmp.Or(j.Workload, j.Name) }
 
-// unknown stands for the output of a task until the calibration gives it.
+// unknown marks the output bytes of a task that must be computed from the
+// calibration.
 const unknown = -1
 
-// model makes tasks take what tasks of their workload took in the calibration's
-// traces: launch, computing, and reading and shuffling by where the data is.
+// model sets a job's task times from the calibration of its workload: launch and
+// computing, and reading and shuffling by where the data is.
 func (m *jobMaker) model(j *Job, x *sim.Job) {
-	w, standIn, _ := m.costsOf(j.workload()) // check has refused unknown workloads
+	w, standIn, _ := m.costsOf(j.workload()) // no error is possible here: check has refused unknown workloads before
 	for i := range x.MapWork {
 		x.MapWork[i] = sim.Work{InputBytes: j.Tasks[traces.Map][i].input(), OutputBytes: unknown}
 	}
@@ -371,8 +374,8 @@ func (m *jobMaker) model(j *Job, x *sim.Job) {
 	m.compute(w, x)
 }
 
-// costsOf returns the calibration's costs of a workload, or of the one that
-// stands in for it. It fails if there are neither.
+// costsOf returns the calibration's costs of a workload; if it lacks them, those of
+// the workload that the user named instead. It fails if it has neither.
 func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 	if !m.Modelled {
 		return nil, false, nil
@@ -386,7 +389,8 @@ func (m *jobMaker) costsOf(name string) (w *Workload, standIn bool, err error) {
 	return w, standIn, err
 }
 
-// compute sets how long tasks compute, by the bytes that maps read and put out.
+// compute sets the computing times of tasks and their output, by the bytes that the
+// maps read.
 func (m *jobMaker) compute(w *Workload, x *sim.Job) {
 	key := m.draws.At(traces.HashName(string(x.ID)))
 	var out int64

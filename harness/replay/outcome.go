@@ -13,25 +13,26 @@ import (
 	"heddle/traces"
 )
 
-// Outcome is the result of a replay: the figures of its trace, and more. Its
-// JSON keys are stable.
+// Outcome is the result of a replay: the figures of the simulated run, and where
+// they come from. Its JSON keys are stable.
 type Outcome struct {
 	*measure.Figures
-	// Trace is the name of the replayed trace.
+	// Trace is the name of the trace that was replayed.
 	Trace  string            `json:"trace"`
 	Seed   uint64            `json:"seed"`
 	Params map[string]string `json:"params,omitempty"`
 	Splits string            `json:"splits"`
-	// Durations are "recorded", "modelled", or by the "rules" of a list.
+	// Durations says where task times come from: "recorded", "modelled", or the
+	// "rules" of a job list.
 	Durations string `json:"durations"`
-	// Warnings say which results not to trust.
+	// Warnings say which results of the replay are not to be trusted, and why.
 	Warnings []string `json:"warnings,omitempty"`
-	// Header is the header of the simulated trace.
+	// Header is the header of the simulated run's trace.
 	Header traces.Header `json:"-"`
 }
 
-// Outcomes runs replays in parallel, one for each core, and returns their
-// outcomes in the order of list.
+// Outcomes runs replays in parallel, one on each core, and returns their outcomes in
+// the order of list.
 func Outcomes(list []Config) ([]Outcome, error) {
 	out := make([]Outcome, len(list))
 	var g errgroup.Group
@@ -48,7 +49,8 @@ func Outcomes(list []Config) ([]Outcome, error) {
 	return out, g.Wait()
 }
 
-// outcome runs a replay. It keeps no events.
+// outcome runs a replay and returns its figures. It does not keep the run's events
+// in memory.
 func outcome(c Config) (*Outcome, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -77,7 +79,7 @@ func outcome(c Config) (*Outcome, error) {
 	return o, nil
 }
 
-// recorded runs a replay and computes the figures from its events.
+// recorded runs a replay and computes its figures from all its events.
 func recorded(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, r *sim.Result, err error) {
 	f = measure.Of(h, func(yield func(traces.Event) bool) {
 		x.Record = func(e traces.Event) {
@@ -95,7 +97,7 @@ func (c *Config) failed(err error) error {
 	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
 }
 
-// WriteText prints outcomes as a table with one row for each.
+// WriteText prints outcomes of replays as a table with one row for each.
 func WriteText(out io.Writer, list []Outcome) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	several := false

@@ -8,29 +8,31 @@ import (
 	"heddle/traces"
 )
 
-// Rates that neither the traces nor the user tell are fitted to what maps take
-// at each level. Maps with their input on the node's disk, compared with maps
-// with a cached copy, give the disk's rate. Maps with their input in the rack,
-// compared with those on the node, give the link's rate; maps with it elsewhere
-// the uplink's. A rate is accepted if the difference is larger than twice its
-// standard error. Replays then correct it, because they know which tasks share
-// it.
+// Rates of disks and links that neither the traces nor the user give are fitted to
+// the times of maps. Maps that read from their node's disk, compared with maps that
+// read a cached copy, give the disk's rate. Maps that read from their rack, compared
+// with those that read on their node, give the link's rate; maps that read from
+// another rack give the uplink's. A rate is accepted if the difference is larger
+// than twice its standard error. Replays then correct the rate, because they know
+// which tasks share the disk or link.
 
-// minLevelSamples is how many maps a level must have to be compared.
+// minLevelSamples is how many maps a locality level must have, at least, to be
+// compared with other levels.
 const minLevelSamples = 5
 
-// leastRate is the lowest credible rate of a disk or link, in bytes/s: a tenth
-// of what Hadoop's first clusters had for each of ten tasks.
+// leastRate is the lowest rate of a disk or link, in bytes/s, that a fit may give.
+// It is far below what any machine that runs Hadoop has.
 const leastRate = 100_000
 
-// perMiB is by how many ms for each MiB maps at a level take longer than maps
-// of the same workload at the nearest level.
+// perMiB compares maps of one workload: by how many ms for each MiB of input maps
+// with their input at one locality level are slower than maps at the nearest level.
 type perMiB struct {
 	mean, stderr float64
 	samples      int
 }
 
-// levelCosts returns the perMiB of all traces, by level.
+// levelCosts returns, by locality level, how much longer maps take for each MiB than
+// maps of the same workload at the nearest level.
 func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	byName := map[string][]sample{}
 	count := [traces.LevelOff + 1]int{}
@@ -76,8 +78,8 @@ func levelCosts(list []*Trace) [traces.LevelOff + 1]perMiB {
 	return costs
 }
 
-// rateFit is a rate to be fitted, the level whose maps use it, and the level
-// whose maps do not.
+// rateFit is an unknown rate of a disk or link. Maps at the locality level in the
+// field with use that disk or link; maps at the level in the field less do not.
 type rateFit struct {
 	name       string
 	rate       *int64
@@ -85,7 +87,8 @@ type rateFit struct {
 	fitted     bool
 }
 
-// rateFits returns the rates that neither the user nor a trace tells.
+// rateFits returns the rates that must be fitted, because neither the user nor a
+// trace gives them.
 func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 	told := map[string]bool{"disk": given.Disk.Given, "link": given.Link.Given, "uplink": given.Uplink.Given}
 	for _, t := range list {
@@ -107,7 +110,8 @@ func (c *Calibration) rateFits(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// fitRates fits rates to the differences between levels.
+// fitRates fits the unknown rates of disks and links to how much longer maps take
+// when their input is farther away.
 func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	costs := levelCosts(rateCost.measured(list))
 	fits := c.rateFits(list, given)
@@ -128,14 +132,15 @@ func (c *Calibration) fitRates(list []*Trace, given *Change) []*rateFit {
 	return fits
 }
 
-// difference returns how many ms the rate costs for each MiB, with the standard
-// error.
+// difference returns how many ms reading one MiB takes longer over this disk or
+// link, with the standard error.
 func (f *rateFit) difference(costs [traces.LevelOff + 1]perMiB) (ms, stderr float64, ok bool) {
 	a, b := costs[f.with], costs[f.less]
 	return a.mean - b.mean, math.Hypot(a.stderr, b.stderr), a.samples > 0 && b.samples > 0
 }
 
-// correctRates scales fitted rates towards the differences that were measured.
+// correctRates changes the fitted rates so that simulated maps differ between
+// locality levels as the measured maps do.
 func correctRates(fits []*rateFit, measured, simulated [traces.LevelOff + 1]perMiB) {
 	for _, f := range fits {
 		was, _, ok1 := f.difference(measured)

@@ -2,26 +2,28 @@
 // at the same times and with their input at the same places, under any model,
 // on the same or another cluster.
 //
-// Tasks take as long as they did (recorded durations), or as long as a fit to
-// measured traces says for the place where they run now (modelled durations,
-// see Calibration). Random numbers have names, so two models with one seed see
-// the same durations and the same blocks. With recorded durations, attempts
-// that failed, were killed or had a speculative attempt do so again, and nodes
-// are lost when they were.
+// Tasks take as long as in the trace (recorded durations), or as long as a fit to
+// measured traces says for the place where they run in the replay (modelled durations,
+// see Calibration). Each use of random numbers has a stream of its own, so two models
+// with the same seed see the same durations and the same blocks. With recorded
+// durations, tasks repeat their failed, killed and speculative attempts, and nodes are
+// lost when they were lost in the trace.
 //
-// The package reads traces and writes only calibrations. It does not know how
-// runs are stored.
+// The package reads traces and writes only calibrations. It does not know how runs are
+// stored.
 //
 // Words:
 //
-//	turnover    time from an attempt's end to the next start in its room, while tasks wait
+//	turnover    time from an attempt's end to the next start of a task in the room that
+//	            it left, while tasks wait
 //	sharing     which cores the attempts of a node, or of all nodes, share
 //	figure      a fitted mean with its number of samples and its error
-//	phase       what an attempt computes: a fixed time plus a time for each MiB
+//	phase       computing time of an attempt: a fixed time plus a time for each MiB
 //	level       how near a map's input is: cache, node, rack or off
-//	mishap      an attempt that did not simply succeed, or a node that was lost
+//	mishap      an attempt that failed, was killed or ran in parallel, or a lost node
 //	stand-in    a workload whose costs serve for one that was not measured
-//	list        a trace that lists jobs without tasks; rules of its header make these
+//	list        a trace that lists jobs without tasks; rules in its header say how to
+//	            make the tasks
 package replay
 
 import (
@@ -40,7 +42,7 @@ import (
 	"heddle/traces"
 )
 
-// Names of actuators and splits, as headers and flags have them.
+// Values of the settings actuator and splits, as in trace headers and flags.
 const (
 	ActuatorNone      = config.ActuatorNone
 	ActuatorLabels    = config.ActuatorLabels
@@ -50,39 +52,41 @@ const (
 	SplitsPlan        = config.SplitsPlan
 )
 
-// Config describes one replay.
+// Config describes one replay: the trace, the model and what is changed.
 type Config struct {
 	Trace *Trace
-	// Model decides. Empty Splits in it mean SplitsAsSubmitted.
+	// Model decides where tasks run. An empty Splits in it means SplitsAsSubmitted.
 	Model config.Model
-	// Actuator may be "": then it is ActuatorNone for the cluster's own
+	// Actuator may be empty: it then is ActuatorNone for the cluster's own
 	// scheduler, and ActuatorLabels for other models.
 	Actuator string
 	Seed     uint64
 	Change   Change
-	// Calibration is the cluster's costs; nil means one fitted to Trace.
+	// Calibration has the cluster's costs; nil: they are fitted to Trace.
 	Calibration *Calibration
-	// Modelled makes tasks take what Calibration says instead of their recorded
-	// durations.
+	// Modelled gives tasks the computing times of Calibration; otherwise they take
+	// their recorded durations.
 	Modelled bool
-	// Workload names a workload of Calibration whose costs serve for workloads
-	// that Calibration lacks; "" for none. Jobs of these put out as many bytes
-	// as recorded.
+	// Workload names a workload of Calibration whose costs serve for workloads that
+	// Calibration lacks; "" for none. Jobs that use these costs put out as many
+	// bytes as recorded.
 	Workload string
-	// Faults, Speculation and CachePolicy are as in config.Experiment. "" means
-	// none and static.
+	// Faults, Speculation and CachePolicy are as in config.Experiment. An empty
+	// Speculation means none; an empty CachePolicy means static.
 	Faults                   config.Faults
 	Speculation, CachePolicy string
-	// Interrupted is as in sim.Config.
+	// Interrupted is called now and then; if it returns an error, the simulation
+	// stops. It may be nil.
 	Interrupted func() error
-	// Follow offers nodes at the times of the trace's heartbeats only, with
-	// recorded durations; see follow.
+	// Follow offers nodes to the model only at the times of the trace's heartbeats.
+	// Durations must be recorded ones.
 	Follow bool
-	// Record gets the simulated run's events, in order; may be nil.
+	// Record gets the simulated run's events, in order; it may be nil.
 	Record func(traces.Event)
 }
 
-// Run runs a replay. It also returns the header of the simulated trace.
+// Run runs a replay. It returns the result and the header of the simulated run's
+// trace.
 func Run(c *Config) (*sim.Result, traces.Header, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -95,7 +99,8 @@ func Run(c *Config) (*sim.Result, traces.Header, error) {
 	return r, h, nil
 }
 
-// Simulate runs a replay and returns its trace. It does not call Record.
+// Simulate runs a replay and returns the simulated run's trace. It does not call
+// Config.Record.
 func Simulate(c *Config) (*Trace, error) {
 	x, h, err := c.prepare()
 	if err != nil {
@@ -114,7 +119,7 @@ func Simulate(c *Config) (*Trace, error) {
 	return b.finish()
 }
 
-// prepare makes the simulator's configuration.
+// prepare makes the simulator's configuration for a replay.
 func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
 	if err := c.Change.check(); err != nil {
@@ -177,11 +182,11 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	return x, h, nil
 }
 
-// computes reports whether tasks compute and share cores, disks and links. If
-// not, they take their recorded durations.
+// computes reports whether tasks have computing times and share cores, disks and
+// links. Otherwise tasks take their recorded durations.
 func (c *Config) computes() bool { return c.Modelled || len(c.Trace.List) > 0 }
 
-// header returns the header of the simulated trace.
+// header returns the header of the simulated run's trace.
 func (c *Config) header() traces.Header {
 	old := &c.Trace.Header
 	h := traces.Header{
@@ -202,7 +207,8 @@ func (c *Config) header() traces.Header {
 	return h
 }
 
-// facts returns the simulated cluster in the form of headers.
+// facts returns the nodes and links of the simulated cluster, as a trace header has
+// them.
 func facts(t *Trace, x *sim.Machines) traces.ClusterFacts {
 	out := traces.ClusterFacts{Name: t.Header.Cluster.Name, Queue: t.Header.Cluster.Queue}
 	for _, n := range x.Nodes {
@@ -249,8 +255,8 @@ func splitsOf(name string) (sim.Splits, error) {
 	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, SplitsAsSubmitted, SplitsCachedOnly, SplitsPlan)
 }
 
-// yarnParams maps parameters of models to the settings of the YARN schedulers
-// with the same rule.
+// yarnParams gives, for settings of the YARN schedulers, the parameters of heddle's
+// capacity and fair models with the same meaning.
 var yarnParams = map[string][2]string{
 	"yarn.scheduler.capacity.node-locality-delay":            {"capacity", "nodeLocalityDelay"},
 	"yarn.scheduler.capacity.rack-locality-additional-delay": {"capacity", "rackLocalityAdditionalDelay"},
@@ -258,8 +264,8 @@ var yarnParams = map[string][2]string{
 	"yarn.scheduler.fair.locality.threshold.rack":            {"fair", "rackThreshold"},
 }
 
-// scheduler makes the model. For the cluster's own scheduler it takes the
-// settings in the trace.
+// scheduler makes the scheduler model. The cluster's own scheduler gets the settings
+// in the trace.
 func (c *Config) scheduler() (sched.Model, error) {
 	if c.Model.Model != config.ModelYARN {
 		return c.Model.Scheduler(c.Seed)

@@ -8,8 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText prints the fitted figures, with their numbers of samples and
-// errors.
+// WriteText prints the fitted costs, with their numbers of samples and errors.
 func (c *Calibration) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "fitted to %d traces\n\n", len(c.Traces))

@@ -10,99 +10,104 @@ import (
 	"heddle/traces/tracefile"
 )
 
-// Trace is a run in the form that a replay needs: its jobs and tasks, with the
-// place of each map's input when the job was submitted.
+// Trace is a recorded run in the form that a replay needs: its jobs and tasks, and
+// where each map's input was when the job was submitted.
 type Trace struct {
-	// Name stands for the trace in messages. Default: its path.
+	// Name stands for the trace in messages; its default is the file's path.
 	Name   string
 	Header traces.Header
-	Jobs   []*Job // in order of submission
-	// List has the jobs if the trace is a list of jobs; Jobs is then empty.
-	List []traces.JobListed // in order of submission
-	// Nodes are the cluster's workers, including those that joined later.
+	Jobs   []*Job // the recorded jobs, in order of submission
+	// List has the jobs if the trace lists jobs without tasks; Jobs is then empty.
+	List []traces.JobListed // jobs in order of submission
+	// Nodes are the cluster's workers, including those that joined during the run.
 	Nodes []traces.NodeFacts
-	// Heartbeats are the recorded opportunities.
+	// Heartbeats are the recorded heartbeats of nodes with room, at which the model
+	// was asked.
 	Heartbeats []traces.Heartbeat
-	// Decisions are the model's honoured decisions.
+	// Decisions are the model's decisions for which YARN started the container as
+	// decided.
 	Decisions []Decision
-	// Warnings say what the trace lacks.
+	// Warnings say what the trace lacks for a replay.
 	Warnings []string
 
-	attempts []Attempt // the launched attempts, in order of their starts
+	attempts []Attempt // attempts that were launched, in order of their starts
 	hosts    []nodeIndex
-	nodes    []traces.Node // names of nodes, by nodeIndex
+	nodes    []traces.Node // name of each node; a nodeIndex is an index here
 	jobNames []traces.JobID
 	mishaps  mishaps
 }
 
-// nodeIndex is the index of a node's name in a Trace.
+// nodeIndex stands for a node's name: an index in Trace.nodes.
 type nodeIndex int32
 
-// hostList is a part of Trace.hosts.
+// hostList is a list of nodes: a section of Trace.hosts.
 type hostList struct{ from, count uint32 }
 
-// list returns the nodes of a hostList.
+// list returns the nodes of a hostList, which is a section of Trace.hosts.
 func (t *Trace) list(h hostList) []nodeIndex { return t.hosts[h.from : h.from+h.count] }
 
-// Job is a job of a trace. Times are nanoseconds from the trace's start, 0 if
-// not known.
+// Job is a job of a trace. Times are nanoseconds from the trace's start; 0 means
+// unknown.
 type Job struct {
 	traces.JobSubmitted
 	Started, Finished traces.Time
 	AMNode            traces.Node
 	AMMemoryBytes     int64
 	Outcome           traces.Outcome
-	// Tasks are the tasks that events name, by kind, sorted by index.
-	// JobSubmitted may have claimed more.
+	// Tasks are the tasks that events name, maps and reduces apart, sorted by index.
+	// JobSubmitted may have announced more.
 	Tasks [2][]Task
 
-	number int32 // index in the trace's jobNames
+	number int32 // index of its job in the trace's jobNames
 }
 
-// Task is a map or a reduce.
+// Task is a map or a reduce of a recorded job.
 type Task struct {
-	Index       int32 // number within its job and kind
+	Index       int32 // number of the task among its job's maps or reduces
 	job         int32
 	kind        traces.TaskKind
 	scheduled   traces.Time
 	LengthBytes int64
 	OffsetBytes int64
-	file        uint64 // hash of its path; 0: none
-	// splitHosts are the hosts that the ApplicationMaster saw. replicas and
-	// cached are the nodes that had the input when the job was submitted.
+	file        uint64 // hash of the input file's path; 0: the file is unknown
+	// splitHosts are the hosts of the map's input split, as the ApplicationMaster
+	// saw them. replicas and cached are the nodes with a replica or a cached copy of
+	// the input when the job was submitted.
 	splitHosts, replicas, cached hostList
-	// Won is the attempt that succeeded, nil if none.
+	// Won is the attempt that succeeded; nil if none did.
 	Won *Attempt
 
-	won   int32 // index in attempts while the trace is read
+	won   int32 // index of the attempt that succeeded, used while the trace is read; -1: none
 	block traces.Block
 }
 
-// Decision is a model's decision and its outcome.
+// Decision is a decision of a scheduler model, with the time and the attempt of the
+// container that it got.
 type Decision struct {
 	traces.Decision
-	GrantedAt traces.Time // when its container was first seen
+	GrantedAt traces.Time // time at which YARN first listed the decision's container
 	Bound     traces.Attempt
 }
 
-// Attempt is an attempt that was launched. End is 0 if it has not ended.
+// Attempt is a task attempt that was launched. End is 0 if the attempt has not
+// ended.
 type Attempt struct {
-	job           int32 // index in the trace's jobNames
+	job           int32 // index of its job in the trace's jobNames
 	Index, number int32
 	node          nodeIndex
 	Kind          traces.TaskKind
-	Level         traces.Level // to its replicas, or to its split's hosts if these are not known
+	Level         traces.Level // distance to the input's replicas, or to its split's hosts if replicas are unknown
 	Outcome       traces.Outcome
 	Start, End    traces.Time
 
-	read, written, mapOutput, shuffled int64 // in bytes; 0 if not reported
+	read, written, mapOutput, shuffled int64 // counters of the attempt, in bytes; 0 if not reported
 }
 
-// Ms returns how long it ran, in milliseconds.
+// Ms returns how long the attempt ran, in milliseconds.
 func (a *Attempt) Ms() float64 { return float64(a.End-a.Start) / 1e6 }
 
-// Load reads the trace at path. If the file was cut off, it reads up to there
-// and adds a warning.
+// Load reads the trace file at path. If the file was cut off, Load reads what is
+// there and adds a warning.
 func Load(path string) (*Trace, error) {
 	r, err := tracefile.Open(path)
 	if err != nil {
@@ -124,7 +129,7 @@ func Load(path string) (*Trace, error) {
 	return b.finish()
 }
 
-// New makes a Trace from events in memory, which must be in order.
+// New makes a Trace from events in memory, which must be in order of time.
 func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 	b := newBuilder(name, h)
 	for _, e := range events {
@@ -135,20 +140,20 @@ func New(name string, h traces.Header, events []traces.Event) (*Trace, error) {
 	return b.finish()
 }
 
-// builder makes a Trace from events.
+// builder makes a Trace from the events of a trace file.
 type builder struct {
 	*Trace
 	nodeOf  map[traces.Node]nodeIndex
-	jobOf   map[traces.JobID]int32 // index in jobs and jobNames
-	jobs    []*Job                 // nil for a job that events name and that was never submitted
+	jobOf   map[traces.JobID]int32 // index of a job in the fields jobs and jobNames, by the job's id
+	jobs    []*Job                 // nil for a job that events name but that was never submitted
 	tasks   []Task
-	taskOf  map[taskKey]int32    // index of a task in tasks
-	running map[attemptKey]int32 // index of an attempt in attempts
+	taskOf  map[taskKey]int32    // index of a task in the field tasks, by the task's key
+	running map[attemptKey]int32 // index of a running attempt in the field attempts, by the attempt's key
 	blocks  map[traces.Block]*history
 	decided map[int64]traces.Decision
 }
 
-// taskKey and attemptKey identify a task and an attempt in a trace.
+// taskKey and attemptKey identify a task and an attempt within a trace.
 type taskKey struct {
 	job, index int32
 	kind       traces.TaskKind
@@ -159,7 +164,8 @@ type attemptKey struct {
 	number int32
 }
 
-// history is where a block was, sorted by time.
+// history lists the nodes that got or lost a block's replicas and cached copies, in
+// order of time.
 type history struct {
 	file        uint64
 	offset      int64
@@ -190,7 +196,7 @@ func (b *builder) warn(format string, args ...any) {
 	b.Warnings = append(b.Warnings, b.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// add adds an event, and keeps no reference to it.
+// add takes one event of the trace, and keeps no reference to it.
 func (b *builder) add(e traces.Event) error {
 	b.mishaps.add(e)
 	switch e := e.(type) {
@@ -224,7 +230,7 @@ func (b *builder) add(e traces.Event) error {
 			level = e.SplitLocality
 		}
 		key := b.key(e.Attempt.Task)
-		b.task(key) // the task may not have been scheduled yet, or never
+		b.task(key) // the trace may lack the task's scheduling, or have it later
 		b.running[attemptKey{key, e.Attempt.Number}] = int32(len(b.attempts))
 		b.attempts = append(b.attempts, Attempt{
 			job: key.job, Index: key.index, number: e.Attempt.Number, node: b.node(e.Node), Kind: key.kind, Level: level, Start: e.T,
@@ -267,7 +273,7 @@ func (b *builder) submitted(e *traces.JobSubmitted) error {
 	return nil
 }
 
-// listed adds a job of a list.
+// listed adds a job of a job list to the trace.
 func (b *builder) listed(e *traces.JobListed) error {
 	if b.Header.List == nil {
 		return fmt.Errorf("job %s is listed, but the header has no rules that make its tasks", e.Job)
@@ -298,7 +304,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	}
 }
 
-// job returns the index of the job with a name.
+// job returns the index of the job with this id; a new id gets a new index.
 func (b *builder) job(id traces.JobID) int32 {
 	i, ok := b.jobOf[id]
 	if !ok {
@@ -308,7 +314,7 @@ func (b *builder) job(id traces.JobID) int32 {
 	return i
 }
 
-// node returns the index of the node with a name.
+// node returns the index of the node with this name; a new name gets a new index.
 func (b *builder) node(name traces.Node) nodeIndex {
 	i, ok := b.nodeOf[name]
 	if !ok {
@@ -326,14 +332,14 @@ func (b *builder) indices(names []traces.Node) []nodeIndex {
 	return list
 }
 
-// addHosts adds nodes to the trace's hosts.
+// addHosts appends a list of nodes to Trace.hosts and returns its place there.
 func (b *builder) addHosts(list []nodeIndex) hostList {
 	h := hostList{uint32(len(b.hosts)), uint32(len(list))}
 	b.hosts = append(b.hosts, list...)
 	return h
 }
 
-// fileOf returns a path's hash, 0 for "".
+// fileOf returns the hash of a file's path; 0 for an empty path.
 func fileOf(path string) uint64 {
 	if path == "" {
 		return 0
@@ -352,9 +358,9 @@ func (b *builder) block(id traces.Block) *history {
 
 func (b *builder) key(id traces.Task) taskKey { return taskKey{b.job(id.Job), id.Index, id.Kind} }
 
-// task returns the task with a name, nil if its job claims no such task. A task
-// is made only when an event names it: so the memory depends on what a trace
-// has, and not on what a job claims.
+// task returns the task with this key; nil if its job has no such task. It makes the
+// task when an event first names it. So the memory depends on the events and not on
+// the number of tasks that a job announces.
 func (b *builder) task(k taskKey) *Task {
 	j := b.jobs[k.job]
 	if j == nil || !k.kind.Valid() || k.index < 0 || k.index >= j.claims(k.kind) {
@@ -369,7 +375,7 @@ func (b *builder) task(k taskKey) *Task {
 	return &b.tasks[i]
 }
 
-// claims returns how many tasks of a kind the job says it has.
+// claims returns how many tasks of a kind the job announced at its submission.
 func (j *Job) claims(k traces.TaskKind) int32 {
 	if k == traces.Map {
 		return j.Maps
@@ -377,8 +383,8 @@ func (j *Job) claims(k traces.TaskKind) int32 {
 	return j.Reduces
 }
 
-// sortTasks gives the jobs their tasks, sorted. It warns of tasks that were
-// claimed and do not occur.
+// sortTasks sorts the tasks and assigns them to their jobs. It warns if jobs
+// announced tasks that no event names.
 func (b *builder) sortTasks() {
 	slices.SortFunc(b.tasks, func(x, y Task) int {
 		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.kind, y.kind), cmp.Compare(x.Index, y.Index))
@@ -405,7 +411,8 @@ func (b *builder) sortTasks() {
 	}
 }
 
-// finish completes the trace: it sets where the input of jobs was.
+// finish completes the trace: it assigns tasks to jobs and sets where the input of
+// maps was.
 func (b *builder) finish() (*Trace, error) {
 	if len(b.Jobs)+len(b.List) == 0 {
 		return nil, fmt.Errorf("load trace %s: it has no jobs", b.Name)
@@ -417,8 +424,9 @@ func (b *builder) finish() (*Trace, error) {
 		for i := range j.Tasks[traces.Map] {
 			t := &j.Tasks[traces.Map][i]
 			if h := b.blocks[t.block]; h != nil {
-				// A block seen later was there already: the NameNode was asked
-				// about it because of the job.
+				// A block that was first seen after the job's submission was there
+				// before: the NameNode was asked about the block only because of
+				// this job.
 				at := j.T
 				if len(h.onDisk) > 0 {
 					at = max(at, h.onDisk[0].t)
@@ -438,7 +446,7 @@ func (b *builder) finish() (*Trace, error) {
 	return b.Trace, nil
 }
 
-// nodesAt returns the nodes that had a block at time t.
+// nodesAt returns the nodes that had a replica or cached copy of a block at time t.
 func nodesAt(list []placed, t traces.Time) []nodeIndex {
 	var nodes []nodeIndex
 	for _, p := range list {
@@ -454,7 +462,8 @@ func nodesAt(list []placed, t traces.Time) []nodeIndex {
 	return nodes
 }
 
-// nodesOfJobs adds the nodes that jobs name, if the header names none.
+// nodesOfJobs adds the nodes that events of jobs name, if the trace's header names
+// none.
 func (b *builder) nodesOfJobs() {
 	if len(b.Nodes) > 0 {
 		return

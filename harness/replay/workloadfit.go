@@ -12,7 +12,7 @@ import (
 	"heddle/traces"
 )
 
-// fitWorkloads fits what the tasks of each workload compute.
+// fitWorkloads fits the computing times of the tasks of each workload.
 func (c *Calibration) fitWorkloads(list []*Trace) {
 	byName := map[string][]sample{}
 	jobs := map[string][]*Job{}
@@ -35,8 +35,9 @@ func (c *Calibration) fitWorkloads(list []*Trace) {
 	}
 }
 
-// outputs returns the bytes fetched for each byte read, and written for each
-// byte fetched (each byte read if there are no reduces).
+// outputs returns how many bytes reduces fetch for each byte that maps read, and how
+// many they write for each byte fetched. Without reduces, the first is the bytes
+// that maps write for each byte read.
 func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	var in, fetched, written int64
 	for _, j := range jobs {
@@ -65,9 +66,9 @@ func outputs(jobs []*Job) (mapOut, reduceOut float64) {
 	return ratio(fetched, in), ratio(written, fetched)
 }
 
-// fitPhase fits a line to what attempts compute against their bytes. If all
-// read about the same, only one point of the line is known: maps then get a
-// time for each byte, reduces a fixed time.
+// fitPhase fits a line to the computing times of attempts over the bytes that they
+// read. If all read about the same number of bytes, only one point of the line is
+// known: maps then get a time for each byte, and reduces a fixed time.
 func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	list = slices.DeleteFunc(slices.Clone(list), func(s sample) bool { return s.kind != kind })
 	p := Phase{Samples: len(list), Corrected: 1}
@@ -98,7 +99,7 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	byLevel := map[traces.Level][]float64{}
 	for _, s := range list {
 		if kind == traces.Map && s.bytes < smallBytes && p.at(s.bytes) < 1 {
-			continue // an empty file's map computes nothing but its start
+			continue // the map of an empty file only starts its JVM
 		}
 		r := s.ms / max(1e-9, p.at(s.bytes))
 		ratios = append(ratios, r)
@@ -118,10 +119,11 @@ func fitPhase(list []sample, kind traces.TaskKind) Phase {
 	return p
 }
 
-// smallBytes is the least that a map must read for its time to depend on bytes.
+// smallBytes is how much a map must read, at least, for its duration to count as
+// depending on bytes.
 const smallBytes = 64 << 10
 
-// slope returns the slope of the least-squares line.
+// slope returns the slope of the least-squares line through the points x, y.
 func slope(x, y []float64) float64 {
 	mx, my := stats.Mean(x).Value, stats.Mean(y).Value
 	xy, xx := 0.0, 0.0
@@ -132,8 +134,8 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// evenQuantiles returns quantiles at equal distances, scaled so that a draw by
-// quantile has a mean of 1.
+// evenQuantiles returns evenly spaced quantiles of xs, scaled so that random draws
+// from them have a mean of 1.
 func evenQuantiles(xs []float64) []float64 {
 	if len(xs) < 3 {
 		return nil
@@ -146,8 +148,7 @@ func evenQuantiles(xs []float64) []float64 {
 	return q
 }
 
-// overMean divides quantiles at equal distances by their mean, as quantile
-// draws from them.
+// overMean divides evenly spaced quantiles by the mean of random draws from them.
 func overMean(q []float64) {
 	mean := 0.0
 	for i := 1; i < len(q); i++ {
@@ -158,8 +159,8 @@ func overMean(q []float64) {
 	}
 }
 
-// readMs returns a function that gives how long a read, if alone, waits for the
-// known disks and links, in ms.
+// readMs returns a function that computes, in ms, how long one map alone waits for
+// its input on the disks and links with known rates.
 func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) float64 {
 	told := ratesOf(t)
 	racks := map[traces.Node]string{}
@@ -186,22 +187,22 @@ func (c *Calibration) readMs(t *Trace) func(traces.Node, traces.Level, int64) fl
 	}
 }
 
-// correctable is the largest number of tasks of a trace that is replayed to
-// correct a fit.
+// correctable is the largest number of tasks that a trace may have to be replayed
+// for correcting a fit.
 const correctable = 100_000
 
-// corrections is how often traces are replayed to correct a fit.
+// corrections is how often the traces are replayed to correct a fit.
 const corrections = 5
 
-// correct replays the traces under their own models, and corrects phases, the
-// launch, and fitted rates. It stops when attempts have the means, the spread,
-// and the differences between levels that they have in the traces. The spread
-// needs it because attempts wait for each other, which the replay adds once
-// more.
+// correct replays the traces under their own models, and corrects the computing
+// times, the launch time and the fitted rates. It does so several times, so that
+// attempts get the mean, the spread and the differences between locality levels that
+// they have in the traces. The spread needs a correction because attempts wait for
+// each other in the traces, and the replay adds such waits again.
 //
-// It returns the relative error in the mean time of a trace's maps, as the root
-// mean square over traces: 0 if every trace is too large to be replayed,
-// infinite if a replay fails.
+// The result is the relative error of replays in the mean map time, as the root mean
+// square over traces: 0 if every trace is too large to be replayed, infinite if a
+// replay fails.
 func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	var small []*Trace
 	measured := map[phaseKey]*moments{}
@@ -241,7 +242,7 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 			}
 		}
 		var turn []float64
-		var seen []*Trace // traces whose levels can be compared
+		var seen []*Trace // replays whose maps can be compared by locality level
 		for i, t := range again {
 			if turnoverCost.measuredIn(small[i]) {
 				turn = append(turn, t.turnovers()...)
@@ -258,8 +259,8 @@ func (c *Calibration) correct(list []*Trace, fits []*rateFit) float64 {
 	return misfit(small, again)
 }
 
-// misfit returns the relative error in the mean time of the traces' maps, see
-// correct.
+// misfit returns the relative error of replays in the traces' mean map times, as the
+// root mean square over the traces.
 func misfit(measured, simulated []*Trace) float64 {
 	squares, n := 0.0, 0
 	for i, t := range measured {
@@ -272,7 +273,8 @@ func misfit(measured, simulated []*Trace) float64 {
 	return math.Sqrt(squares / float64(max(1, n)))
 }
 
-// narrow changes the spread of attempts by a factor and keeps their mean.
+// narrow multiplies the spread of attempts' computing times by a factor and keeps
+// their mean.
 func (p *Phase) narrow(factor float64) {
 	for i, q := range p.Spread {
 		p.Spread[i] = max(0, 1+factor*(q-1))
@@ -289,13 +291,14 @@ type moments struct{ sum, squares, n float64 }
 
 func (m *moments) mean() float64 { return m.sum / m.n }
 
-// spread returns the coefficient of variation, always above 0.
+// spread returns the coefficient of variation of the durations; it is always above
+// 0.
 func (m *moments) spread() float64 {
 	return math.Sqrt(max(1e-6, m.squares/m.n/(m.mean()*m.mean())-1))
 }
 
-// addMoments adds the durations of a trace's attempts to the moments of their
-// workload and kind.
+// addMoments adds the durations of a trace's attempts to the sums for their workload
+// and kind of task.
 func addMoments(to map[phaseKey]*moments, t *Trace) {
 	for _, s := range t.samples() {
 		key := phaseKey{s.workload, s.kind}
@@ -308,18 +311,18 @@ func addMoments(to map[phaseKey]*moments, t *Trace) {
 	}
 }
 
-// replayed returns the trace's replay under its own model.
+// replayed returns the trace of a replay of this trace under its own model.
 func (t *Trace) replayed(c *Calibration, seed uint64) (*Trace, error) {
 	return Simulate(&Config{Trace: t, Model: OwnModel(t), Actuator: t.Header.Actuator, Seed: seed, Calibration: c, Modelled: true})
 }
 
-// OwnModel returns the model that a trace ran under. An imported trace without
-// one ran under its cluster's own scheduler.
+// OwnModel returns the scheduler model that a trace was recorded under. An imported
+// trace that names no model ran under its cluster's own scheduler.
 func OwnModel(t *Trace) config.Model {
 	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
 }
 
-// tasks returns how many tasks the trace has.
+// tasks returns how many maps and reduces the trace has.
 func (t *Trace) tasks() int {
 	n := 0
 	for _, j := range t.Jobs {

@@ -100,7 +100,7 @@ func (t TrialRecord) todo() TrialRecord {
 	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
 }
 
-// TrialState says whether a trial is still to do, under way, done or failed.
+// TrialState says how far a trial has come.
 type TrialState string
 
 // States of a trial, from todo to done or failed.

@@ -9,19 +9,20 @@ import (
 	"heddle/yarnclient"
 )
 
-// opening is one opening of a node: see Words in the package comment.
+// opening is a group of decisions for one node, one job and one kind of task, and
+// the time during which the node has the job's label for them.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // decisions that have a container; the first ones
+	granted   int // number of decisions that have a container; they are the first ones in the list
 	stage     stage
-	since     time.Time // time when the search for room on the node began
-	size      int64     // memory in MB that the node was last set to; it fits just the containers decided
+	since     time.Time // time when steering began to wait for room on the node, or for its new size
+	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
-	parkedAt  time.Time // time when the node was parked; no container is granted for the opening after it
-	why       string    // cause of giving up; empty: not given up
+	parkedAt  time.Time // time when the node got the label "idle"; after it YARN grants the job no container there
+	why       string    // why the decisions without a container were given up; empty: they were not
 	limit     *alarm
 }
 
@@ -29,17 +30,17 @@ type stage uint8
 
 const (
 	queued   stage = iota
-	checking       // the node's size is set so that it fits only the containers decided
-	moving         // the label call is under way
+	checking       // the memory size of the node is being set so that only the containers decided fit
+	moving         // the call to YARN that gives the node the job's label is under way
 	open
 	parking
-	parked // a container granted before may still appear in a listing
+	parked // the node has lost the job's label; a container granted before may still appear in YARN's lists
 	ended
 )
 
-// enqueue adds a decision to the node's queue of openings. It joins the last
-// opening if that serves the same job and kind and the decisions follow each
-// other.
+// enqueue queues a decision for the node. The decision joins the last group in the
+// queue if that group has the same job and kind of task, and was decided just before
+// it.
 func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
@@ -58,7 +59,8 @@ func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	n.list()
 }
 
-// list puts the node on Core.queued if openings wait there.
+// list puts the node on Core.queued, the list of nodes for which decisions wait, if
+// there are any for this node.
 func (n *node) list() {
 	if !n.inQueued && len(n.queue) > 0 {
 		n.inQueued = true
@@ -66,7 +68,9 @@ func (n *node) list() {
 	}
 }
 
-// openQueued starts the first opening of each free node, unless it must wait.
+// openQueued starts to carry out the next decisions for each free node: the node is
+// prepared to get the job's node label. Decisions that must wait (see mustWait) stay
+// queued.
 func (c *Core) openQueued() {
 	if c.trouble != "" {
 		return
@@ -90,12 +94,11 @@ func (c *Core) openQueued() {
 	c.queued = kept
 }
 
-// mustWait says whether the master could bind, to a container of op, a map that is
-// meant for an earlier opening of the job. A master binds all containers of one
-// heartbeat together: first those with a node-local map, then those with a
-// rack-local one, then the rest. So a map is safe only if it is at least as near
-// to its own container as to ours, if it is bound already, or if a heartbeat lies
-// between.
+// mustWait says whether the ApplicationMaster could give a container on op's node a
+// map that an earlier decision of the job means for another node. It assigns maps to
+// all containers of one heartbeat together: first node-local maps, then rack-local
+// ones, then the rest. So op need not wait if the map is at least as near to its own
+// container, is assigned already, or gets its container in an earlier heartbeat.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
@@ -115,7 +118,7 @@ func (op *opening) mustWait() bool {
 			}
 			ours := v.SplitLevel(id, t, here)
 			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
-				continue // the master binds that container first in any case
+				continue // the ApplicationMaster assigns a map to the other node's container first in any case
 			}
 			for _, dec := range op.decisions {
 				u := dec.predicted
@@ -131,19 +134,21 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// stopAwaiting removes the opening from those that mustWait looks at.
+// stopAwaiting removes op from the job's list of decisions whose containers are not
+// granted or whose tasks are not known.
 func (op *opening) stopAwaiting() {
 	if i := slices.Index(op.job.awaited, op); i >= 0 {
 		op.job.awaited = slices.Delete(op.job.awaited, i, i+1)
 	}
 }
 
-// roomFor is how long to wait for room on a full node. A killed container leaves
-// it after one or two heartbeats.
+// roomFor is how long to wait for room on a full node. A killed container leaves its
+// node after one or two NodeManager heartbeats.
 const roomFor = 2 * time.Second
 
-// check sets the node's size so that it fits just the containers decided, and then
-// opens it. A node that fits only one container needs no such size.
+// check sets the size of the node so that just the containers decided fit, and then
+// gives it the job's node label. A node that is too small for two containers needs
+// no such size.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
@@ -174,7 +179,7 @@ func (op *opening) check() {
 		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
-			if op.size == 0 { // room is there: from now on it is the size that is waited for
+			if op.size == 0 { // the node has room: from now on steering waits for the new size
 				op.since = c.now
 			}
 			op.size = info.UsedMB + want
@@ -184,15 +189,15 @@ func (op *opening) check() {
 					c.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && c.trouble == "" {
 					op.sizedAt = c.now
-					op.check() // check again: containers may have ended meanwhile
+					op.check() // containers may have ended meanwhile, so the node's memory is checked again
 				}
 			})
 		}
 	})
 }
 
-// sizeTakes is the time within which the ResourceManager takes in a node's new
-// size. It is generous, so that the size is not set twice.
+// sizeTakes is the longest time that the ResourceManager is expected to need for a
+// node's new size. It is generous, so that the size is not set twice.
 const sizeTakes = 100 * time.Millisecond
 
 func (op *opening) checkIn(d time.Duration) {
@@ -203,7 +208,7 @@ func (op *opening) checkIn(d time.Duration) {
 	}).in(d)
 }
 
-// open gives the node the job's label and limits how long it keeps that.
+// open gives the node the job's node label, and limits how long the node keeps it.
 func (op *opening) open() {
 	op.stage = moving
 	op.node.move(op.job.sub.label(op.kind), func() {
@@ -217,8 +222,8 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park ends an opening by parking its node. why is the cause if the opening is
-// given up, else empty.
+// park takes the job's node label from the node: the node gets the label "idle". why
+// is the cause if decisions are given up, else empty.
 func (op *opening) park(why string) {
 	if op.stage >= parking {
 		return
@@ -231,7 +236,7 @@ func (op *opening) park(why string) {
 	if op.limit != nil {
 		op.limit.off()
 	}
-	if began == checking { // the node never got the job's label
+	if began == checking { // the node never got the job's node label
 		op.wasParked()
 		return
 	}
@@ -256,14 +261,15 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close ends an opening after a listing that was asked for after the node was
-// parked: no further container can appear.
+// close ends an opening (a node's time with a job's label). It is called after a
+// list of containers that was asked for later than the label was taken away: YARN
+// can grant no further container.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// end gives back the decisions of an opening that got no container.
+// end records the outcome of those decisions in op that got no container.
 func (op *opening) end(outcome, cause string) {
 	if op.stage == ended {
 		return

@@ -14,22 +14,24 @@ import (
 	"heddle/yarnclient"
 )
 
-// Observation is one thing that a Core is told: the answer to a Look, the result
-// of a change, a new Submission or the end of one.
+// Observation is one thing that a Core is told: the answer to a question, the result
+// of a change to the cluster, or the start or end of a Submission.
 type Observation struct {
-	// Answers is the Number of the Look or change that this answers; 0: it is no
-	// answer.
+	// Answers is the Number of the question or change that this Observation belongs
+	// to; 0: it belongs to none.
 	Answers int64 `json:"answers,omitempty"`
-	// What is the question of the Look that this answers; empty for a change.
+	// What is the question that this Observation answers; empty for the result of a
+	// change.
 	What What `json:"what,omitempty"`
-	// Sent is when the call to the cluster began.
+	// Sent is the time when the call to the cluster began.
 	Sent     time.Time `json:"sent,omitzero"`
 	Received time.Time `json:"received"`
-	// Answer has the type that What names; nil if there is none.
+	// Answer is the answer, of the type that belongs to the question What; nil if
+	// there is none.
 	Answer any      `json:"answer,omitempty"`
 	Err    *Failure `json:"err,omitempty"`
-	// Submitted announces a Submission. Released is the Number of one whose jobs
-	// have ended.
+	// Submitted announces a new Submission. Released is the Number of a Submission
+	// whose jobs have ended.
 	Submitted *Submission `json:"submitted,omitempty"`
 	Released  string      `json:"released,omitempty"`
 }
@@ -41,26 +43,26 @@ func (o Observation) error() error {
 	return o.Err
 }
 
-// What names the question of a Look. The comment beside each gives the type of the
-// answer.
+// What names a question about the cluster. The comment beside each value gives the
+// type of the answer.
 type What string
 
-// Questions that a Look may ask.
+// Kinds of questions about the cluster.
 const (
-	AskApps         What = "apps"         // []yarnclient.App: those with one of Tags
-	AskApp          What = "app"          // yarnclient.App, with its resource requests
-	AskAppAttempts  What = "appAttempts"  // []yarnclient.AppAttempt of an application
-	AskContainers   What = "containers"   // []yarnclient.Container of an application's attempt
-	AskRM           What = "rm"           // yarnclient.ClusterInfo
-	AskNode         What = "node"         // yarnclient.Node
-	AskNodes        What = "nodes"        // []yarnclient.Node: those in state Of, all if that is empty
-	AskTasks        What = "tasks"        // []yarnclient.Task of an application
-	AskTaskAttempts What = "taskAttempts" // []yarnclient.TaskAttempt of a task
-	AskJobFiles     What = "jobFiles"     // *JobFiles of an application
-	AskReplicas     What = "replicas"     // [][]Replica: the replicas of each map's input, by map
+	AskApps         What = "apps"         // the answer is []yarnclient.App, those with one of the Look's Tags
+	AskApp          What = "app"          // the answer is the yarnclient.App, with its resource requests
+	AskAppAttempts  What = "appAttempts"  // the answer is []yarnclient.AppAttempt, those of an application
+	AskContainers   What = "containers"   // the answer is []yarnclient.Container, those of an application's attempt
+	AskRM           What = "rm"           // the answer is the yarnclient.ClusterInfo
+	AskNode         What = "node"         // the answer is the yarnclient.Node
+	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, in the state that Of names; all nodes if Of is empty
+	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of an application
+	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of a task
+	AskJobFiles     What = "jobFiles"     // the answer is *JobFiles, the content of an application's staged files
+	AskReplicas     What = "replicas"     // the answer is [][]Replica, the replicas of the input, a list for each map
 )
 
-// DecodeAnswer decodes an answer to question what from JSON.
+// DecodeAnswer decodes from JSON the answer to a question of the kind what.
 func DecodeAnswer(what What, data []byte) (any, error) {
 	switch what {
 	case AskApps:
@@ -95,26 +97,28 @@ func decode[T any](data []byte) (any, error) {
 	return answer, err
 }
 
-// Submission is a group of jobs that share one triple of labels, which no other
-// has. Steering can tell these jobs apart only if they run one after the other.
+// Submission is a group of jobs that share three node labels: for
+// ApplicationMasters, maps and reduces. No other group has these. Steering can tell
+// the group's jobs apart only if they run one after the other.
 type Submission struct {
-	Number string `json:"number"` // number of the triple: "00" for a00, m00 and r00
-	Tag    string `json:"tag"`    // YARN tag of the jobs, in lower case
+	Number string `json:"number"` // the NN in the group's node labels aNN, mNN and rNN, such as "00"
+	Tag    string `json:"tag"`    // YARN application tag of the jobs, in lower case
 }
 
-// Failure is the error of a call, in a form that a recording can hold.
+// Failure is the error of a call to the cluster, in a form that a recording can
+// hold.
 type Failure struct {
 	Text string `json:"text"`
-	// Is names the errors of package yarnclient that Failure wraps, or "refused"
-	// for ErrRefused.
+	// Is names the errors of package yarnclient that the call's error wraps, or
+	// "refused" for ErrRefused.
 	Is []string `json:"is,omitempty"`
 
-	cause error // the original error; nil if read from a recording
+	cause error // the call's original error; nil if the Failure was read from a recording
 }
 
-// ErrRefused means that a job cannot be given the splits asked for, and that
-// trying again does not help. Steering ends with it: a job that ran with its own
-// splits would pass for one that ran with the others.
+// ErrRefused means that a job cannot get the splits that the options ask for, and
+// that trying again does not help. Steering ends with it: otherwise a job with its
+// original splits would count as a job with the splits asked for.
 var ErrRefused = errors.New("refused")
 
 var failures = map[string]error{
@@ -123,10 +127,11 @@ var failures = map[string]error{
 	"notRest": yarnclient.ErrNotRest, "badAnswer": yarnclient.ErrBadAnswer, "jobEnded": yarnclient.ErrJobEnded, "noMaster": yarnclient.ErrNoMaster,
 }
 
-// failureNames are the keys of failures, in the order in which they are tested.
+// failureNames are the names of known errors, in the order in which an error is
+// tested for them.
 var failureNames = []string{"refused", "unreachable", "unauthorized", "notFound", "standby", "unavailable", "notRest", "badAnswer", "jobEnded", "noMaster"}
 
-// FailureOf makes a Failure of err; nil for nil.
+// FailureOf turns an error into a Failure, which a recording can hold; nil for nil.
 func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -142,7 +147,8 @@ func FailureOf(err error) *Failure {
 
 func (f *Failure) Error() string { return f.Text }
 
-// Unwrap returns the original error, or those that Is names.
+// Unwrap returns the call's original error; if it was read from a recording, the
+// errors that Is names.
 func (f *Failure) Unwrap() []error {
 	if f.cause != nil {
 		return []error{f.cause}
@@ -156,41 +162,42 @@ func (f *Failure) Unwrap() []error {
 	return list
 }
 
-// JobFiles is what a job's staged files tell before it runs.
+// JobFiles is what a job's staged files say about it before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // the job for a state.State; locate fills in its nodes
-	// Splits are the hosts that its master reads for each map's input. Blocks are
-	// the replicas the NameNode knows; nil: those of Splits.
+	Spec state.JobSpec // the job as steering's record of the cluster takes it; locate adds node ids
+	// Splits are the hosts that the ApplicationMaster reads for each map's input.
+	// Blocks are the replicas that the NameNode reports; if nil, the hosts in Splits
+	// count as replicas.
 	Splits [][]string
 	Blocks [][]Replica
-	Beat   time.Duration // interval of the master's heartbeats
-	// ReduceAfter is how many maps must be done before the master asks for
-	// reduces.
+	Beat   time.Duration // interval of the ApplicationMaster's heartbeats
+	// ReduceAfter is how many maps must be done before the ApplicationMaster asks
+	// for containers for reduces.
 	ReduceAfter int32
-	// Meta is the job.splitmetainfo as submitted, and Metas its parsed entries.
+	// Meta is the file job.splitmetainfo as submitted; Metas are its parsed entries.
 	// Both are nil if the splits cannot be rewritten.
 	Meta  []byte
 	Metas []jobsplit.Meta
-	// MostCached are, for each map, the hosts that cache the most bytes of its
-	// input.
+	// MostCached are, for each map, the hosts with most bytes of its input in their
+	// HDFS cache.
 	MostCached [][]string
-	// Moves says that cached copies in Blocks may change while the job runs, so
-	// they are asked for again.
+	// Moves says that blocks may enter or leave HDFS caches while the job runs. The
+	// cached copies in Blocks are then asked for repeatedly.
 	Moves bool
 }
 
-// Replica is one copy of the first block of a map's input.
+// Replica is one replica of the first HDFS block that a map reads.
 type Replica struct {
 	Host   string
 	Cached bool
 }
 
-// Action is something for the driver to do: one of the types below. Equal actions
-// have equal texts.
+// Action is something that steering wants done: a call to the cluster, an entry in a
+// record, or a message. Equal actions have equal texts.
 type Action interface{ String() string }
 
-// Matters says whether a recording keeps the action: it changes the cluster, or
-// records a decision, its outcome or a note.
+// Matters says whether a recording keeps the action. It keeps actions that change
+// the cluster, or that record a decision, its outcome or a note.
 func Matters(a Action) bool {
 	switch a := a.(type) {
 	case *Look, *Log:
@@ -205,81 +212,81 @@ func Matters(a Action) bool {
 	return true
 }
 
-// Look asks the cluster a question. An Observation brings the answer.
+// Look is a question to the cluster. An Observation brings the answer.
 type Look struct {
 	Number int64
 	What   What
-	// Of is what the question is about: an application, its attempt, a node, a
-	// node state or a task.
+	// Of is the subject of the question: the id of an application, an application
+	// attempt, a node or a task, or a node state.
 	Of string
-	// App is the application that owns the task asked about, or whose JobFiles are
-	// asked for.
+	// App is the application that owns the task asked about, or the one whose staged
+	// files are asked for.
 	App  yarnclient.App
 	Tags []string
-	// Limit bounds the call.
+	// Limit is the time limit of the call.
 	Limit time.Duration
 }
 
-// SetLabels replaces the labels of nodes.
+// SetLabels is an action that replaces the labels of nodes.
 type SetLabels struct {
 	Number  int64
-	LabelOf map[string]string // by "host:port"
+	LabelOf map[string]string // new labels, by "host:port" of the node
 }
 
-// SetSize sets the memory and vcores that a node offers to YARN.
+// SetSize sets the memory and vcores that a NodeManager offers to YARN.
 type SetSize struct {
 	Number int64
-	Node   string // "host:port"
+	Node   string // NodeManager's id, "host:port"
 	Total  yarnclient.Resource
 }
 
-// SetScheduler changes settings of the Capacity scheduler.
+// SetScheduler changes settings of YARN's CapacityScheduler.
 type SetScheduler struct {
 	Number int64
 	Change yarnclient.SchedulerChange
 }
 
-// Kill kills a task attempt.
+// Kill is an action that kills a task attempt.
 type Kill struct {
 	Number       int64
 	App, Attempt string
 }
 
-// Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
-// content is not Was.
+// Rewrite is an action that replaces a job's staged file job.splitmetainfo. It fails
+// if the file's content is not Was.
 type Rewrite struct {
 	Number   int64
 	App      string
 	Was, Now []byte
 }
 
-// Trained reports a model's training for a job, before its first decision.
+// Trained reports how a model trained for a job before its first decision.
 type Trained struct {
 	Job      traces.JobID
 	Training *sched.Training
 }
 
-// Record adds an event to the trace.
+// Record is an action that adds an event to the trace.
 type Record struct{ Event traces.Event }
 
-// Log is a message for the operator; Args are names and values in turn.
+// Log is a message for the operator; Args alternates names and values.
 type Log struct {
 	Level Level
 	Text  string
 	Args  []any
 }
 
-// Level is the severity of a Log.
+// Level is the severity of a Log message.
 type Level int8
 
-// Levels, numbered as in log/slog.
+// severity levels, numbered as in log/slog
 const (
 	Debug Level = -4
 	Info  Level = 0
 	Warn  Level = 4
 )
 
-// Stop ends steering because of Err.
+// Stop is an action that ends steering because of Err.
 type Stop struct{ Err error }
 
 func (a *Look) String() string {

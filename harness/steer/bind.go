@@ -10,10 +10,10 @@ import (
 	"heddle/yarnclient"
 )
 
-// lookUp asks the master which task it bound to the container, first about the
-// predicted one. It begins when a heartbeat has told the master of the container,
-// and repeats at growing intervals. A container that has ended is given up after a
-// listing of all tasks that was asked for after its end.
+// lookUp asks the ApplicationMaster which task it assigned to a granted container,
+// first about the predicted task. It begins after the heartbeat that tells the
+// ApplicationMaster of the container, and asks again at growing intervals. If the
+// container has ended, lookUp gives up after one full list of the job's tasks.
 func (x *container) lookUp(try int) {
 	const tries = 9
 	j := x.job
@@ -50,7 +50,7 @@ func (x *container) lookUp(try int) {
 	}).in(wait)
 }
 
-// askTask asks the master for the attempts of a task.
+// askTask asks the ApplicationMaster for the attempts of one task.
 func (j *job) askTask(t state.TaskID, then func([]yarnclient.TaskAttempt, time.Time, error)) {
 	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, then)
 }
@@ -60,7 +60,8 @@ func (j *job) taskName(t state.TaskID) string {
 	return traces.Task{Job: j.jobID(), Kind: k, Index: i}.String()
 }
 
-// sawAttempts binds each listed attempt of task t to its container.
+// sawAttempts takes the list of task t's attempts. For each attempt, it notes that
+// the attempt's container runs t.
 func (j *job) sawAttempts(t state.TaskID, list []yarnclient.TaskAttempt) {
 	if j.ended {
 		return
@@ -85,7 +86,7 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	c := j.core
 	x.task, x.attempt = t, attempt
 	delete(j.unbound, x.id)
-	if j.tasks[t].done || j.tasks[t].on != nil { // its earlier attempt failed unnoticed: the task runs again
+	if j.tasks[t].done || j.tasks[t].on != nil { // the task runs again: its earlier attempt failed, which steering had not noticed
 		if err := c.state.Retry(j.id, t, false); err != nil {
 			c.log(Debug, "a task that runs again could not be noted as waiting", "error", err)
 		}
@@ -123,7 +124,8 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 	}
 }
 
-// neverBound gives up waiting for a task: the master had no use for the container.
+// neverBound gives up waiting for a container's task: the ApplicationMaster released
+// the container unused.
 func (x *container) neverBound() {
 	c := x.job.core
 	delete(x.job.unbound, x.id)

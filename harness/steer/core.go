@@ -2,7 +2,7 @@
 // and MapReduce run unmodified: node labels carry the model's decisions out. All
 // workers are parked in a label that no job asks for. For a decision one worker
 // gets the label of the job and kind of task, until YARN has started the container
-// there. Then it is parked again.
+// on that worker. Then the worker is parked again.
 //
 // A Core is pure: observations go in, actions come out. It reads no clock, makes
 // no call and starts no goroutine. The same observations give the same actions, so
@@ -18,7 +18,7 @@
 // input: only the cached replicas, or the host and order that the model planned.
 // It does so before they start, with labels or without.
 //
-// It starts no jobs. Package lease says who may change a cluster, and restores it.
+// This package starts no jobs. Package lease says who may change a cluster, and restores it.
 //
 // Words:
 //
@@ -31,12 +31,12 @@
 //	move         change the label of a node
 //	grant        YARN starts a container on a node
 //	bind         a master chooses the task that runs in a granted container;
-//	             until it tells, the container is unbound
-//	awaited      an opening whose containers are granted or bound not yet
+//	             until the task is known, the container is unbound
+//	awaited      an opening with a container that is not granted or not bound
 //	spare        a container that YARN granted without a decision; for a short
 //	             time the model may still decide it
 //	surplus      a spare container that the model did not decide; it is killed
-//	held master  one that YARN cannot start yet, for no node has its label aNN
+//	held master  a master that YARN cannot start yet: no node has its label aNN
 //	gate         lets held masters start, one after the other, by giving a node
 //	             for masters the label aNN
 //	in trouble   the ResourceManager does not answer as it should, and nothing
@@ -58,74 +58,77 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options say how to steer.
+// Options are the settings of steering.
 type Options struct {
-	// Model makes the decisions; nil if Actuator is config.ActuatorNone and Splits
-	// takes no plan.
+	// Model makes the decisions. It may be nil if Actuator is config.ActuatorNone
+	// and Splits is not config.SplitsPlan.
 	Model sched.Model
-	// Actuator is config.ActuatorLabels, the default, or config.ActuatorNone. With
-	// the latter no node is moved and nothing is decided; only splits are
-	// rewritten.
+	// Actuator is config.ActuatorLabels (the default) or config.ActuatorNone. With
+	// config.ActuatorNone no node gets another label and the model decides nothing;
+	// only splits are rewritten.
 	Actuator string
-	// Splits says what masters read about the location of their input:
-	// config.SplitsAsSubmitted, the default, config.SplitsCachedOnly, or
+	// Splits says which hosts ApplicationMasters read for their jobs' input:
+	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
 	// config.SplitsPlan. The last needs a Model that is a sched.JobPlanner.
 	Splits string
 	Setup  Setup
 	// Origin is time 0 of the trace.
 	Origin time.Time
-	// RM is the ResourceManager's epoch: it changes whenever a ResourceManager
-	// starts or becomes active. Nodes are all nodes when steering starts.
+	// RM is the cluster id that the ResourceManager reports. It changes when a
+	// ResourceManager starts or becomes active. Nodes are all nodes at the start of
+	// steering.
 	RM    int64
 	Nodes []yarnclient.Node
 }
 
-// Core is the pure part of steering. Make one with New.
+// Core decides how to steer, without I/O: it takes observations of the cluster and
+// returns actions. Make one with New.
 type Core struct {
 	Options
-	observer sched.Observer // nil if Model is no sched.Observer
+	observer sched.Observer // the scheduler model, if it implements sched.Observer; otherwise nil
 	planner  sched.JobPlanner
 	warmup   sched.Warmup
-	acts     bool // decides and moves workers: Actuator is not none
+	acts     bool // whether steering changes node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
 	stats   Stats
 	ended   bool
-	number  int64                       // number of the last Look or change
-	pending map[int64]func(Observation) // handlers of answers, by number
+	number  int64                       // number of the last question or change sent to the cluster
+	pending map[int64]func(Observation) // functions that handle the answers to calls under way, by call number
 	alarms  alarms
 
 	state *state.State
 	view  *state.View
-	nodes []*node          // by state.NodeID
-	byID  map[string]*node // "host:port"
-	jobs  []*job           // by state.JobID
-	apps  map[string]*job  // by application id; nil while it is read
-	// unread has the time of the first failure to read an application's files.
+	nodes []*node          // all steered nodes; the index is the state.NodeID
+	byID  map[string]*node // steered nodes by NodeManager id, "host:port"
+	jobs  []*job           // all steered jobs; the index is the state.JobID
+	apps  map[string]*job  // jobs by application id; nil while a job's files are read
+	// unread has, by application id, the time when reading its staged files first
+	// failed.
 	unread   map[string]time.Time
-	trouble  string // why nothing is decided at present; empty: all is well
+	trouble  string // why steering decides nothing at present, such as a failed call; empty: it decides
 	moves    moves
 	gate     gate
-	queued   []*node // nodes with openings in their queue
-	lastID   int64   // id of the last decision
+	queued   []*node // nodes with decisions that wait until the node is free
+	lastID   int64   // id of the scheduler model's last decision
 	offers   sched.Offers
-	nextBeat int // index of the node that is offered next
+	nextBeat int // index of the node for which the model is asked next
 	watching watching
 }
 
-// Stats is the progress of steering.
+// Stats are counts of the decisions made so far, and of started maps by locality.
 type Stats struct {
-	// Decisions counts those made. Honoured of them brought exactly the container
-	// decided; Open have no outcome yet.
+	// Decisions counts the decisions made. Honoured counts those that brought
+	// exactly the container decided; Open counts those without an outcome yet.
 	Decisions, Honoured, Open int64
-	// Maps counts started maps by the locality of their input: cache, node, rack,
-	// off.
+	// Maps counts started maps by the locality of their input: cache, node, rack or
+	// off-rack.
 	Maps [state.LevelOff + 1]int64
 }
 
-// New makes a Core. It also returns labels by node ("host:port"): the caller gives
-// these before the first Step.
+// New makes a Core, the logic of steering. It also returns the label that each node
+// ("host:port") must get; the caller sets these labels before the first Step.
 func New(o Options) (*Core, map[string]string, error) {
 	c := &Core{
 		Options: o, pending: map[int64]func(Observation){}, state: state.New(),
@@ -151,8 +154,9 @@ func New(o Options) (*Core, map[string]string, error) {
 			return nil, nil, fmt.Errorf("keep node %s: YARN has no node of that name", name)
 		}
 	}
-	// Nodes for masters keep their label. They are in the map so that the caller's
-	// journal has them: after a crash, held masters are then let start on them.
+	// Nodes for ApplicationMasters keep their label. They are in the map so that the
+	// caller's journal lists them: after a crash, ApplicationMasters that still wait
+	// can then start on them.
 	parked := map[string]string{}
 	masters := 0
 	for _, n := range o.Nodes {
@@ -178,9 +182,9 @@ func New(o Options) (*Core, map[string]string, error) {
 	return c, parked, nil
 }
 
-// Step takes in what was observed since the last Step, in the order received, and
-// returns the actions to do, in order. The caller calls it again with the next
-// observation, and not later than wake; a zero wake sets no limit.
+// Step takes in the observations since the last Step, in the order received, and
+// returns the actions to do, in order. The caller calls Step again with the next
+// observation, at the latest at the time wake; a zero wake sets no limit.
 func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake time.Time) {
 	c.now = now
 	if c.out == nil {
@@ -191,7 +195,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 		c.observed(o)
 	}
 	c.ring(now)
-	if !c.ended { // decisions of one batch are carried out together
+	if !c.ended { // decisions from all observations of one Step take effect together
 		c.openQueued()
 		c.moves.flush()
 	}
@@ -202,8 +206,8 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 	return actions, wake
 }
 
-// End cancels the openings when steering ends, and returns the events and notes to
-// record.
+// End cancels the decisions without an outcome when steering ends. It returns the
+// events and notes to record.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
 	for _, n := range c.nodes {
@@ -222,13 +226,14 @@ func (c *Core) End(now time.Time) []Action {
 	return c.out
 }
 
-// Stats returns the progress of steering.
+// Stats returns the counts of decisions and started maps so far.
 func (c *Core) Stats() Stats { return c.stats }
 
-// observed handles one observation.
+// observed handles one Observation; for an answer, it calls the function that was
+// given with the question.
 func (c *Core) observed(o Observation) {
 	switch {
-	case c.ended: // the answer came too late
+	case c.ended: // drop observations that come after steering has ended
 	case o.Submitted != nil:
 		c.watch(o.Submitted)
 	case o.Released != "":
@@ -241,11 +246,11 @@ func (c *Core) observed(o Observation) {
 	}
 }
 
-// callLimit bounds one call to the ResourceManager.
+// callLimit is the time limit of one call to the ResourceManager.
 const callLimit = 3 * time.Second
 
-// ask sends a Look. then handles its answer; sent is the time at which the call
-// began.
+// ask sends a question to the cluster. The argument then is a function that handles
+// the answer; its argument sent is the time when the call began.
 func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error)) {
 	c.number++
 	l.Number = c.number
@@ -260,7 +265,8 @@ func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error))
 	}
 }
 
-// change sends an action that changes the cluster. then handles its result.
+// change sends an action that changes the cluster. The argument then is a function
+// that handles the result.
 func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.number++
 	*number = c.number
@@ -268,7 +274,7 @@ func (c *Core) change(a Action, number *int64, then func(error)) {
 	c.pending[c.number] = func(o Observation) { then(o.error()) }
 }
 
-// stop ends steering with err.
+// stop ends steering with the error err.
 func (c *Core) stop(err error) {
 	if !c.ended {
 		c.ended = true
@@ -287,25 +293,26 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// at is the current time in the trace.
+// at returns the current time, counted from the start of the trace.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
-// holdsMasters says whether masters are held until their splits are rewritten.
+// holdsMasters says whether ApplicationMasters must wait to start until their jobs'
+// splits are rewritten.
 func (c *Core) holdsMasters() bool { return c.Splits != config.SplitsAsSubmitted }
 
-// alarm calls a function once, at a time that can be changed until then.
+// alarm calls a function once. Its time can be changed until then.
 type alarm struct {
 	core   *Core
 	do     func()
 	at     time.Time
 	number int64
-	place  int // index in Core.alarms; -1: not set
+	place  int // index in Core.alarms; -1: the alarm is not set
 }
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }
 
-// in sets the alarm to go off after wait. An alarm that is set goes off at the
-// earlier of both times.
+// in sets the alarm to go off after the duration wait. If the alarm was set already,
+// the earlier time counts.
 func (a *alarm) in(wait time.Duration) {
 	at := a.core.now.Add(wait)
 	switch {
@@ -325,15 +332,15 @@ func (a *alarm) off() {
 	}
 }
 
-// ring calls the functions of all alarms due by t.
+// ring calls the functions of all alarms that are due at time t.
 func (c *Core) ring(t time.Time) {
 	for !c.ended && len(c.alarms) > 0 && !c.alarms[0].at.After(t) {
 		heap.Pop(&c.alarms).(*alarm).do()
 	}
 }
 
-// alarms are the alarms that are set: a heap, by time and then by the order in
-// which they were set.
+// alarms are the alarms that will go off: a heap ordered by time, then by the order
+// in which they were set.
 type alarms []*alarm
 
 func (a alarms) Len() int { return len(a) }
@@ -350,7 +357,7 @@ func (a alarms) Swap(i, j int) {
 	a[i].place, a[j].place = i, j
 }
 
-// Push and Pop are for container/heap.
+// Push and Pop implement container/heap.
 func (a *alarms) Push(x any) {
 	x.(*alarm).place = len(*a)
 	*a = append(*a, x.(*alarm))

@@ -6,7 +6,7 @@ import (
 	"heddle/traces"
 )
 
-// decision is one decision of the model and, so far, its outcome.
+// decision is one decision of the model with its outcome, once that is known.
 type decision struct {
 	id          int64
 	meant       sched.Decision
@@ -16,14 +16,14 @@ type decision struct {
 	branch      state.Branch
 	askedAt     traces.Time
 	grantedAt   traces.Time
-	container   *container // nil: not granted yet
-	surplus     string     // id of a further container that YARN granted
-	remark      string     // cause told with an honoured outcome
+	container   *container // container that YARN granted for the decision; nil: none yet
+	surplus     string     // id of a container that YARN granted in addition to the decided one
+	remark      string     // remark that is recorded if the decision's outcome is "honoured"
 	settled     bool
 }
 
-// offer asks the model what to start on the node, if it has room. That is one
-// opportunity.
+// offer asks the model what to start on the node, if the node has room and tasks
+// wait.
 func (n *node) offer() {
 	c := n.core
 	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
@@ -46,8 +46,8 @@ func (c *Core) offerAll() {
 	}
 }
 
-// waiting says whether any job's master has asked for containers that no decision
-// covers yet.
+// waiting says whether the ApplicationMaster of any job has asked for more
+// containers than the model has decided.
 func (c *Core) waiting() bool {
 	for k := range 2 {
 		for _, id := range c.view.WaitingJobs(state.Kind(k)) {
@@ -59,8 +59,8 @@ func (c *Core) waiting() bool {
 	return false
 }
 
-// decide carries out a decision of the model. It returns false if that is not
-// possible.
+// decide starts to carry out a decision of the model. It returns false if that is
+// not possible.
 func (c *Core) decide(x sched.Decision) bool {
 	if int(x.Job) >= len(c.jobs) || x.Job < 0 || int(x.Node) >= len(c.nodes) || x.Node < 0 {
 		c.log(Warn, "the model decided for an unknown job or node", "model", c.Model.Name(), "job", x.Job, "node", x.Node)
@@ -82,7 +82,8 @@ func (c *Core) decide(x sched.Decision) bool {
 		_, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
 	}
-	// Reserve no particular task: the master chooses one when it binds.
+	// Reserve room for any map or reduce of the job: its ApplicationMaster chooses
+	// the task when it gets the container.
 	reservation, err := c.state.Reserve(j.id, x.Kind, state.None, n.id)
 	if err != nil {
 		c.log(Debug, "the model decided what cannot be reserved", "model", c.Model.Name(), "error", err)
@@ -102,9 +103,9 @@ func (c *Core) decide(x sched.Decision) bool {
 	return true
 }
 
-// runsUnknownMaps says whether an undecided map container of the job runs on
-// another node than n and is unbound. Until it is bound, nobody can predict what
-// the master binds next.
+// runsUnknownMaps says whether a map container of the job, which no decision asked
+// for, runs on another node than n and has no known task. Until its task is known,
+// nobody can predict which map the ApplicationMaster chooses next.
 func (j *job) runsUnknownMaps(n *node) bool {
 	for _, x := range j.unbound {
 		if x.by == nil && !x.gone() && x.kind == state.Map && x.node != n {
@@ -114,8 +115,8 @@ func (j *job) runsUnknownMaps(n *node) bool {
 	return false
 }
 
-// settle records the outcome of a decision that got a container. attempt is what
-// ran there; nil if that is not known.
+// settle records the outcome of a decision that got a container. The argument
+// attempt is the task attempt that ran in the container; nil if unknown.
 func (d *decision) settle(attempt *traces.Attempt) {
 	if d.settled {
 		return
@@ -134,7 +135,8 @@ func (d *decision) settle(attempt *traces.Attempt) {
 	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
 }
 
-// giveBack records that a decision got no container. Its task waits again.
+// giveBack records that a decision got no container. The task that it was for waits
+// again.
 func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 	if d.settled {
 		return
@@ -154,8 +156,8 @@ func (d *decision) end(e *traces.Actuation) {
 	c.stats.Open--
 }
 
-// bound says whether the decision's container is bound, or the decision is
-// settled.
+// bound says whether it is known which task runs in the decision's container, or the
+// decision's outcome is recorded already.
 func (d *decision) bound() bool {
 	return d.settled || d.container != nil && d.container.task != state.None
 }

@@ -7,8 +7,8 @@ import (
 	"heddle/harness/state"
 )
 
-// locate fills Spec's replicas, cached copies and split hosts with nodes. Hosts
-// that are not steered are left out.
+// locate fills Spec with the nodes of the job's replicas, cached copies and split
+// hosts. Hosts that are not steered are left out.
 func (f *JobFiles) locate(v *state.View) {
 	seen := &state.Hosts{}
 	var nodes, cached []state.NodeID
@@ -46,7 +46,7 @@ func named(v *state.View, hosts []string, to []state.NodeID) []state.NodeID {
 	return to
 }
 
-// refresh asks again and again which nodes cache the job's input.
+// refresh asks repeatedly which nodes have the job's input in the HDFS cache.
 func (j *job) refresh() {
 	c := j.core
 	if !j.files.Moves {

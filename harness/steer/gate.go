@@ -9,45 +9,47 @@ import (
 	"heddle/yarnclient"
 )
 
-// gate lets held masters start. Each asks for a label aNN that no node has, so its
-// job stays ACCEPTED. The gate gives one of the nodes for masters that label until
-// the master's container is there, and then the node's own label again. So a
-// master never starts on a worker.
+// gate lets ApplicationMasters start one after the other, once their jobs' splits
+// are rewritten. Each asks for a label aNN that no node has, so its job stays
+// ACCEPTED. The gate gives that label to a node kept for ApplicationMasters until
+// the container has started. So no ApplicationMaster starts on a worker.
 type gate struct {
 	core  *Core
-	queue []*job // jobs whose masters may start, in order
-	now   *job   // job whose master may start at present; nil: none
-	node  string // node for masters that has that job's label, "host:port"
+	queue []*job // jobs whose ApplicationMasters wait for a node to start on, in order
+	now   *job   // job whose ApplicationMaster may start at present; nil: none
+	node  string // node ("host:port") that has the label aNN for the job's ApplicationMaster
 	stage gateStage
-	until time.Time // time limit for the master's container; then the next job has its turn
+	until time.Time // deadline for the ApplicationMaster's container; after it, the next job's ApplicationMaster may start
 	look  *alarm
 
-	failed int // failed label calls in a row
+	failed int // how many calls that change labels failed in a row
 }
 
 type gateStage uint8
 
 const (
 	gateShut    gateStage = iota
-	gateMoving            // a node is chosen and given aNN
-	gateOpen              // the master's container is awaited
-	gateClosing           // the node gets its own label back
+	gateMoving            // a node was chosen and is given the label for the job's ApplicationMaster
+	gateOpen              // the node has the ApplicationMaster's label until the container is seen
+	gateClosing           // the node gets the label of nodes for ApplicationMasters again
 )
 
-// masterStart is how far the start of a held master is.
+// masterStart is the state of an ApplicationMaster's start: held back, waiting for a
+// node, or started.
 type masterStart uint8
 
 const (
-	masterHeld    masterStart = iota // its splits are not rewritten yet
-	masterQueued                     // its job waits for the gate
-	masterStarted                    // its container was seen
+	masterHeld    masterStart = iota // the ApplicationMaster must not start yet: its job's splits are not rewritten
+	masterQueued                     // the job waits until a node gets the label of its ApplicationMaster
+	masterStarted                    // YARN has listed the ApplicationMaster's container
 )
 
-// gateEvery is how long the gate waits before it tries again, after a failed call
-// or where no node can serve.
+// gateEvery is the pause before steering tries again to give a node the label for an
+// ApplicationMaster, after a failed call or if there was no such node.
 const gateEvery = 200 * time.Millisecond
 
-// startMaster puts the job into the gate's queue.
+// startMaster queues the job until a node can get its ApplicationMaster's node
+// label.
 func (j *job) startMaster() {
 	if j.master == masterQueued || j.ended {
 		return
@@ -57,8 +59,8 @@ func (j *job) startMaster() {
 	j.core.gate.look.in(0)
 }
 
-// startMasterAgain puts a job into the gate's queue again if its master was lost:
-// the job is ACCEPTED and its next attempt has no container.
+// startMasterAgain lets a job's ApplicationMaster start again if it was lost: YARN
+// lists the job as ACCEPTED, and its next attempt has no container.
 func (j *job) startMasterAgain() {
 	if j.master != masterStarted || j.ended || j.core.now.Sub(j.masterSeenAt) < gateEvery {
 		return
@@ -72,8 +74,8 @@ func (j *job) startMasterAgain() {
 	})
 }
 
-// askMaster asks whether the latest attempt of the application has a container for
-// its master.
+// askMaster asks YARN whether the latest attempt of the application has a container
+// for its ApplicationMaster.
 func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
 		if err != nil {
@@ -83,7 +85,8 @@ func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
 	})
 }
 
-// step does what is due at the gate's stage.
+// step takes the next action that lets a job's ApplicationMaster start, or that
+// gives the node its own label back afterwards.
 func (g *gate) step() {
 	c := g.core
 	switch {
@@ -107,7 +110,7 @@ func (g *gate) step() {
 			case has:
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // another job's master may fit on the node
+			case c.now.After(g.until): // another job's ApplicationMaster may fit on the node
 				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()
@@ -118,8 +121,9 @@ func (g *gate) step() {
 	}
 }
 
-// choose gives the label of the first job in the queue to the node for masters
-// that has the most memory left.
+// choose takes the first job in the queue, and the node with most free memory among
+// those kept for ApplicationMasters. It gives that node the label for the job's
+// ApplicationMaster.
 func (g *gate) choose() {
 	c := g.core
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -149,7 +153,8 @@ func (g *gate) choose() {
 	})
 }
 
-// shut gives the node for masters its own label back.
+// shut takes the label for one job's ApplicationMaster from the node: the node gets
+// the label of nodes for ApplicationMasters again.
 func (g *gate) shut() {
 	g.stage = gateClosing
 	g.label(g.core.Setup.AMLabel, func() {
@@ -158,8 +163,9 @@ func (g *gate) shut() {
 	})
 }
 
-// mend shuts a node for masters that still has a label aNN: a call that was given
-// up has taken effect late.
+// mend gives a node for ApplicationMasters its own label back, if the node still has
+// the label aNN of one job. A call that changes labels has then timed out and taken
+// effect late.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
 		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())
@@ -168,8 +174,9 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// label gives the node a label and calls then. It tries again up to mostFailures
-// times.
+// label gives the chosen node a label, and calls the function in the argument then
+// when YARN has confirmed it. If the call to YARN fails, label tries again up to
+// mostFailures times.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

@@ -8,8 +8,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// newContainer finds the decision that a new container carries out; without one
-// the container is spare.
+// newContainer finds the decision that a new container belongs to. If there is none,
+// the container is kept for a short time in case the model decides it.
 func (j *job) newContainer(info yarnclient.Container) {
 	c := j.core
 	k, task := kindOf(info.Priority)
@@ -26,8 +26,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 			op = late
 		}
 	}
-	// A container may have come into room that came free while the node was open:
-	// a queued opening can use it, too.
+	// The container may use room that came free while the node had the job's node
+	// label: then it can serve a decision that still waits for the node.
 	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
 		op = n.queue[i]
 	}
@@ -38,7 +38,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 	x.keepSpare(n.active)
 }
 
-// grant gives the container to the opening's next decision.
+// grant assigns the container to the next decision in op, the decisions for one
+// node, that has none.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
@@ -53,7 +54,7 @@ func (op *opening) grant(x *container) {
 	}
 	if op.kind != state.Map {
 		op.stopAwaiting()
-	} else { // The master learns of this container within two heartbeats. Containers granted later come with later heartbeats, and it binds those separately.
+	} else { // The ApplicationMaster learns of this container within two of its heartbeats. It gets later containers with later heartbeats, and assigns tasks to those separately.
 		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
 	}
 	switch {
@@ -65,9 +66,9 @@ func (op *opening) grant(x *container) {
 	}
 }
 
-// keepSpare makes a container spare, for it was not decided. YARN may have granted
-// it in room that came free while the node was open, and the model may be about to
-// decide the same. If not, the container is condemned.
+// keepSpare keeps a container that no decision asked for. YARN may have granted it
+// in room that came free while the node had the job's node label, and the model may
+// soon decide the same. If not, the container is killed.
 func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
@@ -75,7 +76,7 @@ func (x *container) keepSpare(op *opening) {
 	}
 	x.node.spare = append(x.node.spare, x)
 	seen := c.now
-	for _, j := range c.jobs { // a container of this job may have ended and made the room
+	for _, j := range c.jobs { // a container of this job may have ended, and the new container may use its room
 		if !j.ended && j.has(x.node) {
 			j.polls.in(0)
 		}
@@ -91,7 +92,7 @@ func (x *container) keepSpare(op *opening) {
 	due.in(min(spareFor, x.job.files.Beat*3/4))
 }
 
-// has says whether the job is known to have a container on the node.
+// has says whether the job, as far as is known, has a container on the node.
 func (j *job) has(n *node) bool {
 	for _, x := range j.live {
 		if x.node == n {
@@ -101,17 +102,17 @@ func (j *job) has(n *node) bool {
 	return false
 }
 
-// spareFor is how long a container stays spare. The model may decide it only after
-// the container that ran there before is seen to have ended. It is shorter than
-// the time until lookUp settles a decision.
+// spareFor is how long a container that no decision asked for is kept. The model may
+// decide it only when the container before it is seen to have ended. The time is
+// shorter than that after which lookUp records a decision's outcome.
 const spareFor = 200 * time.Millisecond
 
-// spareAtMost bounds how long a container stays spare while the other jobs on its
-// node have not been listed again.
+// spareAtMost is how long a container that no decision asked for is kept if the jobs
+// on its node have not been listed again.
 const spareAtMost = 2 * time.Second
 
-// takeSpare returns a spare container of the job and kind on the node, nil if
-// there is none.
+// takeSpare returns a container of the job and kind that YARN granted on the node
+// without a decision; nil if there is none.
 func (n *node) takeSpare(j *job, k state.Kind) *container {
 	for i, x := range n.spare {
 		if x.job == j && x.kind == k && !x.gone() {
@@ -122,7 +123,8 @@ func (n *node) takeSpare(j *job, k state.Kind) *container {
 	return nil
 }
 
-// condemn makes a spare container surplus and kills it. Its task then waits again.
+// condemn kills a container that YARN granted and that the model did not decide. The
+// task in it then waits again.
 func (x *container) condemn(op *opening) {
 	i := slices.Index(x.node.spare, x)
 	if i < 0 {
@@ -154,14 +156,14 @@ func (x *container) condemn(op *opening) {
 	x.lookUpSurplus(0)
 }
 
-// takeRoom counts the container as used room of its node, though no task is bound
-// to it.
+// takeRoom counts the container as used room of its node, though its task is not
+// known.
 func (x *container) takeRoom() {
 	x.takesRoom = true
 	x.job.core.state.Hold(x.node.id, x.job.id, x.job.size[x.kind])
 }
 
-// freeRoom undoes takeRoom.
+// freeRoom undoes takeRoom: the container no longer counts as used room of its node.
 func (x *container) freeRoom() {
 	if x.takesRoom {
 		x.takesRoom = false

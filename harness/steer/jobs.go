@@ -14,77 +14,80 @@ import (
 	"heddle/yarnclient"
 )
 
-// job is a steered job.
+// job is a MapReduce job whose tasks steering places.
 type job struct {
 	core    *Core
 	app     yarnclient.App
 	sub     *Submission
 	files   *JobFiles
-	order   []state.TaskID // order[i] is the map as submitted whose split map i reads now; nil: unchanged
+	order   []state.TaskID // order[i] is the number, at submission, of the map whose split map i reads now; nil: unchanged
 	id      state.JobID
 	size    [2]state.Resource
-	attempt string // application attempt; empty until it runs
+	attempt string // id of the current application attempt; empty until the job runs
 	ended   bool
 
-	shortest [2]time.Duration // shortest run of a container, by kind; 0: none has ended
+	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: none has ended
 	demand
 
 	live         map[string]*container
-	endedIDs     map[string]bool       // ids of containers that have ended; a late listing may still show them
-	unbound      map[string]*container // containers of live whose task is not known, by id
-	tasks        []taskRecord          // by state.TaskID
-	opened       int                   // openings that are past the queue and not parked
-	master       masterStart           // how far the start of its master is, if masters are held
-	masterSeenAt time.Time             // time when its master was last asked for, or seen to have a container
-	awaited      []*opening            // awaited openings, in the order of their decisions
-	closing      []*opening            // parked openings that wait for one more listing
+	endedIDs     map[string]bool       // ids of the job's ended containers; a late answer of YARN may still list them
+	unbound      map[string]*container // running containers whose task is not known, by container id
+	tasks        []taskRecord          // what is known of each task; the index is its state.TaskID
+	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
+	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
+	masterSeenAt time.Time             // time when YARN was last asked for the ApplicationMaster's container, or when that was seen
+	awaited      []*opening            // groups of decisions for one node whose containers are not granted or whose tasks are not known, in order of decision
+	closing      []*opening            // groups of decisions whose node has lost the job's label; they end after one more list of the job's containers
 	polls        *alarm
 	asks         *alarm
 	polling      bool
-	listedAt     time.Time    // time when the last listing of containers was asked for
-	doubtUntil   time.Time    // until then a container that is not listed may still run
-	missing      []*container // containers not listed before doubtUntil
+	listedAt     time.Time    // time when the call for the last list of the job's containers began
+	doubtUntil   time.Time    // before this time, a container that YARN does not list may still run
+	missing      []*container // containers that YARN does not list, but that may still run until doubtUntil
 
 	reconciling  bool
-	reconciledAt time.Time // end of the last reconciliation
-	tasksAskedAt time.Time // time when the last listing of all tasks was asked for
+	reconciledAt time.Time // time when the job's tasks were last compared with the ApplicationMaster's list
+	tasksAskedAt time.Time // time when the ApplicationMaster was last asked for all tasks of the job
 }
 
-// demand is what a job's master asks YARN for, by kind.
+// demand is the number of containers that a job's ApplicationMaster asks YARN for,
+// by kind of task (map or reduce).
 type demand struct {
-	asked     [2]int32 // tasks that it has asked for so far
-	pending   [2]int32 // containers that it waits for, as last listed
-	coming    [2]int32 // decisions without a container
-	reruns    int32    // waiting maps that ran before and failed
-	excess    bool     // it asked for more containers than it has waiting tasks known to us
-	withdrawn int32    // reduces that wait in the State, but are not in the last listing of requests
+	asked     [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
+	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last listed
+	coming    [2]int32 // number of decisions for which YARN has granted no container yet
+	reruns    int32    // number of waiting maps whose earlier attempt failed
+	excess    bool     // the ApplicationMaster asked for more containers than it has waiting tasks known to us
+	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
-// wants says whether the master waits for more containers of the kind than
-// decisions are to bring.
+// wants says whether the ApplicationMaster waits for more containers of the kind
+// (map or reduce) than open decisions will bring.
 func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
-// taskRecord is what is known of a task beyond the State.
+// taskRecord is what steering notes of a task: its container, whether it is done,
+// and when that changed.
 type taskRecord struct {
-	on      *container // container it runs in; nil: none, or not known
+	on      *container // container that the task runs in; nil: none, or not known
 	done    bool
 	changed time.Time
 }
 
-// container is a running or ended container of a job, without the master's.
+// container is a running or ended container of a job, other than its
+// ApplicationMaster's.
 type container struct {
 	id          string
 	job         *job
 	node        *node
 	kind        state.Kind
-	seen        time.Time           // time of its first listing
-	reservation state.ReservationID // its reservation in the State; None: no decision
-	task        state.TaskID        // None: unbound
+	seen        time.Time           // time when YARN first listed this container
+	reservation state.ReservationID // the reservation of room that the decision made; None: no decision asked for the container
+	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
-	by          *decision // decision that it carries out; nil: none
-	goneAt      time.Time // time of the first listing without it; zero: listed
-	surplus     bool      // is to be killed
-	takesRoom   bool      // see takeRoom
+	by          *decision // model's decision that asked for this container; nil: none
+	goneAt      time.Time // time when YARN's list of containers first lacked this container; zero: YARN lists it
+	surplus     bool      // whether the container is to be killed, because no decision asked for it
+	takesRoom   bool      // whether takeRoom counted the container as used room of its node
 }
 
 func (x *container) gone() bool { return !x.goneAt.IsZero() }
@@ -97,11 +100,11 @@ func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application
 
 func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
 
-// kindOf tells the kind of task by the priority of the container request. ok is
-// false for other containers.
+// kindOf returns map or reduce by the priority of a container request. ok is false
+// for other containers.
 func kindOf(priority int) (state.Kind, bool) {
 	switch priority {
-	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is the priority of opportunistic maps
+	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is the YARN priority of requests for opportunistic map containers
 		return state.Map, true
 	case yarnclient.PriorityReduce:
 		return state.Reduce, true
@@ -109,7 +112,7 @@ func kindOf(priority int) (state.Kind, bool) {
 	return 0, false
 }
 
-// submit adds a job whose files were read.
+// submit starts to steer a job whose staged files were read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	files.locate(c.view)
 	files.Spec.Priority = int32(app.Priority)
@@ -137,9 +140,9 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.sawApp(app)
 }
 
-// train lets a model that learns train while the job's master starts. Nodes would
-// wait if it trained with its first decision. Nothing else is decided meanwhile;
-// models bound their training themselves.
+// train lets a model that learns train while the job's ApplicationMaster starts. If
+// it trained with its first decision, nodes would stay idle meanwhile. Nothing else
+// is decided during the training; models limit its length themselves.
 func (j *job) train() {
 	c := j.core
 	if c.warmup == nil || j.files.Spec.Maps == 0 {
@@ -150,12 +153,13 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // the model trains with its first decision instead
+	if err != nil { // the model will train when it first decides, since training failed here
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
 
-// end drops the job, its openings and its containers.
+// end stops steering the job: it cancels the job's open decisions and forgets its
+// containers.
 func (j *job) end() {
 	if j.ended {
 		return
@@ -175,8 +179,8 @@ func (j *job) end() {
 		if op == nil || op.job != j {
 			continue
 		}
-		// Give these back before EndJob: the State then forgets the job's
-		// reservations.
+		// Decisions without a container are cancelled before EndJob is called,
+		// because EndJob drops the job's reservations of room.
 		for _, dec := range op.decisions[op.granted:] {
 			dec.giveBack(op.kind, n, "cancelled", "the job has ended")
 		}
@@ -206,8 +210,8 @@ func (j *job) end() {
 	}
 }
 
-// settleUnbound settles the decisions of unbound containers. The job's history
-// file tells later what they ran.
+// settleUnbound records the outcome of decisions whose containers run an unknown
+// task. The job's history file tells later which task it was.
 func (j *job) settleUnbound() {
 	for _, x := range inOrderOfID(j.unbound) {
 		if x.by != nil {
@@ -216,8 +220,8 @@ func (j *job) settleUnbound() {
 	}
 }
 
-// went notes that a container is no longer listed. Its attempt counts as succeeded
-// until the master says otherwise.
+// went notes that YARN no longer lists a container. Its task attempt counts as
+// succeeded until the ApplicationMaster says otherwise.
 func (x *container) went() {
 	j := x.job
 	delete(j.live, x.id)
@@ -228,18 +232,18 @@ func (x *container) went() {
 		x.ended()
 	case x.reservation == state.None:
 		x.freeRoom()
-		j.reconcile() // it may have run a task
-	default: // lookUp still asks what it ran
+		j.reconcile() // the ended container may have run a task that is not known
+	default: // lookUp still asks which task the container ran
 		return
 	}
 	x.node.offer()
 }
 
-// ended notes that the container of a known task has ended.
+// ended notes that a container whose task is known has ended.
 func (x *container) ended() {
 	j := x.job
 	c, record := j.core, &j.tasks[x.task]
-	if record.on != x { // the task runs in another container by now
+	if record.on != x { // the task already runs in another container
 		return
 	}
 	record.on, record.changed = nil, c.now
@@ -272,8 +276,9 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c.offerAll()
 }
 
-// kill kills the attempt in a surplus container; its task waits again. It waits
-// until the node is parked, else YARN would grant another container there.
+// kill kills the task attempt in a container that no decision asked for; the task
+// waits again. It first waits until the node has lost the job's node label, since
+// YARN would otherwise grant another container there.
 func (x *container) kill() {
 	j := x.job
 	c := j.core
@@ -295,8 +300,8 @@ func (x *container) kill() {
 	})
 }
 
-// masterLost follows a job to its next application attempt. The containers of the
-// last were killed; tasks that were done may be kept.
+// masterLost notes that the job's ApplicationMaster was lost and a new attempt runs.
+// YARN killed the containers of the lost attempt; finished tasks may be kept.
 func (j *job) masterLost(next string) {
 	c := j.core
 	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
@@ -325,7 +330,7 @@ func (j *job) masterLost(next string) {
 			x.freeRoom()
 		}
 	}
-	for k := range j.asked { // until the next master asks, other jobs get the free room
+	for k := range j.asked { // until the next ApplicationMaster asks for containers, other jobs get the free room
 		for {
 			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break

@@ -11,29 +11,29 @@ import (
 	"heddle/yarnclient"
 )
 
-// node is a worker that is steered.
+// node is a worker on which steering places tasks.
 type node struct {
 	core   *Core
 	id     state.NodeID
-	name   string // host name
-	yarn   string // its id in YARN, "host:port"
+	name   string // host name of the node
+	yarn   string // NodeManager's id in YARN, "host:port"
 	full   yarnclient.Resource
 	up     bool
-	label  string // last label that YARN confirmed
-	sent   string // last label sent to YARN
-	sentBy int    // number of the call that sent it, see moves.last
-	then   func() // called when that label is confirmed
+	label  string // last node label that YARN confirmed
+	sent   string // last node label sent to YARN
+	sentBy int    // number of the call that sent the node's last label to YARN
+	then   func() // function that is called when YARN has confirmed the label sent last
 
-	active   *opening   // opening under way; nil: none
-	queue    []*opening // openings that wait for the node
-	inQueued bool       // it is in Core.queued
-	last     *opening   // opening that the node had before the active one
+	active   *opening   // present opening: the node has a job's label, or is about to get or lose it; nil: none
+	queue    []*opening // decisions that wait until the node is free, in groups of one job and kind of task
+	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
+	last     *opening   // the opening before the active one: the last time that the node had a job's label
 
-	spare []*container // containers that came undecided, see Words
+	spare []*container // containers on this node that YARN granted without a decision
 
-	missingSince time.Time // time of the first listing of YARN's nodes without it; zero: listed
-	foreignMB    int64     // memory used by others, in the last listing
-	skipped      bool      // YARN granted nothing for its last decision; it is offered again with the next heartbeat
+	missingSince time.Time // time of the first list of YARN's nodes without this node; zero: the node is listed
+	foreignMB    int64     // memory in MB that other applications use, as of the last list of nodes
+	skipped      bool      // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
 }
 
 func (c *Core) addNode(n yarnclient.Node) {
@@ -51,7 +51,8 @@ func (c *Core) addNode(n yarnclient.Node) {
 	c.byID[n.ID] = x
 }
 
-// labelled notes the label that a node has.
+// labelled notes which label the node has, and records a change of the label in the
+// trace.
 func (n *node) labelled(label string) {
 	if n.label == label {
 		return
@@ -61,24 +62,26 @@ func (n *node) labelled(label string) {
 	n.core.record(&traces.NodeLabel{T: n.core.at(), Node: traces.Node(n.name), Label: label})
 }
 
-// moves collects label changes and sends them to YARN. Changes that come together,
-// or while a call is under way, go with one call, so they arrive in order. If a
-// call hangs, the next one is sent after overtakeAfter.
+// moves collects label changes of nodes and sends them to YARN. Changes that come
+// together, or while a call is under way, go with one call, so YARN gets them in
+// order. If a call hangs, the next one is sent after overtakeAfter.
 type moves struct {
 	core   *Core
 	to     map[*node]move
-	calls  int // calls under way
-	last   int // number of the last call
+	calls  int // number of calls under way that change labels
+	last   int // number of calls made so far that change labels
 	since  time.Time
-	failed int // failed calls in a row
+	failed int // how many calls that change labels failed in a row
 	wake   *alarm
 }
 
-// overtakeAfter is how long the next call waits for one under way.
+// overtakeAfter is how long a call that changes labels waits for an earlier such
+// call without an answer.
 const overtakeAfter = 250 * time.Millisecond
 
-// move is one label change. then is called when it is confirmed; a change that is
-// sent again keeps the then of the first.
+// move is one change of a node's label. The field then is a function that is called
+// when YARN has confirmed the label. If the label is sent again, the first function
+// stays.
 type move struct {
 	label string
 	then  func()
@@ -92,21 +95,24 @@ func (m *moves) set(n *node, x move) {
 	m.to[n] = x
 }
 
-// move gives the node a label, and calls then when YARN has confirmed it.
+// move gives the node a label. The argument then is a function that is called when
+// YARN has confirmed the label.
 func (n *node) move(label string, then func()) {
 	if n.core.acts {
 		n.core.moves.set(n, move{label: label, then: then})
 	}
 }
 
-// moveAgain sends the node's last label again, unless another waits to be sent.
+// moveAgain sends the node's last label to YARN again, unless a newer label waits to
+// be sent.
 func (n *node) moveAgain() {
 	if _, waits := n.core.moves.to[n]; !waits {
 		n.core.moves.set(n, move{label: n.sent, again: true})
 	}
 }
 
-// flush sends the collected changes, unless a call is under way.
+// flush sends the collected label changes to YARN, unless an earlier call that
+// changes labels is still under way.
 func (m *moves) flush() {
 	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {
@@ -136,8 +142,8 @@ func (m *moves) flush() {
 }
 
 // answered handles the result of a label call. It sends labels again if the call
-// failed, or if a later call overtook it, since YARN may have taken them in either
-// order. Setting a label twice does no harm.
+// failed, or if a later call was sent before this result came, since YARN may have
+// taken the two in either order. Setting a label twice does no harm.
 func (m *moves) answered(number int, batch map[*node]move, err error) {
 	for n := range batch {
 		if n.sentBy != number {
@@ -164,8 +170,8 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 	}
 }
 
-// watchNodes lists all nodes now and then. It finds nodes that are lost or back,
-// and nodes with a wrong label.
+// watchNodes asks YARN for all nodes at intervals. It finds nodes that were lost or
+// came back, and nodes with a wrong label.
 func (c *Core) watchNodes() {
 	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
 		c.watching.nodes.in(max(500*time.Millisecond, pauseFor(20, c.now.Sub(sent))))
@@ -208,8 +214,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// A call that was given up has taken effect late, or somebody else set
-			// the label.
+			// A call that changes the node's label timed out and has taken effect
+			// late, or somebody else has set the label.
 			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}
@@ -217,8 +223,9 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 		if n == nil || !n.up || n.active != nil {
 			continue
 		}
-		// Memory that others use counts when two listings in a row agree on it:
-		// containers come and go between two answers.
+		// Memory used by other applications is taken off the node's capacity when
+		// two node lists in a row agree on its amount: containers start and end
+		// between two answers.
 		foreign := max(0, info.UsedMB-used[n])
 		if foreign == n.foreignMB || foreign == 0 {
 			capacity := c.view.Capacity(n.id)
@@ -243,11 +250,11 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 }
 
 // missingFor is how long a node may take to register with a restarted
-// ResourceManager.
+// ResourceManager; after that it counts as lost.
 const missingFor = 10 * time.Second
 
-// cameBackAs returns the lost node that has come back with another port; nil if
-// info is none.
+// cameBackAs returns the lost node that has registered again under another port, as
+// info says; nil if info describes no such node.
 func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {
@@ -263,7 +270,7 @@ func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	return n
 }
 
-// lost cancels the openings of a node that YARN lost.
+// lost cancels the decisions that wait for a node that YARN has lost.
 func (n *node) lost(state string) {
 	n.up = false
 	n.core.state.NodeDown(n.id)

@@ -7,7 +7,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// askPending asks YARN which containers the job's master waits for.
+// askPending asks YARN how many containers the job's ApplicationMaster waits for.
 func (j *job) askPending() {
 	c := j.core
 	if j.ended || j.attempt == "" || c.trouble != "" {
@@ -36,8 +36,8 @@ func (j *job) askPending() {
 	})
 }
 
-// reducesMayCome says whether the master may soon ask for more reduces: no later
-// than at the end of the maps that run.
+// reducesMayCome says whether the ApplicationMaster may soon ask for more reduces:
+// at the latest when the maps that run now have ended.
 func (j *job) reducesMayCome() bool {
 	v := j.core.view
 	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter
@@ -72,8 +72,8 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
 	}
-	// The master asks for more containers than there are waiting tasks known to
-	// us: an attempt has failed or was killed.
+	// The ApplicationMaster asks for more containers than it has waiting tasks known
+	// to us: an attempt has failed or was killed.
 	excess := failed > j.reruns
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
@@ -89,10 +89,11 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	}
 }
 
-// withdrawReduces takes reduces back that the master has withdrawn. A master does
-// that if maps wait and the cluster seems full to it. The model would else choose
-// such a reduce again and again, in vain. Two listings in a row must agree: a
-// granted container may not be listed yet.
+// withdrawReduces takes back reduces for which the ApplicationMaster no longer asks
+// for containers. An ApplicationMaster stops asking when maps wait and the cluster
+// seems full. The model would otherwise choose such a reduce again and again. Two
+// answers in a row must agree, because YARN may not list a container yet that it has
+// just granted.
 func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {

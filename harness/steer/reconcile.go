@@ -10,9 +10,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// reconcile asks the master for all tasks of the job and corrects what is known of
-// them. It is needed after failures, kills and restarts, and if a container runs
-// another task than predicted.
+// reconcile asks the ApplicationMaster for all tasks of the job, and corrects what
+// steering believes about them. This is needed after failures, kills and restarts,
+// and if a container runs another task than predicted.
 func (j *job) reconcile() {
 	c := j.core
 	if j.reconciling || j.ended || c.now.Sub(j.reconciledAt) < 100*time.Millisecond {
@@ -35,7 +35,7 @@ func (j *job) reconcile() {
 				continue
 			}
 			t := c.view.Task(j.id, task.Kind, task.Index)
-			if !j.tasks[t].changed.After(sent) { // else the answer is older than what is known of the task
+			if !j.tasks[t].changed.After(sent) { // otherwise the ApplicationMaster's answer is older than what steering knows of the task
 				j.reconcileTask(t, info)
 			}
 		}
@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // which notes it as succeeded
+		x.went() // the call to reconcile below then notes that the task has succeeded
 		if succeeded {
 			return
 		}
@@ -59,7 +59,8 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	}
 }
 
-// askWhere asks for the attempts of a task whose state differs from what is known.
+// askWhere asks for the attempts of a task whose state, as its ApplicationMaster
+// reports it, differs from what steering knows.
 func (j *job) askWhere(t state.TaskID) {
 	j.askTask(t, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
 		if err != nil || j.ended || j.tasks[t].changed.After(sent) {
@@ -88,8 +89,8 @@ func (j *job) askWhere(t state.TaskID) {
 	})
 }
 
-// sawSuccess notes that a task succeeded although its container was never listed,
-// or not since a restart.
+// sawSuccess notes that a task succeeded although YARN never listed its container,
+// or not since the ResourceManager's restart.
 func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	c, record := j.core, &j.tasks[t]
 	if record.done || record.on != nil {

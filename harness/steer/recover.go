@@ -10,16 +10,16 @@ import (
 // patience is how long steering waits for a ResourceManager to come back.
 const patience = 5 * time.Minute
 
-// mostFailures is how many label calls in a row may fail at an active
-// ResourceManager before steering ends.
+// mostFailures is how many calls that change labels may fail in a row while the
+// ResourceManager is active; then steering ends.
 const mostFailures = 30
 
 // doubtFor is the time after a restart of the ResourceManager during which a
-// container may run though it is not listed.
+// container may run though YARN does not list it.
 const doubtFor = 20 * time.Second
 
-// suspect stops decisions until the ResourceManager says that it is active. One
-// that comes back gives wrong answers for about a second.
+// suspect stops decisions until the ResourceManager says that it is active. A
+// ResourceManager that has just come back gives wrong answers for about a second.
 func (c *Core) suspect(why string) {
 	if c.trouble != "" {
 		return
@@ -48,9 +48,9 @@ func (c *Core) awaitActive(until time.Time) {
 	})
 }
 
-// awaitNodes waits for the nodes to register with a restarted ResourceManager,
-// until a given time at most. Then it changes again the settings that the restart
-// has undone.
+// awaitNodes waits until the nodes have registered with a restarted ResourceManager,
+// or until the given time. Then it changes the settings again that the restart has
+// reset.
 func (c *Core) awaitNodes(until time.Time) {
 	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -84,9 +84,9 @@ func (c *Core) awaitNodes(until time.Time) {
 	})
 }
 
-// restarted goes on after a restart of the ResourceManager. Node labels are as
-// before, sizes of nodes are reset. The listings of containers tell what became of
-// open decisions.
+// restarted resumes steering after a restart of the ResourceManager. Nodes still
+// have their labels, but their memory sizes were reset. The next lists of containers
+// tell what became of open decisions.
 func (c *Core) restarted() {
 	for _, n := range c.nodes {
 		if n.active != nil {
@@ -109,7 +109,8 @@ func (c *Core) resume() {
 			j.polls.in(0)
 			j.asks.in(0)
 		}
-		// A node that kept a job's label meanwhile may have run tasks unseen.
+		// While decisions were stopped, a node that kept a job's node label may have
+		// run tasks that were never listed.
 		if !j.ended && j.attempt != "" {
 			j.reconciledAt = time.Time{}
 			j.reconcile()

@@ -10,33 +10,35 @@ import (
 	"heddle/yarnclient"
 )
 
-// idleLabel is the label of parked nodes.
+// idleLabel is the node label of workers that must start nothing: no job asks for
+// it.
 const idleLabel = require.Parking
 
-// Setup is what holds for a cluster as long as it is steered.
+// Setup has the facts of a cluster that stay the same while it is steered.
 type Setup struct {
-	Address       string   // of the ResourceManager; only for messages
-	AMLabel       string   // label of the nodes for masters
-	Queue         string   // name of the leaf queue that may use the triples
-	Triples       []string // numbers of the triples, such as "00" to "15"
+	Address       string   // address of the ResourceManager, used only in messages
+	AMLabel       string   // label of the nodes that ApplicationMasters start on
+	Queue         string   // leaf queue whose jobs may use the node labels of steering
+	Triples       []string // numbers NN of the node labels aNN (for ApplicationMasters), mNN (maps) and rNN (reduces), such as "00"
 	Beat          time.Duration
-	Smallest      state.Resource // minimum allocation: YARN rounds containers up to it
+	Smallest      state.Resource // YARN's minimum allocation: container sizes are rounded up to it
 	CountCores    bool
-	LocalityDelay bool // whether YARN delays for locality and must not while steered
-	// GrantLimit is how long YARN may take to grant a container in an opening. 0:
-	// 5 s, or ten node heartbeats if that is longer.
+	LocalityDelay bool // whether YARN's node-locality delay is set; steering must switch it off
+	// GrantLimit is how long YARN may take to grant a container after a node got a
+	// job's node label. 0 means 5 s, or ten NodeManager heartbeats if that is
+	// longer.
 	GrantLimit time.Duration
-	// Keep names the hosts of workers that are not steered, for jobs that others
-	// submit: these would wait forever else.
+	// Keep names hosts of workers that are not steered, so that they serve jobs
+	// submitted by others. Those jobs would otherwise wait forever.
 	Keep []string
 }
 
-// NoLocalityDelay switches off YARN's node-locality delay, so that a job uses an
-// opened node at once, even for a map that is not local there.
+// NoLocalityDelay switches off YARN's node-locality delay. A job then takes room on
+// a node with its label at once, even for a map whose input is elsewhere.
 var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
-// worker says whether the node may be steered: it runs, is not in Keep and has a
-// label of the pool, or none.
+// worker says whether the node may be steered: it runs, is not in Keep, and has no
+// label or one that steering uses for workers.
 func (s *Setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
 	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')
@@ -46,7 +48,7 @@ func (s *Submission) label(k state.Kind) string { return k.Letter() + s.Number }
 
 func (s *Submission) amLabel() string { return "a" + s.Number }
 
-// Settings returns the properties that jobs of the Submission must have.
+// Settings returns the MapReduce properties that jobs of the Submission must have.
 func (o *Options) Settings(s *Submission) map[string]string {
 	am := o.Setup.AMLabel
 	if o.Splits != "" && o.Splits != config.SplitsAsSubmitted {

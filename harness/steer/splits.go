@@ -13,12 +13,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// filesLimit bounds the reading or rewriting of one job's files. It also bounds
-// for how long they may be unreadable.
+// filesLimit is the time limit for reading or rewriting one job's staged files.
+// Steering also ends if they stay unreadable for so long.
 const filesLimit = time.Minute
 
-// resplit rewrites the splits of a held master's job, and then lets the master
-// start.
+// resplit rewrites a job's split file, and then lets its ApplicationMaster start.
 func (j *job) resplit() {
 	c, files := j.core, j.files
 	switch {
@@ -64,8 +63,9 @@ func (j *job) resplit() {
 	})
 }
 
-// filesUnreadable logs that a job's files could not be read. It ends steering if
-// that cannot change: the job would wait forever for its labels.
+// filesUnreadable logs that a job's staged files could not be read. It ends steering
+// if they stay unreadable: without them the job would wait forever for nodes with
+// its labels.
 func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	since, again := c.unread[app.ID]
 	if !again {
@@ -80,13 +80,15 @@ func (c *Core) filesUnreadable(app yarnclient.App, err error) {
 	delete(c.apps, app.ID)
 }
 
-// refuse ends steering because a job cannot have the splits asked for.
+// refuse ends steering, because a job cannot get the splits that the options ask
+// for.
 func (j *job) refuse(err error) {
 	j.core.stop(fmt.Errorf("splits %s for %s: %w", j.core.Splits, j.jobID(), err))
 }
 
-// newSplits returns the splits that the master is to read. order[i] is the map as
-// submitted that entry i comes from; nil: unchanged.
+// newSplits returns the splits that the ApplicationMaster is to read. order[i] is
+// the number, at submission, of the map whose split comes at index i; nil:
+// unchanged.
 func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
@@ -99,8 +101,8 @@ func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil
 }
 
-// cachedOnly keeps, of each split's hosts, those that cache its input. A split
-// that nobody caches keeps all.
+// cachedOnly keeps, of each split's hosts, those that have the split's input in the
+// HDFS cache. A split that is cached nowhere keeps all its hosts.
 func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	out := make([]jobsplit.Meta, len(metas))
 	copy(out, metas)
@@ -112,7 +114,8 @@ func cachedOnly(metas []jobsplit.Meta, cached [][]string) []jobsplit.Meta {
 	return out
 }
 
-// planned returns the splits in the order of the plan, each with the plan's host.
+// planned returns the splits in the order of the model's plan. Each names one host,
+// as planned.
 func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobsplit.Meta, []state.TaskID, error) {
 	if len(plan) != len(metas) {
 		return nil, nil, fmt.Errorf("the model's plan has %d splits, the job %d", len(plan), len(metas))
@@ -137,8 +140,8 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 	return out, order, nil
 }
 
-// resplit changes the job's description to what its master will read: metas in
-// place of its splits. order is that of newSplits.
+// resplit puts the rewritten splits, metas, into the job's description. order[i] is
+// the number, at submission, of the map whose split is metas[i].
 func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
 		f.Splits[i] = m.Hosts
@@ -148,7 +151,8 @@ func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.T
 	f.locate(v)
 }
 
-// inOrder puts the blocks of map order[i] at index i; a nil order changes nothing.
+// inOrder returns the blocks sorted like the rewritten splits: those of map order[i]
+// come at index i. A nil order changes nothing.
 func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
 	if blocks == nil || order == nil {
 		return blocks

@@ -10,15 +10,16 @@ import (
 	"heddle/yarnclient"
 )
 
-// watching has the alarms of the questions that are asked again and again.
+// watching has the alarms of the questions that steering asks again and again.
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
 	epoch              *alarm
-	listing            bool // a listing of applications is under way
+	listing            bool // whether a call that lists applications is under way
 }
 
-// begin notes the labels that New has returned, and sets the alarms.
+// begin notes the labels that New has returned, and sets the alarms for repeated
+// questions.
 func (c *Core) begin() {
 	label := ""
 	if c.acts {
@@ -32,7 +33,7 @@ func (c *Core) begin() {
 	c.watching.beats = c.newAlarm(c.beat)
 	c.watching.epoch = c.newAlarm(c.checkEpoch)
 	c.gate.look = c.newAlarm(c.gate.step)
-	c.moves.wake = c.newAlarm(func() {}) // the alarm only causes a Step, which flushes
+	c.moves.wake = c.newAlarm(func() {}) // the alarm only causes a Step, which sends the collected label changes
 	c.watching.nodes.in(500 * time.Millisecond)
 	c.watching.beats.in(c.Setup.Beat)
 	c.watching.epoch.in(time.Second)
@@ -52,8 +53,8 @@ func (c *Core) unwatch(number string) {
 	}
 }
 
-// listApps asks for the jobs of all Submissions, to find those that have come or
-// ended.
+// listApps asks YARN for the jobs of all Submissions, to find jobs that are new or
+// have ended.
 func (c *Core) listApps() {
 	if len(c.watching.submissions) == 0 || c.watching.listing {
 		return
@@ -79,8 +80,8 @@ func (c *Core) listApps() {
 	})
 }
 
-// appsEvery is the interval of these listings. It is short while a Submission has
-// no job that runs.
+// appsEvery is the pause between two lists of applications. It is short while a
+// Submission has no running job.
 func (c *Core) appsEvery() time.Duration {
 	for _, s := range c.watching.submissions {
 		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
@@ -100,7 +101,7 @@ func (c *Core) sawApp(app yarnclient.App) {
 		}
 		c.apps[app.ID] = nil
 		ask(c, Look{What: AskJobFiles, Of: app.ID, App: app, Limit: filesLimit}, func(files *JobFiles, _ time.Time, err error) {
-			if err != nil || files == nil { // a client stages its files before it submits, so they should be there
+			if err != nil || files == nil { // a client stages its job's files before it submits the job, so the files should be there
 				c.filesUnreadable(app, err)
 				return
 			}
@@ -128,8 +129,8 @@ func (c *Core) submissionOf(app yarnclient.App) *Submission {
 	return nil
 }
 
-// beat offers nodes with room to the model. Each node has its turn once in a
-// heartbeat interval.
+// beat asks the model what to start on nodes with room. Each node is offered once in
+// a NodeManager heartbeat interval.
 func (c *Core) beat() {
 	chunks := min(len(c.nodes), 20)
 	c.watching.beats.in(c.Setup.Beat / time.Duration(chunks))
@@ -142,8 +143,8 @@ func (c *Core) beat() {
 	}
 }
 
-// checkEpoch asks every second whether the ResourceManager is active and has not
-// restarted.
+// checkEpoch asks every second whether the ResourceManager is active, and whether it
+// has restarted.
 func (c *Core) checkEpoch() {
 	ask(c, Look{What: AskRM}, func(info yarnclient.ClusterInfo, _ time.Time, err error) {
 		c.watching.epoch.in(time.Second)
@@ -158,8 +159,8 @@ func (c *Core) checkEpoch() {
 	})
 }
 
-// failed handles a call that failed: nothing is decided until the ResourceManager
-// is seen to be well.
+// failed handles a call to the cluster that failed: nothing is decided until the
+// ResourceManager answers as the active one.
 func (c *Core) failed(what string, err error) {
 	if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
 		return
@@ -170,8 +171,8 @@ func (c *Core) failed(what string, err error) {
 	}
 }
 
-// poll lists the containers of the job's attempt. A new one carries out a
-// decision; one that is gone leaves room.
+// poll asks YARN for the containers of the job's current application attempt. A new
+// container is matched with a decision; the node of an ended one has room again.
 func (j *job) poll() {
 	c := j.core
 	if j.polling || j.ended || j.attempt == "" || c.trouble != "" {
@@ -190,10 +191,10 @@ func (j *job) poll() {
 		case c.trouble == "" && attempt == j.attempt:
 			j.sawContainers(list, sent)
 		}
-		// Listings follow each other closely only while an opening is under way.
-		// They are rarer while tasks wait for room, and rare otherwise. The pause
-		// grows with the cost of an answer: on a small cluster, tasks need those
-		// cores.
+		// Steering lists a job's containers most often while a node has the job's
+		// node label, less often while tasks wait for room, and rarely otherwise.
+		// The pause also grows with the duration of the last call: on a small
+		// cluster, answers cost CPU time that tasks need.
 		switch {
 		case j.opened > 0:
 			j.polls.in(max(2*time.Millisecond, cost))
@@ -207,19 +208,22 @@ func (j *job) poll() {
 	})
 }
 
-// pauseFor is the pause after a call that took cost: so many times as long, but 5
-// s at most. One late answer says little about the next.
+// pauseFor is the pause between two calls of one kind: the given number of times the
+// duration of the last call, but 5 s at most. One slow answer says little about the
+// next.
 func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
-// calmLimit bounds how late an unexpected end of a container is seen.
+// calmLimit is the longest time for which steering assumes that no container of a
+// job ends. A container that ends unexpectedly is seen at most so late.
 const calmLimit = 250 * time.Millisecond
 
-// calm is how long none of the job's containers is likely to end. A container is
-// taken to run for 70 % of the job's shortest task of its kind, or, if none has
-// ended, for 2 % more of its time so far. During a label call it is 0: a node may
-// carry the job's label then, and get undecided containers.
+// calm returns for how long none of the job's containers is likely to end. A
+// container is assumed to run for 70 % of the shortest run of its kind in the job;
+// if none has ended, for 2 % more than it ran so far. During a label call calm is 0:
+// a node may then have the job's node label and get containers that no decision
+// asked for.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0
@@ -236,11 +240,12 @@ func (j *job) calm() time.Duration {
 	return calm
 }
 
-// sawContainers takes in a listing that was asked for at time sent.
+// sawContainers takes in a list of the job's containers. sent is the time when the
+// list was asked for.
 func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
 	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
-	if !master { // the master ended or restarts, so the list says nothing about tasks
+	if !master { // without its ApplicationMaster's container, the list says nothing about the job's tasks
 		j.askAttempt()
 		return
 	}
@@ -250,7 +255,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		here[x.ID] = true
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // its node may not have reported to the restarted ResourceManager yet
+	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the container's node may not have reported to the restarted ResourceManager yet
 		j.missing = gone
 		j.reconcile()
 	} else {
@@ -259,8 +264,8 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 			x.went()
 		}
 	}
-	// New containers come after ended ones: the model has been asked by now about
-	// the freed room, and may have decided just what YARN has put there.
+	// New containers are handled after ended ones. By then the model was asked about
+	// the room that came free, and may have decided just what YARN has put there.
 	for _, x := range list {
 		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
 			j.newContainer(x)
@@ -273,7 +278,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	}
 }
 
-// askAttempt asks for the application's latest attempt.
+// askAttempt asks YARN for the latest attempt of the application.
 func (j *job) askAttempt() {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
 		switch {

@@ -16,39 +16,39 @@ import (
 	"heddle/yarnclient"
 )
 
-// Files gives access to what a cluster keeps in HDFS about its jobs, and to the
-// NameNode's answers. Jobs have ids such as "job_1_0001".
+// Files reads files of jobs in HDFS and asks the NameNode. Jobs have ids such as
+// "job_1_0001".
 type Files interface {
-	// Find asks where the files of jobs are. The methods below call it if nobody
-	// has.
+	// Find learns where the cluster keeps the files of jobs. The methods that read
+	// or rewrite files call Find if nobody has.
 	Find(ctx context.Context) error
 	DataNodes(ctx context.Context) ([]hdfs.DataNode, error)
 	SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error)
-	// ReadStaged reads the files that a job's client staged. Hadoop deletes them
-	// at the job's end.
+	// ReadStaged reads the files that a job's client staged in HDFS. Hadoop deletes
+	// them when the job ends.
 	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
-	// RewriteSplits replaces a staged job.splitmetainfo. It fails if the file's
-	// content differs from was.
+	// RewriteSplits replaces a job's staged file job.splitmetainfo. It fails if the
+	// file's content differs from was.
 	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
 	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
 }
 
-// HDFS returns the Files of a real cluster.
+// HDFS returns the Files of a real cluster, read from its HDFS.
 func HDFS(cluster *clients.Clients) Files { return &inHDFS{cluster: cluster} }
 
 type inHDFS struct {
 	cluster *clients.Clients
 
 	mu      sync.Mutex
-	staging string // yarn.app.mapreduce.am.staging-dir; empty: not asked for yet
+	staging string // value of yarn.app.mapreduce.am.staging-dir; empty: not asked for yet
 	folders yarn.HistoryFolders
 }
 
-// findLimit bounds a few short calls to the history server.
+// findLimit is the time limit for a few short calls to the history server.
 const findLimit = 8 * time.Second
 
-// Find asks the history server, because the ResourceManager lacks MapReduce's
-// settings.
+// Find asks the history server where jobs' files are, because the ResourceManager
+// lacks MapReduce's settings.
 func (h *inHDFS) Find(ctx context.Context) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,14 +116,14 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 // them.
 type stagedFiles struct {
 	yarn.Staged
-	rewritten chan struct{} // closed when Rewrite replaces them
+	rewritten chan struct{} // closed when Rewrite replaces the staged files
 }
 
 func stagedOf(job string) question { return question{"staged", job} }
 
-// Staged returns the files that a job's client staged, as its ApplicationMaster
-// will read them. They are read from HDFS once. The channel is closed when Rewrite
-// replaces them.
+// Staged returns the files that a job's client staged, as the ApplicationMaster will
+// read them. The files are read from HDFS only once. The channel is closed when
+// Rewrite replaces them.
 func (w *Watcher) Staged(ctx context.Context, user, job string) (yarn.Staged, <-chan struct{}, error) {
 	files, err := w.readOnce(ctx, user, job)
 	return files.Staged, files.rewritten, err
@@ -136,15 +136,15 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 	})
 }
 
-// Rewrite replaces a job's staged job.splitmetainfo. It fails if the file's
-// content differs from was. Each job has one caller.
+// Rewrite replaces a job's staged file job.splitmetainfo. It fails if the file's
+// content differs from was. Only one caller may rewrite the files of a job.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {
 		return err
 	}
-	// Announce the change before it is made: those who follow the job then know of
-	// it before its ApplicationMaster can read it.
+	// The change is announced before it is made. Those who wait for it then know the
+	// new splits before the job's ApplicationMaster can read them.
 	rewritten := files.rewritten
 	files.SplitMetaInfo, files.rewritten = now, make(chan struct{})
 	a := &answer{sent: time.Now(), given: make(chan struct{}), value: files}

@@ -1,9 +1,9 @@
 // Package watch asks a cluster for its applications, nodes, blocks and job files.
-// Capture and steering share one Watcher: each uses recent answers to the other's
-// questions, and a job's staged files are read once.
+// Capture and steering share one Watcher, so both can use a recent answer that either
+// of them asked for, and a job's staged files are read only once.
 //
-// A Watcher does not choose when to ask; its callers do. It keeps the newest
-// answer to each question. Answers are shared: do not change them.
+// Callers choose when to ask. A Watcher keeps the newest answer to each question.
+// Answers are shared, so callers must not change them.
 package watch
 
 import (
@@ -21,9 +21,9 @@ import (
 
 // Watcher asks one cluster. Its methods are safe for concurrent use.
 //
-// Methods with a maxAge return an answer that was asked for at most that long ago,
-// by anyone. If the call is still under way they wait for it. A maxAge of 0 makes
-// a new call.
+// A method with a maxAge may return the answer to another caller's question, if that
+// was asked at most maxAge ago. If the call is still under way, the method waits for
+// its answer. A maxAge of 0 makes a new call.
 type Watcher struct {
 	Cluster *clients.Clients
 	RM      *yarnclient.RM
@@ -31,25 +31,27 @@ type Watcher struct {
 	*answers
 }
 
-// answers has the newest answers. Copies of a Watcher share it.
+// answers has the newest answer to each question. Copies of a Watcher share one
+// answers.
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
 }
 
-// question is a call ("apps", "nodes", "blocks" or "staged") and its subject: tags
-// or a job.
+// question identifies a call: its kind ("apps", "nodes", "blocks" or "staged") and
+// what it is about (tags or a job).
 type question struct{ what, of string }
 
-// answer is the result of a call, or a call under way.
+// answer is the result of a call to the cluster, or a call that is still under way.
 type answer struct {
 	sent  time.Time
-	given chan struct{} // closed when value and err are set
+	given chan struct{} // closed when the fields value and err are set
 	value any
 	err   error
 }
 
-// New returns a Watcher of a cluster. files is HDFS(cluster), except in tests.
+// New returns a Watcher of a cluster. The argument files is HDFS(cluster), except in
+// tests.
 func New(cluster *clients.Clients, files Files) *Watcher {
 	return &Watcher{
 		Cluster: cluster, RM: cluster.RM, Files: files,
@@ -57,15 +59,15 @@ func New(cluster *clients.Clients, files Files) *Watcher {
 	}
 }
 
-// Once returns a copy of the Watcher that does not repeat failed calls to the
-// ResourceManager.
+// Once returns a copy of the Watcher that does not repeat calls to the
+// ResourceManager that failed.
 func (w *Watcher) Once() *Watcher {
 	once := *w
 	once.RM = w.RM.Once()
 	return &once
 }
 
-// Apps returns the MapReduce applications that carry any of the tags.
+// Apps returns the MapReduce applications that have any of the tags.
 func (w *Watcher) Apps(ctx context.Context, tags []string, maxAge time.Duration) ([]yarnclient.App, error) {
 	tags = slices.Sorted(slices.Values(tags))
 	return ask(ctx, w, question{"apps", strings.Join(tags, ",")}, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
@@ -83,19 +85,19 @@ func (w *Watcher) AppsSince(ctx context.Context, start time.Time) ([]yarnclient.
 	return w.RM.Apps(ctx, f)
 }
 
-// mapReduce selects MapReduce applications, without the fields that no caller
-// reads.
+// mapReduce selects MapReduce applications, and leaves out fields of the answer that
+// no caller reads.
 var mapReduce = yarnclient.AppFilter{
 	Types: []string{"MAPREDUCE"}, Without: []string{"resourceRequests", "timeouts", "resourceInfo"},
 }
 
-// Nodes returns all nodes, in any state.
+// Nodes returns all nodes that YARN knows, in any state.
 func (w *Watcher) Nodes(ctx context.Context, maxAge time.Duration) ([]yarnclient.Node, error) {
 	return ask(ctx, w, question{what: "nodes"}, maxAge, func(ctx context.Context) ([]yarnclient.Node, error) { return w.RM.Nodes(ctx) })
 }
 
-// Blocks returns the blocks of each split that a job reads, with the hosts of
-// their replicas. The error is fs.ErrNotExist if a file does not exist.
+// Blocks returns the HDFS blocks of each of a job's splits, with the hosts of their
+// replicas. The error is fs.ErrNotExist if an input file does not exist.
 func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Split, maxAge time.Duration) (map[jobsplit.Split][]hdfs.Block, error) {
 	return ask(ctx, w, question{"blocks", job}, maxAge, func(ctx context.Context) (map[jobsplit.Split][]hdfs.Block, error) {
 		located, err := w.SplitLocations(ctx, splits)
@@ -110,8 +112,8 @@ func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Spli
 	})
 }
 
-// ask returns the newest answer to q if that is recent enough and no error. Else
-// it gets one with call.
+// ask returns the newest answer to question q, if it is at most maxAge old and no
+// error. Otherwise it gets a new answer with call.
 func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duration, call func(context.Context) (T, error)) (value T, err error) {
 	w.mu.Lock()
 	now := time.Now()
@@ -120,7 +122,7 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 		w.mu.Unlock()
 		select {
 		case <-a.given:
-		default: // it is still under way
+		default: // the call is still under way
 			select {
 			case <-a.given:
 			case <-ctx.Done():
@@ -142,7 +144,7 @@ func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duratio
 	return value, err
 }
 
-// Forget drops the answers about a job that has ended.
+// Forget drops the stored answers about a job that has ended.
 func (w *Watcher) Forget(job string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

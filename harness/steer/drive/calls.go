@@ -13,7 +13,7 @@ import (
 	"heddle/yarnclient"
 )
 
-// begin carries an action out. Calls to the cluster run in goroutines of their
+// begin carries an action out. Each call to the cluster runs in a goroutine of its
 // own.
 func (d *Driver) begin(a steer.Action) {
 	switch a := a.(type) {
@@ -44,7 +44,7 @@ func (d *Driver) begin(a steer.Action) {
 	}
 }
 
-// look sends the answer to a Look to the inbox.
+// look asks one question and puts the answer into the queue of observations.
 func (d *Driver) look(l *steer.Look) {
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(d.ctx, l.Limit)
@@ -57,7 +57,7 @@ func (d *Driver) look(l *steer.Look) {
 	})
 }
 
-// ask makes the call for a Look.
+// ask makes the call that a Look asks for.
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	switch l.What {
 	case steer.AskApps:
@@ -92,8 +92,8 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 	return nil, fmt.Errorf("unknown question %q", l.What)
 }
 
-// change makes a call that changes the cluster. It is not cancelled when the
-// Driver ends: the cluster may carry out a cancelled call all the same, and later.
+// change makes a call that changes the cluster. The call is not cancelled when
+// steering ends: the cluster might carry it out all the same, only later.
 func (d *Driver) change(number int64, call func(context.Context) error) {
 	d.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), callLimit)
@@ -104,7 +104,7 @@ func (d *Driver) change(number int64, call func(context.Context) error) {
 	})
 }
 
-// rewriteLimit bounds the rewriting of one job's splits.
+// rewriteLimit is the time limit for rewriting the splits of one job.
 const rewriteLimit = time.Minute
 
 func (d *Driver) rewrite(a *steer.Rewrite) {
@@ -123,5 +123,5 @@ func (d *Driver) rewrite(a *steer.Rewrite) {
 	})
 }
 
-// decides says whether the Core moves nodes.
+// decides says whether steering changes node labels to carry out decisions.
 func (d *Driver) decides() bool { return d.Core.Actuator != config.ActuatorNone }

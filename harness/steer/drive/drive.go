@@ -1,9 +1,9 @@
-// Package drive steers a real cluster: it makes the calls that the Core of package
-// steer asks for, and gives it the answers. The Core runs in one goroutine, the
-// loop; each call runs in one of its own.
+// Package drive steers a real cluster. The Core of package steer decides which calls
+// to make; this package makes them and gives the answers to the Core. The Core runs
+// in one goroutine; each call runs in a goroutine of its own.
 //
-// It decides nothing. What the Core is told can be recorded and replayed without a
-// cluster, see Recorder and Replay.
+// What the Core is told can be recorded, and replayed later without a cluster: see
+// Recorder and Replay.
 package drive
 
 import (
@@ -22,57 +22,61 @@ import (
 	"heddle/yarnclient"
 )
 
-// Options say how to steer and where to report.
+// Options say how to steer the cluster, and where events and messages go.
 type Options struct {
 	Watch *watch.Watcher
-	// Core has the model, the actuator, the splits and Origin. Of its Setup,
-	// GrantLimit and Keep count; Start asks the cluster for the rest.
+	// Core has the scheduler model, the actuator, the splits and Origin. Only
+	// GrantLimit and Keep of its Setup are used; Start asks the cluster for the
+	// rest.
 	Core steer.Options
-	// Changes makes the calls that change the cluster. With a *lease.Hold they are
-	// undone later.
+	// Changes makes the calls that change the cluster. A *lease.Hold, the lease on
+	// the cluster, undoes these changes later.
 	Changes Changes
-	// Tags are all tags that submitted jobs will carry. The applications are always
-	// listed by all of them, as a capture lists them, so that one answer serves both.
+	// Tags are the YARN tags of all jobs that will be submitted. Applications are
+	// always listed by all Tags, as a capture lists them, so that one answer serves
+	// steering and the capture.
 	Tags []string
-	// KeepSplits is called with a job's job.splitmetainfo as submitted, before
-	// that is replaced; nil keeps nothing. Many goroutines call it.
+	// KeepSplits is called with a job's file job.splitmetainfo as submitted, before
+	// steering replaces that file. nil: the file is not kept. Several goroutines may
+	// call KeepSplits at a time.
 	KeepSplits func(job traces.JobID, submitted []byte) error
-	// KeepTraining is called with a model's training for a job, before its first
-	// decision; nil keeps nothing.
+	// KeepTraining is called with the training of a model for a job, before the
+	// job's first decision; nil: the training is not kept.
 	KeepTraining func(job traces.JobID, t *sched.Training) error
-	// Record adds events to the trace. One goroutine calls it.
+	// Record takes events for the trace. One goroutine calls it.
 	Record func(...traces.Event)
-	// Recorder records what the Core is told; nil records nothing.
+	// Recorder records the observations of this run; nil records nothing.
 	Recorder *Recorder
 	// Log takes messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// Changes are the calls of yarnclient.RM that change the cluster.
+// Changes are the calls to the ResourceManager that change the cluster.
 type Changes interface {
 	ReplaceLabels(ctx context.Context, labelOf map[string]string) error
 	SetNodeResource(ctx context.Context, id string, total yarnclient.Resource) error
 	SetSchedulerConf(ctx context.Context, change yarnclient.SchedulerChange) error
 }
 
-// Driver steers a cluster. Its methods are safe for concurrent use.
+// Driver steers a real cluster: it makes the scheduler model's decisions take
+// effect. Its methods are safe for concurrent use.
 type Driver struct {
 	Options
-	rm    *yarnclient.RM // the ResourceManager of Watch
+	rm    *yarnclient.RM // client of the ResourceManager that Watch asks
 	files jobFiles
-	core  *steer.Core // used by the loop only
-	pool  chan string // numbers of the triples of labels that are free
+	core  *steer.Core // the steering logic; only the method run uses it, in one goroutine
+	pool  chan string // numbers NN for which the labels aNN, mNN and rNN are free
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	ended chan struct{}          // closed when the loop has ended
-	inbox chan steer.Observation // observations for the Core
+	ended chan struct{}          // closed when steering has ended
+	inbox chan steer.Observation // observations that wait for the Core
 	calls sync.WaitGroup
 	stats atomic.Pointer[steer.Stats]
 }
 
-// Start parks the workers and starts the loop. The Driver ends with Stop or with
-// ctx; call Stop in both cases.
+// Start gives the workers the label "idle", which no job asks for, and starts
+// steering. Steering ends with Stop or with ctx; call Stop in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
 	setup, err := readSetup(ctx, o.Watch.RM)
@@ -89,12 +93,12 @@ func Start(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// callLimit bounds one call that changes the cluster.
+// callLimit is the time limit of one call that changes the cluster.
 const callLimit = 3 * time.Second
 
-// start does what Start does once the Setup is known. Failed calls are not tried
-// again in silence: a ResourceManager that comes back gives wrong answers at
-// first.
+// start starts steering with a Setup that was read from the cluster. It does not
+// repeat calls that fail: a ResourceManager that has just come back gives wrong
+// answers at first.
 func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	rm := o.Watch.RM
 	d := &Driver{
@@ -138,15 +142,15 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// run is the loop: it gives observations to the Core and begins the actions that
-// this returns.
+// run gives observations to the Core, and starts the actions that the Core returns,
+// until steering ends.
 func (d *Driver) run() {
 	defer close(d.ended)
 	var batch []steer.Observation
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for d.ctx.Err() == nil {
-		for more := true; more; { // take all observations that are there
+		for more := true; more; { // take all waiting observations out of the queue
 			select {
 			case o := <-d.inbox:
 				batch = append(batch, o)
@@ -181,7 +185,7 @@ func (d *Driver) run() {
 	go func() { d.calls.Wait(); close(quiet) }()
 	for done := false; !done; {
 		select {
-		case <-d.inbox: // the answer came too late
+		case <-d.inbox: // drop answers that come after steering has ended
 		case <-quiet:
 			done = true
 		}
@@ -201,15 +205,15 @@ func (d *Driver) run() {
 	}
 }
 
-// now is Origin plus the time elapsed since by the monotonic clock, so it never
-// goes back. It is a wall-clock value, so that a recording restores it exactly.
+// now is Origin plus the time elapsed on the monotonic clock, so it never goes back.
+// It carries no monotonic reading, so a recording restores the same value.
 func (d *Driver) now() time.Time {
 	return d.Core.Origin.Round(0).Add(time.Since(d.Core.Origin))
 }
 
-// Stop ends steering and waits for the calls under way. Nodes stay parked and jobs
-// that still run wait forever, until the lease.Hold is released. The error says
-// why the Driver had ended before, if it had.
+// Stop ends steering and waits for the calls under way. Nodes keep the label "idle"
+// and running jobs get no more containers, until the lease on the cluster is
+// released. The error says why steering had ended before, if it had.
 func (d *Driver) Stop() error {
 	d.stop(errStopped)
 	<-d.ended
@@ -221,23 +225,26 @@ func (d *Driver) Stop() error {
 
 var errStopped = errors.New("steering was stopped")
 
-// Done is closed when the Driver has ended.
+// Done is closed when steering has ended.
 func (d *Driver) Done() <-chan struct{} { return d.ended }
 
-// Stats returns the progress of steering.
+// Stats returns counts of decisions, of their outcomes, and of started maps by
+// locality.
 func (d *Driver) Stats() steer.Stats { return *d.stats.Load() }
 
-// Submission is the right to submit jobs that are steered, see steer.Submission.
+// Submission is the right to submit jobs whose tasks steering places. Its three node
+// labels belong to it until Release.
 type Submission struct {
 	steer.Submission
 	d *Driver
 }
 
-// Submission waits for a free triple of labels. The caller submits jobs with the
-// tag, in lower case, and with the Submission's Settings.
+// Submission waits until three node labels (for ApplicationMasters, maps and
+// reduces) are free. The caller submits jobs with the YARN tag, in lower case, and
+// with the returned Submission's Settings.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
-	case <-d.ended: // ended wins over a free triple
+	case <-d.ended: // if steering has ended, that is reported even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
 	default:
 	}
@@ -253,13 +260,14 @@ func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error
 	}
 }
 
-// Settings returns the properties that the jobs must have.
+// Settings returns the MapReduce properties that the steered jobs must have.
 func (s *Submission) Settings() map[string]string { return s.d.Core.Settings(&s.Submission) }
 
-// Release frees the triple. Call it when the jobs have ended.
+// Release frees the Submission's three labels for others. Call it when its jobs have
+// ended.
 func (s *Submission) Release() { s.d.post(steer.Observation{Released: s.Number}) }
 
-// post sends an observation to the loop.
+// post puts an observation into the queue for the Core.
 func (d *Driver) post(o steer.Observation) {
 	o.Received = d.now()
 	select {

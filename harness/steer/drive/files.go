@@ -20,29 +20,30 @@ import (
 	"heddle/yarnclient"
 )
 
-// jobFiles reads and rewrites the files that clients stage for their jobs.
+// jobFiles reads the staged files of jobs (splits and configuration) and rewrites
+// their splits.
 type jobFiles interface {
 	read(ctx context.Context, app yarnclient.App) (*steer.JobFiles, error)
-	// replicas returns the present replicas of each map's input, of an application
-	// that was read before.
+	// replicas returns the present replicas of each map's input, for a job whose
+	// staged files were read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces the job's job.splitmetainfo. It fails if the file's content
-	// differs from was.
+	// rewrite replaces the job's file job.splitmetainfo. It fails if the file's
+	// content differs from was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
-// staged implements jobFiles for the staging folders in HDFS.
+// staged reads and rewrites jobs' files in the staging folders in HDFS.
 type staged struct {
 	watch   *watch.Watcher
-	leastMB int64 // minimum allocation of YARN
+	leastMB int64 // YARN's minimum allocation
 
 	mu   sync.Mutex
-	jobs map[string]stagedJob // jobs that were read, by application id
+	jobs map[string]stagedJob // jobs whose staged files were read, by application id
 }
 
 type stagedJob struct {
 	id, user string
-	splits   []jobsplit.Split // as submitted, by map
+	splits   []jobsplit.Split // the job's splits as submitted, in order of maps
 }
 
 func (s *staged) job(app string) stagedJob {
@@ -81,7 +82,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 	if splits != nil {
 		located, err := s.located(ctx, &stagedJob{job.id, job.user, splits})
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // generators such as TeraGen name files that do not exist
+		case errors.Is(err, fs.ErrNotExist): // jobs such as TeraGen name input files that do not exist
 		case err != nil:
 			return nil, err
 		default:
@@ -101,9 +102,9 @@ func (s *staged) replicas(ctx context.Context, app string) ([][]steer.Replica, e
 	return replicasOf(located), err
 }
 
-// located returns the blocks of each split, from an answer of the NameNode that is
-// younger than the second between two of our own questions: one that a capture has
-// just got, or a new one.
+// located returns the blocks of each split. It takes an answer of the NameNode that
+// is at most a second old, such as one that a capture has just got, and asks anew
+// otherwise.
 func (s *staged) located(ctx context.Context, job *stagedJob) ([][]hdfs.Block, error) {
 	blocks, err := s.watch.Blocks(ctx, job.id, job.splits, 900*time.Millisecond)
 	located := make([][]hdfs.Block, len(job.splits))
@@ -118,8 +119,8 @@ func (s *staged) rewrite(ctx context.Context, app string, was, now []byte) error
 	return s.watch.Rewrite(ctx, job.user, job.id, was, now)
 }
 
-// containerSize is the size that YARN gives the container of a task: its request,
-// rounded up.
+// containerSize is the size that YARN gives a task's container: the request, rounded
+// up to a multiple of the minimum allocation.
 func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {
@@ -131,8 +132,8 @@ func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
 	}
 }
 
-// replicasOf returns the replicas of each split's first block: the split lists
-// their hosts.
+// replicasOf returns the replicas of each split's first block, since the split's
+// hosts are those of that block.
 func replicasOf(located [][]hdfs.Block) [][]steer.Replica {
 	out := make([][]steer.Replica, len(located))
 	for i, blocks := range located {
@@ -146,9 +147,9 @@ func replicasOf(located [][]hdfs.Block) [][]steer.Replica {
 	return out
 }
 
-// mostCached returns, for each split, the hosts that cache the most of its bytes;
-// none if nothing is cached. Hosts that cache less are left out, else they would
-// draw the map away from those.
+// mostCached returns, for each split, the hosts with most of its bytes in their HDFS
+// cache; none if nothing is cached. Hosts that cache fewer bytes are left out,
+// because the map could be placed on them instead.
 func mostCached(splits []jobsplit.Split, located [][]hdfs.Block) [][]string {
 	out := make([][]string, len(splits))
 	for i, s := range splits {

@@ -16,16 +16,17 @@ import (
 	"heddle/yarnclient"
 )
 
-// A recording has all observations that a Core was given, step by step, and the
-// actions it returned. It is JSON lines, compressed with zstd: first a
+// A recording has, step by step, all observations that a steering Core was given and
+// the actions that it returned. It is JSON lines, compressed with zstd: one
 // recordingHead, then recordedSteps. Replay gives the same observations to a new
 // Core.
 
 const recordingFormat = 1
 
-// recordingHead has what a Core is made of.
+// recordingHead is the first line of a recording: the settings that steering started
+// with.
 type recordingHead struct {
-	Recording int               `json:"recording"` // version of the format, recordingFormat
+	Recording int               `json:"recording"` // version of the recording format
 	Model     config.Model      `json:"model"`
 	Seed      uint64            `json:"seed"`
 	Actuator  string            `json:"actuator"`
@@ -36,36 +37,37 @@ type recordingHead struct {
 	Nodes     []yarnclient.Node `json:"nodes"`
 }
 
-// recordedStep is one call of Step or End.
+// recordedStep is one recorded call of the Core's Step or End.
 type recordedStep struct {
 	Now          time.Time             `json:"now"`
 	Observations []recordedObservation `json:"observations,omitempty"`
-	// Said has the texts of the actions that matter. These contain the numbers of
-	// calls, so one call more or less changes all texts after it.
+	// Said has the texts of the step's actions that change the cluster or record a
+	// decision. They contain call numbers, so one call more or less changes all
+	// later texts.
 	Said []string `json:"said,omitempty"`
 	End  bool     `json:"end,omitempty"`
 }
 
-// recordedObservation refers to its answer by number. Answers are numbered from 1;
-// each stands with its first use only, since most repeat an earlier one.
+// recordedObservation refers to its answer by number, counted from 1. The answer
+// itself stands only with its first use, because most answers repeat an earlier one.
 type recordedObservation struct {
 	steer.Observation
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Number int             `json:"answerNumber,omitempty"`
 }
 
-// Recorder writes a recording.
+// Recorder writes a recording: what a steering Core was told and what it did.
 type Recorder struct {
 	model   config.Model
 	seed    uint64
 	out     *zstd.Encoder
-	numbers map[string]int // numbers of answers, by their JSON
+	numbers map[string]int // number of each answer written so far, by the answer's JSON
 	flushed time.Time
 	err     error
 }
 
-// NewRecorder starts a recording on w. Replay makes the model anew from its
-// description and seed.
+// NewRecorder starts a recording on w. The model is recorded as its description and
+// seed; Replay makes it anew from these.
 func NewRecorder(w io.Writer, model config.Model, seed uint64) (*Recorder, error) {
 	out, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -88,8 +90,8 @@ func (r *Recorder) begin(o *steer.Options) {
 	}
 }
 
-// observed makes the step's record before the Core gets the batch, since that may
-// change the answers.
+// observed makes the step's record before the Core gets the batch, because the Core
+// may change the answers.
 func (r *Recorder) observed(now time.Time, batch []steer.Observation) *recordedStep {
 	if r == nil {
 		return nil
@@ -117,7 +119,7 @@ func (r *Recorder) said(step *recordedStep, actions []steer.Action) {
 	}
 	step.Said = textsOf(actions)
 	r.line(step)
-	if step.Now.Sub(r.flushed) > time.Second { // a reader can then read a killed run up to its last second
+	if step.Now.Sub(r.flushed) > time.Second { // flush every second, so that the recording of a killed run lacks at most its last second
 		r.flushed = step.Now
 		r.err = errors.Join(r.err, r.out.Flush())
 	}
@@ -134,7 +136,8 @@ func (r *Recorder) close() error {
 	return nil
 }
 
-// textsOf returns the texts of the actions that matter.
+// textsOf returns the texts of those actions that change the cluster or record a
+// decision.
 func textsOf(actions []steer.Action) (said []string) {
 	for _, a := range actions {
 		if steer.Matters(a) {
@@ -144,9 +147,9 @@ func textsOf(actions []steer.Action) (said []string) {
 	return said
 }
 
-// Replay gives the observations of a recording to a new Core. each is called with
-// the actions of each step and its time since Origin. The error names the first
-// step whose actions differ from the recorded ones.
+// Replay gives the observations of a recording to a new steering Core. For every
+// step, it calls the function each with the actions and the time since Origin. The
+// error names the first step whose actions differ from the recorded ones.
 func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)) error {
 	unzipped, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 	if err != nil {
@@ -174,7 +177,7 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 	answers := []json.RawMessage{nil}
 	for n := 1; ; n++ {
 		var step recordedStep
-		if err := lines.Decode(&step); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the run was killed
+		if err := lines.Decode(&step); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the recording's last step is incomplete: the run was killed
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read recording: step %d: %w", n, err)
@@ -198,8 +201,8 @@ func Replay(in io.Reader, each func(after time.Duration, actions []steer.Action)
 	}
 }
 
-// batch returns the step's observations with their answers. answers are those read
-// so far; new ones are appended.
+// batch returns the recorded step's observations with their answers. It appends
+// answers that are new to answers, the list of those read so far.
 func (s *recordedStep) batch(answers *[]json.RawMessage) ([]steer.Observation, error) {
 	var batch []steer.Observation
 	for _, x := range s.Observations {

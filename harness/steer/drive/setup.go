@@ -15,10 +15,11 @@ import (
 	"heddle/yarnclient"
 )
 
-// setupLimit bounds about eight short calls.
+// setupLimit is the time limit of the about eight short calls with which steering
+// starts.
 const setupLimit = 20 * time.Second
 
-// readSetup asks the ResourceManager for the labels, the queue and the settings
+// readSetup asks the ResourceManager for the node labels, the queue and the settings
 // that steering needs.
 func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
@@ -63,21 +64,22 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	if s.AMLabel == "" {
 		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
 	}
-	// A cluster that keeps the scheduler's settings in a file only refuses this
-	// question. Its settings cannot be changed either.
+	// A cluster that keeps its scheduler settings only in a file does not answer
+	// this call. Then no call can change these settings either.
 	if conf, cerr := rm.SchedulerConf(ctx); cerr == nil {
 		s.CountCores = strings.HasSuffix(conf[require.Queues+"resource-calculator"], "DominantResourceCalculator")
-		// A delay that is not set cannot be unset afterwards, so it is left alone.
-		// Its default of 40 missed opportunities takes less than a second with
-		// asynchronous scheduling.
+		// A locality delay that is not set is left alone, because it could not be
+		// unset afterwards. Its default, 40 missed opportunities, takes less than a
+		// second with asynchronous scheduling.
 		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
 	return s, nil
 }
 
-// triplesOf returns the numbers whose three labels are all exclusive; none if the
-// label for parked nodes is missing.
+// triplesOf returns the numbers NN for which the three node labels aNN, mNN and rNN
+// (for ApplicationMasters, maps and reduces) exist and are exclusive. It returns
+// none if the label "idle" is missing.
 func triplesOf(labels []yarnclient.NodeLabel) []string {
 	exclusive := require.Exclusive(labels)
 	if !slices.Contains(exclusive, require.Parking) {
@@ -86,8 +88,8 @@ func triplesOf(labels []yarnclient.NodeLabel) []string {
 	return require.Whole(exclusive)
 }
 
-// queueWith returns the name of the first leaf queue with all of a triple's labels
-// at 100 % capacity, and the numbers of such triples.
+// queueWith returns the first leaf queue that may use all three labels aNN, mNN and
+// rNN of some number NN at 100 % capacity. It also returns all such numbers.
 func queueWith(queues []yarnclient.Queue, triples []string) (name string, its []string) {
 	for _, q := range queues {
 		var whole []string
