@@ -241,7 +241,7 @@ func changesCluster(c *cli.Context, names ...string) {
 	putsBack(c, "jobs, nodes, node labels and cached files of "+strings.Join(names, ", "), strings.Join(restore, "; "))
 }
 
-// printResults prints the results of a run, with one row per job, and then its
+// printResults prints the results of a run, one row for each job, and then its
 // thresholds.
 func printResults(out io.Writer, run *runs.Run, warnings []string, limits []compare.Threshold, asJSON bool) error {
 	results, err := experiment.Results(run)

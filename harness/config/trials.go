@@ -7,8 +7,8 @@ import (
 
 // Trial is one run of one workload under one scheduler model.
 type Trial struct {
-	// Name identifies the trial in its run: "r02-wordcount-yarn", or
-	// "w02-wordcount-yarn" for a warm-up.
+	// Name identifies the trial in its run, such as "r02-wordcount-yarn" in
+	// repeat 2, or "w02-wordcount-yarn" for the second warm-up.
 	Name string
 	// Repeat is the number of the repeat, or of the warm-up, counted from 1.
 	Repeat   int
@@ -41,10 +41,11 @@ func (e *Experiment) ActuatorOf(t Trial) string {
 	return e.Actuator
 }
 
-// Trials returns all trials of e in the order in which to run them. After the
-// warm-ups they go repeat by repeat, so that a run that ends early has run everything equally
-// often, and the trials of a repeat that are compared run shortly after each
-// other. The order depends only on e; more repeats add trials at the end.
+// Trials returns all trials of the experiment in the order in which to run
+// them. After the warm-ups they go repeat by repeat, so that a run that ends
+// early has run everything equally often, and trials that are compared run
+// shortly after each other. The order depends only on the experiment. With more
+// repeats, trials are added at the end.
 func (e *Experiment) Trials() []Trial {
 	trials := e.warmups()
 	for r := range e.Repeats {

@@ -18,10 +18,10 @@ import (
 )
 
 // Simulate carries out an experiment in virtual time. It runs the same measured
-// trials in the same order as Run and writes the same kinds of results and traces. The
-// trials are simulated twins of the workloads, on the machines that the cluster
-// file describes. calibration has the durations of tasks; nil means typical
-// ones, with a warning in the results.
+// trials in the same order as Run and writes the same kinds of results and
+// traces. The trials run simulated counterparts of the workloads, on the nodes
+// that the cluster file describes. calibration contains the durations of tasks.
+// If it is nil, typical durations are used, with a warning in the results.
 //
 // The experiment's seed decides on which nodes the input's blocks are. Each
 // block is on the same nodes in all trials. Each repeat draws new computing

@@ -100,9 +100,9 @@ func (f *Finished) checkTrace(r *Result, h traces.Header, m *measure.Figures) er
 	return nil
 }
 
-// Results returns the results of a run's complete trials in the order of the
-// plan, or those in its table. Warm-ups have none. It verifies the files that it
-// reads.
+// Results returns the results of a run's complete trials in the planned order,
+// or the results in the run's table if it has one. It leaves out warm-ups. It
+// compares the files that it reads with their recorded hashes.
 func Results(run *runs.Run) ([]Result, error) {
 	if hasTable(run) {
 		return readTable(run)

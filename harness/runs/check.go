@@ -32,10 +32,11 @@ const maxFaults = 20
 // files may be damaged.
 const NotVerified = "not verified"
 
-// Verify compares files of complete measured trials with their recorded hashes. names
-// are the files' names in the trials' folders, such as "trace.heddle".
-// Differences are one error, an ErrDamaged that names all such files; for an
-// Unverified run they are warnings. A file is hashed only once.
+// Verify compares files of complete measured trials with the hashes recorded
+// for them. names are the files' names in the trials' folders, such as
+// "trace.heddle". If files differ, it returns one error, an ErrDamaged, that
+// names all of them. For an Unverified run they are warnings instead. A file is
+// hashed only once.
 //
 // Only files that will be read need to be verified.
 func (r *Run) Verify(names ...string) error {

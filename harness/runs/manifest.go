@@ -100,7 +100,7 @@ func (t TrialRecord) todo() TrialRecord {
 	return TrialRecord{Name: t.Name, Warmup: t.Warmup, State: TrialTodo}
 }
 
-// TrialState says how far a trial has come.
+// TrialState says whether a trial is still to do, under way, done or failed.
 type TrialState string
 
 // States of a trial, from todo to done or failed.

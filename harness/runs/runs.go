@@ -229,8 +229,9 @@ func (r *Run) load() error {
 		case err != nil:
 			return fmt.Errorf("read run: %w", err)
 		case t.State != TrialDone:
-			// The process may have ended after it completed the trial, whose
-			// folder has its final name then, and before it wrote the manifest.
+			// The process may have ended after it completed the trial and
+			// before it recorded this in the manifest. The trial's folder then
+			// has its final name.
 			done.Warmup = t.Warmup
 			m.Trials[i] = done
 		}
@@ -288,9 +289,9 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns Todo.
-// Finished warm-ups are in it too. It fails with ErrRunning if another process owns it, and with ErrExists if the
-// run is finished.
+// Resume makes this process the owner of an unfinished run and returns the
+// names of the trials still to do, with all warm-ups. It returns ErrRunning if
+// another process owns the run, and ErrExists if the run is finished.
 func (r *Run) Resume() ([]string, error) {
 	if err := r.resume(); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", r.Dir, err)
@@ -347,8 +348,8 @@ func (r *Run) warmAgain() error {
 	return nil
 }
 
-// Update changes the manifest and writes it. change must leave name, state and
-// trials alone.
+// Update lets the function change modify the manifest, and writes the manifest.
+// The function must not modify the name, the state and the trials.
 func (r *Run) Update(change func(*Manifest)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

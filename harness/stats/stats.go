@@ -130,8 +130,8 @@ func Deviation(xs []float64) float64 {
 	return math.Sqrt(variance)
 }
 
-// usable reports whether xs has enough finite numbers. If not, it returns the
-// estimate that says what is wrong.
+// usable reports whether xs has at least the given number of values and all are
+// finite. If not, it also returns an estimate whose warning says what is wrong.
 func usable(xs []float64, least int) (Estimate, bool) {
 	e := unbounded(math.NaN(), len(xs))
 	if len(xs) < least {
