@@ -28,11 +28,12 @@ var kinds = [...]struct {
 	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
 	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
 	KindNote:            {"note", func() Event { return new(Note) }, 13},
-	18:                  {name: "source"}, // kind of an event that only earlier versions of heddle wrote, at an import
+	18:                  {name: "source"}, // no longer written: imports of earlier versions of heddle wrote events of this kind
 	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
 }
 
-// Kinds is the highest number of a known kind of event, plus one.
+// Kinds is the highest number of a known kind of event, plus one: the length of
+// an array that has an element for each kind.
 const Kinds = Kind(len(kinds))
 
 // Known reports whether this version of heddle can read events of this kind.

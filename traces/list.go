@@ -13,7 +13,7 @@ type JobListed struct {
 	Job JobID `json:"job" range:"some"`
 	// Name is the job's name in the list. Two jobs may have the same name.
 	Name   string `json:"name"`
-	GapSec int64  `json:"gapSec"` // time since the submission of the job before, as the list says
+	GapSec int64  `json:"gapSec"` // time, in seconds, between the submissions of the previous job and of this job, as the list says
 	// InputBytes is the number of bytes that the maps read, ShuffleBytes the
 	// number that the reduces fetch (0 for a job without reduces), and
 	// OutputBytes the number that the job writes.
@@ -129,8 +129,8 @@ func (r *ListRules) LastSplitBytes(j *JobListed) int64 {
 	return j.InputBytes - (r.Maps(j)-1)*r.BlockBytes
 }
 
-// started divides bytes by size and rounds up: the number of blocks of that
-// size.
+// started returns how many blocks of the given size are needed for so many
+// bytes: bytes divided by size, rounded up.
 func started(bytes, size int64) int64 {
 	n := bytes / size
 	if bytes%size > 0 {

@@ -1,5 +1,5 @@
 // Package traces defines the parts of a trace: ids, times, the Header, and the
-// Events that happened on a real or simulated cluster.
+// events that happened on a real or simulated cluster (type Event).
 //
 // The events are ordered by time. Package tracefile reads and writes trace
 // files, and FORMAT.md describes their bytes. This package also computes two

@@ -36,8 +36,9 @@ type Job struct {
 	Status      string         // status as Hadoop writes it: SUCCEEDED, FAILED, KILLED, ERROR
 	Diagnostics string
 
-	// HostRacks has racks of hosts that the caller knows from elsewhere. A
-	// history file has only the racks of hosts on which an attempt ended.
+	// HostRacks gives the racks of hosts that the caller knows from other files.
+	// The history file itself has only the racks of hosts on which an attempt
+	// ended.
 	HostRacks map[traces.Node]string
 
 	// AMHosts are the hosts of the job's ApplicationMasters, in the order of
@@ -74,8 +75,8 @@ type Attempt struct {
 	Rack      string
 	StartMs   int64 // launch time; 0 if the attempt was never launched
 	FinishMs  int64
-	// MapFinishMs is set for attempts of maps, ShuffleFinishMs and SortFinishMs
-	// for attempts of reduces.
+	// Times, in ms since 1970, at which phases of the attempt ended. A map has
+	// MapFinishMs; a reduce has ShuffleFinishMs and SortFinishMs.
 	MapFinishMs     int64
 	ShuffleFinishMs int64
 	SortFinishMs    int64
@@ -85,7 +86,7 @@ type Attempt struct {
 	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some
 	// attempts under another locality; Job.Level says which.
 	Locality string
-	Avataar  string // Hadoop's word: SPECULATIVE for a speculative attempt, VIRGIN for any other
+	Avataar  string // Hadoop's word for the type of attempt: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters
 }
 

@@ -84,8 +84,9 @@ var counterFields = map[string]map[string]func(*traces.Counters) *int64{
 	},
 }
 
-// counters converts Hadoop's counters to the counters of a trace. The records of
-// maps and of reduces are added up.
+// counters converts Hadoop's counters to the counters of a trace. A trace has
+// one number of records where Hadoop has one for maps and one for reduces; the
+// two are added.
 func (p *parser) counters(r *recordCounters) traces.Counters {
 	all := traces.NoCounters
 	for i := range r.Groups {

@@ -60,7 +60,7 @@ type job struct {
 	Outcome  outcome `json:"outcome,omitempty"`
 	Type     string  `json:"jobtype"`
 	// TotalMaps and TotalReduces are the numbers of tasks that the job reported.
-	// The lists may have fewer.
+	// The lists of tasks in the file may have fewer.
 	TotalMaps    number   `json:"totalMaps"`
 	TotalReduces number   `json:"totalReduces"`
 	Maps         taskList `json:"mapTasks"`
@@ -81,8 +81,9 @@ type task struct {
 	Outcome outcome `json:"taskStatus,omitempty"`
 	Start   millis  `json:"startTime"`
 	Finish  millis  `json:"finishTime"`
-	// A map's input is read from HDFS and its output is written to the local
-	// disk. A reduce's input is its shuffle and its output is written to HDFS.
+	// Input and output of the task. A map reads its input from HDFS and writes
+	// its output to the local disk. A reduce's input is what it shuffles; it
+	// writes its output to HDFS.
 	InputBytes    number       `json:"inputBytes"`
 	InputRecords  number       `json:"inputRecords"`
 	OutputBytes   number       `json:"outputBytes"`

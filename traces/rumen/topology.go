@@ -37,8 +37,8 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 	}
 }
 
-// hosts appends the hosts in the tree t to a list. rack is the path of the nodes
-// above t.
+// hosts appends the hosts in the tree t to a list. The argument rack is the
+// path of the tree nodes above t.
 func (t *tree) hosts(to []traces.NodeFacts, rack string) []traces.NodeFacts {
 	switch {
 	case t == nil:

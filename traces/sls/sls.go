@@ -59,8 +59,8 @@ const unknown = -1
 type job struct {
 	Nodes   count    `json:"num.nodes,omitzero"`
 	Racks   count    `json:"num.racks,omitzero"`
-	Type    string   `json:"am.type"`          // kind of the job, in files of newer SLS versions
-	OldType string   `json:"yarn.sls.am.type"` // the same as am.type, in files of older SLS versions
+	Type    string   `json:"am.type"`          // type of the job's ApplicationMaster, such as mapreduce, in files of newer SLS versions
+	OldType string   `json:"yarn.sls.am.type"` // type of the job's ApplicationMaster, in files of older SLS versions
 	StartMs millis   `json:"job.start.ms"`
 	EndMs   millis   `json:"job.end.ms,omitzero"`
 	Queue   string   `json:"job.queue.name"`
@@ -100,7 +100,7 @@ var (
 	kinds      = [...]string{traces.Map: "map", traces.Reduce: "reduce"}
 )
 
-// rack is a JSON object of a topology file.
+// rack is a JSON object of a topology file: a rack and its nodes.
 type rack struct {
 	Name  string `json:"rack"`
 	Nodes []node `json:"nodes"`

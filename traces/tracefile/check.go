@@ -35,8 +35,8 @@ type Report struct {
 }
 
 // Finding is a fault that a check found, and its place: a byte or line of the
-// file, or the number of an event, counted from 1. All three are 0 for a fault
-// of the whole trace.
+// file, or the number of an event, counted from 1. All three numbers are 0 for
+// a fault of the whole trace.
 type Finding struct {
 	Offset int64  `json:"offset,omitempty"`
 	Line   int64  `json:"line,omitempty"`
@@ -90,7 +90,7 @@ func Check(path string) (Report, error) {
 			return r, err
 		}
 		r.Damage = append(r.Damage, damage.finding())
-		in.err = nil // clears the error, so that the reader goes on behind the damaged place
+		in.err = nil // the error is cleared, so that the reader goes on behind the damaged place
 	}
 	if src, ok := in.src.(*records); ok {
 		r.Blocks = src.blocks
@@ -127,7 +127,7 @@ func (r *Report) compare(footer, found Footer) {
 		wrong("kinds", footer.Kinds, found.Kinds)
 	}
 	if r.Foreign > 0 {
-		return // times and digests can be computed only by a program that knows all events and fields
+		return // this program does not know all events and fields of the trace, so it cannot compute the times and digests
 	}
 	if footer.FirstT != found.FirstT || footer.LastT != found.LastT {
 		wrong("times", []traces.Time{footer.FirstT, footer.LastT}, []traces.Time{found.FirstT, found.LastT})

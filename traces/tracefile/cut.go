@@ -79,8 +79,8 @@ func Cut(from, to string, piece Piece) (int, error) {
 	})
 }
 
-// choose returns the jobs that p selects in the trace file, and the time of
-// their last event.
+// choose returns the jobs of the trace file that the Piece p selects, and the
+// time of the last event of these jobs.
 func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	in, err := Open(path)
 	if err != nil {

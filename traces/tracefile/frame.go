@@ -19,7 +19,7 @@ const (
 	tagBlock  = "HDLB"
 	tagFooter = "HDLE"
 
-	frameHeadBytes  = 12 // magic number, length of the payload and tag, 4 bytes each
+	frameHeadBytes  = 12 // 4 bytes for the magic number, 4 bytes for the length of what follows, 4 bytes for the tag
 	fileFrameBytes  = 16
 	blockFrameBytes = 40
 

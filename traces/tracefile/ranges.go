@@ -52,7 +52,9 @@ var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Level]():    {most: int64(traces.LevelOff)},
 }
 
-// kinds has the ranges of all other event fields, by the kind of their Go type.
+// kinds has the ranges for the kinds of Go types. It is used if a field's range
+// tag names no range and the field's own Go type is not listed in the map
+// types.
 var kinds = map[reflect.Kind]field{
 	reflect.String: {most: mostText}, reflect.Slice: {most: mostTasks}, reflect.Bool: {most: 1},
 	reflect.Int32: {most: math.MaxInt32}, reflect.Int64: {most: mostBytes}, reflect.Float64: {most: mostBytes}, reflect.Uint64: {},
@@ -152,7 +154,7 @@ func (c *rangeCheck) text(s string) {
 func (c *rangeCheck) Float64(v *float64) {
 	f := &c.fields[c.next]
 	c.next++
-	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // this form of the comparison also finds NaN out of range
+	if !(*v >= float64(f.least) && *v <= float64(f.most)) { // comparisons with NaN are false, so this condition also finds NaN out of range
 		c.wrong(c.kind, *f, strconv.FormatFloat(*v, 'g', -1, 64))
 	}
 }

@@ -99,7 +99,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // at the start.
 func isLines(in *bufio.Reader) bool {
 	if mark, _ := in.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // skipping cannot fail, since these bytes are already in the buffer
+		_, _ = in.Discard(3) // Discard cannot fail: Peek has already read these 3 bytes into the buffer
 	}
 	first, _ := in.Peek(1)
 	return len(first) == 1 && strings.IndexByte("{ \t\r\n", first[0]) >= 0
@@ -197,11 +197,11 @@ func ReadFile(path string) (traces.Header, []traces.Event, error) {
 type records struct {
 	scan    *scanner
 	dec     decoder
-	started bool // true while the decoder has a block
+	started bool // true from the moment the decoder got a block until its records are used up
 	block   block
 	blocks  int64
 	reused  [traces.Kinds]traces.Event
-	keep    bool // true if each event must be a new one, not an overwritten earlier one
+	keep    bool // true if next must return a new event at each call and not overwrite an earlier one
 	unknown int64
 	// unknownKinds has the number of events of each kind that this program does
 	// not know.

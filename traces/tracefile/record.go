@@ -152,7 +152,7 @@ func (d *decoder) define(name string) {
 		if d.known == nil || len(d.known) == maxKnownNames {
 			d.known = map[string]string{}
 		}
-		kept = string([]byte(name)) // a copy, since a substring would keep the whole block in memory
+		kept = string([]byte(name)) // the name is copied, since a substring of the block would keep the whole block in memory
 		d.known[kept] = kept
 	}
 	d.names = append(d.names, kept)

@@ -91,8 +91,8 @@ func (s *scanner) next() (block, error) {
 				return block{}, err
 			}
 		case binary.LittleEndian.Uint32(head)&^0xf == magicOurs&^0xf && s.footer == nil && !isFrame(head, tagFile):
-			// Only a newer version of heddle knows what is in this skippable
-			// zstd frame.
+			// A newer version of heddle wrote this skippable zstd frame with a tag
+			// that this program does not know, so it skips the frame.
 			if err := s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:]))); err != nil {
 				return block{}, err
 			}

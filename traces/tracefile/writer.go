@@ -22,8 +22,8 @@ import (
 // block to the file.
 const blockBytes = 512 << 10
 
-// WriteFile sorts the events and writes them to a trace file. A file of that
-// name is replaced, but only after the new file is complete and on disk.
+// WriteFile sorts the events by time and writes them to a trace file. A file of
+// that name is replaced, but only after the new file is complete and on disk.
 func WriteFile(path string, h traces.Header, events []traces.Event) error {
 	return replaceFile(path, func(f *os.File) error { return Encode(f, path, h, events) })
 }
@@ -65,7 +65,7 @@ type Writer struct {
 	path string
 	out  io.Writer
 	file *os.File // the file that Create opened and that Close must close; nil otherwise
-	live bool     // true if the file keeps its complete blocks after a write error
+	live bool     // true if the file is kept with its complete blocks after a write error
 	zstd *zstd.Encoder
 
 	mu      sync.Mutex
@@ -183,7 +183,7 @@ func (w *Writer) close(complete bool, reason string) error {
 			w.store()
 		}
 	}
-	_ = w.zstd.Close() // each block was compressed completely; Close only ends zstd's goroutines
+	_ = w.zstd.Close() // no data can be lost here: all blocks were compressed before, and Close only ends zstd's goroutines
 	if w.file == nil {
 		return w.err
 	}

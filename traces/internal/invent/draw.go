@@ -12,9 +12,10 @@ import (
 	"heddle/traces"
 )
 
-// draw returns 64 random bits. quantity says what the bits are for, such as
-// "replica 1". thing is the HashName of a job or file, and i the number of a
-// task or block in it.
+// draw returns 64 random bits. The argument quantity says what the bits are
+// for, such as "replica 1". The argument thing is the hash (HashName) of the
+// name of a job or file; i is the number of a task in the job or of a block in
+// the file.
 func draw(quantity string, seed, thing, i uint64) uint64 {
 	return traces.Mix(traces.Mix(traces.Mix(traces.Mix(seed)^traces.HashName(quantity))^thing) ^ i)
 }

@@ -9,7 +9,7 @@ package racks
 // Table maps hosts to racks. The zero value of Table is ready for use.
 type Table struct {
 	racks  map[string]string
-	sought map[string]bool // hosts whose rack was asked for when it was not known
+	sought map[string]bool // hosts for which Of was called before their rack was known
 	late   bool
 }
 
