@@ -287,13 +287,11 @@ type Decision struct {
 	// of the job.
 	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
 	// BindIndex is the index of the map that the ApplicationMaster was expected
-	// to start in the container; -1 means that no map was predicted. BindBranch
-	// names the ApplicationMaster's rule for choosing maps on which the
-	// prediction was based.
+	// to start in the container; -1 means that no map was predicted.
 	BindIndex int32 `json:"bindIndex" range:"tasks,-1"`
-	// BindBranch is the rule of the ApplicationMaster: rerun (a map that failed
-	// before), node (a map with its split on the node), rack (in the rack), any
-	// (any map).
+	// BindBranch is the ApplicationMaster's rule for choosing a map, on which
+	// BindIndex is based: rerun (a map that failed before), node (a map with its
+	// split on the node), rack (a map with its split in the rack), any (any map).
 	BindBranch string `json:"bindBranch,omitempty"`
 	Group      int64  `json:"group,omitempty" range:"any"`
 	Reason     string `json:"reason,omitempty"`

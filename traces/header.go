@@ -42,8 +42,8 @@ type Header struct {
 	// none (YARN decided alone), labels (through YARN node labels), ideal
 	// (exactly; only in simulations).
 	Actuator string `json:"actuator,omitempty"`
-	// Splits says which hosts that the jobs' splits name: asSubmitted (hosts of
-	// all replicas), cachedOnly (hosts of cached replicas), plan (hosts that the
+	// Splits says which hosts the jobs' splits name: asSubmitted (hosts of all
+	// replicas), cachedOnly (hosts of cached replicas), plan (hosts that the
 	// model chose).
 	Splits string `json:"splits,omitempty"`
 	Seed   uint64 `json:"seed"`
