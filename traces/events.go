@@ -111,8 +111,8 @@ type JobSubmitted struct {
 	// Workload is the name of the workload that heddle ran with this job, such
 	// as "wordcount". It is empty for jobs that others submitted.
 	Workload string `json:"workload,omitempty"`
-	// The sizes of the job's containers, and those settings of the job that
-	// influence where its tasks run.
+	// Sizes of the job's containers, and settings of the job that influence where
+	// its tasks run.
 	MapMemoryBytes    int64   `json:"mapMemoryBytes"`
 	MapVCores         int32   `json:"mapVCores" range:"cores"`
 	ReduceMemoryBytes int64   `json:"reduceMemoryBytes"`
@@ -215,14 +215,15 @@ type AttemptFinished struct {
 	Error       string   `json:"error,omitempty"`
 	Counters    Counters `json:"counters"`
 	// Node and SplitLocality are set only if the attempt was not launched: they
-	// describe its container. For other attempts see AttemptStarted.
+	// describe its container. For a launched attempt they are in its
+	// AttemptStarted event.
 	Node          Node  `json:"node,omitempty"`
 	SplitLocality Level `json:"splitLocality,omitempty"`
 }
 
 // Counters are Hadoop's counters of an attempt or of a job. -1 means "not
-// reported". The input and output records of a job are the sums over its maps
-// and reduces.
+// reported". The numbers of input and output records of a job are the sums over
+// its maps and reduces.
 type Counters struct {
 	HDFSReadBytes    int64 `json:"hdfsReadBytes" range:",-1"`
 	HDFSWrittenBytes int64 `json:"hdfsWrittenBytes" range:",-1"`

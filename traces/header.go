@@ -90,8 +90,8 @@ type ClusterFacts struct {
 type NodeFacts struct {
 	Node Node   `json:"node" range:"some"`
 	Rack string `json:"rack"`
-	// MemoryBytes and VCores are the resources of the node that YARN may give to
-	// containers.
+	// MemoryBytes and VCores are the memory and the virtual cores of the node
+	// that YARN may give to containers.
 	MemoryBytes int64 `json:"memoryBytes"`
 	VCores      int32 `json:"vcores" range:"cores"`
 	// CacheBytes is the capacity of the node's HDFS cache.

@@ -48,9 +48,10 @@ type ListRules struct {
 	// shuffle bytes of a job give its number of reduces, at most MaxReduces.
 	BytesPerReduce int64 `json:"bytesPerReduce"`
 	MaxReduces     int   `json:"maxReduces"`
-	// A map takes StartMs plus its input bytes divided by MapRate. A reduce
-	// takes StartMs plus its shuffle bytes divided by ShuffleRate and its output
-	// bytes divided by OutputRate.
+	// Durations of tasks; the rates are in bytes per second. A map takes StartMs
+	// milliseconds, plus its input bytes divided by MapRate. A reduce takes
+	// StartMs milliseconds, plus its shuffle bytes divided by ShuffleRate, plus
+	// its output bytes divided by OutputRate.
 	StartMs     int64 `json:"taskStartMs"`
 	MapRate     int64 `json:"mapBytesPerSec"`
 	ShuffleRate int64 `json:"shuffleBytesPerSec"`
@@ -75,7 +76,8 @@ const (
 	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list: ten years in milliseconds
 )
 
-// Validate returns an error if one of the rules is out of its range.
+// Validate returns an error if a value of the rules, such as the block size, is
+// out of its range.
 func (r *ListRules) Validate() error {
 	for _, v := range []struct {
 		name             string

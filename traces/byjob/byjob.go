@@ -42,8 +42,8 @@ type Attempt struct {
 	Finished *traces.AttemptFinished
 }
 
-// Jobs returns the jobs of a trace file in the order of their first events.
-// After an error there are no more jobs.
+// Jobs returns the jobs of a trace file in the order of their first events. A
+// read error ends the sequence.
 func Jobs(path string) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
 		if err := gather(path, yield); err != nil {

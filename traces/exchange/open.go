@@ -94,7 +94,7 @@ func (f *file) Close() {
 	f.closer.Close()
 }
 
-// interruptible reads from a file until the file's context ends; then reads
+// interruptible reads from a file. Once the file's context has ended, its reads
 // fail.
 type interruptible struct{ file *file }
 

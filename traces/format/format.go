@@ -62,7 +62,7 @@ type Reader interface {
 	// Finish sets the parts of the header that only the reader knows; the header
 	// already has the nodes. If the result change is not nil, the import calls
 	// this function for each TaskScheduled event of a map before it writes the
-	// event, so that the reader can add hosts to the map's split.
+	// event, so that the Reader can add hosts to the map's split.
 	Finish(h *traces.Header) (change func(*traces.TaskScheduled), err error)
 }
 

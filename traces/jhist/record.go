@@ -2,9 +2,9 @@ package jhist
 
 import "heddle/traces"
 
-// event is an event of a history file. Its record has one of about twenty Avro
-// types. One Go struct can decode them all, since fields with the same meaning
-// have the same names.
+// event is an event of a history file. Its Avro record has one of about twenty
+// types. One Go struct can decode all these types, since fields with the same
+// meaning have the same name in each.
 type event struct {
 	Type   string `avro:"type"`
 	Record record `avro:"event"`

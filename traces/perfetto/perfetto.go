@@ -71,7 +71,7 @@ func write(out io.Writer, h traces.Header, events iter.Seq[traces.Event]) error 
 
 type writer struct {
 	buf     *bufio.Writer
-	before  string // text before the next timeline event: a comma, or nothing for the first
+	before  string // text to write before the next timeline event: a comma, or nothing before the first event
 	err     error
 	nodes   map[traces.Node]*node
 	running map[traces.Attempt]*running

@@ -387,9 +387,9 @@ func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) er
 	})
 }
 
-// unique makes the numbers in a list unique: a number that comes again is
-// replaced by the greatest number plus one. It returns at once if the numbers
-// ascend, as they mostly do.
+// unique makes the task indexes or attempt numbers in a list unique: a number
+// that comes again is replaced by the greatest number plus one. It returns at
+// once if the numbers ascend, as they mostly do.
 func unique[T any](list []T, number func(*T) *int32, again func(int32) error) error {
 	ascending, top := true, int32(-1)
 	for i := range list {

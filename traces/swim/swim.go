@@ -1,6 +1,6 @@
 // Package swim reads and writes the job lists of SWIM, the Statistical Workload
 // Injector for MapReduce. Each line describes a job, with tabs between the
-// columns:
+// columns (s means seconds, B bytes; the gap is the time since the job before):
 //
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //

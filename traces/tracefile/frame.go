@@ -87,7 +87,7 @@ type Footer struct {
 	// Reason says why the trace is not complete.
 	Reason string `json:"reason,omitempty"`
 	Events int64  `json:"events"`
-	// Kinds is the number of events of each kind.
+	// Kinds has, for each kind of event, the number of events of that kind.
 	Kinds  map[string]int64 `json:"kinds"`
 	FirstT traces.Time      `json:"firstT"`
 	LastT  traces.Time      `json:"lastT"`

@@ -43,8 +43,8 @@ var classes = map[string]field{
 	"tasks": {most: mostTasks}, "cores": {most: mostCores}, "share": {most: 1}, "age": {most: mostTime},
 }
 
-// types has the range of the event fields that have one of these Go types. It is
-// used if a field's range tag names no range.
+// types has the ranges of event fields by their Go type, such as traces.Time.
+// It is used if a field's range tag names no range.
 var types = map[reflect.Type]field{
 	reflect.TypeFor[traces.Time]():     {least: leastTime, most: mostTime},
 	reflect.TypeFor[traces.TaskKind](): {most: int64(traces.Reduce)},

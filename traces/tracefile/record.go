@@ -158,8 +158,8 @@ func (d *decoder) define(name string) {
 	d.names = append(d.names, kept)
 }
 
-// event sets the fields of the event ev from the current record. whole is false
-// if the record has more fields than this program knows.
+// The method event sets the fields of the event ev from the current record. The
+// result whole is false if the record has more fields than this program knows.
 func (d *decoder) event(ev traces.Event) (whole, ok bool) {
 	ev.Fields(d)
 	return d.at == d.end, !d.bad

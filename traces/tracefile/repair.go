@@ -186,7 +186,7 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 }
 
 // readable reports whether all records of a block can be read. If so, it adds
-// their events to total.
+// their events to the counts in total.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
 		src := &records{}

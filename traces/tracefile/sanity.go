@@ -201,7 +201,8 @@ func (s *sanity) attemptFinished(e *traces.AttemptFinished) {
 	}
 }
 
-// end warns of jobs and attempts that do not end, if the trace is complete.
+// The method end warns of jobs and attempts that do not end, if the trace is
+// complete.
 func (s *sanity) end(complete bool) {
 	if !complete {
 		return

@@ -159,8 +159,8 @@ func (s *scanner) readFooter(payload int64) error {
 	return nil
 }
 
-// readFull reads size bytes and appends them to buf. A damaged file may give a
-// size that is too large; readFull then needs no more memory than the file has
+// readFull reads size bytes and appends them to buf. If the size is too large,
+// because the file is damaged, readFull needs no more memory than the file has
 // bytes.
 func readFull(in io.Reader, buf []byte, size int) ([]byte, error) {
 	b := bytes.NewBuffer(buf)

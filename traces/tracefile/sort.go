@@ -24,7 +24,7 @@ type Sorter struct {
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
-	err   error // the first error that Add met; later calls return it too
+	err   error // the first error of Add; later calls of Add and WriteFile return it again
 }
 
 // NewSorter returns a Sorter that writes its temporary file into folder. Close
@@ -101,9 +101,10 @@ func (s *Sorter) spill() (err error) {
 	return nil
 }
 
-// WriteFile writes a trace file with all added events in order. If last is not
-// nil, it is called for each event before the event is written; it may change
-// the event, but not its place in the order.
+// WriteFile writes a trace file with all added events in order. If the argument
+// last is not nil, WriteFile calls this function for each event before it
+// writes the event. The function may change the event, but not the event's
+// place in the order.
 func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)) error {
 	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
 }
@@ -204,7 +205,8 @@ func compareRuns(a, b *run) int {
 	return a.number - b.number
 }
 
-// sink restores the order of a heap of runs after its first run has changed.
+// sink restores the order of a heap of runs after the next event of the first
+// run has changed.
 func sink(heap []*run) {
 	for i := 0; ; {
 		least := 2*i + 1

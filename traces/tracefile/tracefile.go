@@ -15,7 +15,7 @@ import (
 type DamageError struct {
 	Path   string
 	Offset int64 // offset in bytes of the place in the file at which reading ended
-	Line   int64 // line, from 1, if the trace is in JSON Lines
+	Line   int64 // number of the damaged line, from 1, if the trace is in JSON Lines
 	Events int64 // number of events read before the damage
 	// CutOff is true if only the end of the file is missing. The events that
 	// were read are then the beginning of the trace.

@@ -18,8 +18,8 @@ import (
 	"heddle/traces/outfile"
 )
 
-// blockBytes is the size of the collected records at which a Writer writes a
-// block to the file.
+// A Writer collects records and writes them to the file as one block when they
+// have the size blockBytes.
 const blockBytes = 512 << 10
 
 // WriteFile sorts the events by time and writes them to a trace file. A file of
@@ -216,8 +216,8 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// store writes w.frame to the output. If that fails, it shortens the file to its
-// complete blocks.
+// store writes the current block, compressed in w.frame, to the output. If that
+// fails, it shortens the file to its complete blocks.
 func (w *Writer) store() {
 	n, err := w.out.Write(w.frame)
 	if err == nil && n < len(w.frame) {

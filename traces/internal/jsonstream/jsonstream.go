@@ -345,8 +345,9 @@ func (r *Reader) Int() (n int64, ok bool, err error) {
 	return 0, false, r.MendHere(WrongType, "want a whole number of 64 bits")
 }
 
-// HasKey reports whether an object at the top level of a file, or of a list in
-// it, has one of the keys. head is the beginning of the file.
+// HasKey helps to detect the format of a JSON file. It reports whether an
+// object has one of the keys; the object is at the top level of the file, or in
+// a list there. The argument head is the beginning of the file.
 func HasKey(head []byte, keys ...string) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(head), lenient)
 	for {
