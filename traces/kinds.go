@@ -3,7 +3,8 @@ package traces
 import "fmt"
 
 // kinds describes each kind of event: its name, how to make an empty event, and
-// its rank among events with the same time. The index is the number of the kind.
+// its rank, which orders events with the same time. The index in kinds is the
+// number of the kind.
 var kinds = [...]struct {
 	name string
 	make func() Event

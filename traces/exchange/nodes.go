@@ -21,7 +21,7 @@ type nodes struct {
 	log    *mend.Log
 	listed []traces.NodeFacts
 	known  map[traces.Node]bool
-	seen   map[traces.Node]string // hosts that jobs name, each with its rack
+	seen   map[traces.Node]string // hosts that jobs name, for example in splits, each with its rack
 	ran    map[traces.Node]bool   // hosts on which an attempt or an ApplicationMaster ran
 }
 

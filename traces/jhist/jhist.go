@@ -49,8 +49,8 @@ type Job struct {
 	// Counters are the job's counters. They are all -1 for a job that failed,
 	// since Hadoop writes no counters then.
 	Counters traces.Counters
-	// The ApplicationMaster's counts of map attempts by locality, and of
-	// launched attempts; -1 means that the file has no counters.
+	// Numbers of attempts that the ApplicationMaster counted: maps by locality,
+	// launched maps, launched reduces; -1 means that the file has no counters.
 	DataLocalMaps, RackLocalMaps, OtherLocalMaps, LaunchedMaps, LaunchedReduces int64
 }
 

@@ -202,7 +202,7 @@ func notEOF(err error) error {
 	return err
 }
 
-// mend records a defect of the event that is being read.
+// The method mend records a defect of the event that is being read.
 func (p *parser) mend(kind mend.Kind, about string) {
 	if p.refused == nil {
 		p.refused = p.log.Add(kind, fmt.Sprintf("byte %d", p.start), about)

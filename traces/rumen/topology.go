@@ -13,8 +13,9 @@ import (
 	"heddle/traces/internal/jsonstream"
 )
 
-// tree is a node of the tree in a topology file. The leaves are hosts, and the
-// nodes above them are racks. The name of the root is not part of a rack's path.
+// tree is a node of the tree that a topology file contains. The leaves of the
+// tree are hosts, and the nodes above them are racks. The name of the root is
+// not part of a rack's path.
 type tree struct {
 	Name     string  `json:"name"`
 	Children []*tree `json:"children"`

@@ -44,7 +44,7 @@ var Format = format.Format{
 // Types of the numbers in a file, one for each unit. A file may have the numbers
 // in quotes.
 type (
-	millis    int64 // a time in milliseconds
+	millis    int64 // a time in milliseconds, since 1970 or since any other time
 	lengthMs  int64 // a duration in milliseconds
 	megabytes int64
 	cores     int64
@@ -73,7 +73,8 @@ type job struct {
 
 type taskList []task
 
-// task describes a container in a trace file, or Count identical containers.
+// task is a JSON object in a trace file. It describes one container of a job,
+// or Count identical containers. A container runs one task.
 type task struct {
 	Host       string    `json:"container.host"` // path of the container's host, "/rack/host"
 	StartMs    millis    `json:"container.start.ms"`

@@ -125,7 +125,7 @@ type tally struct {
 	footer   Footer
 	schedule traces.Schedule
 	digest   *traces.TraceDigest
-	foreign  int64 // events whose kind or fields this program does not know completely
+	foreign  int64 // number of events whose kind or fields this program does not know completely
 	kinds    [256]int64
 }
 

@@ -71,9 +71,10 @@ var ranges = func() (all [traces.Kinds][]field) {
 	return all
 }()
 
-// fieldsOf returns the ranges of a struct's fields, from their range tags. ",-1"
-// in a tag also allows -1, which means "not known". The tag "maybe" is for an
-// attempt that may be missing: it allows an empty job id and numbers of -1.
+// fieldsOf returns the ranges of a struct's fields, from their range tags.
+// ",-1" in a tag also allows -1, which means "not known". The tag "maybe" is
+// for an attempt that may be missing: it allows an empty job id, a task index
+// of -1 and an attempt number of -1.
 func fieldsOf(t reflect.Type, place string, maybe bool) (all []field) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -36,7 +36,7 @@ type block struct {
 	head    blockHead
 	offset  int64
 	records string
-	stored  []byte // bytes of the block in the file; valid until the next block is read
+	stored  []byte // the block's bytes as they are in the file; valid until the next block is read
 }
 
 // newScanner returns a scanner after it has read the frame at the start of the

@@ -20,7 +20,8 @@ func draw(quantity string, seed, thing, i uint64) uint64 {
 	return traces.Mix(traces.Mix(traces.Mix(traces.Mix(seed)^traces.HashName(quantity))^thing) ^ i)
 }
 
-// below turns 64 random bits into a number from 0 to n-1. n must be positive.
+// The function below turns 64 random bits into a number from 0 to n-1. n must
+// be positive.
 func below(n int, drawn uint64) int {
 	high, _ := bits.Mul64(drawn, uint64(n))
 	return int(high)

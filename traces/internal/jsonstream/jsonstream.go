@@ -269,8 +269,8 @@ func (r *Reader) Into(v any) error { return json.UnmarshalDecode(r.decode, v) }
 func (r *Reader) Skip() error { return r.decode.SkipValue() }
 
 // Text reads a JSON string. A number, true or false is returned as it is
-// written. ok is false for null, lists and objects. The text is valid until the
-// next call.
+// written. The result ok is false for null, lists and objects. The text is
+// valid until the next call.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
 	switch kind := r.decode.PeekKind(); kind {
 	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
@@ -323,8 +323,8 @@ func (r *Reader) unquote(value []byte) []byte {
 }
 
 // Int reads a whole number. The number may be in quotes, and may be written as
-// "5.0" or "1e3". ok is false for null and for values that are not whole
-// numbers.
+// "5.0" or "1e3". The result ok is false for null and for values that are not
+// whole numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
 	kind := r.decode.PeekKind()
 	if kind != jsontext.KindNumber && kind != jsontext.KindString {
