@@ -38,20 +38,23 @@ func (a *Attempt) fields(v Visitor) {
 	v.Int32(&a.Number)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeUp) Fields(v Visitor) {
 	v.When(&e.T)
 	e.NodeFacts.fields(v)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeDown) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeSample) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -79,14 +82,16 @@ func (e *NodeSample) Fields(v Visitor) {
 	v.Int64(&e.ClockUncertaintyNs)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *NodeLabel) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
 	v.Name(&e.Label)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobSubmitted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -107,7 +112,8 @@ func (e *JobSubmitted) Fields(v Visitor) {
 	v.Bool(&e.Speculation)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -116,7 +122,8 @@ func (e *JobStarted) Fields(v Visitor) {
 	v.Int64(&e.AMMemoryBytes)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -130,7 +137,8 @@ func (e *JobFinished) Fields(v Visitor) {
 	v.Int64(&e.LaunchedReds)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *TaskScheduled) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -141,7 +149,8 @@ func (e *TaskScheduled) Fields(v Visitor) {
 	v.Blocks(&e.Blocks)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *TaskFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Task.fields(v)
@@ -149,7 +158,8 @@ func (e *TaskFinished) Fields(v Visitor) {
 	v.Int32(&e.Winner)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *AttemptStarted) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -162,7 +172,8 @@ func (e *AttemptStarted) Fields(v Visitor) {
 	v.Bool(&e.Speculative)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *AttemptFinished) Fields(v Visitor) {
 	v.When(&e.T)
 	e.Attempt.fields(v)
@@ -192,7 +203,8 @@ func (c *Counters) fields(v Visitor) {
 	v.Int64(&c.PhysicalBytes)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *BlockReplica) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -203,7 +215,8 @@ func (e *BlockReplica) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *BlockCached) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Uint64((*uint64)(&e.Block))
@@ -211,7 +224,8 @@ func (e *BlockCached) Fields(v Visitor) {
 	v.Bool(&e.Gone)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Decision) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.ID)
@@ -225,7 +239,8 @@ func (e *Decision) Fields(v Visitor) {
 	v.Name(&e.Reason)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Actuation) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Int64(&e.Decision)
@@ -237,7 +252,8 @@ func (e *Actuation) Fields(v Visitor) {
 	v.Text(&e.Cause)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Heartbeat) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Node))
@@ -247,7 +263,8 @@ func (e *Heartbeat) Fields(v Visitor) {
 	v.Int32(&e.RunningContainer)
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *Note) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Text(&e.Text)

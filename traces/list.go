@@ -25,7 +25,8 @@ type JobListed struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor.
+// Fields implements Event: it passes each field of the event to a Visitor, such
+// as an encoder or a decoder.
 func (e *JobListed) Fields(v Visitor) {
 	v.When(&e.T)
 	v.Name((*string)(&e.Job))
@@ -73,7 +74,7 @@ var DefaultListRules = ListRules{
 const (
 	maxListedTasks = 1 << 20 // greatest number of maps, or of reduces, of one job
 	maxListedBytes = 1 << 60
-	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list: ten years in milliseconds
+	maxListedMs    = 10 * 365 * 24 * 3600 * 1000 // longest time in a list of jobs: ten years in milliseconds
 )
 
 // Validate returns an error if a value of the rules, such as the block size, is

@@ -19,7 +19,7 @@ import (
 // Job is the job that a history file describes. Times are in milliseconds since
 // 1970; 0 means that the file does not have the time.
 type Job struct {
-	ID    string // Hadoop's id, such as job_1795236380513_0001
+	ID    string // Hadoop's id of the job, such as job_1795236380513_0001
 	Name  string
 	User  string
 	Queue string
@@ -132,7 +132,7 @@ func (j *Job) Level(t *Task, a *Attempt, racks map[string]string) traces.Level {
 		return traces.LevelOff
 	}
 	if a.StartMs != 0 {
-		return traces.LevelUnknown // job history files of Hadoop 0.23 have no locality
+		return traces.LevelUnknown // job history files of Hadoop 0.23 do not have the locality of attempts
 	}
 	// The file has no locality for an attempt that was never launched, so the
 	// locality is computed from hosts and racks.

@@ -2,10 +2,10 @@
 // which the Perfetto UI and chrome://tracing can show. heddle does not read this
 // format.
 //
-// In the timeline, each node is a process and each attempt a slice of it.
-// Attempts that ran at the same time are in different rows. The node's metrics
-// are counters. Each job has a row. The scheduler model's decisions have one
-// row, with arrows to the attempts that they started.
+// In the timeline, each node is a process and each attempt a slice (a bar) in
+// it. Attempts that ran at the same time are in different rows. The node's
+// metrics are counters. Each job has a row. The scheduler model's decisions
+// have one row, with arrows to the attempts that they started.
 package perfetto
 
 import (

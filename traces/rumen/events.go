@@ -39,7 +39,7 @@ func (r *reader) events() ([]traces.Event, error) {
 	return c.list, c.err
 }
 
-// converter converts one job of Rumen into events.
+// converter converts one job of a Rumen file into events of a trace.
 type converter struct {
 	*reader
 	id     traces.JobID

@@ -182,7 +182,7 @@ func splitHost(path string) host {
 	return host{Rack: path[:max(i, 0)], Name: path[i+1:]}
 }
 
-// MarshalText writes the path of the host, "/rack1/host".
+// MarshalText writes the path of the host, such as "/rack1/host".
 func (h host) MarshalText() ([]byte, error) {
 	if h.Rack == "" {
 		return []byte(h.Name), nil
@@ -196,7 +196,8 @@ type location host
 
 type locationList []location
 
-// MarshalJSONTo writes the location as {"layers":["rack1","host"]}.
+// MarshalJSONTo writes the location of a host in Rumen's form, such as
+// {"layers":["rack1","host"]}.
 func (l location) MarshalJSONTo(e *jsontext.Encoder) error {
 	tokens := []jsontext.Token{jsontext.BeginObject, jsontext.String("layers"), jsontext.BeginArray}
 	for _, layer := range append(rackLayers(l.Rack), l.Name) {

@@ -50,7 +50,7 @@ type reader struct {
 	nodes, racks count
 	last         millis // start time of the previous job
 	madeUp       int64  // number of tasks of all jobs so far
-	scheduled    bool   // true if a container had no start time in the file
+	scheduled    bool   // true if start times are made up, since a container had none in the file
 }
 
 func newReader(im *format.Import) *reader { return &reader{Import: im} }

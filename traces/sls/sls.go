@@ -164,7 +164,8 @@ func writeTopology(out io.Writer, nodes []traces.NodeFacts) error {
 	return nil
 }
 
-// rackOf returns rack, or YARN's default rack if rack is empty.
+// rackOf returns the given rack, or YARN's default rack if the given one is
+// empty.
 func rackOf(rack string) string {
 	if rack == "" {
 		return "/default-rack"

@@ -14,7 +14,7 @@ import (
 	"heddle/traces"
 )
 
-// Piece selects some jobs of a trace, for Cut.
+// Piece selects some jobs of a trace, for the function Cut, which copies them.
 type Piece struct {
 	// From and To limit the selection to jobs submitted at a time T with From <=
 	// T < To. If To is 0, there is no upper limit.

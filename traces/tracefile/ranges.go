@@ -24,8 +24,8 @@ type field struct {
 // clusters. They are small enough that sums and differences of two values fit
 // into 64 bits.
 const (
-	mostBytes = 1 << 60 // limit for bytes, records, milliseconds and bytes per second
-	mostTasks = 1 << 24 // limit for the tasks of a job, task indexes and attempt numbers
+	mostBytes = 1 << 60 // greatest number of bytes, of records, of milliseconds and of bytes per second
+	mostTasks = 1 << 24 // greatest number of tasks of a job, greatest task index and greatest attempt number
 	mostCores = 1 << 20
 	mostText  = maxBlockBytes
 	// Times are from 30 years before to 250 years after Time 0. They may be

@@ -35,7 +35,8 @@ type Reader struct {
 // source is what a Reader reads events from: a trace file in heddle's binary
 // format, or a trace in JSON Lines.
 type source interface {
-	// header reads the header of the trace. It is called once, before next.
+	// header reads the header of the trace. It is called once, before the first
+	// call of the method next.
 	header() (traces.Header, error)
 	// next returns the next event. The caller may use the event until it calls
 	// next again. At the end of the trace the error is io.EOF.

@@ -7,7 +7,7 @@ import (
 	"heddle/traces"
 )
 
-// Record types that are not kinds of events.
+// Types of records that are not events.
 const (
 	recordName   = 0   // record with a name; events of the block refer to the name by its position among the block's names
 	recordHeader = 255 // record with the header of the trace as JSON
@@ -108,7 +108,7 @@ type decoder struct {
 	bad     bool
 	names   []string
 	lastT   traces.Time
-	known   map[string]string // names of all blocks so far, so that equal names share memory
+	known   map[string]string // names that occurred in the blocks read so far, so that equal names share memory
 }
 
 // maxKnownNames limits the names that a decoder remembers from one block to the

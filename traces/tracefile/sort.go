@@ -14,13 +14,14 @@ import (
 const maxRunEvents = 1 << 18
 
 // Sorter sorts events into the order of a finished trace. It keeps a limited
-// number of events in memory: it writes sorted runs of events to a file, and
-// merges the runs at the end.
+// number of events in memory: it writes sequences of sorted events (runs) to a
+// file, and merges the runs at the end.
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	// file contains the sorted runs, one after the other. Its name is removed at
-	// once, so that the file disappears when the process ends.
+	// file contains the runs (sequences of sorted events), one after the other.
+	// Its name is removed at once, so that the file disappears when the process
+	// ends.
 	file  *os.File
 	runs  []*io.SectionReader
 	count int64
@@ -166,7 +167,7 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// run is a sorted run of events, in the Sorter's file or in memory.
+// run is a sequence of sorted events, in the Sorter's file or in memory.
 type run struct {
 	number int
 	in     *Reader
@@ -196,8 +197,9 @@ func (r *run) err() error {
 	return r.in.Err()
 }
 
-// compareRuns orders runs by their next events. If Compare finds no order
-// between these events, the run that was filled earlier comes first.
+// compareRuns orders runs (sequences of sorted events) by the next event of
+// each. If Compare finds no order between these events, the run that was filled
+// earlier comes first.
 func compareRuns(a, b *run) int {
 	if c := traces.Compare(a.event, b.event); c != 0 {
 		return c
@@ -205,8 +207,8 @@ func compareRuns(a, b *run) int {
 	return a.number - b.number
 }
 
-// sink restores the order of a heap of runs after the next event of the first
-// run has changed.
+// sink restores the order of a heap of runs (sequences of sorted events) after
+// the next event of the first run has changed.
 func sink(heap []*run) {
 	for i := 0; ; {
 		least := 2*i + 1

@@ -6,7 +6,8 @@ import (
 	"heddle/traces"
 )
 
-// maxNodes is the greatest number of nodes in a cluster that is made up.
+// maxNodes is the greatest number of nodes in a cluster that an import makes
+// up.
 const maxNodes = 1 << 20
 
 // Nodes makes up a cluster with the given numbers of nodes and racks. The

@@ -42,7 +42,7 @@ type Reader struct {
 	base    int64             // offset in the file at which the current JSON decoder began; a new one begins after a damaged object
 	begin   int64             // offset in the file at which the object that is being read begins
 	text    []byte            // the last decoded JSON string; its memory is reused for the next one
-	names   map[string]string // strings that Keep returned, so that equal strings share memory
+	names   map[string]string // strings that the method Keep returned so far, so that equal strings share memory
 }
 
 // source is a reader that first returns the bytes in back, which were read from
@@ -284,7 +284,8 @@ func (r *Reader) Text() (text []byte, ok bool, err error) {
 	return r.unquote(value), true, nil
 }
 
-// maxNames is the greatest number of strings that Keep remembers.
+// maxNames limits the strings that the method Keep remembers, so that they do
+// not fill the memory.
 const maxNames = 1 << 16
 
 // Keep converts a text to a string. Equal texts get the same string, to save
