@@ -1,8 +1,9 @@
 package traces
 
 // Visitor has a method for each type of event field. The method Fields of an
-// event calls them for one field after the other, in the order in which they are
-// stored in the file. Encoders and digests read the fields; decoders set them.
+// event calls these methods for one field after the other, in the order in
+// which a trace file stores the fields. Encoders and digests read the fields;
+// decoders set them.
 //
 // To keep old files readable, a new field is added at the end of its event, and
 // its zero value must mean "not reported". Structs that several events contain

@@ -112,7 +112,8 @@ type LinkFacts struct {
 	BytesPerSec int64  `json:"bytesPerSec"`
 }
 
-// DiskFacts gives the rate at which a node reads from its disk.
+// DiskFacts gives the rate at which a node reads from its disk, in bytes per
+// second.
 type DiskFacts struct {
 	Node        Node  `json:"node"`
 	BytesPerSec int64 `json:"bytesPerSec"`

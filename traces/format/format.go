@@ -132,7 +132,7 @@ type Flag struct {
 	Set         func(int64)
 }
 
-// Unit is the unit of the number of a Flag.
+// Unit is the unit of the number that a command line flag (Flag) takes.
 type Unit int
 
 // Units of the numbers of flags; Things is a number without a unit.

@@ -83,8 +83,8 @@ type Attempt struct {
 	Status          string // outcome of the attempt: SUCCEEDED, FAILED or KILLED; empty if it did not end
 	Error           string
 	// Locality compares the container's host with the hosts of the split:
-	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some
-	// attempts under another locality; Job.Level says which.
+	// NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. Hadoop's counters count some attempts
+	// under another locality; the method Job.Level says under which.
 	Locality string
 	Avataar  string // Hadoop's word for the type of attempt: SPECULATIVE for a speculative attempt, VIRGIN for any other
 	Counters traces.Counters

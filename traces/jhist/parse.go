@@ -98,7 +98,7 @@ type parser struct {
 	job      *Job
 	tasks    map[string]*Task
 	attempts map[string]*Attempt
-	names    map[string]string // strings that occur often in the file; equal strings share memory
+	names    map[string]string // strings that occur often in the file, kept so that equal strings share memory
 	event    event
 }
 

@@ -354,8 +354,8 @@ func (j *job) idPart() string {
 	return ""
 }
 
-// finishTasks numbers tasks and attempts as their ids say. A task or attempt
-// with a wrong id gets its position in the list as its number.
+// finishTasks gives tasks and attempts the numbers in their ids. A task or
+// attempt with a wrong id gets its position in the list as its number.
 func (r *reader) finishTasks(tasks []task, kind traces.TaskKind, part string) error {
 	for i := range tasks {
 		t := &tasks[i]

@@ -64,8 +64,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a Reader of the trace that in contains. name is used in
-// error messages.
+// NewReader returns a Reader of the trace that the argument in contains. The
+// argument name is used in error messages.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	buf := bufio.NewReaderSize(in, 1<<18)
 	if _, err := buf.Peek(1); err != nil && !errors.Is(err, io.EOF) {

@@ -110,9 +110,9 @@ func (s *Sorter) WriteFile(path string, h traces.Header, last func(traces.Event)
 	return replaceFile(path, func(f *os.File) error { return s.Encode(f, path, h, last, "") })
 }
 
-// Encode does the same as WriteFile, but writes to out. name is used in error
-// messages. If reason is not empty, the trace is marked as not complete for that
-// reason.
+// Encode does the same as WriteFile, but writes to out. The argument name is
+// used in error messages. If the argument reason is not empty, the trace is
+// marked as not complete for that reason.
 func (s *Sorter) Encode(out io.Writer, name string, h traces.Header, last func(traces.Event), reason string) error {
 	if s.err != nil {
 		return s.err

@@ -29,7 +29,7 @@ func WriteFile(path string, h traces.Header, events []traces.Event) error {
 }
 
 // Encode writes a trace with the events to out, in the order of a finished
-// trace. name is used in error messages.
+// trace. The argument name is used in error messages.
 func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) error {
 	if !slices.IsSortedFunc(events, traces.Compare) {
 		events = slices.Clone(events)
