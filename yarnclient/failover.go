@@ -68,7 +68,7 @@ func (c *client) failover(ctx context.Context, tried string, r request, a answer
 	}
 	b, berr := c.exchange(ctx, active, r)
 	if berr == nil && b.status == http.StatusTemporaryRedirect {
-		return b, err // this ResourceManager was active a moment ago and has become a standby
+		return b, err // the ResourceManager that was found active has become a standby meanwhile, so the earlier error is returned
 	}
 	return b, berr
 }

@@ -37,7 +37,7 @@ type Job struct {
 // jobs.
 type app struct {
 	Job
-	id, serial string // application id such as application_1_0002, and its part 1_0002
+	id, serial string // id of the application, such as application_1_0002, and the part 1_0002 of this id
 	state      string
 	final      string
 	priority   int
@@ -203,9 +203,9 @@ func (c *Fake) Submit(j Job) (string, error) {
 	return a.id, nil
 }
 
-// Resplit changes the hosts of the input split of each map, as rewriting
-// job.splitmetainfo in a real job's staging folder does. The ApplicationMaster
-// reads the hosts when it starts.
+// Resplit changes the hosts of each map's input split. In a real job,
+// rewriting job.splitmetainfo in the staging folder has this effect. The
+// ApplicationMaster reads the hosts when it starts.
 func (c *Fake) Resplit(appID string, maps [][]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +229,7 @@ func (c *Fake) Resplit(appID string, maps [][]string) error {
 // Attempt is the fake cluster's record of a task attempt that was given a
 // container.
 type Attempt struct {
-	ID, Kind  string // id of the attempt, and its kind: MAP or REDUCE
+	ID, Kind  string // id of the task attempt, and the kind of the task: MAP or REDUCE
 	Task      int    // index of the task among the maps or the reduces of its job
 	Number    int
 	Host      string

@@ -79,7 +79,7 @@ func (c *Fake) bind(a *app, granted []*container) {
 			return c.start(a, k, level, func(t *task) bool { return !t.reduce && !t.failed && c.level(t, k.node) <= levels[level] })
 		})
 	}
-	for _, k := range left { // no task needs the remaining containers, so they are released
+	for _, k := range left { // no task needs the remaining new containers, so the ApplicationMaster releases them
 		k.ended = true
 	}
 }
@@ -100,9 +100,9 @@ func (c *Fake) level(t *task, n *node) int {
 	return 2
 }
 
-// start runs a task in a container: of the job's waiting tasks for which fits
-// returns true, the one that comes first. It returns false if there is no such
-// task.
+// start runs a task in a container. It chooses among the job's waiting tasks
+// that the function fits accepts, and takes the one that was requested first.
+// It returns false if there is no such task.
 func (c *Fake) start(a *app, k *container, locality string, fits func(*task) bool) bool {
 	var first *task
 	for _, t := range a.tasks {
@@ -135,8 +135,8 @@ func (c *Fake) startAttempt(t *task, k *container, locality string) {
 	})
 }
 
-// report ends a task attempt whose running time is over. Its ApplicationMaster
-// learns of the end at once.
+// report ends a task attempt when its running time is over. Its
+// ApplicationMaster learns of the end at once.
 func (c *Fake) report(x *attempt) {
 	if x.ended() || x.silent {
 		return
@@ -274,7 +274,7 @@ func (c *Fake) masterLost(a *app) {
 		a.masters[n-1].finished = c.now
 	}
 	a.master, a.granted = nil, nil
-	if a.attemptNo == 2 { // the job has used its two attempts, the default of yarn.resourcemanager.am.max-attempts
+	if a.attemptNo == 2 { // the application's second ApplicationMaster has failed, and two is the default of yarn.resourcemanager.am.max-attempts
 		c.finish(a, "FAILED", "FAILED")
 		return
 	}
