@@ -55,7 +55,7 @@ func (c *Client) attempt(ctx context.Context, id, retry int32, method string, re
 	switch {
 	case err == nil:
 	case errors.As(err, &remote) && !remote.fatal && !remote.standby():
-	case ctx.Err() != nil: // the caller has ended the call, but the connection is still good
+	case ctx.Err() != nil: // the caller has given the call up; the connection still works, so it stays open
 	default:
 		c.leave(cn, err)
 	}
@@ -121,7 +121,7 @@ func (c *Client) worthRetry(err error) bool {
 }
 
 // connect returns the connection to the active NameNode. If there is no
-// connection yet, it tries to connect to each NameNode once.
+// connection yet, connect tries each NameNode once, until one is active.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	select {
 	case c.link <- struct{}{}:
@@ -135,7 +135,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	if c.nameNode != nil {
 		select {
 		case <-c.nameNode.done:
-			c.nameNode = nil // the NameNode has closed the connection while no call used it
+			c.nameNode = nil // the NameNode has closed the idle connection, so a new one is opened
 		default:
 			return c.nameNode, nil
 		}
@@ -185,8 +185,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 	return cn, nil
 }
 
-// leave closes the connection cn to a NameNode, for the reason why. The next
-// call tries the next NameNode first.
+// leave closes the connection cn to a NameNode. Calls that wait on it fail
+// with the error why. The next call tries the next NameNode first.
 func (c *Client) leave(cn *conn, why error) {
 	cn.close(&lostError{why})
 	c.link <- struct{}{}

@@ -12,7 +12,7 @@ import (
 // at the first file that cannot be kept.
 func Resident(paths ...string) (bytes int64, err error) {
 	for _, path := range paths {
-		path, err := filepath.EvalSymlinks(path) // resolve symbolic links first, as WalkDir does not follow a path that is itself a link
+		path, err := filepath.EvalSymlinks(path) // symbolic links are resolved first, as WalkDir does not walk into a start folder that is a link
 		if err != nil {
 			return bytes, fmt.Errorf("keep files in memory: %w", err)
 		}
