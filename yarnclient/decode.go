@@ -70,8 +70,8 @@ func (s scanner) root(v reflect.Value, path []string) error {
 	return err
 }
 
-// walk follows the names of path into the JSON text and decodes the value found
-// there into v.
+// walk looks up a value inside the JSON text of an answer, by the list path of
+// nested member names, and decodes the value into v.
 func (s scanner) walk(v reflect.Value, path []string) error {
 	if len(path) == 0 {
 		return s.value(v)

@@ -65,7 +65,7 @@ func (rm *RM) Node(ctx context.Context, id string) (Node, error) {
 // new total or more, the node gets no new containers. Memory and cores are
 // both set; with the dominant resource calculator, too few cores limit the
 // containers like too little memory. The change takes effect a little later;
-// check it with Node.
+// call Node to see whether it has.
 func (rm *RM) SetNodeResource(ctx context.Context, id string, total Resource) error {
 	// An overCommitTimeout other than -1 would make the ResourceManager kill
 	// containers that exceed the node's new total.

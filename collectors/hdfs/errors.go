@@ -24,8 +24,8 @@ var (
 // matches it with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
 // ErrUnavailable or ErrSecure.
 type RemoteError struct {
-	// Method is the name of the RPC method called, and NameNode the address of
-	// the NameNode that answered.
+	// Method is the name of the RPC method that was called. NameNode is the
+	// address of the NameNode that answered.
 	Method, NameNode string
 	// Class is the Java class of the exception. Message is the exception's text
 	// without the stack trace.

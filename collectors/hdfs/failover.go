@@ -83,8 +83,8 @@ func unreached(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// roundTrip makes one call on one connection to a NameNode and decodes the
-// answer.
+// roundTrip makes one RPC call on one connection to a NameNode, without
+// repeating it, and decodes the answer.
 func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
 	r, err := cn.call(ctx, c.clientID[:], id, retry, method, req)
 	if err != nil {
@@ -157,9 +157,9 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	return nil, fmt.Errorf("%w: %w", ErrUnreachable, errors.Join(failures...))
 }
 
-// openActive connects to a NameNode and checks that it is active. A NameNode in
-// observer state would answer reads with old data. The check also detects an
-// address of another service.
+// openActive connects to a NameNode and checks that it is active. A NameNode
+// in observer state would answer reads with old data. The check also shows
+// whether another service than a NameNode listens at the address.
 func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
 	cn, err := c.open(ctx, address)
 	if err != nil {

@@ -150,8 +150,8 @@ var errNotCounted = errors.New("no device counted: the group did no input or out
 
 // readDisksV1 reads a control group's disk counters. They come from the blkio
 // throttling layer, which counts the group's reads, direct writes and
-// synchronous writes. It does not count pages that the kernel writes to disk
-// later.
+// synchronous writes. That layer does not count pages that the kernel writes
+// to disk later.
 func (c *cgroup) readDisksV1(r *Reading) error {
 	dir, err := c.dir("blkio")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // cache's sizes before and after.
 type Dropped struct {
 	// Scope says whose page cache was dropped: "cgroup" or "host". How is the
-	// path of the kernel file that was written to drop it.
+	// path of the kernel file that was written to drop the page cache.
 	Scope string `json:"scope"`
 	How   string `json:"how"`
 	// BeforeBytes and AfterBytes are the sizes of the page cache before and

@@ -62,8 +62,9 @@ func (h *host) readCPU(r *Reading) error {
 	return nil
 }
 
-// hostTimes converts gopsutil's CPU times. It leaves out guest time, since the
-// kernel counts guest time in user and nice time too.
+// hostTimes converts gopsutil's CPU times, which are in seconds, to
+// nanoseconds. It leaves out guest time, since the kernel counts guest time in
+// user and nice time too.
 func hostTimes(t cpu.TimesStat) CPUTimes {
 	idle, iowait, steal := toNs(t.Idle), toNs(t.Iowait), toNs(t.Steal)
 	return CPUTimes{
@@ -75,8 +76,9 @@ func hostTimes(t cpu.TimesStat) CPUTimes {
 	}
 }
 
-// toNs converts seconds to nanoseconds. It rounds to microseconds: the kernel
-// counts in steps of 10 ms, and rounding removes the error of the float.
+// toNs converts seconds to nanoseconds. It rounds to microseconds, which
+// removes the error of the floating-point number: the kernel counts in steps
+// of 10 ms.
 func toNs(sec float64) uint64 { return uint64(math.Round(sec*1e6)) * 1000 }
 
 func (h *host) readLoad(r *Reading) error {

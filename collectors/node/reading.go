@@ -10,7 +10,7 @@ type Reading struct {
 
 	CPU      *CPUTimes
 	Cores    []CPUTimes
-	Quota    *Quota // counters of the CPU limit, which start when the control group is made
+	Quota    *Quota // counters of how often and how long the CPU limit stopped the control group, since the group was made
 	Load     *Load
 	Memory   *Memory
 	Disks    []DiskCounters // counters of those disks that were used since boot; nil if the counters cannot be read

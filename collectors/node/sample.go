@@ -75,8 +75,8 @@ type Load struct {
 	Load1  float64 `json:"load1"`
 	Load5  float64 `json:"load5"`
 	Load15 float64 `json:"load15"`
-	// Tasks is the number of threads that run, wait for a CPU or wait for a
-	// disk now. It is set for control groups only.
+	// Tasks is the number of threads that run, wait for a CPU or wait for a disk
+	// at the end of the interval. It is set for control groups only.
 	Tasks *int `json:"tasks,omitempty"`
 }
 

@@ -34,12 +34,12 @@ import (
 // its field's comment states.
 type Config struct {
 	Nodes []Node
-	// Labels are the exclusive node labels that exist at the start. The labels
-	// of Nodes are added to them.
+	// Labels are the exclusive node labels that exist at the start. The labels of
+	// the nodes in the field Nodes are added to these labels.
 	Labels []string
-	// Heartbeat is the interval between two heartbeats of a NodeManager; 0
-	// means 200 ms. The heartbeats of all NodeManagers are spread evenly over
-	// it.
+	// Heartbeat is the interval between two heartbeats of a NodeManager; 0 means
+	// 200 ms. The heartbeats of all NodeManagers are spread evenly over this
+	// interval.
 	Heartbeat time.Duration
 	// AMHeartbeat is the interval between two heartbeats of an
 	// ApplicationMaster; 0 means 200 ms.

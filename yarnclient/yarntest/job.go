@@ -97,7 +97,7 @@ type attempt struct {
 	container *container
 	started   time.Time
 	finished  time.Time
-	locality  string // locality of the attempt's container: node, rack or off
+	locality  string // locality of the attempt's container: node, rack or off (outside the rack)
 	silent    bool   // whether the attempt's node is stopped, so that the ApplicationMaster never learns of the attempt's end
 	run       time.Duration
 	fails     bool
@@ -235,7 +235,7 @@ type Attempt struct {
 	Host      string
 	Container string
 	State     string
-	Locality  string // locality of a map's container: node, rack or off; empty for a map that runs again after a failure
+	Locality  string // locality of a map's container: node, rack or off (outside the rack); empty for a map that runs again after a failure
 	Allocated time.Time
 	Started   time.Time
 	Finished  time.Time

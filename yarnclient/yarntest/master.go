@@ -53,10 +53,11 @@ func (c *Fake) masterBeat(a *app, attempt int) {
 }
 
 // bind chooses a task for each new container, as the MapReduce
-// ApplicationMaster does. Reduces, and maps that run again after a failure, are
-// chosen first. Then come maps whose split is on the container's node, for all
-// containers of this heartbeat, then maps whose split is in its rack, then any
-// map. Among equal tasks, the one that has waited longest is chosen.
+// ApplicationMaster does. Containers requested for reduces, or for maps that
+// run again after a failure, are used first. The other containers are then
+// given maps in three passes: maps whose split is on the container's node,
+// maps whose split is in its rack, any maps. Among equal tasks, the one that
+// has waited longest is chosen.
 func (c *Fake) bind(a *app, granted []*container) {
 	var left []*container
 	for _, k := range granted {
@@ -188,7 +189,8 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	}
 }
 
-// shuffled lets the running reduces of a job go on when its last map has ended.
+// shuffled lets the running reduces of a job go on when the job's last map has
+// ended, since they can then fetch all map outputs.
 func (c *Fake) shuffled(a *app) {
 	for _, t := range a.tasks {
 		for _, x := range t.attempts {

@@ -206,7 +206,7 @@ func redirect(to func(r *http.Request) string, body string) answerer {
 }
 
 // raw returns a fault: when the request has arrived, the function serve takes
-// over the connection and writes to it whatever it wants.
+// over the connection, so that the answer need not be HTTP.
 func raw(serve func(c net.Conn)) answerer {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		c, _, err := w.(http.Hijacker).Hijack()

@@ -77,8 +77,8 @@ func (c *Fake) allocateOn(n *node, most int) int {
 
 // next returns the application, and the priority of its request, for which a
 // container is allocated next on a node. The order is: application priority,
-// time of submission, request priority. A request that declines the node, to
-// wait for a better locality, counts a missed opportunity.
+// time of submission, request priority. If a request declines the node, to
+// wait for a better locality, a missed opportunity is counted for the request.
 func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	order := c.scratch.order[:0]
 	for _, a := range c.apps {
