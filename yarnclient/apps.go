@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// App is an application as the ResourceManager describes it. A user without the
-// right to view the application gets only its first few fields.
+// App is an application as the ResourceManager describes it. For a user
+// without the right to view the application, all but the first few fields are
+// zero.
 type App struct {
 	ID            string  `wire:"id" form:"application"`
 	User          string  `wire:"user" form:"user"`

@@ -39,8 +39,9 @@ type Options struct {
 	// Addresses are the daemon's web addresses, "http://host:8088" or
 	// "host:8088". ResourceManagers in high availability have several.
 	Addresses []string
-	// User is the user name of the calls, which Hadoop's simple authentication
-	// trusts. Empty means the cluster's user for anonymous calls.
+	// User is the name of the user who makes the calls. Hadoop's simple
+	// authentication trusts this name. Empty means the cluster's user for
+	// anonymous calls.
 	User string
 	// Timeout limits one HTTP request together with its answer; 0 means 10 s.
 	Timeout time.Duration
@@ -59,10 +60,10 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// maxBodyBytes limits the length of an uncompressed answer: the list of 100,000
-// tasks takes some 40 MB. It also limits the memory of the lists decoded from
-// an answer, since an element written as "{}" may take hundreds of bytes in
-// memory.
+// maxBodyBytes limits the length of an uncompressed answer; a list of 100,000
+// tasks takes some 40 MB. maxBodyBytes also limits the memory of the lists
+// decoded from an answer, since an element written as "{}" may take hundreds
+// of bytes in memory.
 //
 // smallBytes limits the length of answers in which a daemon describes itself.
 // Such an answer is requested first, when the server at the address may not be

@@ -42,7 +42,7 @@ type Job struct {
 	ReducesRunning    int     `wire:"reducesRunning"`
 	MapProgressPct    float64 `wire:"mapProgress"`
 	ReduceProgressPct float64 `wire:"reduceProgress"`
-	// Numbers of the job's task attempts by state; an attempt in state NEW has
+	// Numbers of the job's task attempts by state. An attempt in state NEW has
 	// not started yet.
 	NewMapAttempts           int `wire:"newMapAttempts"`
 	RunningMapAttempts       int `wire:"runningMapAttempts"`

@@ -8,7 +8,8 @@ import (
 	"net/url"
 )
 
-// RM is a client of a ResourceManager, or of several in high availability.
+// RM is a client of a cluster's ResourceManager, or of all its
+// ResourceManagers in high availability.
 type RM struct{ c *client }
 
 // NewRM returns a client of a ResourceManager. The client connects when its

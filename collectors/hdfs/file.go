@@ -55,8 +55,8 @@ type Block struct {
 	// Offset is where the block starts in its file and Length is its size, both
 	// in bytes.
 	Offset, Length int64
-	// Corrupt means that the block has no good replica. Then Replicas are the
-	// corrupt ones.
+	// Corrupt is true if the block has no good replica. Then the field Replicas
+	// has the corrupt replicas.
 	Corrupt bool
 	// Replicas are the block's replicas, sorted by host.
 	Replicas []Replica

@@ -47,9 +47,9 @@ func (c *Client) expand(ctx context.Context, pattern string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// match finds the HDFS paths that match a glob pattern without braces. It
-// matches one path element after the other. It lists a folder only where the
-// element has special characters.
+// match finds the HDFS paths that match a glob pattern without braces. It goes
+// through the pattern's path elements one after the other. It lists a folder
+// only where an element has special characters.
 func (c *Client) match(ctx context.Context, pattern string) ([]string, error) {
 	here := []string{"/"}
 	for element := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {

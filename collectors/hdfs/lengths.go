@@ -118,7 +118,7 @@ type dataNodeConn struct {
 	op    byte // code of the operation requested from the DataNode; 0 before the request
 	r     *bufio.Reader
 	ready []byte // checked bytes from the DataNode that the library colinmarc/hdfs has not read yet
-	data  int    // number of bytes of the current data packet that still follow the bytes in ready
+	data  int    // number of bytes of the current data packet that have not been read from the DataNode
 
 	answered             bool // whether the first message of the DataNode's answer has arrived
 	chunkBytes, sumBytes int

@@ -80,9 +80,9 @@ type Load struct {
 	Tasks *int `json:"tasks,omitempty"`
 }
 
-// Memory is the use of memory, in the kernel's own fields and PageCacheBytes.
-// For a control group, TotalBytes is its limit or the machine's memory,
-// whichever is less.
+// Memory is the use of memory. The fields have the kernel's names and
+// meanings, except PageCacheBytes. For a control group, TotalBytes is its
+// limit or the machine's memory, whichever is less.
 type Memory struct {
 	TotalBytes uint64 `json:"totalBytes"`
 	FreeBytes  uint64 `json:"freeBytes"`

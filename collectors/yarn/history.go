@@ -134,8 +134,8 @@ func readHistoryIn(files *colinmarc.Client, folder, job string) (History, error)
 }
 
 // serialFolder returns the name of the folder that has a job's files below the
-// folder of their date. It is the job's serial number with at least nine
-// digits, without the last three digits.
+// folder of their date. It is the job's serial number, written with at least
+// nine digits, without the last three digits: 000012 for job 12345.
 func serialFolder(job string) string {
 	serial := job[strings.LastIndexByte(job, '_')+1:]
 	if n := 9 - len(serial); n > 0 {

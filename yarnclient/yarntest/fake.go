@@ -4,8 +4,8 @@
 // node a task runs. Nodes send heartbeats, and node labels partition them.
 // Jobs request containers on hosts, in racks and anywhere. The scheduler
 // allocates containers on heartbeats or asynchronously. ApplicationMasters
-// choose a task for a container only when they get the container. Tasks run
-// and end. Tests can inject faults of a real cluster at any moment.
+// choose a task for a container only when they get the container. Tests can
+// inject faults of a real cluster at any moment.
 //
 // The fake cluster is simpler than Hadoop. It has one order of applications
 // (priority, then submission), and no queue capacities, preemption, shuffle or
@@ -110,7 +110,8 @@ type Clock struct {
 // NewClock returns a clock that shows a fixed time in 2023.
 func NewClock() *Clock { return &Clock{now: time.UnixMilli(1_700_000_000_000)} }
 
-// Now returns the time that the clock shows. A test can pass it as Config.Now.
+// Now returns the time that the clock shows. A test can pass this method as
+// Config.Now.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +227,7 @@ type node struct {
 	containers []*container
 	beat       func()
 
-	stale time.Duration // injected fault: extra time until the scheduler uses the node's next label
+	stale time.Duration // injected fault: extra time until the scheduler uses the label that the node is given next
 	twice bool          // injected fault: the scheduler allocates the next container twice
 }
 

@@ -83,8 +83,8 @@ func (f *fault) spoil(answer *httptest.ResponseRecorder, r *http.Request) {
 	answer.Body.WriteString(f.Body)
 }
 
-// StaleLabel makes the scheduler use a node's next label later, by the duration
-// d. Until then the scheduler allocates by the old label.
+// StaleLabel makes the scheduler late: after the next change of a node's
+// label, it allocates by the old label for the additional duration d.
 func (c *Fake) StaleLabel(host string, d time.Duration) {
 	c.glitch(host, func(n *node) { n.stale = d })
 }

@@ -25,8 +25,8 @@ type Job struct {
 	// Slowstart is the fraction of the maps that must be done before the job
 	// requests containers for reduces.
 	Slowstart float64
-	// MemoryMB is the memory of a task's container in MiB, AMMemoryMB that of
-	// the ApplicationMaster's; 0 means 512.
+	// MemoryMB is the memory of a task's container in MiB. AMMemoryMB is the
+	// memory of the ApplicationMaster's container in MiB. For both, 0 means 512.
 	MemoryMB, AMMemoryMB int64
 	// Run returns how long a task attempt runs and whether it fails at the end.
 	// nil means that each attempt runs one second and succeeds.

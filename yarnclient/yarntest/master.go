@@ -185,7 +185,7 @@ func (c *Fake) endAttempt(x *attempt, state string) {
 	a.turns++
 	t.waiting, t.since, t.turn = true, c.now, a.turns
 	if t.reduce {
-		t.failed = false // a reduce that has failed is requested like a new one, as reduces never name a host
+		t.failed = false // the container for a failed reduce is requested like that of a new reduce, since requests for reduces never name a host
 	}
 }
 

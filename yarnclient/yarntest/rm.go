@@ -101,7 +101,7 @@ func (c *Fake) metrics(w http.ResponseWriter, r *http.Request) {
 		all.VCores += n.total.VCores
 		allUsed.MemoryMB += n.used.MemoryMB
 		allUsed.VCores += n.used.VCores
-		if n.sched == "" { // Hadoop's sums whose name lacks "AcrossPartition" count the default partition only
+		if n.sched == "" { // Hadoop's cluster metrics whose name lacks "AcrossPartition" count the default partition only
 			total.MemoryMB += n.total.MemoryMB
 			total.VCores += n.total.VCores
 			used.MemoryMB += n.used.MemoryMB
@@ -185,9 +185,9 @@ func (c *Fake) withNode(serve func(http.ResponseWriter, *http.Request, *node)) h
 	}
 }
 
-// setResource changes the memory and cores that a node offers. Like Hadoop, it
-// kills containers that exceed the new size at once unless overCommitTimeout is
-// -1.
+// setResource changes the memory and cores that a node offers. Unless
+// overCommitTimeout is -1, containers that exceed the new size are killed at
+// once, as in Hadoop.
 func (c *Fake) setResource(w http.ResponseWriter, r *http.Request, n *node) {
 	var body struct {
 		Resource          struct{ Memory, VCores json.Number }

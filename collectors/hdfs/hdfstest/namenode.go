@@ -37,8 +37,8 @@ type NameNode struct {
 	conns map[net.Conn]bool
 }
 
-// Start starts an active fake NameNode without files. It is stopped when the
-// test ends.
+// Start starts an active fake NameNode without files. The NameNode is stopped
+// when the test ends.
 func Start(t testing.TB) *NameNode {
 	nn, err := New()
 	if err != nil {
@@ -48,8 +48,8 @@ func Start(t testing.TB) *NameNode {
 	return nn
 }
 
-// New starts an active fake NameNode with the given files. It runs until Close
-// is called.
+// New starts an active fake NameNode with the given files. The NameNode runs
+// until Close is called.
 func New(files ...hdfs.File) (*NameNode, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -166,9 +166,10 @@ func answerTo(method string, id uint32) []byte {
 	return refusal(id, "org.apache.hadoop.ipc.RpcNoSuchMethodException", "Unknown method "+method, hdfspb.ResponseHeader_ERROR_NO_SUCH_METHOD)
 }
 
-// serverDefaults returns a message GetServerDefaultsResponseProto, with values
-// for block size, checksum, packet size, replication and buffer size. Package
-// hdfspb has no such message, as package hdfs never asks for it.
+// serverDefaults returns a message that is sent as a
+// GetServerDefaultsResponseProto, with values for block size, checksum, packet
+// size, replication and buffer size. It is encoded by hand, since package
+// hdfspb does not have this message.
 func serverDefaults() proto.Message {
 	var defaults []byte
 	for i, v := range []uint64{128 << 20, 512, 64 << 10, 1, 4096} {

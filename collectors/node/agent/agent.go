@@ -48,8 +48,8 @@ type Options struct {
 	// Node is the name of the agent's node in Hadoop. Empty means the machine's
 	// hostname.
 	Node string
-	// Interval is the time between two samples of the node's counters. Zero means
-	// one second.
+	// Interval is the time between two readings of the node's counters. Zero
+	// means one second.
 	Interval time.Duration
 	// Keep is how long the agent keeps samples in memory. Zero means one hour.
 	Keep time.Duration
@@ -61,7 +61,8 @@ type Options struct {
 	AllowDropCaches bool
 	// Version is the agent's version, which GET /info shows.
 	Version string
-	// Sample says what the agent measures: the whole host or a control group.
+	// Sample says what the agent's samples describe: the whole host or a control
+	// group.
 	Sample node.Options
 	// Log receives the agent's messages for the operator; nil discards them.
 	Log *slog.Logger
@@ -156,7 +157,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	return a.Serve(ctx, l)
 }
 
-// Serve is like Run, but uses the listener l, which it closes at the end.
+// Serve is like Run, but accepts connections from the listener l, which it
+// closes at the end.
 func (a *Agent) Serve(ctx context.Context, l net.Listener) error {
 	// Connections are counted before their TLS handshake, so that a connection
 	// whose client never starts the handshake counts, too.

@@ -292,8 +292,8 @@ func redact(raw string) string {
 	return "(not a URL)"
 }
 
-// noLog is a logger for resty that drops its messages. The caller gets all
-// errors.
+// noLog is a logger for resty that drops all messages, since the caller gets
+// every error anyway.
 type noLog struct{}
 
 func (noLog) Errorf(string, ...any) {}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxKept is the maximum number of samples that an agent keeps. A sample
-	// with ten devices takes 2 KB, so they take at most 200 MB.
+	// maxKept is the maximum number of samples that an agent keeps. A sample with
+	// ten devices takes 2 KB, so the samples take at most some 200 MB of memory.
 	maxKept = 100_000
 	// maxPage is the maximum number of samples in one answer of an agent.
 	maxPage = 1000
