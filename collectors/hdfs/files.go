@@ -14,11 +14,11 @@ import (
 )
 
 // Files returns a client that reads, writes, lists, renames and removes files
-// in HDFS. It uses the NameNodes, the user and the dial function of c. All
-// callers get the same client. It is closed when c is closed.
+// in HDFS. That client uses the NameNodes, the user and the dial function of
+// c. All callers get the same one; closing c closes it.
 //
-// Times in its answers are whole seconds; [Client.Stat] and [Client.SetTimes]
-// have milliseconds. Close a writer of this client with [CloseWriter].
+// Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
+// have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files() (*colinmarc.Client, error) {
 	c.filesMu.Lock()
 	defer c.filesMu.Unlock()

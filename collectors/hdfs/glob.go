@@ -107,8 +107,8 @@ func (c *Client) matchNames(ctx context.Context, dir, element string) ([]string,
 	return matches, nil
 }
 
-// braces expands every {a,b} of a glob pattern into one pattern for each part.
-// The parts may contain slashes and further braces.
+// braces expands the braces of a glob pattern: "x{a,b}" gives the patterns
+// "xa" and "xb". The parts in braces may contain slashes and further braces.
 func braces(pattern string) ([]string, error) {
 	open, parts, end := -1, []int(nil), -1
 	depth, quoted := 0, false
