@@ -20,7 +20,7 @@ type job struct {
 	app     yarnclient.App
 	sub     *Submission
 	files   *JobFiles
-	order   []state.TaskID // order[i] is the number, at submission, of the map whose split map i reads now; nil: unchanged
+	order   []state.TaskID // order[i]: number, at submission, of the map whose split map i reads now; nil: each map reads its original split
 	id      state.JobID
 	size    [2]state.Resource
 	attempt string // id of the current application attempt; empty until the job runs
@@ -35,9 +35,9 @@ type job struct {
 	tasks        []taskRecord          // what is known of each task; the index is its state.TaskID
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
-	masterSeenAt time.Time             // time when YARN was last asked for the ApplicationMaster's container, or when that was seen
-	awaited      []*opening            // groups of decisions for one node whose containers are not granted or whose tasks are not known, in order of decision
-	closing      []*opening            // groups of decisions whose node has lost the job's label; they end after one more list of the job's containers
+	masterSeenAt time.Time             // time when steering last saw the ApplicationMaster's container, or last asked YARN about it
+	awaited      []*opening            // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
+	closing      []*opening            // groups of decisions whose node has lost the job's label; each ends after YARN has listed the job's containers once more
 	polls        *alarm
 	asks         *alarm
 	polling      bool
@@ -57,12 +57,12 @@ type demand struct {
 	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last listed
 	coming    [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns    int32    // number of waiting maps whose earlier attempt failed
-	excess    bool     // the ApplicationMaster asked for more containers than it has waiting tasks known to us
+	excess    bool     // whether the ApplicationMaster last asked for more containers than steering knows of waiting tasks
 	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
-// wants says whether the ApplicationMaster waits for more containers of the kind
-// (map or reduce) than open decisions will bring.
+// wants says whether the ApplicationMaster waits for more containers of the kind (map
+// or reduce) than the decisions made so far will bring.
 func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 
 // taskRecord is what steering notes of a task: its container, whether it is done,
@@ -100,8 +100,8 @@ func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application
 
 func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
 
-// kindOf returns map or reduce by the priority of a container request. ok is false
-// for other containers.
+// kindOf tells from the priority of a container request whether the container is for a
+// map or a reduce. The second result is false if it is for neither.
 func kindOf(priority int) (state.Kind, bool) {
 	switch priority {
 	case yarnclient.PriorityMap, yarnclient.PriorityFailedMap, 19: // 19 is the YARN priority of requests for opportunistic map containers
@@ -112,7 +112,7 @@ func kindOf(priority int) (state.Kind, bool) {
 	return 0, false
 }
 
-// submit starts to steer a job whose staged files were read.
+// submit starts to steer a job whose staging directory was read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	files.locate(c.view)
 	files.Spec.Priority = int32(app.Priority)
@@ -140,9 +140,9 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.sawApp(app)
 }
 
-// train lets a model that learns train while the job's ApplicationMaster starts. If
-// it trained with its first decision, nodes would stay idle meanwhile. Nothing else
-// is decided during the training; models limit its length themselves.
+// train lets a model that learns train while the job's ApplicationMaster starts. If the
+// model trained at its first decision instead, nodes would stay idle meanwhile.
+// Steering decides nothing during the training, so the model must keep it short.
 func (j *job) train() {
 	c := j.core
 	if c.warmup == nil || j.files.Spec.Maps == 0 {
@@ -153,7 +153,7 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // the model will train when it first decides, since training failed here
+	if err != nil { // no reason to end: the model trains at its first decision if training failed here
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
@@ -210,8 +210,8 @@ func (j *job) end() {
 	}
 }
 
-// settleUnbound records the outcome of decisions whose containers run an unknown
-// task. The job's history file tells later which task it was.
+// settleUnbound records the outcome of decisions whose containers run a task that
+// steering does not know. The job's history file will tell which task it was.
 func (j *job) settleUnbound() {
 	for _, x := range inOrderOfID(j.unbound) {
 		if x.by != nil {
@@ -220,8 +220,8 @@ func (j *job) settleUnbound() {
 	}
 }
 
-// went notes that YARN no longer lists a container. Its task attempt counts as
-// succeeded until the ApplicationMaster says otherwise.
+// went notes that YARN no longer lists a container. The container's task attempt counts
+// as succeeded until the ApplicationMaster says otherwise.
 func (x *container) went() {
 	j := x.job
 	delete(j.live, x.id)
@@ -232,7 +232,7 @@ func (x *container) went() {
 		x.ended()
 	case x.reservation == state.None:
 		x.freeRoom()
-		j.reconcile() // the ended container may have run a task that is not known
+		j.reconcile() // the ApplicationMaster's list of tasks may tell which task the ended container ran
 	default: // lookUp still asks which task the container ran
 		return
 	}
@@ -330,7 +330,7 @@ func (j *job) masterLost(next string) {
 			x.freeRoom()
 		}
 	}
-	for k := range j.asked { // until the next ApplicationMaster asks for containers, other jobs get the free room
+	for k := range j.asked { // no task counts as asked for until the next ApplicationMaster asks for containers; until then other jobs get the free room
 		for {
 			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break

@@ -48,9 +48,9 @@ func (c *Core) awaitActive(until time.Time) {
 	})
 }
 
-// awaitNodes waits until the nodes have registered with a restarted ResourceManager,
-// or until the given time. Then it changes the settings again that the restart has
-// reset.
+// awaitNodes waits until the nodes have registered with a restarted ResourceManager, or
+// until the given time. Then it switches off YARN's node-locality delay again if the
+// restart has reset it, and resumes steering.
 func (c *Core) awaitNodes(until time.Time) {
 	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
@@ -109,8 +109,9 @@ func (c *Core) resume() {
 			j.polls.in(0)
 			j.asks.in(0)
 		}
-		// While decisions were stopped, a node that kept a job's node label may have
-		// run tasks that were never listed.
+		// While decisions were stopped, a node that kept a job's label may have run
+		// tasks in containers that steering never saw. So the ApplicationMaster is
+		// asked for all tasks of the job.
 		if !j.ended && j.attempt != "" {
 			j.reconciledAt = time.Time{}
 			j.reconcile()

@@ -10,7 +10,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// watching has the alarms of the questions that steering asks again and again.
+// watching holds the alarms at which steering queries the cluster again and again, and
+// the Submissions whose jobs it follows.
 type watching struct {
 	submissions        []*Submission
 	apps, nodes, beats *alarm
@@ -18,8 +19,8 @@ type watching struct {
 	listing            bool // whether a call that lists applications is under way
 }
 
-// begin notes the labels that New has returned, and sets the alarms for repeated
-// questions.
+// begin notes that the nodes have the labels that New returned, and sets the alarms for
+// the repeated queries of the cluster.
 func (c *Core) begin() {
 	label := ""
 	if c.acts {
@@ -129,8 +130,8 @@ func (c *Core) submissionOf(app yarnclient.App) *Submission {
 	return nil
 }
 
-// beat asks the model what to start on nodes with room. Each node is offered once in
-// a NodeManager heartbeat interval.
+// beat asks the model what to start on nodes with room. The model is asked about each
+// node once in a NodeManager heartbeat interval.
 func (c *Core) beat() {
 	chunks := min(len(c.nodes), 20)
 	c.watching.beats.in(c.Setup.Beat / time.Duration(chunks))
@@ -215,15 +216,15 @@ func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
 
-// calmLimit is the longest time for which steering assumes that no container of a
-// job ends. A container that ends unexpectedly is seen at most so late.
+// calmLimit is the longest time for which steering assumes that no container of a job
+// ends. If a container ends unexpectedly, steering notices it at most so much later.
 const calmLimit = 250 * time.Millisecond
 
-// calm returns for how long none of the job's containers is likely to end. A
-// container is assumed to run for 70 % of the shortest run of its kind in the job;
-// if none has ended, for 2 % more than it ran so far. During a label call calm is 0:
-// a node may then have the job's node label and get containers that no decision
-// asked for.
+// calm returns for how long none of the job's containers is likely to end. A container
+// is assumed to run for 70 % of the shortest run so far of a container of its kind (map
+// or reduce) in the job; if none has ended, for 2 % longer than it has run so far.
+// While a call that changes labels is under way, calm is 0: a node may then get
+// containers that no decision asked for.
 func (j *job) calm() time.Duration {
 	if j.core.moves.calls > 0 {
 		return 0
@@ -265,7 +266,8 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		}
 	}
 	// New containers are handled after ended ones. By then the model was asked about
-	// the room that came free, and may have decided just what YARN has put there.
+	// the room that came free, and may have decided to start just the containers that
+	// YARN has started there.
 	for _, x := range list {
 		if x.Priority != yarnclient.PriorityAM && j.live[x.ID] == nil && !j.endedIDs[x.ID] {
 			j.newContainer(x)
@@ -278,7 +280,8 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	}
 }
 
-// askAttempt asks YARN for the latest attempt of the application.
+// askAttempt asks YARN for the latest attempt of the application. If that is a new one,
+// the ApplicationMaster was lost.
 func (j *job) askAttempt() {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
 		switch {
