@@ -12,7 +12,8 @@ import (
 	"heddle/traces"
 )
 
-// facts returns the cluster's nodes, and the rates of its disks and links.
+// The function facts returns the cluster's nodes and, from heddle's configuration of
+// the cluster, the rates of its disks and links in bytes per second.
 func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, w)
 	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}
@@ -45,8 +46,8 @@ func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	return f, nil
 }
 
-// nodeFacts returns the running nodes, sorted by name. A node without a DataNode
-// does not count as a worker if other nodes have one: such nodes are kept for
+// nodeFacts returns the running nodes, sorted by name. A node without a DataNode counts
+// as a worker only if no node has one: otherwise such nodes are kept for
 // ApplicationMasters.
 func nodeFacts(ctx context.Context, w *watch.Watcher) ([]traces.NodeFacts, error) {
 	nodes, err := w.Nodes(ctx, 0)
