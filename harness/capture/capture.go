@@ -107,19 +107,19 @@ type Session struct {
 	life  context.Context
 	stop  context.CancelFunc
 	loops sync.WaitGroup
-	// joining is locked while a job's history file is in memory, so that there is
-	// only one at a time.
+	// joining is locked while a job's history file is in memory, so that only one such
+	// file is in memory at a time.
 	joining sync.Mutex
 
 	mu             sync.Mutex
 	alive          map[string]*jobRecord // jobs whose history file is not read yet, by application id
 	joined         map[string]Job        // jobs that have ended and whose history file was read, or is not waited for any more, by application id
-	joinedProgress Progress              // task counts, summed over the ended jobs in the field joined
+	joinedProgress Progress              // task counts, summed over the jobs in the field joined, which have ended
 	nodes          map[string]*nodeRecord
 	joiner         joiner
 	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
 	warnings       map[string]int // number of times that each warning occurred, by its text
-	failed         error          // first error in writing a file of events, of the files that jobs have
+	failed         error          // first error in writing the event file of a job
 	facts          traces.ClusterFacts
 	software       map[string]string
 	settings       map[string]string
@@ -170,9 +170,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	}
 	s.loops.Go(func() { _ = s.part.FlushEvery(ctx, flushInterval) }) // the error is ignored here, because CloseIncomplete returns it later
 	s.loops.Go(func() {
-		// Accept an answer that another caller got less than half an interval ago. The
-		// answer to this loop's own last call is a whole interval old, and is not
-		// accepted.
+		// Accept an answer of the ResourceManager that another part of the program got
+		// less than half an interval ago. This loop's own last answer is a whole
+		// interval old, and is not accepted.
 		every(ctx, o.EveryRM, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) })
 	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })

@@ -194,7 +194,7 @@ func Repair(from, to string) (r Repaired, err error) {
 		if r.Repaired, err = tracefile.Repair(from, whole); err != nil {
 			return err
 		}
-		part := cmp.Or(r.To, from) // To is empty if the event file needed no repair: the capture ended well and only Encode failed
+		part := cmp.Or(r.To, from) // the field To is empty if the event file needed no repair: the capture ended well and only Encode failed
 		in, err := tracefile.Open(part)
 		if err != nil {
 			return err

@@ -37,10 +37,10 @@ type jobRecord struct {
 	blocks  [][]traces.Block // ids of the HDFS blocks of each map's split, as the NameNode last reported them
 	sampled samples
 
-	last       yarnclient.Job   // last answer of the ApplicationMaster about the job
-	lastListed yarnclient.Job   // ApplicationMaster's answer about the job that came just before the last list of its tasks
-	listAfter  time.Time        // earliest time to list the job's tasks again; pauses keep such calls to a fifth of the time
-	seen       map[string]stage // last recorded stage of each task and attempt, by id
+	last       yarnclient.Job   // progress of the job that the ApplicationMaster reported last
+	lastListed yarnclient.Job   // progress of the job that the ApplicationMaster reported just before its tasks were last listed
+	listAfter  time.Time        // earliest time to list the job's tasks again, so that such calls take at most a fifth of the time
+	seen       map[string]stage // stage (waiting, running or ended) that was last recorded of each task and task attempt, by id
 
 	history *jhist.Job
 	file    string // name of the job's history file
@@ -147,7 +147,8 @@ func (s *Session) keepStaged(ctx context.Context, j *jobRecord) (rewritten <-cha
 	return rewritten
 }
 
-// sample asks the NameNode where the blocks of the job's input are.
+// sample asks the NameNode where the blocks of the job's input are, and records what
+// has changed.
 func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	s.mu.Lock()
 	splits := j.splits
@@ -157,7 +158,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 	blocks, err := s.watch.Blocks(ctx, string(j.id), splits, 0)
 	now := s.now()
 	if err != nil {
-		// Jobs such as TeraGen name input files that do not exist.
+		// A missing file gives no warning: jobs such as TeraGen name input files that
+		// do not exist.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s.pollFailed(ctx, string(j.id)+": block locations", err)
 		}
@@ -207,12 +209,12 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // either the events are written, or the capture is being stopped: then Stop writes them
+		if err == nil || ctx.Err() != nil && ctx == s.life { // either finish has written the events, or the capture is being stopped: then Stop writes them
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, historyPatience, last)
 	}
-	s.finish(j, h) // there is no history file, so h is empty
+	s.finish(j, h) // no history file was found, so the argument h is empty
 }
 
 // finish writes a job's events to a file of its own and drops the job from memory.

@@ -108,8 +108,8 @@ func (jn *joiner) at(unixMs int64) traces.Time {
 	return traces.Time(unixMs*1e6 - jn.start.UnixNano())
 }
 
-// describe adds to the event those settings of the job that matter for placement. For a
-// property that is not set, it uses Hadoop's default.
+// describe adds to the event of the job's submission those settings of the job that
+// matter for placement. For a property that is not set, it uses Hadoop's default.
 func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	if conf == nil {
 		return
@@ -135,8 +135,8 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	}
 }
 
-// memory returns the size in bytes of the container of a map or reduce. If the property
-// is unset or -1, the size is 1 GiB.
+// memory returns the size in bytes of the container that a job asks for, for a map or a
+// reduce. If the property is unset or -1, the size is 1 GiB.
 func memory(conf yarn.Conf, kind string) int64 {
 	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
 	if mb <= 0 {

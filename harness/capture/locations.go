@@ -39,7 +39,7 @@ type blockHistory struct {
 // on.
 type placement struct {
 	t                traces.Time
-	replicas, cached []traces.Node // names of the hosts with a replica or a cached copy, sorted
+	replicas, cached []traces.Node // names of the hosts with a replica, and of those with a cached copy, each list sorted by name
 }
 
 func newLocations() *locations {
@@ -76,7 +76,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		var was placement
 		if n := len(h.placements); n > 0 {
 			was = h.placements[n-1]
-			if was.t == p.t || p.sameAs(was) { // nothing is new; the times are equal if two splits in one answer share the block
+			if was.t == p.t || p.sameAs(was) { // nothing to record: the block is where it was, or another split in this answer has the same block
 				continue
 			}
 		}
@@ -110,8 +110,8 @@ func changes(was, is placement, of traces.BlockReplica) (events []traces.Event) 
 }
 
 // drop forgets at which times the NameNode was asked about one job's blocks. Blocks
-// that no other captured job reads are added to l.idle, and the longest unread ones are
-// forgotten.
+// that no other captured job reads are added to l.idle, of which only the last maxIdle
+// blocks are kept.
 func (l *locations) drop(reader *samples) {
 	for _, id := range reader.blocks {
 		h := l.blocks[id]
@@ -180,7 +180,8 @@ func countUntil(times []traces.Time, t traces.Time) int {
 	return sort.Search(len(times), func(i int) bool { return times[i] > t })
 }
 
-// missing returns the elements of want that are not in have.
+// missing returns the nodes in want that are not in have, such as nodes that have got a
+// replica between two answers of the NameNode.
 func missing(have, want []traces.Node) []traces.Node {
 	var m []traces.Node
 	for _, w := range want {

@@ -64,8 +64,8 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 	return nil
 }
 
-// apps lists the captured applications. If the option Tags is set, the answer may be up
-// to maxAge old.
+// The method apps lists the captured applications. If the option Tags is set, the
+// answer may be up to maxAge old; otherwise it is always new.
 func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.App, error) {
 	if len(s.options.Tags) == 0 {
 		return s.watch.AppsSince(ctx, s.start)
@@ -73,7 +73,8 @@ func (s *Session) apps(ctx context.Context, maxAge time.Duration) ([]yarnclient.
 	return s.watch.Apps(ctx, s.options.Tags, maxAge)
 }
 
-// noteNode records that a node came up or went down, and that its label changed.
+// noteNode records in the trace if the node came up or went down, and if its label
+// changed.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
 	r := s.nodes[n.Host]
@@ -97,7 +98,8 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 }
 
 // pollDataNodes asks how much of each DataNode's HDFS cache is used. For each node that
-// has no agent, it records a node sample with this value and YARN's.
+// has no agent, it records a node sample with the used cache and with what YARN reports
+// of the node.
 func (s *Session) pollDataNodes(ctx context.Context) error {
 	dataNodes, err := s.watch.DataNodes(ctx)
 	if err != nil && !errors.Is(err, fs.ErrPermission) { // HDFS gives the list of DataNodes to superusers only

@@ -31,7 +31,7 @@ var placementSettings = []string{
 
 // readSettings asks the ResourceManager for the properties in placementSettings. It
 // first asks for the scheduler's current configuration, which not every cluster
-// reports; a property missing there is asked for alone.
+// reports. Each property missing there is asked for by a call of its own.
 func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]string, error) {
 	settings := map[string]string{}
 	scheduler, err := cluster.RM.SchedulerConf(ctx)

@@ -164,7 +164,7 @@ func (s *source) allows(name, typeName string) error {
 // register returns the content of registry.go with one more model in its list. The
 // models are sorted by name.
 func (s *source) register(name, info string) ([]byte, error) {
-	at := s.list.Rbrace // place of the new entry: before the first model with a greater name
+	at := s.list.Rbrace // position of the new entry: before the first model whose name sorts after the new one, or else at the end of the list
 	for _, e := range s.list.Elts {
 		if other, ok := e.(*ast.Ident); ok && s.models[other.Name] > name {
 			at = e.Pos()

@@ -10,15 +10,16 @@ import (
 )
 
 // opening is a group of decisions for one node, one job and one kind of task. It also
-// stands for the time during which the node has the job's label for these decisions.
+// stands for the time during which the node has the job's node label for these
+// decisions.
 type opening struct {
 	node      *node
 	job       *job
 	kind      state.Kind
 	decisions []*decision
-	granted   int // number of decisions that have a container: the first ones in decisions
+	granted   int // number of decisions that have a container; these come first in the list decisions
 	stage     stage
-	since     time.Time // time when steering began to wait for room on the node, or for its new size
+	since     time.Time // time when steering began to wait for room on the node, or for the node's new memory size
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
 	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
@@ -31,10 +32,10 @@ type stage uint8
 const (
 	queued   stage = iota
 	checking       // the memory size of the node is being set so that only the containers decided fit
-	moving         // the call to YARN that gives the node the job's label is under way
+	moving         // the call to YARN that gives the node the job's node label is under way
 	open
 	parking
-	parked // the node has lost the job's label; a container granted before may still appear in YARN's lists
+	parked // the node has lost the job's node label; a container granted before may still appear in YARN's lists
 	ended
 )
 
@@ -69,8 +70,8 @@ func (n *node) list() {
 }
 
 // openQueued starts to carry out the next group of decisions for each node that has no
-// other group under way: the node is prepared to get the job's label. Decisions that
-// must wait (see mustWait) stay queued.
+// other group under way: the node is prepared to get the job's node label. Decisions
+// that must wait (see mustWait) stay queued.
 func (c *Core) openQueued() {
 	if c.trouble != "" {
 		return
@@ -149,8 +150,8 @@ func (op *opening) stopAwaiting() {
 const roomFor = 2 * time.Second
 
 // check sets the memory that the node offers to YARN, so that just the containers
-// decided fit. Then it gives the node the job's label. On a node with room for only one
-// container the memory stays as it is.
+// decided fit. Then it gives the node the job's node label. On a node with room for
+// only one container the memory stays as it is.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {
@@ -210,8 +211,8 @@ func (op *opening) checkIn(d time.Duration) {
 	}).in(d)
 }
 
-// The method open gives the node the job's label, and limits the time for which the
-// node keeps this label.
+// The method open gives the node the job's node label, and limits the time for which
+// the node keeps this label.
 func (op *opening) open() {
 	op.stage = moving
 	op.node.move(op.job.sub.label(op.kind), func() {
@@ -225,7 +226,7 @@ func (op *opening) open() {
 	op.job.polls.in(0)
 }
 
-// park takes the job's label from the node: the node gets the label "idle". The
+// park takes the job's node label from the node: the node gets the label "idle". The
 // argument why is the cause if decisions without a container are given up; otherwise it
 // is empty.
 func (op *opening) park(why string) {
@@ -240,7 +241,7 @@ func (op *opening) park(why string) {
 	if op.limit != nil {
 		op.limit.off()
 	}
-	if began == checking { // the node has not got the job's label yet, so no label must be changed
+	if began == checking { // the node has not got the job's node label yet, so there is no label to take away
 		op.wasParked()
 		return
 	}
@@ -265,9 +266,9 @@ func (op *opening) wasParked() {
 	op.node.list()
 }
 
-// close ends an opening (a node's time with a job's label). It is called when steering
-// has a list of the job's containers that is newer than the removal of the label: all
-// containers granted in that time have been seen.
+// close ends an opening (a node's time with a job's node label). It is called when
+// steering has a list of the job's containers that is newer than the removal of the
+// label: all containers granted in that time have been seen.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })

@@ -135,8 +135,8 @@ var failures = map[string]error{
 // order in which FailureOf tests an error for them.
 var failureNames = []string{"refused", "unreachable", "unauthorized", "notFound", "standby", "unavailable", "notRest", "badAnswer", "jobEnded", "noMaster"}
 
-// FailureOf turns an error into a Failure, which a recording of steering can hold. It
-// returns nil for nil.
+// FailureOf turns an error into a Failure, which a recording of steering can hold. For
+// a nil error it returns nil.
 func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -170,7 +170,7 @@ func (f *Failure) Unwrap() []error {
 // JobFiles is what the files in a job's staging directory, and the NameNode, say about
 // the job before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // description of the job for state.State; the method locate adds the nodes with its input
+	Spec state.JobSpec // description of the job for state.State, steering's record of the cluster; the method locate adds the nodes that hold the job's input
 	// Splits holds, for each map, the hosts that the ApplicationMaster reads as the
 	// location of its input. Blocks holds, for each map, the replicas that the NameNode
 	// reports; if Blocks is nil, the hosts in Splits count as replicas.
@@ -297,7 +297,7 @@ const (
 	Warn  Level = 4
 )
 
-// Stop is an action that ends steering because of Err.
+// Stop is an action that ends steering because of the error Err.
 type Stop struct{ Err error }
 
 func (a *Look) String() string {

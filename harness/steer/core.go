@@ -1,8 +1,8 @@
-// Package steer lets a scheduler model place tasks on a real YARN cluster. YARN
-// and MapReduce run unmodified: node labels carry the model's decisions out. All
-// workers are parked in a label that no job asks for. For a decision one worker
-// gets the label of the job and kind of task, until YARN has started the container
-// on that worker. Then the worker is parked again.
+// Package steer lets a scheduler model place tasks on a real YARN cluster. YARN and
+// MapReduce run unmodified: node labels carry the model's decisions out. All workers
+// are parked: they have a label that no job asks for. For a decision, one worker gets
+// the label of the job and kind of task, until YARN has started the container on that
+// worker. Then the worker is parked again.
 //
 // A Core is pure: observations go in, actions come out. It reads no clock, makes
 // no call and starts no goroutine. The same observations give the same actions, so
@@ -71,7 +71,7 @@ type Options struct {
 	Actuator string
 	// Splits says which hosts ApplicationMasters read for their jobs' input:
 	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
-	// config.SplitsPlan. The last needs a Model that is a sched.JobPlanner.
+	// config.SplitsPlan. For config.SplitsPlan, the Model must be a sched.JobPlanner.
 	Splits string
 	Setup  Setup
 	// Origin is the moment from which the trace counts its times.
@@ -90,7 +90,7 @@ type Core struct {
 	observer sched.Observer // the scheduler model, if it implements sched.Observer; otherwise nil
 	planner  sched.JobPlanner
 	warmup   sched.Warmup
-	acts     bool // whether steering changes node labels: the option Actuator is not "none"
+	acts     bool // whether steering changes the workers' node labels: the option Actuator is not "none"
 
 	now     time.Time
 	out     []Action
@@ -106,10 +106,10 @@ type Core struct {
 	byID  map[string]*node // steered nodes by NodeManager id, "host:port"
 	jobs  []*job           // all steered jobs; the index is the state.JobID
 	apps  map[string]*job  // steered jobs by application id; nil while a job's staging directory is being read
-	// unread holds, by application id, the time when the job's staged files could first
-	// not be read.
+	// unread holds, by application id, the time when reading the job's staged files
+	// failed for the first time.
 	unread   map[string]time.Time
-	trouble  string // why steering decides nothing at present, such as a failed call; empty: it decides
+	trouble  string // why steering makes no decisions at present, such as a failed call; empty: it makes decisions
 	moves    moves
 	gate     gate
 	queued   []*node // nodes for which decisions wait until the node has carried out earlier ones
@@ -297,7 +297,8 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// at returns the current time, counted from the start of the trace.
+// The method at returns the current time as Step was told, counted from the start of
+// the trace.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
 // holdsMasters says whether ApplicationMasters must wait to start until their jobs'
@@ -311,7 +312,7 @@ type alarm struct {
 	do     func()
 	at     time.Time
 	number int64
-	place  int // index in Core.alarms; -1: the alarm is not set
+	place  int // index of this alarm in Core.alarms; -1: the alarm is not set
 }
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }

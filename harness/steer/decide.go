@@ -18,7 +18,7 @@ type decision struct {
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
 	surplus     string     // id of a container that YARN granted in addition to the decided one
-	remark      string     // remark that is recorded if the decision's outcome is "honoured"
+	remark      string     // remark for the trace, recorded if the decision's outcome is "honoured"
 	settled     bool
 }
 

@@ -31,7 +31,7 @@ const (
 	gateShut    gateStage = iota
 	gateMoving            // a node is being chosen for the job's ApplicationMaster, or is being given its label
 	gateOpen              // the node has the ApplicationMaster's label until the container is seen
-	gateClosing           // the node gets the label of nodes for ApplicationMasters again
+	gateClosing           // the node is being given back the label of nodes for ApplicationMasters
 )
 
 // masterStart is the state of an ApplicationMaster's start: held back, waiting for a
@@ -40,8 +40,8 @@ type masterStart uint8
 
 const (
 	masterHeld    masterStart = iota // the ApplicationMaster must not start yet: its job's splits are not rewritten
-	masterQueued                     // the job waits until a node gets the label of its ApplicationMaster
-	masterStarted                    // YARN has listed the ApplicationMaster's container
+	masterQueued                     // the job waits until a node gets the label that its ApplicationMaster asks for
+	masterStarted                    // the ApplicationMaster has started: YARN has listed its container
 )
 
 // gateEvery is the pause before steering tries again to let an ApplicationMaster start,
@@ -174,9 +174,9 @@ func (g *gate) mend(n yarnclient.Node) {
 	}
 }
 
-// The method label gives the node that the gate has chosen a label. It calls the
-// function then when YARN has confirmed the label. If the call to YARN fails, it tries
-// again up to mostFailures times.
+// The method label gives a label to the node that the gate has chosen. It calls the
+// function in its argument then when YARN has confirmed the label. If the call to YARN
+// fails, it tries again up to mostFailures times; after that, steering ends.
 func (g *gate) label(label string, then func()) {
 	c, set := g.core, &SetLabels{LabelOf: map[string]string{g.node: label}}
 	c.change(set, &set.Number, func(err error) {

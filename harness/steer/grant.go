@@ -38,8 +38,8 @@ func (j *job) newContainer(info yarnclient.Container) {
 	x.keepSpare(n.active)
 }
 
-// grant assigns the container to the first decision of the group op that has no
-// container yet.
+// grant assigns the container to a decision: the first one in the group op that still
+// lacks a container.
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
@@ -67,8 +67,8 @@ func (op *opening) grant(x *container) {
 }
 
 // keepSpare keeps a container that no decision asked for. YARN may have granted it in
-// room that came free while the node had the job's label, and the model may soon decide
-// to start just such a container there. If not, the container is killed.
+// room that came free while the node had the job's node label, and the model may soon
+// decide to start just such a container there. If not, the container is killed.
 func (x *container) keepSpare(op *opening) {
 	c := x.job.core
 	if op == nil || op.job != x.job || op.kind != x.kind {
@@ -92,7 +92,8 @@ func (x *container) keepSpare(op *opening) {
 	due.in(min(spareFor, x.job.files.Beat*3/4))
 }
 
-// has says whether the job, as far as is known, has a container on the node.
+// The method has says whether the job, as far as steering knows, has a container on the
+// node.
 func (j *job) has(n *node) bool {
 	for _, x := range j.live {
 		if x.node == n {

@@ -20,7 +20,7 @@ type job struct {
 	app     yarnclient.App
 	sub     *Submission
 	files   *JobFiles
-	order   []state.TaskID // order[i]: number, at submission, of the map whose split map i reads now; nil: each map reads its original split
+	order   []state.TaskID // if the splits were reordered, order[i] is the original index of the split that map i reads now; nil: they were not reordered
 	id      state.JobID
 	size    [2]state.Resource
 	attempt string // id of the current application attempt; empty until the job runs
@@ -32,17 +32,17 @@ type job struct {
 	live         map[string]*container
 	endedIDs     map[string]bool       // ids of the job's ended containers; a late answer of YARN may still list them
 	unbound      map[string]*container // running containers whose task is not known, by container id
-	tasks        []taskRecord          // what is known of each task; the index is its state.TaskID
+	tasks        []taskRecord          // what steering knows of each task; the index is the task's state.TaskID
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
 	masterSeenAt time.Time             // time when steering last saw the ApplicationMaster's container, or last asked YARN about it
 	awaited      []*opening            // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
-	closing      []*opening            // groups of decisions whose node has lost the job's label; each ends after YARN has listed the job's containers once more
+	closing      []*opening            // groups of decisions whose node has lost the job's node label; each ends after YARN has listed the job's containers once more
 	polls        *alarm
 	asks         *alarm
 	polling      bool
 	listedAt     time.Time    // time when the call for the last list of the job's containers began
-	doubtUntil   time.Time    // before this time, a container that YARN does not list may still run
+	doubtUntil   time.Time    // until this time, after a restart of the ResourceManager, a container that YARN does not list may still run
 	missing      []*container // containers that YARN does not list, but that may still run until doubtUntil
 
 	reconciling  bool
@@ -54,7 +54,7 @@ type job struct {
 // by kind of task (map or reduce).
 type demand struct {
 	asked     [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
-	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last listed
+	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming    [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns    int32    // number of waiting maps whose earlier attempt failed
 	excess    bool     // whether the ApplicationMaster last asked for more containers than steering knows of waiting tasks
@@ -81,7 +81,7 @@ type container struct {
 	node        *node
 	kind        state.Kind
 	seen        time.Time           // time when YARN first listed this container
-	reservation state.ReservationID // the reservation of room that the decision made; None: no decision asked for the container
+	reservation state.ReservationID // reservation of room on the node for the decision that asked for this container; None: no decision asked for it
 	task        state.TaskID        // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
 	by          *decision // model's decision that asked for this container; nil: none
@@ -153,13 +153,13 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // no reason to end: the model trains at its first decision if training failed here
+	if err != nil { // the error does not end steering: the model will train at its first decision
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
 
-// end stops steering the job: it cancels the job's open decisions and forgets its
-// containers.
+// The method end stops steering the job: it cancels the job's decisions that have no
+// outcome yet, and forgets the job's containers.
 func (j *job) end() {
 	if j.ended {
 		return
@@ -233,17 +233,17 @@ func (x *container) went() {
 	case x.reservation == state.None:
 		x.freeRoom()
 		j.reconcile() // the ApplicationMaster's list of tasks may tell which task the ended container ran
-	default: // lookUp still asks which task the container ran
+	default: // nothing is noted yet: lookUp still asks which task the container ran
 		return
 	}
 	x.node.offer()
 }
 
-// ended notes that a container whose task is known has ended.
+// The method ended notes that a container whose task is known has ended.
 func (x *container) ended() {
 	j := x.job
 	c, record := j.core, &j.tasks[x.task]
-	if record.on != x { // the task already runs in another container
+	if record.on != x { // the record stays, since the task already runs in another container
 		return
 	}
 	record.on, record.changed = nil, c.now
@@ -300,8 +300,9 @@ func (x *container) kill() {
 	})
 }
 
-// masterLost notes that the job's ApplicationMaster was lost and a new attempt runs.
-// YARN killed the containers of the lost attempt; finished tasks may be kept.
+// masterLost notes that the job's ApplicationMaster was lost and a new application
+// attempt runs. YARN has killed the containers of the lost attempt. The new attempt may
+// keep finished tasks.
 func (j *job) masterLost(next string) {
 	c := j.core
 	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)

@@ -24,10 +24,10 @@ type node struct {
 	sentBy int    // number of the call that sent the node's last label to YARN
 	then   func() // function that is called when YARN has confirmed the label sent last
 
-	active   *opening   // present opening: the node has a job's label, or is about to get or lose it; nil: none
-	queue    []*opening // decisions that wait until the node is free, in groups of one job and kind of task
+	active   *opening   // group of decisions for which the node has a job's node label now, or is about to get or lose it; nil: none
+	queue    []*opening // decisions that wait until the node has carried out earlier ones, in groups of one job and kind of task
 	inQueued bool       // whether the node is in Core.queued, the list of nodes for which decisions wait
-	last     *opening   // the opening before the active one: the last time that the node had a job's label
+	last     *opening   // group of decisions for which the node had a job's node label before the active group
 
 	spare []*container // containers on this node that YARN granted without a decision
 
@@ -216,8 +216,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 			c.state.NodeUp(n.id)
 			n.move(idleLabel, n.offer)
 		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// A call that changes the node's label timed out and has taken effect
-			// late, or somebody else has set the label.
+			// Either a call that changes the node's label timed out and took effect
+			// later, or somebody else has set the label.
 			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
 			n.move(idleLabel, nil)
 		}
@@ -255,8 +255,8 @@ func (c *Core) sawNodes(list []yarnclient.Node) {
 // ResourceManager; after that it counts as lost.
 const missingFor = 10 * time.Second
 
-// cameBackAs returns the lost node that has registered again under another port, as
-// info says; nil if info describes no such node.
+// cameBackAs returns the lost node that, by YARN's description in info, has registered
+// again under another port; nil if there is no such node.
 func (c *Core) cameBackAs(info yarnclient.Node) *node {
 	id := c.view.NodeNamed(info.Host)
 	if id == state.None || info.State != "RUNNING" {

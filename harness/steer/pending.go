@@ -36,8 +36,8 @@ func (j *job) askPending() {
 	})
 }
 
-// reducesMayCome says whether the ApplicationMaster may soon ask for more reduces:
-// at the latest when the maps that run now have ended.
+// reducesMayCome says whether the ApplicationMaster may soon ask for containers for
+// more reduces: at the latest when the maps that run now have ended.
 func (j *job) reducesMayCome() bool {
 	v := j.core.view
 	return j.asked[state.Reduce] < j.files.Spec.Reduces && v.Done(j.id, state.Map)+v.Running(j.id, state.Map) >= j.files.ReduceAfter

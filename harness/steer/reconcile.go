@@ -46,7 +46,7 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // went counts the task as succeeded; if the ApplicationMaster's list says otherwise, askWhere corrects this
+		x.went() // this call counts the container's task as succeeded; if the ApplicationMaster's list says otherwise, askWhere corrects it
 		if succeeded {
 			return
 		}

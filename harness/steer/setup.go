@@ -34,7 +34,7 @@ type Setup struct {
 }
 
 // NoLocalityDelay switches off YARN's node-locality delay. YARN then grants a job a
-// container on a node with the job's label at once, even for a map whose input is
+// container on a node with the job's node label at once, even for a map whose input is
 // elsewhere.
 var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 

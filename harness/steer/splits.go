@@ -13,8 +13,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// filesLimit is the time limit for reading or rewriting one job's staged files.
-// Steering also ends if they stay unreadable for so long.
+// filesLimit is the time limit for reading or rewriting one job's staged files. If
+// these files stay unreadable for this time, steering ends.
 const filesLimit = time.Minute
 
 // resplit rewrites the job's staged file job.splitmetainfo, and then lets its
@@ -88,8 +88,8 @@ func (j *job) refuse(err error) {
 }
 
 // newSplits returns the splits that the ApplicationMaster is to read, and their order:
-// element i is the number, at submission, of the map whose split is now at index i. A
-// nil order means that the splits stay where they are.
+// element i is the original index of the split that is now at index i. A nil order
+// means that each split keeps its index.
 func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 	c := j.core
 	if c.Splits == config.SplitsPlan {
@@ -143,7 +143,8 @@ func planned(v *state.View, metas []jobsplit.Meta, plan sched.SplitPlan) ([]jobs
 }
 
 // resplit puts the rewritten splits, metas, into the job's description. order[i] is the
-// number, at submission, of the map whose split is metas[i] now.
+// original index of the split metas[i]; a nil order means that each split kept its
+// index.
 func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.TaskID) {
 	for i, m := range metas {
 		f.Splits[i] = m.Hosts
@@ -153,8 +154,8 @@ func (f *JobFiles) resplit(v *state.View, metas []jobsplit.Meta, order []state.T
 	f.locate(v)
 }
 
-// inOrder returns the lists of replicas in the order of the rewritten splits: element i
-// is blocks[order[i]]. A nil order changes nothing.
+// inOrder sorts the maps' lists of replicas like the rewritten splits: element i of the
+// result is blocks[order[i]]. A nil order changes nothing.
 func inOrder(blocks [][]Replica, order []state.TaskID) [][]Replica {
 	if blocks == nil || order == nil {
 		return blocks

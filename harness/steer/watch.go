@@ -81,8 +81,8 @@ func (c *Core) listApps() {
 	})
 }
 
-// appsEvery is the pause between two lists of applications. It is short while a
-// Submission has no running job.
+// appsEvery is the pause between two calls that list applications. The pause is short
+// while a Submission has no running job.
 func (c *Core) appsEvery() time.Duration {
 	for _, s := range c.watching.submissions {
 		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {
@@ -172,8 +172,9 @@ func (c *Core) failed(what string, err error) {
 	}
 }
 
-// poll asks YARN for the containers of the job's current application attempt. A new
-// container is matched with a decision; the node of an ended one has room again.
+// poll asks YARN for the containers of the job's current application attempt. It
+// matches new containers with decisions. When a container has ended, its node has room
+// again.
 func (j *job) poll() {
 	c := j.core
 	if j.polling || j.ended || j.attempt == "" || c.trouble != "" {
@@ -210,8 +211,8 @@ func (j *job) poll() {
 }
 
 // pauseFor is the pause between two calls of one kind: the given number of times the
-// duration of the last call, but 5 s at most. One slow answer says little about the
-// next.
+// duration of the last call, but 5 s at most. So one slow answer does not delay the
+// next call for long.
 func pauseFor(times int, cost time.Duration) time.Duration {
 	return min(time.Duration(times)*cost, 5*time.Second)
 }
@@ -246,7 +247,7 @@ func (j *job) calm() time.Duration {
 func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
 	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
-	if !master { // without its ApplicationMaster's container, the list says nothing about the job's tasks
+	if !master { // a list without the ApplicationMaster's container says nothing about the job's tasks: the ApplicationMaster may be lost
 		j.askAttempt()
 		return
 	}
@@ -256,7 +257,7 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 		here[x.ID] = true
 	}
 	gone := slices.DeleteFunc(inOrderOfID(j.live), func(x *container) bool { return here[x.id] })
-	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the container's node may not have reported to the restarted ResourceManager yet
+	if len(gone) > 0 && j.core.now.Before(j.doubtUntil) { // the missing containers may still run: their nodes may not have reported to the restarted ResourceManager yet
 		j.missing = gone
 		j.reconcile()
 	} else {

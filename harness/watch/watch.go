@@ -32,8 +32,8 @@ type Watcher struct {
 	*answers
 }
 
-// answers holds, for each kind of call to the cluster, the newest answer. Copies of a
-// Watcher share one answers.
+// answers holds, for each kind of call to the cluster, the newest answer. All copies of
+// a Watcher share it.
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer

@@ -27,8 +27,8 @@ type jobFiles interface {
 	// replicas returns the present replicas of each map's input. It works for jobs
 	// whose staged files were read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces the job's file job.splitmetainfo. It fails if the file's
-	// content differs from was.
+	// rewrite replaces the job's file job.splitmetainfo by the content now. It fails if
+	// the present content differs from the argument was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
@@ -82,7 +82,7 @@ func (s *staged) read(ctx context.Context, app yarnclient.App) (*steer.JobFiles,
 	if splits != nil {
 		located, err := s.located(ctx, &stagedJob{job.id, job.user, splits})
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // jobs such as TeraGen name input files that do not exist
+		case errors.Is(err, fs.ErrNotExist): // no blocks are located: jobs such as TeraGen name input files that do not exist
 		case err != nil:
 			return nil, err
 		default:

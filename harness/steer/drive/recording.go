@@ -41,9 +41,9 @@ type recordingHead struct {
 type recordedStep struct {
 	Now          time.Time             `json:"now"`
 	Observations []recordedObservation `json:"observations,omitempty"`
-	// Said holds the texts of the actions that Matters selects: changes of the cluster,
-	// decisions and the like. The texts contain call numbers, so one call more or less
-	// changes all later texts.
+	// Said holds the texts of those actions that a recording keeps, such as changes of
+	// the cluster and decisions. The texts contain call numbers, so one call more or
+	// less changes all later texts.
 	Said []string `json:"said,omitempty"`
 	End  bool     `json:"end,omitempty"`
 }
