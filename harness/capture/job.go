@@ -29,7 +29,7 @@ type jobRecord struct {
 	id    traces.JobID
 	user  string
 	over  bool
-	ended chan struct{} // closed when the job has ended
+	ended chan struct{} // channel that is closed when the job has ended
 
 	conf    yarn.Conf
 	hosts   [][]string       // hosts that each map's split names, as the ApplicationMaster read them
@@ -277,9 +277,9 @@ func (h history) keep(folder *os.Root, job traces.JobID) error {
 	return Keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })
 }
 
-// historyPatience is how long a capture waits for a job's history file after the
-// job's end. The ApplicationMaster writes the file, then the history server moves
-// it.
+// historyPatience is how long a capture waits for a job's history file after the job's
+// end. The file comes late: the ApplicationMaster writes it, then the history server
+// moves it.
 const historyPatience = 60 * time.Second
 
 // inputPath returns the path of the file that a split is a part of, without scheme

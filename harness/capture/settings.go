@@ -8,8 +8,8 @@ import (
 	"heddle/yarnclient"
 )
 
-// amHeartbeat is the property for the interval at which ApplicationMasters ask YARN
-// for containers.
+// amHeartbeat is the MapReduce property that sets the interval at which
+// ApplicationMasters ask YARN for containers.
 const amHeartbeat = "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms"
 
 // placementSettings are the YARN properties that affect on which nodes tasks start, and

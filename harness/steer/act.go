@@ -23,7 +23,7 @@ type opening struct {
 	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
 	sizedAt   time.Time
 	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
-	why       string    // why the decisions without a container were given up; empty: they were not
+	why       string    // reason why the decisions without a container were given up; empty: they were not given up
 	limit     *alarm
 }
 
@@ -97,10 +97,10 @@ func (c *Core) openQueued() {
 
 // mustWait says whether the decisions in op must wait for an earlier decision of the
 // same job on another node. They must if the ApplicationMaster could run on op's node
-// the map that was meant for the other node. For it assigns maps to all new containers
-// together: first node-local maps, then rack-local ones, then the rest. A map that is
-// assigned already is no reason to wait, nor is one whose granted container is at least
-// as near to its input as op's node.
+// the map that was meant for the other node. The ApplicationMaster assigns maps to all
+// new containers together: first node-local maps, then rack-local ones, then the rest.
+// A map that is assigned already is no reason to wait. Nor is a map whose granted
+// container is at least as near to the map's input as op's node.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map {
 		return false
@@ -192,7 +192,7 @@ func (op *opening) check() {
 					c.failed("set the size of node "+n.name, err)
 				} else if op.stage == checking && c.trouble == "" {
 					op.sizedAt = c.now
-					op.check() // containers may have ended meanwhile, so the node's memory is checked again
+					op.check() // containers may have ended while the size was being set, so the node's memory is checked again
 				}
 			})
 		}

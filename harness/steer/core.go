@@ -113,7 +113,7 @@ type Core struct {
 	moves    moves
 	gate     gate
 	queued   []*node // nodes for which decisions wait until the node has carried out earlier ones
-	lastID   int64   // id of the scheduler model's last decision
+	lastID   int64   // id of the decision that the scheduler model made last
 	offers   sched.Offers
 	nextBeat int // index (in nodes) of the node that the model is asked about next
 	watching watching
@@ -210,7 +210,7 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 }
 
 // End cancels the decisions without an outcome when steering ends. It returns the
-// events and notes to record.
+// actions that record this in the trace.
 func (c *Core) End(now time.Time) []Action {
 	c.now = now
 	for _, n := range c.nodes {
@@ -297,8 +297,8 @@ func (c *Core) note(text string) {
 	c.record(&traces.Note{T: c.at(), Text: text})
 }
 
-// The method at returns the current time as Step was told, counted from the start of
-// the trace.
+// The method at returns the current time, counted from the start of the trace. The
+// current time is the one that the caller gave to Step or End.
 func (c *Core) at() traces.Time { return traces.Time(c.now.Sub(c.Origin)) }
 
 // holdsMasters says whether ApplicationMasters must wait to start until their jobs'

@@ -22,8 +22,8 @@ type decision struct {
 	settled     bool
 }
 
-// offer asks the model what to start on the node, if the node has room and tasks
-// wait.
+// offer asks the model what to start on the node, if the node has room and any
+// ApplicationMaster waits for containers.
 func (n *node) offer() {
 	c := n.core
 	if !c.acts || c.trouble != "" || n.skipped || !n.up || !c.view.HasRoom(n.id) || !c.waiting() {
@@ -46,8 +46,8 @@ func (c *Core) offerAll() {
 	}
 }
 
-// waiting says whether the ApplicationMaster of any job has asked for more
-// containers than the model has decided.
+// waiting says whether any job's ApplicationMaster waits for more containers than the
+// model's decisions so far will bring.
 func (c *Core) waiting() bool {
 	for k := range 2 {
 		for _, id := range c.view.WaitingJobs(state.Kind(k)) {

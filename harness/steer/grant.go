@@ -104,9 +104,9 @@ func (j *job) has(n *node) bool {
 }
 
 // spareFor is how long a container that no decision asked for is kept, so that the
-// model can still decide it. The model can do so only after steering has seen the end
-// of the container whose room it uses. The time is shorter than the one after which
-// lookUp records a decision's outcome.
+// model can still decide it. The container uses the room of one that has ended, and the
+// model can decide only after steering has seen that end. A surplus container is known
+// after this time, before lookUp records a decision's outcome.
 const spareFor = 200 * time.Millisecond
 
 // spareAtMost is the longest time for which a container that no decision asked for is

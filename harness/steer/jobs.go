@@ -26,7 +26,7 @@ type job struct {
 	attempt string // id of the current application attempt; empty until the job runs
 	ended   bool
 
-	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: none has ended
+	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
 	demand
 
 	live         map[string]*container
@@ -57,7 +57,7 @@ type demand struct {
 	pending   [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming    [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns    int32    // number of waiting maps whose earlier attempt failed
-	excess    bool     // whether the ApplicationMaster last asked for more containers than steering knows of waiting tasks
+	excess    bool     // whether the ApplicationMaster last asked for more containers than its job had waiting tasks, as far as steering knew
 	withdrawn int32    // number of reduces that steering counts as waiting, but that YARN no longer lists as requested
 }
 
@@ -68,7 +68,7 @@ func (d *demand) wants(k state.Kind) bool { return d.coming[k] < d.pending[k] }
 // taskRecord is what steering notes of a task: its container, whether it is done,
 // and when that changed.
 type taskRecord struct {
-	on      *container // container that the task runs in; nil: none, or not known
+	on      *container // container that the task runs in; nil: the task does not run, or its container is not known
 	done    bool
 	changed time.Time
 }
@@ -276,8 +276,8 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 	c.offerAll()
 }
 
-// kill kills the task attempt in a container that no decision asked for; the task
-// waits again. It first waits until the node has lost the job's node label, since
+// kill kills the task attempt in a container that no decision asked for; the task then
+// waits again. The kill is delayed until the node has lost the job's node label, since
 // YARN would otherwise grant another container there.
 func (x *container) kill() {
 	j := x.job

@@ -22,7 +22,7 @@ type node struct {
 	label  string // last node label that YARN confirmed
 	sent   string // last node label sent to YARN
 	sentBy int    // number of the call that sent the node's last label to YARN
-	then   func() // function that is called when YARN has confirmed the label sent last
+	then   func() // function that is called when YARN has confirmed the label that was sent last
 
 	active   *opening   // group of decisions for which the node has a job's node label now, or is about to get or lose it; nil: none
 	queue    []*opening // decisions that wait until the node has carried out earlier ones, in groups of one job and kind of task

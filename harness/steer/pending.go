@@ -72,8 +72,8 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 	for k := range had {
 		more = more || j.wants(state.Kind(k)) && !had[k]
 	}
-	// If the ApplicationMaster asks for more containers than steering knows of waiting
-	// tasks, a task attempt has failed or was killed.
+	// If the ApplicationMaster asks for more containers than its job has waiting tasks,
+	// as far as steering knows, a task attempt has failed or was killed.
 	excess := failed > j.reruns
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
@@ -90,10 +90,10 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest) {
 }
 
 // withdrawReduces no longer counts those reduces as waiting for which the
-// ApplicationMaster has stopped asking for containers. It stops when maps wait and the
-// cluster seems full. Without this, the model would choose such a reduce again and
-// again. Two answers of YARN in a row must agree, because YARN may not list a container
-// yet that it has just granted.
+// ApplicationMaster has stopped asking for containers. An ApplicationMaster stops
+// asking when maps wait and the cluster seems full. If such a reduce still counted, the
+// model would choose it again and again. Two answers of YARN in a row must agree,
+// because YARN may not list a container yet that it has just granted.
 func (j *job) withdrawReduces() {
 	over := int32(0)
 	if j.coming[state.Reduce] == 0 {

@@ -38,8 +38,8 @@ type Setup struct {
 // elsewhere.
 var NoLocalityDelay = yarnclient.SchedulerChange{Global: map[string]string{require.Queues + "node-locality-delay": "-1"}}
 
-// worker says whether the node may be steered: it runs, is not in Keep, and has no
-// label or one that steering uses for workers.
+// worker says whether the node may be steered: it runs, is not in Keep, and has either
+// no label or one of the labels that steering gives to workers ("idle", mNN or rNN).
 func (s *Setup) worker(n yarnclient.Node) bool {
 	label := n.Label()
 	return n.State == "RUNNING" && !slices.Contains(s.Keep, n.Host) && (label == "" || require.InPool(label) && label[0] != 'a')

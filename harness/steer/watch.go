@@ -54,8 +54,8 @@ func (c *Core) unwatch(number string) {
 	}
 }
 
-// listApps asks YARN for the jobs of all Submissions, to find jobs that are new or
-// have ended.
+// listApps asks YARN for the jobs of all Submissions (groups of jobs to steer), to find
+// jobs that are new or have ended.
 func (c *Core) listApps() {
 	if len(c.watching.submissions) == 0 || c.watching.listing {
 		return
@@ -82,7 +82,7 @@ func (c *Core) listApps() {
 }
 
 // appsEvery is the pause between two calls that list applications. The pause is short
-// while a Submission has no running job.
+// while a Submission (a group of jobs to steer) has no running job.
 func (c *Core) appsEvery() time.Duration {
 	for _, s := range c.watching.submissions {
 		if !slices.ContainsFunc(c.jobs, func(j *job) bool { return j.sub == s && !j.ended && j.attempt != "" }) {

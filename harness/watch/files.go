@@ -117,7 +117,7 @@ func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.Histor
 // read them.
 type stagedFiles struct {
 	yarn.Staged
-	rewritten chan struct{} // closed when Rewrite replaces the staged files
+	rewritten chan struct{} // channel that is closed when Rewrite replaces the staged files
 }
 
 func stagedOf(job string) question { return question{"staged", job} }

@@ -70,7 +70,7 @@ type Driver struct {
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc
-	ended chan struct{}          // closed when steering has ended
+	ended chan struct{}          // channel that is closed when steering has ended
 	inbox chan steer.Observation // observations that wait for the Core
 	calls sync.WaitGroup
 	stats atomic.Pointer[steer.Stats]
@@ -246,7 +246,7 @@ type Submission struct {
 // lower case, and with the properties that the method Settings returns.
 func (d *Driver) Submission(ctx context.Context, tag string) (*Submission, error) {
 	select {
-	case <-d.ended: // if steering has ended, return its cause, even if labels are free
+	case <-d.ended: // if steering has ended, report why, even if labels are free
 		return nil, fmt.Errorf("wait for free labels: %w", context.Cause(d.ctx))
 	default:
 	}
