@@ -20,7 +20,7 @@ type opening struct {
 	granted   int // number of decisions that have a container; these come first in the list decisions
 	stage     stage
 	since     time.Time // time when steering began to wait for room on the node, or for the node's new memory size
-	size      int64     // memory in MB that the node was last set to offer, so that just the containers decided fit
+	size      int64     // memory in MB that the node was last set to offer, so that no more containers fit on it than were decided
 	sizedAt   time.Time
 	parkedAt  time.Time // time when the node got the label "idle"; from then on YARN grants the job no container on this node
 	why       string    // reason why the decisions without a container were given up; empty: they were not given up
@@ -31,7 +31,7 @@ type stage uint8
 
 const (
 	queued   stage = iota
-	checking       // the memory size of the node is being set so that only the containers decided fit
+	checking       // the memory size of the node is being set, so that no more containers fit on it than were decided
 	moving         // the call to YARN that gives the node the job's node label is under way
 	open
 	parking
@@ -149,9 +149,9 @@ func (op *opening) stopAwaiting() {
 // heartbeats.
 const roomFor = 2 * time.Second
 
-// check sets the memory that the node offers to YARN, so that just the containers
-// decided fit. Then it gives the node the job's node label. On a node with room for
-// only one container the memory stays as it is.
+// check sets the memory that the node offers to YARN, so that no more containers fit on
+// it than were decided. Then it gives the node the job's node label. On a node with
+// room for only one container the memory stays as it is.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
 	if n.full.MemoryMB < 2*size {

@@ -261,8 +261,9 @@ type Kill struct {
 	App, Attempt string
 }
 
-// Rewrite is an action that replaces the content of a job's staged file
-// job.splitmetainfo by Now. It fails if the present content is not Was.
+// Rewrite is an action that replaces the content Was of a job's staged file
+// job.splitmetainfo by the content Now. It fails if the file's present content is not
+// Was.
 type Rewrite struct {
 	Number   int64
 	App      string

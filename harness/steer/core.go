@@ -122,7 +122,7 @@ type Core struct {
 // Stats are counts of the decisions made so far, and of started maps by locality.
 type Stats struct {
 	// Decisions counts the decisions made. Honoured counts those for which YARN granted
-	// exactly the container decided. Open counts those without an outcome yet.
+	// exactly one container, as decided. Open counts those without an outcome yet.
 	Decisions, Honoured, Open int64
 	// Maps counts started maps by the locality of their input: cache, node, rack or
 	// off-rack.

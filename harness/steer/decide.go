@@ -17,7 +17,7 @@ type decision struct {
 	askedAt     traces.Time
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
-	surplus     string     // id of a container that YARN granted in addition to the decided one
+	surplus     string     // id of a container that YARN granted on the node in addition to the one that the decision asked for
 	remark      string     // remark for the trace, recorded if the decision's outcome is "honoured"
 	settled     bool
 }

@@ -8,8 +8,9 @@ import (
 	"heddle/yarnclient"
 )
 
-// newContainer finds the decision that a new container belongs to. If there is none,
-// the container is kept for a short time in case the model decides it.
+// newContainer finds the decision that asked for a new container. If there is none, the
+// container is kept for a short time, in case the model soon decides to start such a
+// container.
 func (j *job) newContainer(info yarnclient.Container) {
 	c := j.core
 	k, task := kindOf(info.Priority)
@@ -103,10 +104,11 @@ func (j *job) has(n *node) bool {
 	return false
 }
 
-// spareFor is how long a container that no decision asked for is kept, so that the
-// model can still decide it. The container uses the room of one that has ended, and the
-// model can decide only after steering has seen that end. A surplus container is known
-// after this time, before lookUp records a decision's outcome.
+// spareFor is how long a container that no decision asked for is kept, in case the
+// model soon asks for it. The container uses the room of one that has ended, and the
+// model can decide only after steering has seen that end. The time is over before
+// lookUp records the outcome of an earlier decision, so that the outcome can name this
+// container as surplus.
 const spareFor = 200 * time.Millisecond
 
 // spareAtMost is the longest time for which a container that no decision asked for is
@@ -125,8 +127,8 @@ func (n *node) takeSpare(j *job, k state.Kind) *container {
 	return nil
 }
 
-// condemn kills a container that YARN granted and that the model did not decide. The
-// task in the container then waits again.
+// condemn kills a container that YARN granted and that no decision of the model asked
+// for. The task in the container then waits again.
 func (x *container) condemn(op *opening) {
 	i := slices.Index(x.node.spare, x)
 	if i < 0 {

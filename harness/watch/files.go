@@ -27,8 +27,9 @@ type Files interface {
 	// ReadStaged reads the files that a job's client has put into the job's staging
 	// directory in HDFS. Hadoop deletes them when the job ends.
 	ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error)
-	// RewriteSplits replaces a job's staged file job.splitmetainfo by the content now.
-	// It fails if the present content differs from the argument was.
+	// RewriteSplits replaces the content of a job's staged file job.splitmetainfo by
+	// the argument called now. It fails if the present content differs from the
+	// argument called was.
 	RewriteSplits(ctx context.Context, user, job string, was, now []byte) error
 	ReadHistory(ctx context.Context, user, job string) (yarn.History, error)
 }
@@ -137,9 +138,9 @@ func (w *Watcher) readOnce(ctx context.Context, user, job string) (stagedFiles, 
 	})
 }
 
-// Rewrite replaces a job's staged file job.splitmetainfo by the content now. It fails
-// if the present content differs from the argument was. Only one caller may rewrite the
-// files of a job.
+// Rewrite replaces the content of a job's staged file job.splitmetainfo by the argument
+// called now. It fails if the present content differs from the argument called was.
+// Only one caller may rewrite the files of a job.
 func (w *Watcher) Rewrite(ctx context.Context, user, job string, was, now []byte) error {
 	files, err := w.readOnce(ctx, user, job)
 	if err != nil {

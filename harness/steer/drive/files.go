@@ -27,8 +27,8 @@ type jobFiles interface {
 	// replicas returns the present replicas of each map's input. It works for jobs
 	// whose staged files were read before.
 	replicas(ctx context.Context, app string) ([][]steer.Replica, error)
-	// rewrite replaces the job's file job.splitmetainfo by the content now. It fails if
-	// the present content differs from the argument was.
+	// rewrite replaces the content of the job's file job.splitmetainfo by the argument
+	// called now. It fails if the present content differs from the argument called was.
 	rewrite(ctx context.Context, app string, was, now []byte) error
 }
 
