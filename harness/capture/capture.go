@@ -13,8 +13,8 @@
 //	part      the file of events as they were seen, before any history file
 //	join      read the history file of a job that has ended and combine it with
 //	          what was seen of its input
-//	sample    one answer about blocks, or one set of a node's metrics, with its
-//	          time
+//	sample    one answer of the NameNode about blocks, or one set of a node's
+//	          metrics, with its time
 //	follow    ask again and again about one job until it has ended
 package capture
 

@@ -12,8 +12,9 @@ import (
 	"heddle/traces"
 )
 
-// The function facts returns the cluster's nodes and, from heddle's configuration of
-// the cluster, the rates of its disks and links in bytes per second.
+// The function facts returns the cluster's nodes. It adds three values from heddle's
+// configuration of the cluster: the rates of disks and of links, in bytes per second,
+// and the number of cores that nodes on one machine share.
 func facts(ctx context.Context, w *watch.Watcher) (traces.ClusterFacts, error) {
 	nodes, err := nodeFacts(ctx, w)
 	f := traces.ClusterFacts{Name: w.Cluster.Config.Name, Nodes: nodes}

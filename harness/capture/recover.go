@@ -16,9 +16,10 @@ import (
 )
 
 // Recover makes a trace of jobs from their history files alone. A history file has the
-// hosts of splits and Hadoop's own locality of each map. It does not say which file a
-// map read nor which blocks were cached, so the distance to replicas is unknown. The
-// files of each job are kept in the subfolder "jobs" of folder.
+// hosts of each split and says how near each map was to them (Hadoop's locality). It
+// does not say which file a map read nor which blocks were cached, so the distance to
+// replicas is unknown. The files of each job are kept in the subfolder "jobs" of
+// folder.
 func Recover(ctx context.Context, w *watch.Watcher, jobs []string, folder *os.Root) (Result, error) {
 	r := Result{folder: folder, Header: traces.Header{
 		Origin: traces.Recovered, Writer: "heddle", Model: "yarn", Actuator: "none", Splits: "asSubmitted",

@@ -268,7 +268,7 @@ func (op *opening) wasParked() {
 
 // close ends an opening (a node's time with a job's node label). It is called when
 // steering has a list of the job's containers that is newer than the removal of the
-// label: all containers granted in that time have been seen.
+// label, so that all containers granted in that time are known.
 func (op *opening) close() {
 	op.end("none", op.why)
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })

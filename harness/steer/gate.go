@@ -110,7 +110,7 @@ func (g *gate) step() {
 			case has:
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
-			case c.now.After(g.until): // end this job's turn: the ApplicationMaster of another job may fit on the node
+			case c.now.After(g.until): // this job's turn is over: the ApplicationMaster of another job may fit on the node
 				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()

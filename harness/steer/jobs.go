@@ -153,7 +153,7 @@ func (j *job) train() {
 		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
 		c.out = append(c.out, &Trained{j.jobID(), t})
 	}
-	if err != nil { // the error does not end steering: the model will train at its first decision
+	if err != nil { // the error does not end steering: the model will train when it first decides for this job
 		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
 	}
 }
@@ -243,7 +243,7 @@ func (x *container) went() {
 func (x *container) ended() {
 	j := x.job
 	c, record := j.core, &j.tasks[x.task]
-	if record.on != x { // the record stays, since the task already runs in another container
+	if record.on != x { // nothing to note: the task already runs in another container
 		return
 	}
 	record.on, record.changed = nil, c.now
