@@ -10,7 +10,7 @@ import (
 // read each block.
 type following struct {
 	cache   *place.LRU
-	readers map[uint64][]reader // by block; never ranged over, because Go's map order is random
+	readers map[uint64][]reader // by block: the map tasks that read it; never ranged over, because Go's map order is random
 	evicted []uint64
 }
 
@@ -33,9 +33,9 @@ func (s *Sim) beginCaching() {
 	s.caching.cache, s.caching.readers = place.NewLRU(sizes), map[uint64][]reader{}
 }
 
-// expectReads tells the state which of a new job's blocks are cached. It also
-// registers the job's maps as readers, so that they learn of later changes in
-// the caches.
+// expectReads tells package state which of a new job's blocks are cached. It
+// also registers the job's maps as readers, so that they learn of later
+// changes in the caches.
 func (s *Sim) expectReads(j *job, x *Job) {
 	c := &s.caching
 	if c.cache == nil || len(x.Blocks) != int(x.Maps) {
@@ -66,7 +66,8 @@ func (s *Sim) hasRead(j *job, t state.TaskID, n state.NodeID, bytes int64) {
 	}
 }
 
-// evict says that the given blocks have left the cache of node n.
+// evict tells package state that the given blocks have left the cache of node
+// n.
 func (s *Sim) evict(n state.NodeID, blocks []uint64) {
 	c := &s.caching
 	c.evicted = blocks

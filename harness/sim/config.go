@@ -26,7 +26,8 @@ type Config struct {
 	// allocation). Zero means 1 MB and 1 core.
 	MinAllocation state.Resource
 	// CacheReads makes each node keep in memory the blocks that it read last, up
-	// to the node's CacheBytes. Only jobs with Job.Blocks take part.
+	// to the node's CacheBytes. Only the input blocks of jobs that have Job.Blocks
+	// are kept so.
 	CacheReads bool
 	Seed       uint64
 	// Record is called with every trace event, in order of time. nil: no trace is
@@ -35,9 +36,9 @@ type Config struct {
 	// Ended is called when an attempt ends, which costs less time than Record. It
 	// may be nil.
 	Ended func(AttemptEnd)
-	// Interrupted is called every few hundred steps of the simulation, like a
-	// context's Err. If it returns an error, the run ends with ErrInterrupted. It
-	// may be nil.
+	// Interrupted is called every few hundred steps of the simulation, to learn
+	// whether to stop; the method Err of a context can be used. If it returns an
+	// error, the run ends with ErrInterrupted. It may be nil.
 	Interrupted func() error
 }
 
@@ -50,25 +51,26 @@ const (
 	// a container to the job at once. The ApplicationMaster chooses the
 	// container's task at its own next heartbeat.
 	Native Actuator = iota
-	// Labels: a node label gives the node to the job, as on a real cluster. The
-	// container comes after a time drawn from Costs.LabelMs, one at a time on a
-	// node. The ApplicationMaster then chooses its task, as with Native.
+	// Labels: a node label gives the node to the job, as when heddle steers a real
+	// cluster. The container comes after a random time, drawn from Costs.LabelMs,
+	// and a node gets one such container at a time. The ApplicationMaster then
+	// chooses the container's task, as with Native.
 	Labels
 	// Ideal: the task that the decision names starts at once.
 	Ideal
 )
 
-// Splits says which hosts a job's ApplicationMaster sees in the job's input
-// splits.
+// Splits is the choice of the hosts that a job's ApplicationMaster sees in the
+// job's input splits.
 type Splits uint8
 
 // The choices of hosts that a job's input splits name.
 const (
-	// AsSubmitted: the split hosts in JobSpec.SplitHosts; if these are nil, all
-	// nodes with a replica.
+	// AsSubmitted: the hosts in JobSpec.SplitHosts. If that is nil, all nodes with
+	// a replica of the split's block.
 	AsSubmitted Splits = iota
 	// CachedOnly: the nodes that cache the split's block. If no node caches it,
-	// all nodes with a replica.
+	// all nodes with a replica of the block.
 	CachedOnly
 	// Planned: the one host that the Model's plan names for the split. The Model
 	// must be a sched.JobPlanner.
@@ -82,9 +84,11 @@ type Speculation uint8
 // The rules that find slow attempts for speculative execution.
 const (
 	NoSpeculation Speculation = iota
-	// HadoopSpeculation is the rule of MapReduce's DefaultSpeculator.
+	// HadoopSpeculation finds slow attempts by the rule of MapReduce's
+	// DefaultSpeculator.
 	HadoopSpeculation
-	// LATE is the rule of the LATE scheduler (Zaharia et al., OSDI 2008).
+	// LATE finds slow attempts by the rule of the LATE scheduler (Zaharia et al.,
+	// OSDI 2008).
 	LATE
 )
 

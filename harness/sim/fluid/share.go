@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	point     = 12             // number of binary digits after the point in works and rates
+	point     = 12             // number of binary digits after the point in the numbers for work and rates
 	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
 	maxWork   = int64(1) << 46 // the most work of one flow, in bytes
 	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
-	few       = 8              // number of flows for which a resource first gets memory
-	eighth    = 3              // shift by 3: flows are checked when a resource's share has changed by an eighth
+	few       = 8              // number of flows for which a resource's lists first get memory
+	eighth    = 3              // a shift by 3 divides by 8: flows are checked when a resource's share has changed by an eighth
 )
 
 // fixed converts a rate per second to work a millisecond, as a fixed-point
@@ -46,7 +46,7 @@ type resource struct {
 	due       bool     // the resource is in the queue of resources whose flows must be checked
 	_         [31]byte
 
-	clock int64 // virtual clock: the work that the resource has given, by the time at, to a flow of weight 1 that it limits
+	clock int64 // virtual clock: the work that the resource has given to a flow of weight 1 that it limits, up to the clock's last change
 	at    int64
 	wake  int64 // time at which the timing wheel checks the resource; not later than the end of its next flow
 	bound heap
@@ -54,7 +54,7 @@ type resource struct {
 }
 
 type flow struct {
-	rate      int64 // rate for each unit of the flow's weight, as the load of its other resources counts it
+	rate      int64 // rate for each unit of the flow's weight, as counted in the load of the resources that do not limit the flow
 	tag       uint32
 	seq       uint32
 	weight    int32
@@ -217,6 +217,6 @@ func (s *System) end(id uint32, now int64) {
 	if len(s.ended) > before {
 		s.renew(id, now)
 	} else {
-		s.await(id, now) // the check came too early, because the share has fallen since it was scheduled
+		s.await(id, now) // no flow has ended yet, because the share has fallen since the check was scheduled: schedule a later check
 	}
 }
