@@ -15,8 +15,8 @@ type Result struct {
 	Bytes      Bytes
 	Decisions  Decisions
 	// Maps counts the successful maps by level, that is, by how near they ran to
-	// their input. SplitMaps counts all map attempts that got a container, by the
-	// hosts in their splits, as Hadoop does.
+	// their input. SplitMaps counts all map attempts that got a container, by how
+	// near they ran to the hosts in their input splits, as Hadoop's counters do.
 	Maps, SplitMaps [state.LevelOff + 1]int64
 	// Events is how many events the simulator handled. It includes Beats, the
 	// number of NodeManager heartbeats that it handled.
@@ -35,9 +35,10 @@ type JobResult struct {
 }
 
 // Attempts counts the ended attempts of maps and reduces together. Succeeded,
-// Failed and Killed say how they ended. Reruns ran because an earlier attempt
-// at their task failed or was lost. Speculative ran beside another attempt at
-// their task.
+// Failed and Killed count the attempts that ended so. Reruns counts attempts
+// that ran because an earlier attempt at the same task failed or was lost.
+// Speculative counts attempts that ran beside another attempt at the same
+// task.
 type Attempts struct{ Succeeded, Failed, Killed, Reruns, Speculative int64 }
 
 // AttemptEnd describes an attempt that has ended.
@@ -46,9 +47,10 @@ type AttemptEnd struct {
 	Kind         state.Kind
 	Outcome      traces.Outcome
 	Launched     bool
-	Level, Split state.Level // how near a map was to its input: as in Result.Maps, and as in Result.SplitMaps
+	Level, Split state.Level // how near a map was to its input: Level by replicas and cached copies, Split by the hosts in the input split
 	Node         state.NodeID
-	// StartMs is the attempt's launch time; it means nothing if Launched is false.
+	// StartMs is the attempt's launch time; it means nothing if Launched is false,
+	// that is, if the attempt ended before its launch.
 	StartMs, EndMs int64
 	// InputBytes is what a map read or a reduce fetched. OutputBytes is what the
 	// attempt wrote to HDFS, or what a map left for the job's reduces.
@@ -69,9 +71,10 @@ type Bytes struct {
 // Decisions counts the decisions of the scheduler model by their outcome.
 type Decisions struct {
 	Made int64
-	// AsExpected counts decisions that started the task that was expected when
-	// they were made. Otherwise counts decisions that started another task, and
-	// Unused those whose container was given back.
+	// AsExpected counts decisions that started the task that was expected at the
+	// time of the decision. The field Otherwise counts decisions that started
+	// another task. Unused counts decisions whose container was given back without
+	// a task.
 	AsExpected, Otherwise, Unused int64
 	// Refused counts decisions that could not be carried out, for example because
 	// the node was full.

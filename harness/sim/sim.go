@@ -3,12 +3,12 @@
 //
 // It is a discrete-event simulator. Jobs arrive in order, nodes send
 // heartbeats, and a timing wheel holds all other events. The simulator keeps
-// the cluster in a state.State, and asks the sched.Model at the heartbeats of
-// nodes with room. It models containers by memory and cores, and the
-// ApplicationMaster with its own heartbeat, which chooses the task of each
-// container. It also models reduces that start before the maps are done,
-// shuffles, shared disks and links (package fluid), caches (package place),
-// speculative attempts, and faults.
+// the cluster in a state.State. At the heartbeats of nodes with room, it asks
+// the sched.Model which tasks to start. It models containers by memory and
+// cores, and the ApplicationMaster with its own heartbeat, which chooses the
+// task of each container. It also models reduces that start before the maps
+// are done, shuffles, shared disks and links (package fluid), caches (package
+// place), speculative attempts, and faults.
 //
 // The same input, seed and model give the same schedule on any machine. Times
 // are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,
@@ -34,8 +34,9 @@ import (
 	"heddle/harness/state"
 )
 
-// Run simulates until the last job has ended. It fails if c is not valid, or if
-// jobs wait and no event is left that could start them.
+// Run simulates the jobs and the cluster of configuration c until the last job
+// has ended. It fails if c is not valid, or if jobs wait and no event is left
+// that could start their tasks.
 func Run(c *Config) (*Result, error) {
 	var s Sim
 	r := new(Result)
@@ -67,7 +68,7 @@ type Sim struct {
 	spare     []int32 // indexes in Sim.jobs that a new job can use
 	live      int     // number of jobs that have not ended
 	tasks     int64   // number of tasks of all jobs that have not ended
-	queued    []int32 // indexes of jobs whose ApplicationMaster waits for a container
+	queued    []int32 // indexes in Sim.jobs of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
 	attempts       []attempt
@@ -86,7 +87,7 @@ type Sim struct {
 	wanted         []wanted // speculative attempts that wait for a container
 	opportunity    int      // index of the next entry in Config.Opportunities
 	streams        struct{ compute, label, read, fetch, fail draw.Key }
-	idleEvents     int   // number of pending ApplicationMaster heartbeats and scans for slow attempts; they may change nothing
+	idleEvents     int   // number of scheduled ApplicationMaster heartbeats and scans for slow attempts; these events may change nothing
 	lastProgressMs int64 // time of the last event that changed something; node heartbeats that started nothing do not count
 }
 
@@ -109,9 +110,9 @@ func (s *Sim) Run(c *Config, r *Result) error {
 	return nil
 }
 
-// step goes to the next time at which something happens, and handles what
-// happens. The order within one millisecond is: ends of transfers and
-// computations, timed events, job arrivals, node heartbeats.
+// step moves the simulated time to the next event, and handles all that
+// happens at this time. The order within one millisecond is: ends of transfers
+// and computations, timed events, job arrivals, node heartbeats.
 func (s *Sim) step() error {
 	t := min(s.wheel.next(), s.comes)
 	if s.shared != nil {
@@ -153,7 +154,7 @@ func (s *Sim) step() error {
 // ErrInterrupted is the error of a run that Config.Interrupted ended.
 var ErrInterrupted = errors.New("the simulation was interrupted")
 
-const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted; they take less than 1 ms together, unless the scheduler model is slow
+const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted; so many steps take less than 1 ms, unless the scheduler model is slow
 
 // patienceMs is how long, in simulated ms, a scheduler model may refuse all
 // nodes while nothing else happens. Then the run ends with an error.

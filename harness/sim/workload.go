@@ -15,8 +15,8 @@ type Machines struct {
 	// written.
 	WritesWait bool
 	// HostCores is how many CPU cores all nodes share, as in a lab on a single
-	// machine. Each node's own limit holds besides. 0 means that each node is a
-	// machine of its own.
+	// machine. Each node's own limit of cores holds too. 0 means that each node is
+	// a machine of its own.
 	HostCores float64
 }
 
@@ -44,7 +44,7 @@ type Node struct {
 // has no limit.
 type Rack struct {
 	Name              string
-	UplinkBytesPerSec int64 // rate of the uplink in each direction; 0 means no limit
+	UplinkBytesPerSec int64 // rate of the rack's uplink in each direction; 0 means no limit
 }
 
 // Job is a MapReduce job to be simulated, with the time of its submission.
@@ -63,8 +63,9 @@ type Job struct {
 	// job asks according to SlowStart.
 	ReduceAskMs []int64
 	// MapWork and ReduceWork describe the work of each task. If a list has fewer
-	// entries than tasks, its first entry also stands for the tasks in front that
-	// have no entry. One entry describes all tasks.
+	// entries than tasks, its first entry also stands for as many tasks at the
+	// beginning as have no entry of their own. So a list of one entry describes
+	// all tasks.
 	MapWork, ReduceWork []Work
 	// AMSize is the size of the ApplicationMaster's container. If it is zero, the
 	// ApplicationMaster takes no room and need not wait for a node.
@@ -78,8 +79,8 @@ type Job struct {
 	// Workload is the workload's name in the trace. It may be "".
 	Workload string
 	// Pasts tell how attempts ended in the recorded run that is replayed. They
-	// cover the tasks with a failed attempt or several attempts, sorted by kind,
-	// task and number.
+	// cover the tasks with a failed attempt or several attempts. They are sorted
+	// by kind of task, then task number, then attempt number.
 	Pasts []Past
 }
 
@@ -98,8 +99,8 @@ type Work struct {
 	ComputeMs     int32
 	SpreadPercent uint8
 	// FixedMs, if above 0, is how long the attempt takes on any node, instead of
-	// all other times. With FromLastMap, a reduce that started before the job's
-	// last map ended takes FixedMs from that end on.
+	// all other times. If FromLastMap is set, a reduce that started before the end
+	// of the job's last map takes FixedMs from that end on.
 	FixedMs     int32
 	FromLastMap bool
 }
@@ -111,7 +112,7 @@ type Source interface {
 	Next(j *Job) bool
 }
 
-// Jobs is a Source whose jobs are in memory.
+// Jobs is a Source of simulated jobs that are all in memory.
 type Jobs struct {
 	List []Job // jobs to be simulated, sorted by SubmitMs
 	next int
@@ -133,10 +134,11 @@ func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }
 
-// SetListed sets the tasks of j from x, a job of a job list that has only
-// totals. The rules r turn the totals into tasks. All tasks of a kind are
-// alike, except the last. If network is true, the time to fetch map output is
-// simulated and not taken from the rules.
+// SetListed sets the tasks of job j from x, an entry of a job list. Such a
+// list has only totals of each job, such as its bytes, and the rules r turn
+// them into tasks. All tasks of a kind (maps, reduces) are alike, except the
+// last one. If network is true, the time to fetch map output is simulated,
+// otherwise taken from the rules.
 func (j *Job) SetListed(r *traces.ListRules, x *traces.JobListed, network bool) {
 	maps, reduces := r.Maps(x), r.Reduces(x)
 	j.Maps, j.Reduces = int32(maps), int32(reduces)

@@ -10,10 +10,10 @@ import (
 // the room. HDFS has no such cache. But the page cache works like this, and
 // schedulers that predict caches (LARD, CATS) assume one.
 //
-// The papers do not describe other rules (ACL's block goodness, CAVA's
-// admission by affinity) well enough to implement them. A caller that has a
-// rule for admitting blocks to the cache calls Read only for blocks that the
-// rule admits.
+// The schedulers ACL and CAVA have other rules for what enters the cache.
+// Their papers do not describe these rules well enough to implement them. A
+// caller that has such a rule of its own calls Read only for blocks that may
+// enter the cache.
 type LRU struct {
 	size  []int64 // by node: size of the cache in bytes
 	room  []int64
@@ -57,8 +57,8 @@ func (l *LRU) Has(n state.NodeID, block uint64) bool { return l.table[l.find(n, 
 
 // Read says that node n has read a block of which it has a replica. It returns
 // whether the block was in the node's cache, and appends to evicted the blocks
-// that had to leave the cache for it. A block larger than the whole cache is
-// not kept.
+// that had to leave the cache to make room. A block larger than the node's
+// whole cache is not kept.
 func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) (hit bool, _ []uint64) {
 	if i := l.table[l.find(n, block)]; i != 0 {
 		l.unlink(i)
@@ -90,8 +90,8 @@ func (l *LRU) Read(n state.NodeID, block uint64, bytes int64, evicted []uint64) 
 	return false, evicted
 }
 
-// Lose empties the cache of a lost node n and appends the blocks that were in
-// it to lost.
+// Lose empties the cache of node n, which was lost, and appends the blocks
+// that were in this cache to the slice lost.
 func (l *LRU) Lose(n state.NodeID, lost []uint64) []uint64 {
 	for l.older[n] != 0 {
 		lost = append(lost, l.all[l.older[n]].block)
@@ -109,7 +109,8 @@ func (l *LRU) drop(i uint32) {
 	l.used--
 }
 
-// link marks cached copy i as the block that its node has read last.
+// link marks the cached copy with index i in LRU.all as the block that its
+// node has read last.
 func (l *LRU) link(i uint32) {
 	x := &l.all[i]
 	x.newer, x.older = 0, l.newer[x.node]
@@ -135,8 +136,8 @@ func (l *LRU) unlink(i uint32) {
 	}
 }
 
-// The hash table of cached copies uses open addressing with linear probing. At
-// most half of its positions are used.
+// The LRU cache's hash table of cached copies uses open addressing with linear
+// probing. At most half of its positions are used.
 
 func (l *LRU) home(n state.NodeID, block uint64) int {
 	return int(uint64(draw.Key(block).At(uint64(n)))) & (len(l.table) - 1)
