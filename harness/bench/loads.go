@@ -1,5 +1,5 @@
-// Package bench measures the simulator's own speed. It has standard benchmarks,
-// and measures the time and memory that each takes.
+// Package bench measures the simulator's own speed. The package has standard
+// benchmarks, and measures the time and memory that each takes.
 package bench
 
 import (
@@ -29,10 +29,10 @@ type Load struct {
 	Name  string
 	About string
 	Nodes int
-	// Runs is the number of simulations, each with its own seed. Cores is how many
-	// run at the same time.
+	// Runs is the number of simulations in the benchmark, each with its own seed.
+	// Cores is how many of them run at the same time.
 	Runs, Cores int
-	Needs       string // path of a file that the load reads; "" if it reads none
+	Needs       string // path of a file that the benchmark reads; "" if it reads no file
 
 	config func(seed uint64) (*sim.Config, error)
 }
@@ -56,7 +56,9 @@ func Loads(data string) []Load {
 	}
 }
 
-// setting has the options in which the benchmarks' inputs differ.
+// setting has the options in which the benchmarks' inputs differ: limits of
+// disks and links, the Fair scheduler, and the ApplicationMaster's choice of
+// tasks.
 type setting struct{ network, fair, late bool }
 
 var container = state.Resource{MemoryMB: 1024, VCores: 1}
@@ -65,7 +67,7 @@ const slotsPerNode, nodesPerRack = 8, 40
 
 // machines returns a cluster of nodes with 8 containers each, in racks of 40.
 // If network is true, disks read 400 MB/s, links carry 10 Gbit/s and rack
-// uplinks 80 Gbit/s. Otherwise they have no limit.
+// uplinks 80 Gbit/s. Otherwise disks and links have no limit.
 func machines(nodes int, network bool) sim.Machines {
 	c := sim.Machines{WritesWait: true}
 	for n := range nodes {
@@ -112,8 +114,9 @@ func config(nodes int, source sim.Source, how setting, seed uint64) (*sim.Config
 	return c, nil
 }
 
-// blocks gives jobs their input blocks. Replicas are placed by HDFS's rules.
-// One block in ten also has a cached copy, on the node of its first replica.
+// blocks gives the jobs of a benchmark their input blocks. The replicas of a
+// block are placed by HDFS's rules. One block in ten also has a cached copy,
+// on the node of its first replica.
 type blocks struct {
 	at     *place.Topology
 	places draw.Key
@@ -157,7 +160,7 @@ func synthetic(name string, nodes, tasks int, how setting) Load {
 		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
-			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // a job with n tasks delays the next job's arrival by n times gapMs
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // ms between arrivals for each task: after a job with n tasks, the next job arrives about n times gapMs later
 			return config(nodes, s, how, seed)
 		},
 	}
@@ -193,14 +196,14 @@ func (s *made) Next(j *sim.Job) bool {
 }
 
 // facebook returns a benchmark input with one day of a SWIM job list from
-// Facebook. Numbers of tasks and their times follow heddle's rules for
-// importing SWIM lists.
+// Facebook. The numbers of tasks and the tasks' times follow heddle's rules
+// for importing SWIM lists.
 func facebook(name, file string, nodes int, blockBytes int64, runs int) Load {
 	l := Load{
 		Name: name, Nodes: nodes, Runs: runs, Cores: min(runs, 2), Needs: file,
 		About: fmt.Sprintf("a day of Facebook's jobs on %d nodes", nodes),
 	}
-	var jobs []traces.JobListed // the list of jobs, kept if several runs use it
+	var jobs []traces.JobListed // the list of jobs; kept in memory if several simulations use it
 	l.config = func(seed uint64) (*sim.Config, error) {
 		list := jobs
 		if list == nil {

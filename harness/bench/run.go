@@ -37,7 +37,8 @@ type Measure struct {
 	ScheduleDigest  string                `json:"scheduleDigest"`
 }
 
-// Run runs a benchmark once. The measured time includes reading its input.
+// Run runs a benchmark once. The measured time includes reading the
+// benchmark's input.
 func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -47,7 +48,7 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	start, cpu := time.Now(), cpuSeconds()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
-		if _, err := l.config(1); err != nil { // reads the jobs' file once, for all simulations to share
+		if _, err := l.config(1); err != nil { // reads the file of jobs once; all simulations of the benchmark share the jobs
 			return nil, err
 		}
 	}

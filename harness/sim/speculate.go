@@ -13,7 +13,7 @@ const (
 	foundMs     = 15_000 // ms until the next scan, after a scan that found a slow attempt; Hadoop's default
 	lateAgeMs   = 60_000 // speculation by LATE: an attempt must have run for so many ms before it can count as slow
 	lateSlots   = 10     // speculation by LATE: percent of the running attempts that may be speculative
-	latePercent = 25     // speculation by LATE: attempts whose progress, or nodes whose number of successful attempts, is below this percentile count as slow
+	latePercent = 25     // speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this percentile count as slow
 )
 
 // wanted is a speculative attempt that waits for a container.
@@ -152,9 +152,9 @@ func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// slowLATE considers the attempts that are among the slowest quarter of the
-// job's attempts. Of these it returns the attempt with the longest estimated
-// time left, or -1 if there is none.
+// slowLATE considers the quarter of the job's running attempts that progress
+// most slowly. Of these it returns the attempt with the longest estimated time
+// left, or -1 if there is none.
 //
 // Source: Zaharia, Konwinski, Joseph, Katz, Stoica, "Improving MapReduce
 // Performance in Heterogeneous Environments", OSDI 2008, section 4, with its

@@ -16,8 +16,9 @@ const (
 	reservedBase = -5
 )
 
-// Ask says that the ApplicationMaster has asked for containers for the first n
-// tasks of kind k. n includes the tasks asked for earlier.
+// Ask records that the ApplicationMaster has asked for containers for the
+// job's first n tasks of kind k. The number n includes the tasks of earlier
+// requests.
 func (s *State) Ask(id JobID, k Kind, n int32) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -25,13 +26,14 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	if j.ended || n <= c.asked {
 		return
 	}
-	// The cursors of the job's lists of maps cannot have moved before some task of
-	// the job waited. So the first request need not move them back.
+	// Cursors in the job's lists of maps stand where the next search for a waiting
+	// map begins. They cannot have moved before some task of the job waited. So
+	// the first request need not move them back.
 	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {
 		t := j.task(k, i)
-		if j.where[t] != unasked { // the task started before it was asked for
+		if j.where[t] != unasked { // the task started before the ApplicationMaster asked for it, so it does not wait
 			continue
 		}
 		if cursorsMoved {
@@ -54,9 +56,9 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 }
 
 // Unask says that the ApplicationMaster withdraws its request for the
-// highest-numbered waiting task of kind k. It returns how many of the first
-// tasks are still asked for, as in Ask. It returns false if no task of this
-// kind waits.
+// highest-numbered waiting task of kind k. It returns for how many of the
+// job's first tasks of this kind containers are still asked for. The result ok
+// is false if no task of this kind waits.
 func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	j := &s.jobs[id]
 	c := &j.counts[k]
@@ -78,8 +80,8 @@ func (s *State) Unask(id JobID, k Kind) (asked int32, ok bool) {
 	return c.asked, true
 }
 
-// Start says that task t has started on node n, even if the scheduler did not
-// decide that. It fails if the task is running already or has ended.
+// Start records that task t has started on node n, even if the scheduler did
+// not decide that. It fails if the task is running already or has ended.
 func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	j, err := s.known(id, t, n)
 	if err != nil {
@@ -109,7 +111,7 @@ func (s *State) Start(id JobID, t TaskID, n NodeID) error {
 	return nil
 }
 
-// Finish says that a running task has succeeded.
+// Finish records that a running task has succeeded.
 func (s *State) Finish(id JobID, t TaskID) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -127,10 +129,10 @@ func (s *State) Finish(id JobID, t TaskID) error {
 	return nil
 }
 
-// Retry says that the ApplicationMaster asks again for a task that is running
-// or has ended. If rerun is true and the task is a map, the ApplicationMaster
-// will start it before all other maps and without regard to locality. Otherwise
-// the task waits like a new one.
+// Retry records that the ApplicationMaster asks again for a container for a
+// task that is running or has ended. If rerun is true and the task is a map,
+// the ApplicationMaster will start it before all other maps and without regard
+// to locality. Otherwise the task waits like a new one.
 func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	j, err := s.known(id, t, 0)
 	if err != nil {
@@ -162,8 +164,8 @@ func (s *State) Retry(id JobID, t TaskID, rerun bool) error {
 	return nil
 }
 
-// wait adds task t to the waiting tasks. as is its new state, waitingTask or
-// rerunTask. The caller then calls listWaiting.
+// wait adds task t to the waiting tasks. The parameter as is the task's new
+// state, waitingTask or rerunTask. The caller must then call listWaiting.
 func (s *State) wait(id JobID, t TaskID, as int32) {
 	j := &s.jobs[id]
 	k := j.kind(t)
@@ -190,8 +192,8 @@ func (s *State) wait(id JobID, t TaskID, as int32) {
 	s.enlistTask(id, t)
 }
 
-// unwait removes task t from the waiting tasks. The caller then sets the task's
-// entry in job.where and calls listWaiting.
+// unwait removes task t from the waiting tasks. The caller must then set the
+// task's entry in job.where and call listWaiting.
 func (s *State) unwait(j *job, t TaskID) {
 	k := j.kind(t)
 	j.counts[k].waiting--
