@@ -18,13 +18,13 @@ import (
 	"heddle/traces/swim"
 )
 
-// Load is the input of a benchmark of the simulator: a cluster and jobs. All
+// Load is the input of a benchmark of the simulator: a cluster and jobs. The
 // loads simulate the Capacity scheduler with queues and delay scheduling, slow
-// start, node heartbeats, replicas and cached copies. Loads named "fair", and
-// every second run of "fb2009-100", simulate the Fair scheduler. Disks and
-// links are shared, except in loads named "nonet". In loads named "late" the
-// ApplicationMaster chooses each container's task; in the others the scheduler
-// does.
+// start, node heartbeats, replicas and cached copies. But loads with "fair" in
+// their name, and every second run of "fb2009-100", simulate the Fair
+// scheduler. Disks and links are shared, except in loads with "nonet" in their
+// name. In loads with "late" in their name, the ApplicationMaster chooses each
+// container's task; in the other loads, the scheduler does.
 type Load struct {
 	Name  string
 	About string
@@ -37,8 +37,9 @@ type Load struct {
 	config func(seed uint64) (*sim.Config, error)
 }
 
-// Loads returns the standard inputs of the simulator's benchmarks. data is the
-// folder with SWIM's job lists.
+// Loads returns the standard inputs of the simulator's benchmarks. The
+// parameter data is the folder with the job lists of SWIM, which the
+// benchmarks named "fb" read.
 func Loads(data string) []Load {
 	const million = 1_000_000
 	fb2009, fb2010 := data+"/FB-2009_samples_24_times_1hr_0.tsv", data+"/FB-2010_samples_24_times_1hr_0.tsv"
@@ -160,7 +161,7 @@ func synthetic(name string, nodes, tasks int, how setting) Load {
 		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
-			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // ms between arrivals for each task: after a job with n tasks, the next job arrives about n times gapMs later
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // ms between arrivals for each task: after a job with n tasks, the next job arrives n times gapMs later
 			return config(nodes, s, how, seed)
 		},
 	}

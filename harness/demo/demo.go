@@ -31,13 +31,14 @@ type Options struct {
 	Keep bool
 	// Lab describes the Hadoop cluster to start on this machine.
 	Lab lab.Config
-	// Root is the folder in which the run folder is made.
+	// Root is the folder in which the demo makes its run folder (traces and
+	// results).
 	Root string
 	// Command is the command line that the run folder's manifest records.
 	Command []string
 	// Log receives a line for each step of the demo.
 	Log io.Writer
-	// Progress is called at each step of the experiment's run.
+	// Progress is called at each step of the run of the demo's experiment.
 	Progress func(experiment.Step)
 }
 

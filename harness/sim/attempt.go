@@ -12,14 +12,14 @@ import (
 type attempt struct {
 	startMs      int64
 	phaseMs      int64 // time at which the attempt's present phase began
-	endMs        int64 // time at which the attempt's computing ends, if that is known
+	endMs        int64 // time at which the attempt's computing ends, if this time is known
 	bytes        int64 // bytes of map output that a reduce has fetched
 	job          int32
 	task         state.TaskID
 	node         state.NodeID
 	gen          uint32
 	fetch        int32 // index in Sim.fetches of the counts of what a reduce has fetched; -1 for a map, or a reduce that fetches nothing
-	next         int32 // index in Sim.attempts of the next reduce that waits for maps to finish
+	next         int32 // index in Sim.attempts of the next reduce in the job's list of reduces that wait for maps to finish
 	other        int32 // index in Sim.attempts of the other running attempt at the same task, -1 if there is none
 	flows        [maxFlows]fluid.Flow
 	number       int16
@@ -30,18 +30,18 @@ type attempt struct {
 	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
 	split        state.Level
 	speculative  bool // this is a speculative attempt; state.Hold takes its memory and cores, since package state counts only one attempt for each task
-	waitsForMaps bool // true for a reduce that waits for maps to finish
+	waitsForMaps bool // true for a reduce that waits for maps to finish, since it has fetched all map output so far
 	rerun        bool
 	traced       bool // the start of this attempt is written to the simulation's trace
-	dead         bool // the attempt's node was lost, even if the ResourceManager has not noticed it
+	dead         bool // the attempt's node was lost, whether or not the ResourceManager has noticed the loss
 }
 
 // maxFlows is the largest number of transfers and computations that one attempt
 // runs at the same time.
 const maxFlows = exactRacks
 
-// phase names the next step of a task's attempt: start the JVM, read the
-// input, compute, and so on.
+// phase names the step that a task's attempt takes next: start the JVM, read
+// the input, compute, and so on.
 type phase uint8
 
 const (
@@ -53,7 +53,8 @@ const (
 	finish
 )
 
-// Kinds of event in the simulation.
+// Kinds of event in the simulation, such as a fault or the start of an
+// ApplicationMaster.
 const (
 	evFault uint32 = iota
 	evAdmit
@@ -77,7 +78,8 @@ const (
 // and ignored.
 func tag(kind, gen uint32) uint32 { return gen<<4 | kind }
 
-// after schedules an event, ms milliseconds from the present simulated time.
+// after schedules an event of the simulation, ms milliseconds after the
+// present simulated time.
 func (s *Sim) after(ms int32, kind, id, gen uint32) {
 	s.wheel.push(s.now+int64(ms), tag(kind, gen), id)
 }
@@ -215,8 +217,8 @@ func (s *Sim) launch(slot int32, k state.Kind, t state.TaskID, n state.NodeID) i
 	return id
 }
 
-// timer starts a timer of ms milliseconds. The attempt waits for it before its
-// next phase.
+// timer starts a timer of ms milliseconds. The attempt waits for the timer's
+// end before its next phase (read input, compute and so on).
 func (s *Sim) timer(id int32, a *attempt, ms int64) {
 	s.wheel.push(s.now+ms, tag(evPhase, a.gen), uint32(id))
 	a.pending++
@@ -315,8 +317,8 @@ func (s *Sim) computeMs(j *job, a *attempt, w *Work) int64 {
 	return ms + ms*int64(w.SpreadPercent)*x/(100*one)
 }
 
-// computes starts a computation of an attempt. It takes ms milliseconds on a
-// node of speed 1.
+// computes starts a computation of an attempt. The computation takes ms
+// milliseconds on a node of speed 1.
 func (s *Sim) computes(id int32, a *attempt, ms int64) {
 	if ms == 0 {
 		return
@@ -374,8 +376,8 @@ func (s *Sim) succeed(id int32) {
 	s.endIfDone(slot)
 }
 
-// putOut adds bytes to the map output that node n stores for the job's reduces.
-// bytes is negative if output is lost with its node.
+// putOut adds bytes to the map output that node n stores for the job's
+// reduces. The parameter bytes is negative if output is lost with its node.
 func (s *Sim) putOut(j *job, n state.NodeID, bytes int64) {
 	s.r.Bytes.MapOutput += bytes
 	rack := s.nodes[n].rack

@@ -46,8 +46,8 @@ func (m *marks) after(i int32) int32 {
 	return -1
 }
 
-// resized returns a slice of n zeroes. It reuses the memory of s if that is
-// large enough.
+// resized returns a slice of n zeroes. It reuses the memory of the slice s if
+// this memory is large enough.
 func resized[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -12,11 +12,11 @@ type Config struct {
 	Source  Source
 	// Model is the scheduler model that decides which tasks start where. nil means
 	// YARN's Capacity scheduler with default settings. Pass a new Model for each
-	// run, because a Model keeps counts.
+	// run, because a Model keeps counts of what happened in its run.
 	Model       sched.Model
 	Actuator    Actuator
 	Splits      Splits
-	Costs       Costs // times that Hadoop's own steps take; the zero value makes them take no time, see DefaultCosts
+	Costs       Costs // times that Hadoop's own steps take; the zero value makes these steps take no time, DefaultCosts has realistic times
 	Speculation Speculation
 	Faults      []Fault // node losses and other faults, sorted by AtMs
 	// Opportunities, if not nil, replace the NodeManagers' heartbeats: nodes
@@ -30,11 +30,11 @@ type Config struct {
 	// are kept so.
 	CacheReads bool
 	Seed       uint64
-	// Record is called with every trace event, in order of time. nil: no trace is
-	// made.
+	// Record is called with every trace event, in order of time. If Record is nil,
+	// no trace is made.
 	Record func(traces.Event)
-	// Ended is called when an attempt ends, which costs less time than Record. It
-	// may be nil.
+	// Ended is called when an attempt ends. It may be nil. A caller that needs
+	// only these ends saves computing time with Ended instead of Record.
 	Ended func(AttemptEnd)
 	// Interrupted is called every few hundred steps of the simulation, to learn
 	// whether to stop; the method Err of a context can be used. If it returns an
@@ -56,7 +56,7 @@ const (
 	// and a node gets one such container at a time. The ApplicationMaster then
 	// chooses the container's task, as with Native.
 	Labels
-	// Ideal: the task that the decision names starts at once.
+	// Ideal: the task that the scheduler's decision names starts at once.
 	Ideal
 )
 

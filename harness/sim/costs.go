@@ -25,8 +25,8 @@ type Costs struct {
 	// guessed: a job with one map and one reduce of 1.4 s each took 7 s.
 	AMStartMs int32
 	// LaunchMs is the time from the choice of a container's task to the start of
-	// the attempt. The default, 100, is guessed from measured 180 to 230 ms, part
-	// of which was waiting for a heartbeat.
+	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were
+	// measured, but part of this was waiting for a heartbeat.
 	LaunchMs int32
 	// TaskStartMs is the time to start and end an attempt's JVM. This time is part
 	// of the attempt's duration, is longer on slow nodes, and uses CPU cores where
@@ -72,6 +72,6 @@ func DefaultCosts() Costs {
 	}
 }
 
-// NoCosts returns costs of a cluster whose own steps, such as starting
-// containers, take no time. Only the tasks' own work takes time.
+// NoCosts returns costs for a cluster where Hadoop's own steps, such as
+// starting containers, take no time. Only the tasks' own work takes time.
 func NoCosts() Costs { return Costs{Fetchers: 5, RampUp: 0.5, AMShare: 0.1} }

@@ -5,14 +5,13 @@ import (
 	"heddle/harness/state"
 )
 
-// grant is a container that the scheduler allocated to a job and that has no
-// task yet.
+// grant is a container without a task, which the scheduler allocated to a job.
 type grant struct {
 	next     uint32
 	job      int32
 	held     state.ReservationID
 	expected state.TaskID
-	branch   state.Branch // the ApplicationMaster's rule by which the expected map was chosen
+	branch   state.Branch // the ApplicationMaster's rule by which the map that is expected in the container was chosen
 	decision sched.Decision
 	id       int64 // number of the scheduling decision that asked for the container
 	askedMs  int64
@@ -178,7 +177,8 @@ func (s *Sim) granted(i uint32) {
 	s.hear(g.job, i)
 }
 
-// dropGrants gives back the job's containers that have no task yet.
+// dropGrants gives back to the cluster the job's containers that have no task
+// yet.
 func (s *Sim) dropGrants(j *job) {
 	for i := j.granted.first; i != 0; {
 		g := &s.grants[i]
@@ -217,8 +217,8 @@ func (s *Sim) hear(slot int32, i uint32) {
 // failed before, a map whose split is on the container's host, a map whose
 // split is in the host's rack, any map. The real ApplicationMaster applies
 // each rule to all containers before it tries the next rule. If the containers
-// are in the order of these rules, both ways give the same maps. Otherwise
-// bind chooses the maps of all these containers again.
+// are sorted by the rule that chose their maps, both ways give the same maps.
+// Otherwise bind chooses the maps of all these containers again.
 func (s *Sim) bind(slot int32) {
 	j := &s.jobs[slot]
 	first := j.granted.first

@@ -43,7 +43,7 @@ func (s *Sim) fault(f *Fault) {
 		if !x.lost {
 			return
 		}
-		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss, but its containers are gone
+		if s.view.Up(f.Node) { // the node came back before the ResourceManager noticed its loss; the node's containers are gone all the same
 			s.expire(f.Node, x.gen)
 			s.killLost(f.Node)
 		}
@@ -119,14 +119,15 @@ func (s *Sim) expire(n state.NodeID, gen uint32) {
 }
 
 // cleanUp lets ApplicationMasters try to reach a lost node's NodeManager, to
-// stop the attempts there; times counts the tries. When the NodeManager
-// answers, or the last try has failed, these attempts count as killed. The
-// ApplicationMaster then asks again for containers for their tasks.
+// stop the attempts there. The parameter times counts their tries. When the
+// NodeManager answers, or the last try has failed, these attempts count as
+// killed. The ApplicationMaster then asks again for containers for their
+// tasks.
 //
-// Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager, by
-// yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms. On a lab,
-// a node came back 15 s after its loss had been noticed, and its attempts were
-// killed 7 s after that.
+// Source: Hadoop 3.4 ContainerLauncherImpl waits for the NodeManager as the
+// settings yarn.client.nodemanager-connect.retry-interval-ms and .max-wait-ms
+// say. On a lab, a node came back 15 s after its loss had been noticed, and
+// its attempts were killed 7 s after that.
 func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 	if s.nodes[n].lost && times*askAgainMs < giveUpMs {
 		s.after(askAgainMs, evCleanUp, uint32(n), times+1)
@@ -172,8 +173,8 @@ func (s *Sim) loseMaps(slot int32, n state.NodeID) {
 }
 
 // loseMaster starts a new ApplicationMaster for a job whose ApplicationMaster
-// was on a lost node. The new one keeps the tasks that had succeeded, and asks
-// again for the other tasks.
+// was on a lost node. The new ApplicationMaster keeps the tasks that had
+// succeeded, and asks again for containers for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs[slot]
 	s.state.Release(j.amNode, j.id, j.amSize)

@@ -17,7 +17,7 @@ type job struct {
 	name        traces.JobID
 	hash        uint64 // hash of the job's name; it enters the hash of the run's schedule
 	work        [2][]Work
-	total, done [2]int32 // by kind of task: number of tasks of the job, and of those that succeeded
+	total, done [2]int32 // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
 	slowStart   int32    // number of maps that must succeed before the job asks for reduces
 	asked       int32    // number of reduces that the ApplicationMaster has asked for so far
 	askMs       []int64  // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
@@ -26,11 +26,11 @@ type job struct {
 	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not. After a long wait a reduce is killed
-	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; later ones follow at a fixed interval
+	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not. after a long wait a reduce of the job is killed
+	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; the later heartbeats follow at a fixed interval
 	up, beatSet bool
 	ended       bool
-	replicas    *state.Hosts // nodes that store each map's input; nil if package state has the right replicas
+	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes
 	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat
 	waiting     int32        // index in Sim.attempts of the first reduce in the list of those that wait for maps to finish; -1 if there is none
 	woken       int32        // index in Sim.attempts of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
@@ -49,7 +49,7 @@ type job struct {
 type try struct{ begun, failed uint8 }
 
 // success says on which node a map succeeded, and how near this node was to
-// the map's input. node is None if the map has not succeeded.
+// the map's input. The field node is None if the map has not succeeded.
 type success struct {
 	node  state.NodeID
 	level state.Level
@@ -88,8 +88,9 @@ func (s *Sim) fetchNext() error {
 	return nil
 }
 
-// maxTasks is the largest number of tasks that all unfinished jobs together may
-// have. It limits the memory, at about 50 bytes for each task.
+// maxTasks is the largest number of tasks that all unfinished jobs together
+// may have. This limits the simulator's memory, since a task takes about 50
+// bytes.
 const maxTasks = 1 << 26
 
 // arrive submits the next job of Config.Source, whose submission time has
@@ -170,8 +171,8 @@ func (s *Sim) admit(slot int32) {
 	s.queued = append(s.queued, slot)
 }
 
-// placeMasters starts waiting ApplicationMasters on node n as long as it has
-// room, in order of submission.
+// placeMasters starts waiting ApplicationMasters on node n, in the order in
+// which their jobs were submitted, as long as the node has room.
 func (s *Sim) placeMasters(n state.NodeID) {
 	kept := s.queued[:0]
 	for _, slot := range s.queued {

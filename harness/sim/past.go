@@ -13,8 +13,8 @@ import (
 // its node is lost earlier.
 type Past struct {
 	Kind state.Kind
-	// Task is the task's number among the job's maps or reduces. Number is the
-	// attempt's number, from 0.
+	// Task is the task's number among the job's maps or reduces, from 0. Number is
+	// the number of the attempt at this task, from 0.
 	Task, Number int32
 	// Outcome is how the attempt ended. A Failed or Killed attempt ends Ms
 	// milliseconds after its launch. A Succeeded attempt runs for Ms milliseconds,

@@ -18,8 +18,8 @@ type Result struct {
 	// their input. SplitMaps counts all map attempts that got a container, by how
 	// near they ran to the hosts in their input splits, as Hadoop's counters do.
 	Maps, SplitMaps [state.LevelOff + 1]int64
-	// Events is how many events the simulator handled. It includes Beats, the
-	// number of NodeManager heartbeats that it handled.
+	// Events is how many events the simulator handled. Beats is how many of these
+	// were NodeManager heartbeats.
 	Events, Beats int64
 	// PeakTasks is the largest number of tasks, done or not, that the unfinished
 	// jobs had together at any time.
@@ -28,7 +28,7 @@ type Result struct {
 }
 
 // JobResult has the times of one job, in milliseconds since the run's start. A
-// time of -1 means that the event did not happen.
+// time of -1 means that the job did not start or did not end.
 type JobResult struct {
 	SubmitMs, StartMs, EndMs int64 // StartMs: start of the job's first attempt
 	Failed                   bool
@@ -59,12 +59,12 @@ type AttemptEnd struct {
 
 // Bytes counts the bytes that successful attempts read, fetched and wrote.
 type Bytes struct {
-	// Read counts the bytes that maps read, by how near the copy was that they
-	// read.
+	// Read counts the bytes that maps read, by how near to the map the copy of the
+	// input was.
 	Read [state.LevelOff + 1]int64
 	// Shuffled counts the map output that reduces fetched. Written counts the
-	// bytes written to HDFS, each once and not once for each replica. MapOutput
-	// counts the output that maps left on their nodes for the reduces.
+	// bytes written to HDFS; a byte counts once, however many replicas it has.
+	// MapOutput counts the output that maps left on their nodes for the reduces.
 	Shuffled, Written, MapOutput int64
 }
 

@@ -19,7 +19,7 @@ type node struct {
 	rack  int32
 	cores bool // the node has a limited number of CPU cores, which its tasks share
 	busy  bool // when node labels give nodes to jobs: a decision has chosen this node, and the decision's container has not come yet
-	lost  bool // the node is down, even if the ResourceManager has not noticed it
+	lost  bool // the node is down, whether or not the ResourceManager has noticed this
 	gen   uint32
 	done  int64 // number of attempts that succeeded on this node, for speculation
 }
@@ -134,7 +134,7 @@ func (s *Sim) check() error {
 }
 
 // addNodes adds the cluster's nodes. If any disk, link, uplink or CPU has a
-// limit, it also adds these as shared resources.
+// limit, it also adds all of these as resources that tasks share.
 func (s *Sim) addNodes() error {
 	s.nodes = resized(s.nodes, len(s.Cluster.Nodes))
 	limited := s.Cluster.HostCores > 0

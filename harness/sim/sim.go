@@ -60,26 +60,26 @@ type Sim struct {
 	beats     beats
 	shared    *fluid.System // disks, links and cores that tasks share; nil if none of these has a limit
 	coming    Job           // the job that will be submitted next
-	comes     int64         // time of the next job's submission; never if no job is left
+	comes     int64         // time of the next job's submission; the constant never if no job is left
 	nodes     []node
 	racks     int32
 	jobs      []job
-	slot      []int32 // by state.JobID: index of the job in Sim.jobs
-	spare     []int32 // indexes in Sim.jobs that a new job can use
+	slot      []int32 // by the job's number in package state (state.JobID): index of the job in Sim.jobs
+	spare     []int32 // indexes of entries in Sim.jobs that are free for new jobs
 	live      int     // number of jobs that have not ended
 	tasks     int64   // number of tasks of all jobs that have not ended
 	queued    []int32 // indexes in Sim.jobs of the jobs whose ApplicationMaster waits for a container, in order of submission
 	mastersMB int64   // memory that all ApplicationMasters take, in MB
 
 	attempts       []attempt
-	idle           []int32 // indexes in Sim.attempts that a new attempt can use
+	idle           []int32 // indexes of entries in Sim.attempts that are free for new attempts
 	running        int
 	grants         []grant
 	spareGrant     uint32
 	fetches        []fetch
 	spareFetch     []int32
 	observer       sched.Observer
-	failing        float64 // share of attempts that fail, as the last AttemptsFail fault set it
+	failing        float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
 	losesNodes     bool
 	rates          []float64
 	caching        following
@@ -91,7 +91,8 @@ type Sim struct {
 	lastProgressMs int64 // time of the last event that changed something; node heartbeats that started nothing do not count
 }
 
-// Run simulates as the function Run does, and stores the result in r.
+// Run simulates the jobs and the cluster of configuration c until the last job
+// has ended, and stores the result in r.
 func (s *Sim) Run(c *Config, r *Result) error {
 	if err := s.begin(c, r); err != nil {
 		return err

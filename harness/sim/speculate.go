@@ -16,7 +16,8 @@ const (
 	latePercent = 25     // speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this percentile count as slow
 )
 
-// wanted is a speculative attempt that waits for a container.
+// wanted is a speculative attempt (a second attempt at a slow task) that waits
+// for a container.
 type wanted struct {
 	attempt int32 // index in Sim.attempts of the slow attempt at the same task
 	gen     uint32
@@ -39,8 +40,8 @@ func (m *moments) deviation() float64 { return math.Sqrt(m.m2 / max(1, m.n)) }
 
 // progress returns the share of its work that an attempt has done, from 0 to
 // 1. If the time when the attempt will end is known, the share is that of the
-// elapsed time. Otherwise reading counts for two fifths of the work, and
-// computing for the rest.
+// elapsed time. Otherwise reading or fetching the input counts for two fifths
+// of the work, and computing for the rest.
 func (s *Sim) progress(a *attempt) float64 {
 	ran := float64(s.now - a.startMs)
 	if ran <= 0 {
@@ -115,18 +116,19 @@ func (s *Sim) scanIn(ms int32, slot int32) {
 	s.after(ms, evSpeculate, uint32(slot), s.jobs[slot].gen)
 }
 
-// asked is the value of attempt.other while the task's speculative attempt
+// asked is the value of an attempt's field other, normally the index of the
+// second attempt at the same task, while this second, speculative attempt
 // waits for a container.
 const asked = -2
 
-// slowHadoop returns the attempt for which a speculative attempt would save the
-// most time, or -1 if there is none.
+// slowHadoop returns the attempt of a job for which a speculative attempt
+// would save the most time, or -1 if there is none.
 //
 // Source: Hadoop 3.4 DefaultSpeculator and LegacyTaskRuntimeEstimator. An
 // attempt's total time is estimated from its progress. A speculative attempt's
 // time is taken to be the mean time of the successful attempts. At least one
 // task in twenty of the job must have ended, and the slow attempt must have
-// run longer than that mean plus one standard deviation.
+// run longer than the mean time plus one standard deviation.
 func (s *Sim) slowHadoop(slot int32, k state.Kind) int32 {
 	j := &s.jobs[slot]
 	took := &j.took[k]
@@ -191,9 +193,9 @@ func (s *Sim) slowLATE(slot int32, k state.Kind) int32 {
 	return best
 }
 
-// placeSpeculative starts waiting speculative attempts on node n as long as it
-// has room, in the order of the requests. A speculative attempt does not start
-// on the node of the slow attempt at the same task.
+// placeSpeculative starts waiting speculative attempts on node n as long as
+// the node has room, in the order in which they were asked for. A speculative
+// attempt does not start on the node of the slow attempt at the same task.
 func (s *Sim) placeSpeculative(n state.NodeID) {
 	if s.Speculation == LATE && s.slowNode(n) {
 		return

@@ -22,8 +22,9 @@ type splits struct {
 //
 // If Config.Actuator is Native, the simulated scheduler knows only the hosts
 // in these splits, as Hadoop's does. Package state is then given these hosts
-// as the replicas, and submit returns the true replicas in real. real is nil
-// if package state has the true ones.
+// as the replicas, and submit returns the nodes that really store the input in
+// the result real. The result real is nil if package state was given these
+// nodes.
 func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 	spec := &s.splits.spec
 	*spec = x.JobSpec
@@ -52,8 +53,8 @@ func (s *Sim) submit(x *Job) (id state.JobID, real *state.Hosts, err error) {
 }
 
 // useSplitHosts replaces the replicas in a job's description by the hosts in
-// the job's input splits, if Config.Actuator is Native. It returns the true
-// replicas, or nil if it replaced nothing.
+// the job's input splits, if Config.Actuator is Native. It returns the nodes
+// that really store the input, or nil if it replaced nothing.
 func (s *Sim) useSplitHosts(spec *state.JobSpec) (real *state.Hosts) {
 	if s.Actuator != Native || spec.SplitHosts == nil {
 		return nil

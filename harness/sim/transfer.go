@@ -10,8 +10,8 @@ import (
 // fetch counts the map output that one reduce has fetched or is fetching.
 type fetch struct {
 	maps int32             // number of maps whose output the reduce has or is fetching
-	got  [exactRacks]int64 // bytes fetched from each rack; on a cluster with more than exactRacks racks: from the reduce's own rack, and from all others
-	near int64             // bytes of the reduce's own rack that it fetched, alone or with those of other racks; used with more than exactRacks racks
+	got  [exactRacks]int64 // by rack: bytes fetched; on a cluster with more than exactRacks racks, entry 0 is for the reduce's own rack, and entry 1 for all other racks
+	near int64             // bytes that the reduce fetched from its own rack, in transfers from this rack alone or from all racks; used if the cluster has more than exactRacks racks
 }
 
 // On a cluster of up to exactRacks racks, a reduce has one transfer from each
@@ -108,10 +108,12 @@ func (s *Sim) fetchMore(id int32, a *attempt, w *Work) bool {
 	return true
 }
 
-// fetchStep returns the number of a job's fetching step when done maps have
+// fetchStep divides a job's maps into steps, to save computing time, and
+// returns the number of the step in which as many maps as done says have
 // succeeded. While maps run, reduces fetch map output only when this number
 // changes. With at most 16 reduces, a step is a sixteenth of the maps. With
-// more, the first step is half of the maps, the second a quarter, and so on.
+// more reduces, the first step is half of the maps, the second step a quarter,
+// and so on.
 func (j *job) fetchStep(done int32) int32 {
 	const few, part = 16, 16
 	all := j.total[state.Map]

@@ -18,7 +18,7 @@ import (
 // that was added later for the same millisecond.
 type wheel struct {
 	now     int64
-	count   int // number of events in all lists together
+	count   int // number of future events in all lists of the timing wheel together
 	far     int // number of events in the lists of periods
 	windows [windowSlots]chunks
 	some    marks // set of the numbers of those time windows (512 ms) that have events
@@ -31,9 +31,9 @@ type wheel struct {
 	// The field late has the events added since, as linked lists, last added
 	// first.
 	sorted []event
-	first  [windowMs + 1]uint32 // by millisecond of the window: index in sorted of its first event
+	first  [windowMs + 1]uint32 // by millisecond of the present window: index in sorted of the millisecond's first event
 	taken  uint32               // index in sorted of the next event to be handled
-	late   [windowMs]uint32     // by millisecond of the window: index in pool of the last late event; 0 if there is none
+	late   [windowMs]uint32     // by millisecond of the present window: index in pool of the event that was added last since the window began; 0 if there is none
 	pool   []late
 	free   uint32 // index in pool of the first element in the linked list of unused ones
 	due    marks  // set of those milliseconds of the present window that have events
@@ -41,16 +41,17 @@ type wheel struct {
 	batch []event
 }
 
-// event is a future event of the simulation. tag has the event's kind and
-// generation. id says which job, attempt or other thing the event is for.
+// event is a future event of the simulation. The field tag has the event's
+// kind, and a generation that tells whether its job or attempt has ended. The
+// field id says which job, attempt or node the event is for.
 type event struct {
 	at  uint32 // time in ms, modulo 2^32; the list that holds the event tells the higher digits of the time
 	tag uint32
 	id  uint32
 }
 
-// chunks is a list of events in the order in which they were added. It consists
-// of pieces of memory.
+// chunks is a list of future events, in the order in which they were added.
+// The list consists of linked pieces of memory.
 type chunks struct {
 	first, last uint32
 	events      int
@@ -74,12 +75,12 @@ const (
 	windowMs    = 1 << windowBits
 	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // number of periods that have a list, 37 hours in all; a later event goes to the last list, and from there to its own list when the last list's period begins
+	periodSlots = 1 << 10 // number of periods that have a list of events, 37 hours in all; a later event goes to the last list, and from there to its own list when the last list's period begins
 
 	worthSorting = 100 // a time window with fewer events is not sorted: its events are treated as if they had been added after its begin
 
 	never      = math.MaxInt64
-	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since it stores its time modulo 2^32
+	maxAheadMs = math.MaxUint32 // an event is at most this many ms in the future, since an event stores its time modulo 2^32
 )
 
 func (w *wheel) reset() {

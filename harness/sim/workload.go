@@ -5,8 +5,8 @@ import (
 	"heddle/traces"
 )
 
-// Machines describes the cluster that is simulated. Nodes are numbered in the
-// order of the list.
+// Machines describes the cluster that is simulated. The nodes are numbered
+// from 0, in the order of the list Nodes.
 type Machines struct {
 	Nodes []Node
 	Racks []Rack // racks with a limited uplink; a rack that is not in the list has no limit
@@ -26,7 +26,8 @@ type Node struct {
 	Rack     string
 	Capacity state.Resource
 	// Speed is the speed at which the node computes: tasks' compute time is
-	// divided by it. 1 is the reference, and 0 means 1.
+	// divided by it. 1 is the speed to which the times of Work.ComputeMs refer; 0
+	// means 1.
 	Speed float64
 	// Cores is the number of CPU cores for tasks. If more tasks compute at a time,
 	// they share the cores evenly. 0 means that each task has a core of its own.
@@ -50,8 +51,8 @@ type Rack struct {
 // Job is a MapReduce job to be simulated, with the time of its submission.
 type Job struct {
 	state.JobSpec
-	// ID is the job's id in the trace and in the schedule's hash. If it is "", the
-	// job's Name is used.
+	// ID is the job's id in the simulation's trace, and in the hash of the run's
+	// schedule. If it is "", the job's Name is used.
 	ID traces.JobID
 	// SubmitMs is the time of submission, in milliseconds since the run's start.
 	SubmitMs int64
@@ -59,8 +60,8 @@ type Job struct {
 	// asks for reduces.
 	SlowStart float32
 	// ReduceAskMs are the times at which the recorded job asked for its reduces,
-	// in ascending order. At the last time it asks for all that are left. nil: the
-	// job asks according to SlowStart.
+	// in ascending order. At the last time it asks for all reduces that are left.
+	// If ReduceAskMs is nil, the job asks according to SlowStart.
 	ReduceAskMs []int64
 	// MapWork and ReduceWork describe the work of each task. If a list has fewer
 	// entries than tasks, its first entry also stands for as many tasks at the
@@ -107,7 +108,7 @@ type Work struct {
 
 // Source yields the jobs to be simulated, in the order of their SubmitMs.
 type Source interface {
-	// Next stores the next job in j, or returns false if there is none. It may
+	// Next stores the next job in j, or returns false if there is none. Next may
 	// reuse the slices in j, because the simulator copies what it keeps.
 	Next(j *Job) bool
 }
@@ -118,7 +119,8 @@ type Jobs struct {
 	next int
 }
 
-// Next stores the next job of the list in j, or returns false if there is none.
+// Next stores the next job of the field List in j, or returns false if no job
+// is left.
 func (s *Jobs) Next(j *Job) bool {
 	if s.next == len(s.List) {
 		return false
@@ -128,8 +130,8 @@ func (s *Jobs) Next(j *Job) bool {
 	return true
 }
 
-// work returns the entry of list that describes task i of n tasks, see
-// Job.MapWork.
+// work returns the entry of list that describes task i of n tasks. The first
+// entry also stands for tasks without an entry, as in Job.MapWork.
 func work(list []Work, i, n int32) *Work {
 	return &list[max(0, int(i)-int(n)+len(list))]
 }

@@ -7,16 +7,16 @@ package state
 // longer waits.
 type cache struct {
 	pool   *pool[int32]
-	nodes  table // hash table from a node to the index + 1 of the first cached copy in its list; 0 if the list is empty
-	used   int   // number of cluster nodes that have an entry in the hash table
+	nodes  table // hash table from a node to the index in cache.copies, plus 1, of the first cached copy in the node's list; 0 if the list is empty
+	used   int   // number of the cluster's nodes that have an entry in the hash table of nodes
 	tasks  []int32
 	copies []cachedCopy
-	spare  int32 // first of a linked list of unused elements of copies; None if there is none
+	spare  int32 // index in cache.copies of the first element in the linked list of unused ones; None if there is none
 }
 
 type cachedCopy struct {
 	task, node int32 // node is None if the cached copy is gone
-	ofNode     int32 // index + 1 of the next cached copy on the same node; 0 ends the list; the constant unlisted means that the copy is in no node's list
+	ofNode     int32 // index in cache.copies, plus 1, of the next cached copy on the same node; 0 ends the list; the constant unlisted means that the copy is in no node's list
 	ofTask     int32 // index in cache.copies of the next cached copy of the same map's input; None ends the list
 }
 
@@ -169,9 +169,9 @@ func (c *cache) remove(t, n int32) bool {
 
 func (c *cache) drop(i int32) { c.copies[i].ofTask, c.spare = c.spare, i }
 
-// first returns a waiting map whose input is cached on node n, or None if there
-// is none. Maps whose copy was cached after submission, and maps that wait
-// again, come first. The other maps follow by ascending number.
+// first returns a waiting map whose input is cached on node n, or None if
+// there is none. Maps whose input was cached after the job's submission, and
+// maps that wait again, come first. The other maps follow by ascending number.
 func (c *cache) first(n int32, waiting []int32) TaskID {
 	at := c.nodes.find(n)
 	if at < 0 {

@@ -63,7 +63,7 @@ func (x *index) each(key int32, waiting []int32, yield func(TaskID) bool) {
 	}
 }
 
-// rewind moves the cursor of a key's list (of a node or rack) back to map t,
+// rewind moves the cursor in the list of a key (node or rack) back to map t,
 // because the map waits again. It takes one step for each entry between the
 // old and the new position.
 func (x *index) rewind(key, t int32) {
@@ -89,12 +89,12 @@ func (x *index) rewind(key, t int32) {
 // long as keys. The parameter at is temporary memory as long as keys.
 func build[K ~int32](x *index, keys []K, ends, at []int32) {
 	slots := x.cursors.slots
-	for i, key := range keys { // count the maps of each key
+	for i, key := range keys { // count the maps of each key (node or rack with their input)
 		at[i] = x.cursors.insert(int32(key))
 		slots[at[i]+1]++
 	}
 	sum := int32(0)
-	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key into the start of its list
+	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key (node or rack) into the position where the key's list of maps starts
 		slots[i+1], sum = sum, sum+slots[i+1]
 	}
 	i := 0

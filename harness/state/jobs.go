@@ -31,7 +31,7 @@ type Hosts struct {
 	Ends  []int32
 }
 
-// Add appends the nodes of the next map to the list.
+// Add appends the nodes of the next map to the lists of nodes for each map.
 func (h *Hosts) Add(nodes ...NodeID) {
 	h.Nodes = append(h.Nodes, nodes...)
 	h.Ends = append(h.Ends, int32(len(h.Nodes)))
@@ -67,7 +67,8 @@ func (h *Hosts) check(maps int32, nodes int) error {
 	return nil
 }
 
-// job is a submitted job. Its embedded arrays are freed when the job ends.
+// job is a submitted job. Its arrays of task data are freed for reuse when the
+// job ends.
 type job struct {
 	*arrays
 	ended     bool
@@ -87,7 +88,7 @@ type job struct {
 
 type arrays struct {
 	where       []int32 // by task: the node that the task runs on, or a negative code for a task in another state; the codes are in tasks.go
-	waited      bool    // some task of the job has waited for a container since submission
+	waited      bool    // true if some task of the job has waited for a container since the job's submission
 	waiting     [2]set  // by kind of task: the tasks that wait for a container
 	rerun       []TaskID
 	requeued    []TaskID // maps whose attempt was killed, in the order in which the attempts were killed; some of these maps wait again
@@ -127,7 +128,8 @@ type located struct {
 	byRack index
 }
 
-// of returns the hosts of map t's input, or none if the job has ended.
+// of returns the hosts of map t's input, or an empty list if the job has
+// ended.
 func (l *located) of(t TaskID) []NodeID {
 	if uint(t) >= uint(len(l.ends)) {
 		return nil
@@ -140,7 +142,8 @@ func (l *located) of(t TaskID) []NodeID {
 }
 
 // Submit adds a job to the cluster state. The job's tasks wait for containers
-// only after Ask is called. Submit copies what it keeps of spec.
+// only after Ask is called. Submit keeps no slice of the parameter spec, only
+// copies.
 func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	id := JobID(len(s.jobs))
 	if err := s.check(spec); err != nil {
@@ -201,8 +204,8 @@ func (s *State) check(spec *JobSpec) error {
 }
 
 // Resplit replaces the replicas, cached copies and split hosts of a job whose
-// input splits were rewritten after submission. It fails if a task of the job
-// was already asked for.
+// input splits were rewritten after submission. It fails if the
+// ApplicationMaster has already asked for a container for a task of the job.
 func (s *State) Resplit(id JobID, spec *JobSpec) error {
 	j := &s.jobs[id]
 	maps, reduces := j.counts[Map], j.counts[Reduce]

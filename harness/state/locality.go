@@ -43,8 +43,8 @@ func (v *View) Nearest(id JobID, n NodeID, from, to Level) (TaskID, Level) {
 }
 
 // EachMap calls yield with each waiting map that NextMap could return for the
-// same job, node and level, in the order of NextMap's choice, until yield
-// returns false.
+// same job, node and level, in the order in which NextMap would choose them,
+// until yield returns false.
 func (v *View) EachMap(id JobID, n NodeID, level Level, yield func(TaskID) bool) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {
@@ -103,8 +103,8 @@ func (v *View) NthWaiting(id JobID, k Kind, n int32) TaskID {
 	return j.task(k, int32(nthSet(j.waiting[k].bits, n)))
 }
 
-// Level returns how near node n is to the input of map t, by its replicas and
-// cached copies.
+// Level returns how near node n is to the input of map t, by the input's
+// replicas and cached copies.
 func (v *View) Level(id JobID, t TaskID, n NodeID) Level {
 	j := &v.s.jobs[id]
 	if j.cached != nil && j.cached.find(int32(t), int32(n)) != None {
@@ -182,9 +182,9 @@ type Branch uint8
 const (
 	BindNone  Branch = iota // no map waits: the ApplicationMaster gives the container back
 	BindRerun               // the map that failed first and waits again, wherever its input is
-	BindNode                // the lowest-numbered waiting map whose split names the container's host
-	BindRack                // the lowest-numbered waiting map whose split names a host of the container's rack
-	BindAny                 // the lowest-numbered waiting map
+	BindNode                // the lowest-numbered waiting map, wherever its input is whose split names the container's host
+	BindRack                // the lowest-numbered waiting map, wherever its input is whose split names a host of the container's rack
+	BindAny                 // the lowest-numbered waiting map, wherever its input is
 )
 
 func (b Branch) String() string {
@@ -194,10 +194,10 @@ func (b Branch) String() string {
 // WouldBind returns the map that MapReduce's ApplicationMaster would start in
 // a container of the job on node n, and the rule by which it chooses. It
 // considers only the hosts in the input splits, not replicas or cached copies
-// on other nodes. A map for which a container was already decided counts as
-// started. By each rule, maps that wait again because their attempt was killed
-// come after the other maps, because the ApplicationMaster puts them at the
-// end of its list.
+// on other nodes. A map that is expected in a container decided on earlier
+// counts as started. By each rule, maps that wait again because their attempt
+// was killed come after the other maps, because the ApplicationMaster puts
+// them at the end of its list.
 func (v *View) WouldBind(id JobID, n NodeID) (TaskID, Branch) {
 	j := &v.s.jobs[id]
 	if j.counts[Map].waiting == 0 {

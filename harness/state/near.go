@@ -3,13 +3,13 @@ package state
 import "slices"
 
 // near lists, for each node or rack, the jobs with waiting maps whose input is
-// there. It serves scheduler models that choose among the maps of all jobs.
-// The lists are made at the first search and kept up to date from then on. A
-// job whose maps with input at a node or rack have all started stays in its
-// list until the next search.
+// at this node or rack. It serves scheduler models that choose among the maps
+// of all jobs. The lists are made at the first search and kept up to date from
+// then on. A job whose maps with input at a node or rack have all started
+// stays in its list until the next search.
 type near struct {
 	on    bool
-	lists [][]JobID // by node, or by rack for nearRack: jobs with waiting maps whose input is there
+	lists [][]JobID // by node (by rack in the lists of kind nearRack): jobs with waiting maps whose input is at the node or rack
 }
 
 // nearness says what puts a job into a node's or rack's list of jobs: its

@@ -9,9 +9,9 @@ type node struct {
 	label    string
 }
 
-// AddNode adds a node that is up. capacity is the node's memory and cores for
-// containers of jobs in this State. AddNode fails if another node has the same
-// name.
+// AddNode adds a node that is up. The parameter capacity is the node's memory
+// and cores for containers of jobs in this State. AddNode fails if another
+// node has the same name.
 func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 	if _, ok := s.names.node[name]; ok {
 		return None, fmt.Errorf("add node %q: a node of this name exists already", name)
@@ -68,8 +68,8 @@ func (s *State) SetLabel(n NodeID, label string) { s.nodes[n].label = label }
 
 // Hold takes memory and cores of a node for an ApplicationMaster, a
 // speculative attempt, or another container that is not a task's first
-// attempt. The job then counts as the user of this memory and these cores; it
-// may be None.
+// attempt. The job then counts as the user of this memory and these cores; the
+// parameter job may be None.
 func (s *State) Hold(n NodeID, job JobID, r Resource) {
 	if job == None {
 		s.take(n, r)

@@ -35,12 +35,12 @@ func (p *pool[T]) put(piece []T) {
 }
 
 // sizeClass returns the size class of the pieces of memory that can hold n
-// numbers, and their length.
+// numbers, and the length of these pieces.
 func sizeClass(n int) (class, size int) {
 	if n <= 64 {
 		return 0, 64
 	}
-	top := bits.Len(uint(n-1)) - 4 // top is the number of bits of n-1 below its four highest bits
+	top := bits.Len(uint(n-1)) - 4 // top is the number of bits that n-1 has below its four highest bits
 	steps := (n-1)>>top + 1        // the length of the piece of memory, from 9 to 16, in units of 2^top numbers
 	return top*8 + steps - 24, steps << top
 }

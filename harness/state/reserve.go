@@ -7,9 +7,9 @@ import "fmt"
 // again.
 type ReservationID int32
 
-// reservation is a decision to give a job a container that has been neither
-// carried out nor cancelled. The node's memory and cores are taken already, and
-// the container's task no longer waits.
+// reservation is a decision to give a job a container, as long as the decision
+// has been neither carried out nor cancelled. The node's memory and cores are
+// taken already, and the container's task no longer waits.
 type reservation struct {
 	live  bool
 	rerun bool

@@ -110,7 +110,7 @@ func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.Memo
 type State struct {
 	now   int64
 	nodes []node
-	racks []int32 // by node: number of its rack; kept apart from nodes, since submitting a job reads the racks only
+	racks []int32 // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
 	room  []uint64
 	small Resource
 	total Resource
@@ -130,7 +130,7 @@ type State struct {
 	near        [nearnesses]near
 	reruns      int32 // number of failed maps that wait again, or that have a container decided on but not started
 	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
-	prioritized bool  // some job has had a priority other than 0
+	prioritized bool  // true if some job has had a priority other than 0
 
 	names  names
 	pool   pool[int32]

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// job.where has one number for each task: the node that the task runs on, or
-// one of the negative values below. For a task that is expected in the
-// container of reservation r, the number is reservedBase-r.
+// The field where of a job has one number for each task: the node that the
+// task runs on, or one of the negative values below, which stand for other
+// states. For a task that is expected in the container of reservation r, the
+// number is reservedBase-r.
 const (
 	waitingTask  = -1
-	rerunTask    = -2 // a failed map that waits again; the ApplicationMaster starts it before other maps and ignores locality
+	rerunTask    = -2 // a failed map that waits again; the ApplicationMaster starts such a map before other maps, on any node
 	unasked      = -3
 	doneTask     = -4
 	reservedBase = -5
@@ -55,7 +56,7 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	s.listWaiting(id, k)
 }
 
-// Unask says that the ApplicationMaster withdraws its request for the
+// Unask records that the ApplicationMaster withdraws its request for the
 // highest-numbered waiting task of kind k. It returns for how many of the
 // job's first tasks of this kind containers are still asked for. The result ok
 // is false if no task of this kind waits.

@@ -5,8 +5,9 @@ import "math/bits"
 // View is the read-only picture of a cluster that scheduler models get. View
 // counts each scheduling decision as carried out: the container's memory and
 // cores are taken, and its task does not wait. The slices that View returns
-// belong to the State: do not change them, and do not use them after the next
-// event. Pass only ids that the View has returned.
+// belong to the State: do not change them, and do not use them after the
+// State's next change. Pass only ids (of nodes, jobs, tasks) that the View has
+// returned.
 type View struct{ s *State }
 
 // Now returns the present time, in nanoseconds since the run's start.
@@ -43,15 +44,15 @@ func (v *View) Capacity(n NodeID) Resource { return v.s.nodes[n].capacity }
 // It is negative if the node's capacity shrank below what its containers take.
 func (v *View) Free(n NodeID) Resource { return v.s.nodes[n].free }
 
-// Fits reports whether a node is up and has room for one more container of the
-// job, for a task of kind k.
+// Fits reports whether a node is up and has enough free memory and cores for
+// one more container of the job, for a task of kind k.
 func (v *View) Fits(n NodeID, id JobID, k Kind) bool {
 	x := &v.s.nodes[n]
 	return x.up && x.free.Holds(v.s.jobs[id].size[k])
 }
 
-// HasRoom reports whether a node is up and has room for the smallest container,
-// see State.SetSmallest.
+// HasRoom reports whether a node is up and has room for the smallest container
+// that a job may ask for, as State.SetSmallest has set it.
 func (v *View) HasRoom(n NodeID) bool { return v.s.room[n>>6]>>(n&63)&1 != 0 }
 
 // WithRoom appends the nodes with room for the smallest container to the slice
@@ -194,8 +195,8 @@ func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
 // this count with an earlier one, to see whether they are still the same.
 func (v *View) InputChanges(id JobID) int32 { return v.s.jobs[id].inputChanges }
 
-// Index returns a task's kind, and its number among the job's tasks of that
-// kind, as Hadoop counts it.
+// Index returns a task's kind, and its number, from 0, among the job's tasks
+// of that kind, as in Hadoop's task ids.
 func (v *View) Index(id JobID, t TaskID) (Kind, int32) {
 	j := &v.s.jobs[id]
 	if k := j.kind(t); k == Reduce {

@@ -4,8 +4,8 @@
 // seed see the same replicas, durations and failures, in whatever order they
 // run the tasks (common random numbers).
 //
-// The package has no distributions. A draw gives 64 bits, a number below n, or
-// a fraction.
+// The package has no distributions. A draw gives 64 random bits, a whole
+// number below n, or a fraction from 0 to 1.
 package draw
 
 import "math/bits"

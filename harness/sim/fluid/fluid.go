@@ -80,8 +80,8 @@ const Ended Flow = math.MaxUint32
 const Never = math.MaxInt64
 
 // Kind is a kind of resource that transfers or computations share. The
-// resources of a kind are numbered like their nodes or racks. There is only one
-// Host.
+// resources of a kind have the numbers of their nodes or racks. Of the kind
+// Host there is only one resource.
 type Kind uint8
 
 // The kinds of resource that transfers or computations share.
@@ -107,15 +107,15 @@ type System struct {
 	all    []resource
 	flows  []flow
 	spare  []uint32 // numbers of ended flows, to be used again
-	seq    uint32   // number of flows started so far
+	seq    uint32   // number of flows (transfers, computations) started so far
 	wheel  endings
 	due    queue   // resources whose share has changed, so that the rates of their flows must be computed again
 	ended  []ended // flows that have ended, in the order in which Pop reports them
 	popped int     // number of entries of System.ended that Pop has reported or skipped
 }
 
-// New returns a System of resources for a cluster. rackOf has the rack of each
-// node.
+// New returns a System of resources for a cluster. The parameter rackOf has
+// the rack of each node.
 func New(rackOf []state.RackID) *System {
 	racks := state.RackID(0)
 	for _, r := range rackOf {
@@ -154,10 +154,10 @@ func (s *System) Reset() {
 }
 
 // SetRate sets the rate of a resource, in bytes per second or, for cores, in
-// microseconds of one core per second (two cores: 2e6). perFlow is the highest
-// rate for one flow (transfer or computation) of weight 1 (one core: 1e6). 0
-// means no limit. A flow that started while the resource had no limit is not
-// limited by it later either.
+// microseconds of one core per second (two cores: 2e6). The parameter perFlow
+// is the highest rate for one flow (transfer or computation) of weight 1 (one
+// core: 1e6). A rate of 0 means no limit. A flow that started while the
+// resource had no limit is not limited by the resource later either.
 func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	s.wheel.at(now)
 	id := s.id(k, i)
@@ -269,7 +269,8 @@ func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	}
 }
 
-// id returns the index in System.all of resource i of kind k.
+// id returns the index in System.all of resource i (a node's or rack's number)
+// of kind k.
 func (s *System) id(k Kind, i int32) uint32 { return s.first[k] + uint32(i) }
 
 func (s *System) link(f *flow, from, to state.NodeID) {

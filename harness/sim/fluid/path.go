@@ -25,9 +25,9 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 }
 
 // leave removes an ended or cancelled flow (transfer or computation) from all
-// resources that it passes. byOwn is true if the resource that limits the flow
-// has just ended the flow. Then the caller computes the share of that resource
-// again.
+// resources that it passes. The parameter byOwn is true if the resource that
+// limits the flow has just ended the flow. Then the caller computes the share
+// of that resource again.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
 	for k := range f.passes {

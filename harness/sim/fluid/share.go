@@ -27,19 +27,19 @@ func fixed(perSecond int64) int64 {
 }
 
 // resource is a disk, link, memory, uplink or set of cores that flows
-// (transfers and computations) share. The order of its fields keeps those
-// together that are used together, so that a use touches few cache lines.
+// (transfers and computations) share. Fields that are used together stand
+// together, so that a use touches few cache lines.
 type resource struct {
 	limit   int64 // the resource's rate, as work a millisecond
 	most    int64 // the highest rate for one flow of weight 1
 	load    int64 // total rate of the flows on this resource that other resources limit
 	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
 	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
-	settled int64 // value of load when share was last computed
+	settled int64 // value of the field load when the field share was last computed
 	weight  int32 // total weight of the flows that this resource limits
 	others  int32 // total weight of the flows on this resource that other resources limit
-	here    int32 // number of flows in the field flows that this resource limits
-	cursor  int32 // one more than the index in flows of the next flow to be checked
+	here    int32 // number of flows, among those in the field flows, that this resource limits
+	cursor  int32 // one more than the index in the field flows of the next flow whose limiting resource will be checked
 
 	flows     []uint32 // numbers of the flows on this resource that pass other resources too
 	seenShare int64    // value of share when the resource's flows were last queued to be checked
@@ -59,12 +59,12 @@ type flow struct {
 	seq       uint32
 	weight    int32
 	at        int32 // index of the flow in the heap of the resource that limits it
-	passes    uint8 // number of resources that the flow passes
-	bound     uint8 // index in path of the resource that limits the flow
+	passes    uint8 // number of resources (disks, links, CPUs) that the flow passes
+	bound     uint8 // index in the field path of the resource that limits the flow's rate
 	done      bool
 	cancelled bool
 	path      [maxPath]uint32
-	among     [maxPath]int32 // by index in path: the flow's index in the field flows of that resource
+	among     [maxPath]int32 // by index in the field path: index of the flow in the list flows of that resource
 }
 
 const maxPath = 6

@@ -17,7 +17,8 @@ type Cache struct {
 	room []int64
 }
 
-// NewCache returns an empty HDFS cache. size has the bytes on each node.
+// NewCache returns an empty HDFS cache. The parameter size has the number of
+// bytes that each node can cache.
 func NewCache(size []int64) *Cache {
 	return &Cache{size: slices.Clone(size), room: slices.Clone(size)}
 }
@@ -41,13 +42,14 @@ type Directive struct {
 // each of the file's blocks, and blockBytes is the length of a block.
 //
 // The cached blocks are spread evenly over the file, from a start that is
-// drawn with key. If there is room for all, a larger directive caches the
-// blocks of a smaller one and more. If all nodes with replicas of a block are
-// full, another block is cached in its place. So fewer blocks than d says are
-// cached only if no other block has a node with room. Among the nodes with
-// replicas of a block, one is drawn in proportion to the free share of its
-// cache, as in the NameNode (CacheReplicationMonitor of Hadoop 3.4). The
-// NameNode learns these shares later than this simulation does.
+// drawn with key. If there is room for all, a directive for more blocks caches
+// the blocks of a smaller directive, and further ones. If all nodes with
+// replicas of a block are full, another block is cached in its place. So fewer
+// blocks than d says are cached only if no other block has a node with room.
+// Among the nodes with replicas of a block, one is drawn in proportion to the
+// free share of its cache, as in the NameNode (CacheReplicationMonitor of
+// Hadoop 3.4). The real NameNode learns the free shares only from later
+// heartbeats; this simulation knows them at once.
 func (c *Cache) File(cached *state.Hosts, key draw.Key, replicas *state.Hosts, blockBytes int64, d Directive) int {
 	order := make([]int, len(replicas.Ends))
 	for b := range order {

@@ -13,11 +13,11 @@ import (
 	"heddle/harness/state"
 )
 
-// Topology says which rack each node is in.
+// Topology says in which rack each node of a cluster is.
 type Topology struct {
 	nodes []state.NodeID // all nodes, sorted by rack
-	where []where        // by node: the node's rack and its index in nodes
-	first []int32        // by rack: index in nodes of the rack's first node; the last entry is the number of nodes
+	where []where        // by node: the node's rack and the node's index in Topology.nodes
+	first []int32        // by rack: index in Topology.nodes of the rack's first node; one more entry at the end is the number of nodes
 	racks int            // number of racks that have a node
 }
 
@@ -97,9 +97,10 @@ func (t *Topology) File(h *state.Hosts, key draw.Key, blocks int, writer state.N
 // The first replica is on the writer's node, or on any node if the writer is
 // None. The second is in another rack. The third is in the rack of the second.
 // Further replicas are anywhere. No rack gets more than (replication-1)/racks
-// + 2 replicas, or one less if that would be all of them. If the rule for the
-// third replica allows no node, the rack of the first is tried, then any rack.
-// There are fewer replicas than asked for only if no further node is allowed.
+// + 2 replicas, or one less if otherwise all replicas could be in one rack. If
+// the rule for the third replica allows no node, the rack of the first is
+// tried, then any rack. There are fewer replicas than asked for only if no
+// further node is allowed.
 //
 // Source: BlockPlacementPolicyDefault of Hadoop 3.4, chooseTargetInOrder and
 // getMaxNodesPerRack.
