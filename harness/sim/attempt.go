@@ -30,7 +30,7 @@ type attempt struct {
 	level        state.Level // distance of a map from its input, by the block's replicas and cached copies
 	split        state.Level
 	speculative  bool // this is a speculative attempt; state.Hold takes its memory and cores, since package state counts only one attempt for each task
-	waitsForMaps bool // true for a reduce that waits for maps to finish, since it has fetched all map output so far
+	waitsForMaps bool // true for a reduce that waits for maps to finish before it fetches more
 	rerun        bool
 	traced       bool // the start of this attempt is written to the simulation's trace
 	dead         bool // the attempt's node was lost, whether or not the ResourceManager has noticed the loss

@@ -85,7 +85,7 @@ func (b *beats) next(now int64) (state.NodeID, int64) {
 }
 
 // passed records that the heartbeat of node n at time t has been handled, so
-// that the next heartbeat is searched after it.
+// that the search for the next heartbeat goes on after this one.
 func (b *beats) passed(n state.NodeID, t int64) {
 	b.at = t
 	b.start = t - t%b.interval

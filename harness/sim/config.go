@@ -45,7 +45,8 @@ type Config struct {
 // Actuator says how a scheduler's decision becomes a running task.
 type Actuator uint8
 
-// The ways in which a scheduler's decision becomes a running task.
+// The values of the type Actuator: how a scheduler's decision becomes a
+// running task.
 const (
 	// Native: the Model acts as the cluster's own scheduler. A decision allocates
 	// a container to the job at once. The ApplicationMaster chooses the
@@ -64,7 +65,7 @@ const (
 // job's input splits.
 type Splits uint8
 
-// The choices of hosts that a job's input splits name.
+// The values of the type Splits: which hosts a job's input splits name.
 const (
 	// AsSubmitted: the hosts in JobSpec.SplitHosts. If that is nil, all nodes with
 	// a replica of the split's block.
@@ -81,7 +82,8 @@ const (
 // attempt beside them.
 type Speculation uint8
 
-// The rules that find slow attempts for speculative execution.
+// The values of the type Speculation: by which rule slow attempts are found
+// for speculative execution.
 const (
 	NoSpeculation Speculation = iota
 	// HadoopSpeculation finds slow attempts by the rule of MapReduce's
@@ -92,7 +94,8 @@ const (
 	LATE
 )
 
-// Opportunity is a time at which a node reports to the scheduler.
+// Opportunity is a time at which a given node reports to the scheduler, so
+// that the scheduler may start tasks there.
 type Opportunity struct {
 	AtMs int64
 	Node state.NodeID
@@ -106,8 +109,9 @@ type Fault struct {
 	Node state.NodeID // node that is lost, returns or slows down; unused by AttemptsFail
 	// Speed is the node's speed after a NodeSlow fault, in the unit of Node.Speed.
 	Speed float64
-	// Share is the share of attempts that fail from this time on. Which attempts
-	// fail, and when during their run, is drawn at random from the seed.
+	// Share is the share of attempts, from 0 to 1, that fail from the fault's time
+	// on. Which attempts fail, and when during their run, is drawn at random from
+	// the seed.
 	Share float64
 }
 

@@ -22,7 +22,8 @@ type Costs struct {
 	SubmitMs int32
 	// AMStartMs is the time from the allocation of the ApplicationMaster's
 	// container to the ApplicationMaster's first heartbeat. The default, 3000, is
-	// guessed: a job with one map and one reduce of 1.4 s each took 7 s.
+	// guessed from a job with one map and one reduce of 1.4 s each, which took 7
+	// s.
 	AMStartMs int32
 	// LaunchMs is the time from the choice of a container's task to the start of
 	// the task's attempt. The default, 100, is guessed: 180 to 230 ms were

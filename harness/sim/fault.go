@@ -60,7 +60,8 @@ func (s *Sim) fault(f *Fault) {
 // ended.
 func (s *Sim) runs(id int32) bool { return s.attempts[id].job >= 0 }
 
-// freeze stops an attempt's transfers, computations and timers.
+// freeze stops an attempt's transfers, computations and timers, for example
+// when the attempt's node is lost.
 func (s *Sim) freeze(id int32) {
 	a := &s.attempts[id]
 	for i, f := range a.flows {
@@ -210,8 +211,9 @@ func (s *Sim) tried(j *job, t state.TaskID) *try {
 	return x
 }
 
-// willFail draws at random whether an attempt fails. If so, it schedules the
-// failure.
+// willFail draws at random whether an attempt fails, with the probability that
+// the last fault of kind AttemptsFail set. If the attempt fails, willFail
+// schedules the failure.
 func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 	key := s.streams.fail.At(j.hash).At(uint64(a.task)).At(uint64(a.number))
 	if key.Fraction() >= s.failing {
@@ -227,8 +229,8 @@ func (s *Sim) willFail(id int32, a *attempt, j *job, w *Work) bool {
 }
 
 // fail ends an attempt as failed. The ApplicationMaster asks again for a
-// container for its task. After maxFailures failed attempts at the task, the
-// whole job fails.
+// container for the attempt's task. But after maxFailures (4) failed attempts
+// at the task, the whole job fails.
 func (s *Sim) fail(id int32) {
 	a := &s.attempts[id]
 	slot := a.job

@@ -26,7 +26,7 @@ type job struct {
 	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
 	amStartMs   int32
 	finishMs    int32
-	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not. after a long wait a reduce of the job is killed
+	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not; after a long wait a reduce of the job is killed
 	amUpMs      int64 // time of the ApplicationMaster's first heartbeat; the later heartbeats follow at a fixed interval
 	up, beatSet bool
 	ended       bool
@@ -40,7 +40,7 @@ type job struct {
 	tries       []try          // by task: counts of attempts; empty while every task has had one attempt only
 	ran         []success      // by map: the node on which the map succeeded; empty if the run has no node losses
 	blocks      []traces.Block // block that each map reads; empty unless caches keep the blocks that are read
-	took        [2]moments     // by kind of task: statistics of the times of successful attempts, for speculation
+	took        [2]moments     // by kind of task: statistics of the durations of the job's successful attempts, for finding slow attempts
 	speculative int32          // number of speculative attempts that run or are asked for
 	pasts       []Past         // how attempts at the job's tasks ended in the replayed trace
 }
@@ -190,8 +190,8 @@ func (s *Sim) placeMasters(n state.NodeID) {
 	s.queued = kept
 }
 
-// amUp handles the first heartbeat of a job's ApplicationMaster. The
-// ApplicationMaster asks for containers for all maps.
+// amUp handles the first heartbeat of a job's ApplicationMaster. At this
+// heartbeat the ApplicationMaster asks for containers for all maps of the job.
 func (s *Sim) amUp(slot int32) {
 	j := &s.jobs[slot]
 	j.up, j.amUpMs = true, s.now
@@ -303,7 +303,7 @@ func (s *Sim) freeMB() int32 {
 }
 
 // endIfDone schedules the end of a job whose tasks have all succeeded. The job
-// ends after its ApplicationMaster's finishing time.
+// ends later, after the time that its ApplicationMaster takes to finish.
 func (s *Sim) endIfDone(slot int32) {
 	j := &s.jobs[slot]
 	if j.done == j.total && !j.ended && j.up {

@@ -21,7 +21,7 @@ type node struct {
 	busy  bool // when node labels give nodes to jobs: a decision has chosen this node, and the decision's container has not come yet
 	lost  bool // the node is down, whether or not the ResourceManager has noticed this
 	gen   uint32
-	done  int64 // number of attempts that succeeded on this node, for speculation
+	done  int64 // number of attempts that succeeded on this node, for finding slow nodes
 }
 
 // begin checks the configuration and prepares a simulated run.
@@ -184,7 +184,7 @@ func (s *Sim) addNodes() error {
 }
 
 // setCores sets how much computing all tasks together may do on a node in a
-// second. A slow node's cores do less.
+// second. The cores of a slow node compute less in a second.
 func (s *Sim) setCores(n state.NodeID) {
 	if x := &s.nodes[n]; x.cores {
 		core, cores := int64(1e6)<<16/x.slow, s.Cluster.Nodes[n].Cores

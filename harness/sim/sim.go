@@ -88,7 +88,7 @@ type Sim struct {
 	opportunity    int      // index of the next entry in Config.Opportunities
 	streams        struct{ compute, label, read, fetch, fail draw.Key }
 	idleEvents     int   // number of scheduled ApplicationMaster heartbeats and scans for slow attempts; these events may change nothing
-	lastProgressMs int64 // time of the last event that changed something; node heartbeats that started nothing do not count
+	lastProgressMs int64 // time of the last event that changed something, to find out if the simulation is stuck; node heartbeats that started nothing do not count
 }
 
 // Run simulates the jobs and the cluster of configuration c until the last job
@@ -155,7 +155,7 @@ func (s *Sim) step() error {
 // ErrInterrupted is the error of a run that Config.Interrupted ended.
 var ErrInterrupted = errors.New("the simulation was interrupted")
 
-const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted; so many steps take less than 1 ms, unless the scheduler model is slow
+const askEvery = 1 << 8 // number of simulation steps between two calls of Config.Interrupted
 
 // patienceMs is how long, in simulated ms, a scheduler model may refuse all
 // nodes while nothing else happens. Then the run ends with an error.

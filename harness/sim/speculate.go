@@ -24,9 +24,9 @@ type wanted struct {
 }
 
 // moments describes the durations of attempts: their count n, their mean, and
-// m2, the sum of the squared deviations from the mean (Welford's method).
-// Products are converted to float64 in its computation, so that all machines
-// round them alike.
+// m2, the sum of the squared deviations from the mean (Welford's method). In
+// the computation of m2, a product is converted to float64, so that all
+// machines round it alike.
 type moments struct{ n, mean, m2 float64 }
 
 func (m *moments) add(x float64) {

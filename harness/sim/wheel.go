@@ -14,8 +14,8 @@ import (
 //
 // The lists of windows and periods only grow at their end, and a window's
 // events are sorted when the window begins. So memory is read and written in
-// order. An event that is added more than 37 hours ahead may come after one
-// that was added later for the same millisecond.
+// order. An event that is added more than 37 hours ahead may come after an
+// event that was added later for the same millisecond.
 type wheel struct {
 	now     int64
 	count   int // number of future events in all lists of the timing wheel together
@@ -160,8 +160,9 @@ func (w *wheel) putLate(ms int32, e event) {
 	w.due.set(ms)
 }
 
-// next returns the time of the next event, or never if there is none. The time
-// may be too early if the events of a later window are not sorted yet.
+// next returns the time of the next event, or the constant never if there is
+// none. The time may be too early if the events of a later window are not
+// sorted yet.
 func (w *wheel) next() int64 {
 	ms := int32(w.now & (windowMs - 1))
 	if at := w.due.after(ms); at >= 0 {

@@ -74,8 +74,9 @@ type Job struct {
 	// AMStartMs and FinishMs, if above 0, replace the fields of the same name in
 	// Costs.
 	AMStartMs, FinishMs int32
-	// Blocks is the HDFS block that each map reads, for Config.CacheReads. If it
-	// is nil, only the copies in JobSpec.Cached are cached.
+	// Blocks is the HDFS block that each map reads, for Config.CacheReads. If
+	// Blocks is nil, the cached copies of the job's input are those in
+	// JobSpec.Cached, and do not change.
 	Blocks []traces.Block
 	// Workload is the workload's name in the trace. It may be "".
 	Workload string

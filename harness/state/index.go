@@ -152,7 +152,7 @@ func (t *table) reset(slots []int32, all int) {
 func (t *table) find(key int32) int32 {
 	mask := int32(len(t.slots) - 1)
 	at := t.place(key)
-	if at > mask { // the hash table is empty, or the key did not exist when the table was made
+	if at > mask { // the hash table is empty, or the key did not exist when the table was made and so is not in it
 		return -1
 	}
 	for ; ; at = (at + 2) & mask {

@@ -182,8 +182,8 @@ type Branch uint8
 const (
 	BindNone  Branch = iota // no map waits: the ApplicationMaster gives the container back
 	BindRerun               // the map that failed first and waits again, wherever its input is
-	BindNode                // the lowest-numbered waiting map, wherever its input is whose split names the container's host
-	BindRack                // the lowest-numbered waiting map, wherever its input is whose split names a host of the container's rack
+	BindNode                // the lowest-numbered waiting map whose split names the container's host
+	BindRack                // the lowest-numbered waiting map whose split names a host of the container's rack
 	BindAny                 // the lowest-numbered waiting map, wherever its input is
 )
 

@@ -140,8 +140,8 @@ func New(rackOf []state.RackID) *System {
 	return s
 }
 
-// Reset drops all flows (transfers and computations) and sets the time to 0. It
-// keeps the rates of the resources.
+// Reset drops all flows (transfers and computations) and sets the time to 0,
+// for a new simulation. It keeps the resources and their rates.
 func (s *System) Reset() {
 	for i := range s.all {
 		r := &s.all[i]

@@ -161,7 +161,8 @@ func (s *System) await(id uint32, now int64) {
 }
 
 // collect gathers the flows (transfers and computations) that end at time t,
-// the time of the earliest resource check.
+// so that Pop can report them. The time t is that of the earliest resource
+// check.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
 	for n := s.wheel.take(); n != 0; {
