@@ -65,8 +65,9 @@ func (b *beats) set(n state.NodeID, matters bool) {
 }
 
 // next returns the node of the next heartbeat that can change something, and
-// the time of that heartbeat, which is not before the present time, now. If
-// there is no such heartbeat, it returns None and the time never.
+// the time of that heartbeat, which is not before the present time in the
+// parameter now. If there is no such heartbeat, it returns None and the time
+// never.
 func (b *beats) next(now int64) (state.NodeID, int64) {
 	if now > b.at {
 		b.at = now

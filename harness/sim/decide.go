@@ -146,7 +146,7 @@ func (s *Sim) labelMs(j *job, t state.TaskID) int64 {
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // number of steps between two neighbouring quantiles of the time until a container comes after its node's label was set
+	const parts = 1 << 10 // between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
 	x := s.streams.label.At(j.hash).At(uint64(t)).At(uint64(s.try(j, t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {

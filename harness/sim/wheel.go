@@ -75,7 +75,7 @@ const (
 	windowMs    = 1 << windowBits
 	periodBits  = 17 // a period is 2^17 ms = 131 s long
 	windowSlots = 2 << (periodBits - windowBits)
-	periodSlots = 1 << 10 // number of periods that have a list of events, 37 hours in all; a later event goes to the last list, and from there to its own list when the last list's period begins
+	periodSlots = 1 << 10 // number of periods that have a list of events, 37 hours in all; a later event waits in the last list until that list's period begins
 
 	worthSorting = 100 // a time window with fewer events is not sorted: its events are treated as if they had been added after its begin
 
@@ -246,7 +246,7 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // sum up the number of events of each millisecond, to get the index in sorted at which its events begin; for now the index of millisecond ms is in first[ms+1]
+	for ms := range int32(windowMs) { // sum up the numbers of events, to get for each millisecond ms the index in sorted of its first event; for now this is in first[ms+1]
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {

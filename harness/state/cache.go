@@ -15,7 +15,7 @@ type cache struct {
 }
 
 type cachedCopy struct {
-	task, node int32 // node is None if the cached copy is gone
+	task, node int32 // the map, and the node with the cached copy of its input; node is None if the copy is gone
 	ofNode     int32 // index in cache.copies, plus 1, of the next cached copy on the same node; 0 ends the list; the constant unlisted means that the copy is in no node's list
 	ofTask     int32 // index in cache.copies of the next cached copy of the same map's input; None ends the list
 }

@@ -143,9 +143,9 @@ func (s *State) assign(r ReservationID, t TaskID) {
 	}
 }
 
-// replace gives reservation r (a container decided on but not started) another
-// expected task, because the expected one has started in another container.
-// The new one is the task that a container on the same node would start now.
+// replace gives reservation r (a container decided on but not started) a new
+// expected task, because its expected task has started in another container.
+// The new task is the one that a container on the same node would start now.
 func (s *State) replace(r ReservationID) {
 	x := &s.reservations[r]
 	j := &s.jobs[x.job]

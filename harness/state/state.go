@@ -86,19 +86,20 @@ type Resource struct {
 	VCores   int32
 }
 
-// Add returns the sum of the resources r and o.
+// Add returns the sums of the memory and of the cores of r and o.
 func (r Resource) Add(o Resource) Resource {
 	return Resource{r.MemoryMB + o.MemoryMB, r.VCores + o.VCores}
 }
 
-// Sub returns the resources r minus the resources o. The result can be
+// Sub returns the memory and cores of r minus those of o. The result can be
 // negative, because a node's capacity may shrink below what its containers
 // take.
 func (r Resource) Sub(o Resource) Resource {
 	return Resource{r.MemoryMB - o.MemoryMB, r.VCores - o.VCores}
 }
 
-// Times returns the resources that n containers of size r take.
+// Times returns the memory and cores that n containers of size r take
+// together.
 func (r Resource) Times(n int32) Resource { return Resource{r.MemoryMB * n, r.VCores * n} }
 
 // Holds reports whether r has at least as much memory and as many cores as o.

@@ -29,7 +29,8 @@ func (s *State) Ask(id JobID, k Kind, n int32) {
 	}
 	// Cursors in the job's lists of maps stand where the next search for a waiting
 	// map begins. They cannot have moved before some task of the job waited. So
-	// the first request need not move them back.
+	// the ApplicationMaster's first request for containers need not move the
+	// cursors back.
 	cursorsMoved := j.waited
 	j.waited = true
 	for i := c.asked; i < n; i++ {

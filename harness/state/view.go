@@ -190,9 +190,10 @@ func (v *View) Done(id JobID, k Kind) int32 { return v.s.jobs[id].counts[k].done
 func (v *View) WaitingCached(id JobID) int32 { return v.s.jobs[id].cachedTasks }
 
 // InputChanges returns how many cached copies of a job's input have come or
-// gone since its submission. Rewriting the job's splits adds the number of its
-// maps. A scheduler model that remembers which nodes have the input compares
-// this count with an earlier one, to see whether they are still the same.
+// gone since its submission. When the job's splits are rewritten, the count
+// grows by the number of the job's maps. A scheduler model that remembers
+// which nodes have the input compares this count with an earlier one, to see
+// whether these nodes are still the same.
 func (v *View) InputChanges(id JobID) int32 { return v.s.jobs[id].inputChanges }
 
 // Index returns a task's kind, and its number, from 0, among the job's tasks

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	point     = 12             // number of binary digits after the point in the numbers for work and rates
+	point     = 12             // number of binary digits after the point in fixed-point numbers for work and rates
 	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
-	maxWork   = int64(1) << 46 // the most work of one flow, in bytes
+	maxWork   = int64(1) << 46 // the most work that one flow (transfer or computation) may have, in bytes
 	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
 	few       = 8              // number of flows for which a resource's lists first get memory
 	eighth    = 3              // a shift by 3 divides by 8: flows are checked when a resource's share has changed by an eighth
@@ -36,7 +36,7 @@ type resource struct {
 	share   int64 // work a millisecond that the resource gives a flow of weight 1 that it limits
 	fastest int64 // upper bound for the rates of those flows on this resource that other resources limit
 	settled int64 // value of the field load when the field share was last computed
-	weight  int32 // total weight of the flows that this resource limits
+	weight  int32 // total weight of the flows that this resource limits; the weight of a flow is the number of parallel transfers that it stands for, usually 1
 	others  int32 // total weight of the flows on this resource that other resources limit
 	here    int32 // number of flows, among those in the field flows, that this resource limits
 	cursor  int32 // one more than the index in the field flows of the next flow whose limiting resource will be checked

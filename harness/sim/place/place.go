@@ -27,8 +27,8 @@ type where struct {
 	at   int32
 }
 
-// InRacks returns the topology of nodes when names has the rack name of each
-// node.
+// InRacks returns the topology of a cluster's nodes. The parameter names has
+// the name of each node's rack.
 func InRacks(names []string) *Topology {
 	ids := map[string]state.RackID{}
 	rackOf := make([]state.RackID, len(names))
@@ -52,7 +52,8 @@ func Shuffled(key draw.Key, n int) []state.NodeID {
 	return order
 }
 
-// New returns the topology of nodes when rackOf has the rack of each node.
+// New returns the topology of a cluster's nodes. The parameter rackOf has the
+// rack of each node.
 func New(rackOf []state.RackID) *Topology {
 	t := &Topology{nodes: make([]state.NodeID, len(rackOf)), where: make([]where, len(rackOf))}
 	last := state.RackID(-1)
@@ -170,7 +171,7 @@ func (t *Topology) beside(n state.NodeID, key draw.Key) state.NodeID {
 // anywhere chooses random nodes for the further replicas of a block, until the
 // block has as many as replication says. It appends them to the slice in the
 // parameter to, in which the block's nodes begin at index begin. No rack gets
-// more replicas than a rack may have.
+// more replicas than HDFS's policy allows for a rack.
 func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replication int) []state.NodeID {
 	bound := t.perRack(replication)
 	for r := len(to) - begin; r < replication; r++ {
@@ -201,7 +202,8 @@ func (t *Topology) anywhere(to []state.NodeID, begin int, key draw.Key, replicat
 
 const tries = 16
 
-// perRack returns how many replicas of a block one rack may have at most.
+// perRack returns how many of a block's replicas HDFS's policy allows in one
+// rack at most.
 func (t *Topology) perRack(replication int) int {
 	if t.racks <= 1 {
 		return replication
