@@ -11,7 +11,7 @@ import (
 // ApplicationMaster assigns the task to a container.
 type attempt struct {
 	startMs      int64
-	phaseMs      int64 // time at which the attempt's present phase began
+	phaseMs      int64 // time at which the attempt's present phase (reading, computing and so on) began
 	endMs        int64 // time at which the attempt's computing ends, if this time is known
 	bytes        int64 // bytes of map output that a reduce has fetched
 	job          int32

@@ -37,8 +37,8 @@ type Config struct {
 	// only these ends saves computing time with Ended instead of Record.
 	Ended func(AttemptEnd)
 	// Interrupted is called every few hundred steps of the simulation, to learn
-	// whether to stop; the method Err of a context can be used. If it returns an
-	// error, the run ends with ErrInterrupted. It may be nil.
+	// whether to stop. If it returns an error, the run ends with ErrInterrupted.
+	// Interrupted may be nil, or the method Err of a context.
 	Interrupted func() error
 }
 

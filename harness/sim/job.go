@@ -19,11 +19,11 @@ type job struct {
 	work        [2][]Work
 	total, done [2]int32 // by kind of task (map, reduce): total is the number of the job's tasks, done the number of those that succeeded
 	slowStart   int32    // number of maps that must succeed before the job asks for reduces
-	asked       int32    // number of reduces that the ApplicationMaster has asked for so far
+	asked       int32    // number of reduces for which the job's ApplicationMaster has asked for containers so far
 	askMs       []int64  // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // node on which the ApplicationMaster runs; None if it takes no room
+	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores
 	amStartMs   int32
 	finishMs    int32
 	hungryMs    int64 // time when the job's maps began to wait while none of them ran; 0 if they do not; after a long wait a reduce of the job is killed

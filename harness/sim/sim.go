@@ -20,8 +20,8 @@
 //	beat        a heartbeat of a NodeManager or an ApplicationMaster
 //	master      an ApplicationMaster
 //	grant       a container that a job got and that has no task yet
-//	lost        said of a node that is down, whether or not that has been noticed
-//	generation  a count of the uses of a place in memory; it tells old events from present ones
+//	lost        said of a node that is down, whether or not the ResourceManager has noticed it
+//	generation  a count of the uses of a place in memory; events of ended jobs and attempts have an old count
 package sim
 
 import (

@@ -74,8 +74,8 @@ func (s *Sim) progress(a *attempt) float64 {
 	return 1
 }
 
-// speculate scans a job for slow attempts and asks for speculative attempts.
-// Then it schedules the next scan.
+// speculate scans a job for slow attempts and asks for speculative attempts
+// beside them. Then it schedules the job's next scan.
 func (s *Sim) speculate(slot int32) {
 	j := &s.jobs[slot]
 	if j.ended {

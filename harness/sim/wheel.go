@@ -24,18 +24,18 @@ type wheel struct {
 	some    marks // set of the numbers of those time windows (512 ms) that have events
 	periods [periodSlots]chunks
 	memory  []chunk // pieces of which the lists of events of windows and periods consist; index 0 means none
-	spare   uint32  // index in memory of the first element in the linked list of unused ones
+	spare   uint32  // index in wheel.memory of the first element in the linked list of unused pieces
 
 	// The fields below hold the events of the present window of 512 ms. The field
 	// sorted has the events added before the window began, unless they were few.
 	// The field late has the events added since, as linked lists, last added
 	// first.
 	sorted []event
-	first  [windowMs + 1]uint32 // by millisecond of the present window: index in sorted of the millisecond's first event
-	taken  uint32               // index in sorted of the next event to be handled
-	late   [windowMs]uint32     // by millisecond of the present window: index in pool of the event that was added last since the window began; 0 if there is none
+	first  [windowMs + 1]uint32 // by millisecond of the present window: index in wheel.sorted of the millisecond's first event
+	taken  uint32               // index in wheel.sorted of the next event to be handled
+	late   [windowMs]uint32     // by millisecond of the present window: index in wheel.pool of the event that was added last since the window began; 0 if there is none
 	pool   []late
-	free   uint32 // index in pool of the first element in the linked list of unused ones
+	free   uint32 // index in wheel.pool of the first element in the linked list of unused elements
 	due    marks  // set of those milliseconds of the present window that have events
 
 	batch []event

@@ -11,7 +11,7 @@ type cache struct {
 	used   int   // number of the cluster's nodes that have an entry in the hash table of nodes
 	tasks  []int32
 	copies []cachedCopy
-	spare  int32 // index in cache.copies of the first element in the linked list of unused ones; None if there is none
+	spare  int32 // index in cache.copies of the first element in the linked list of unused elements; None if there is none
 }
 
 type cachedCopy struct {

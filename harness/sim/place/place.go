@@ -41,8 +41,8 @@ func InRacks(names []string) *Topology {
 	return New(rackOf)
 }
 
-// Shuffled returns the nodes from 0 to n-1 in a random order that is drawn with
-// key.
+// Shuffled returns the nodes with numbers from 0 to n-1 in a random order,
+// which is drawn with key.
 func Shuffled(key draw.Key, n int) []state.NodeID {
 	order := make([]state.NodeID, n)
 	for i := range order {
